@@ -1,0 +1,130 @@
+/**
+ * The one catalogue of errors a client can meet (api.md, section 2). Each code has one status; the `type` a client
+ * sees depends on the wire format and is chosen in `wire/errors/`. `docs/errors.md` lists the same codes; a test
+ * holds the two together.
+ */
+export const catalogue = {
+  // the request as a whole
+  duplicate_authorization: { status: 400, kind: 'invalid' },
+  context_length_exceeded: { status: 400, kind: 'invalid' },
+  invalid_api_key: { status: 401, kind: 'authentication' },
+  budget_exceeded: { status: 402, kind: 'quota' },
+  permission_denied: { status: 403, kind: 'permission' },
+  model_not_allowed: { status: 403, kind: 'permission' },
+  not_found: { status: 404, kind: 'missing' },
+  model_not_found: { status: 404, kind: 'missing' },
+  method_not_allowed: { status: 405, kind: 'invalid' },
+  batch_not_cancellable: { status: 409, kind: 'conflict' },
+  batch_not_finished: { status: 409, kind: 'conflict' },
+  nothing_to_retry: { status: 409, kind: 'conflict' },
+  file_in_use: { status: 409, kind: 'conflict' },
+  payload_too_large: { status: 413, kind: 'invalid' },
+  unsupported_media_type: { status: 415, kind: 'invalid' },
+  validation_error: { status: 422, kind: 'invalid' },
+  idempotency_mismatch: { status: 422, kind: 'invalid' },
+  // a file or one of its lines
+  invalid_json_line: { status: 422, kind: 'invalid' },
+  invalid_encoding: { status: 422, kind: 'invalid' },
+  empty_file: { status: 422, kind: 'invalid' },
+  too_many_tasks: { status: 422, kind: 'invalid' },
+  line_too_long: { status: 422, kind: 'invalid' },
+  too_deep: { status: 422, kind: 'invalid' },
+  duplicate_key: { status: 422, kind: 'invalid' },
+  duplicate_custom_id: { status: 422, kind: 'invalid' },
+  url_mismatch: { status: 422, kind: 'invalid' },
+  // schemas
+  schema_too_complex: { status: 422, kind: 'invalid' },
+  unsupported_keyword: { status: 422, kind: 'invalid' },
+  // limits
+  rate_limit_exceeded: { status: 429, kind: 'rate' },
+  // engines
+  schema_not_met: { status: 502, kind: 'server' },
+  tool_not_called: { status: 502, kind: 'server' },
+  invalid_upstream_response: { status: 502, kind: 'server' },
+  upstream_error: { status: 502, kind: 'server' },
+  upstream_unreachable: { status: 502, kind: 'server' },
+  poison_request: { status: 502, kind: 'server' },
+  engine_overloaded: { status: 503, kind: 'overloaded' },
+  shutting_down: { status: 503, kind: 'overloaded' },
+  upstream_timeout: { status: 504, kind: 'server' },
+  // lines that never ran
+  batch_cancelled: { status: 409, kind: 'conflict' },
+  batch_expired: { status: 409, kind: 'conflict' },
+  batch_failed: { status: 409, kind: 'conflict' },
+  // ours
+  internal_error: { status: 500, kind: 'server' },
+  insufficient_storage: { status: 507, kind: 'server' },
+} as const satisfies Record<string, { status: number; kind: ErrorKind }>
+
+export type ErrorKind =
+  | 'invalid'
+  | 'authentication'
+  | 'quota'
+  | 'permission'
+  | 'missing'
+  | 'conflict'
+  | 'rate'
+  | 'overloaded'
+  | 'server'
+
+export type ErrorCode = keyof typeof catalogue
+
+/** One fault among several: where it is and what was expected. Absent fields are not known. */
+export interface Fault {
+  /** 1-based line number in the file. */
+  line?: number
+  custom_id?: string
+  /** Field path such as `body.messages[0].role`. */
+  param?: string
+  code: ErrorCode
+  message: string
+}
+
+export interface ApiErrorOptions {
+  param?: string | null
+  /** The faults found, at most 100 of them (api.md, section 2). */
+  faults?: Fault[]
+  /** Seconds for `retry-after`. */
+  retryAfter?: number
+  /** False tells SDKs not to repeat a request that cannot succeed. */
+  shouldRetry?: boolean
+  /** For the methods of a 405. */
+  allow?: string
+  /** What happened inside, for the log alone. */
+  cause?: unknown
+}
+
+/** An error a client may see. Everything else that is thrown becomes `internal_error`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly kind: ErrorKind
+  readonly param: string | null
+  readonly faults: Fault[]
+  readonly retryAfter: number | undefined
+  readonly shouldRetry: boolean | undefined
+  readonly allow: string | undefined
+
+  constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.status = catalogue[code].status
+    this.kind = catalogue[code].kind
+    this.param = options.param ?? null
+    this.faults = options.faults ?? []
+    this.retryAfter = options.retryAfter
+    this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined)
+    this.allow = options.allow
+  }
+}
+
+/** A 422 for one field. */
+export function invalid(param: string, message: string, code: ErrorCode = 'validation_error'): ApiError {
+  return new ApiError(code, `${param}: ${message}`, { param, faults: [{ param, code, message }] })
+}
+
+/** The answer to an unknown id and to another org's id: the same bytes (api.md, section 2). */
+export function notFound(what: 'batch' | 'file' | 'key' | 'org'): ApiError {
+  return new ApiError('not_found', `No such ${what}.`)
+}
