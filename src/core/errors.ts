@@ -56,6 +56,24 @@ export const catalogue = {
   insufficient_storage: { status: 507, kind: 'server' },
 } as const satisfies Record<string, { status: number; kind: ErrorKind }>
 
+/**
+ * What a batch does with a line that failed so.
+ * `never`: the line ends as an error. `later`: another attempt is worth it, a few times.
+ * `wait`: the engine takes nothing at present; the line waits and no attempt is counted (reliability.md, F22 and F33).
+ */
+export type Retry = 'never' | 'later' | 'wait'
+
+const retryOf: Partial<Record<ErrorCode, Retry>> = {
+  upstream_error: 'later',
+  invalid_upstream_response: 'later',
+  upstream_timeout: 'later',
+  internal_error: 'later',
+  upstream_unreachable: 'wait',
+  engine_overloaded: 'wait',
+  shutting_down: 'wait',
+  insufficient_storage: 'wait',
+}
+
 export type ErrorKind =
   | 'invalid'
   | 'authentication'
@@ -90,6 +108,8 @@ export interface ApiErrorOptions {
   shouldRetry?: boolean
   /** For the methods of a 405. */
   allow?: string
+  /** Where the code alone does not tell: an upstream's 400 is `never`, its 401 is `wait`. */
+  retry?: Retry
   /** What happened inside, for the log alone. */
   cause?: unknown
 }
@@ -104,6 +124,7 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined
   readonly shouldRetry: boolean | undefined
   readonly allow: string | undefined
+  readonly retry: Retry
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -116,6 +137,7 @@ export class ApiError extends Error {
     this.retryAfter = options.retryAfter
     this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined)
     this.allow = options.allow
+    this.retry = options.retry ?? retryOf[code] ?? 'never'
   }
 }
 
