@@ -1,0 +1,145 @@
+// The first thing that runs in a fresh clone: plain JavaScript, no packages, any Node from 18 on.
+//
+//   node tools/install.mjs                    install what is missing
+//   node tools/install.mjs <file> [args...]   ... then run the file on the pinned runtime
+//
+// "Missing" means: the lock file names a package that npm's own record of what it installed
+// (node_modules/.package-lock.json, written last) does not have in that version. So nothing is
+// installed twice, a half-finished install is done again, and a plain `npm ci` counts too.
+
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modules = join(root, 'node_modules');
+const lockFolder = join(root, '.install-lock');
+const windows = process.platform === 'win32';
+const pinned = join(modules, 'node', 'bin', windows ? 'node.exe' : 'node');
+const oldest = 24;
+
+/** Makes node_modules match the lock file. Two launches at once install once: the second waits. */
+export async function install() {
+  if (isInstalled()) return;
+  const release = await takeLock();
+  try {
+    if (isInstalled()) return;
+    process.stderr.write('Installing packages, once (about half a minute) ...\n');
+    await mustRun(
+      'npm',
+      ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'],
+      root,
+    );
+    // Where npm is told not to run install scripts, the runtime's own has to be run by hand.
+    if (!existsSync(pinned))
+      await mustRun(process.execPath, ['installArchSpecificPackage.js'], join(modules, 'node'));
+    if (!isInstalled()) throw new Error('npm finished, but node_modules does not match package-lock.json');
+  } finally {
+    release();
+  }
+}
+
+/** The Node that runs the sources: the pinned one, or the running one where it is new enough. */
+export function runtime() {
+  if (existsSync(pinned)) return pinned;
+  if (isNewEnough()) return process.execPath;
+  throw new Error(
+    `Offpeak needs Node ${oldest} or newer; this is ${process.version} and ${pinned} is missing`,
+  );
+}
+
+export function isNewEnough() {
+  return Number(process.versions.node.split('.')[0]) >= oldest;
+}
+
+/** Runs a program in this terminal until it ends, passing signals on; ends this process the same way. */
+export function become(program, args) {
+  const child = spawn(program, args, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    // A terminal sends Ctrl-C to both processes; passing it on would make it count twice.
+    process.on(signal, () => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on('error', fail);
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+function isInstalled() {
+  const wanted = readPackages(join(root, 'package-lock.json'));
+  const present = readPackages(join(modules, '.package-lock.json'));
+  if (wanted === undefined) throw new Error('package-lock.json is missing or not JSON');
+  if (present === undefined || !existsSync(pinned)) return false;
+  return Object.entries(wanted).every(([path, { version, integrity, link, optional, peer }]) => {
+    if (path === '' || link) return true;
+    const found = present[path];
+    if (found === undefined) return Boolean(optional || peer); // another platform's build
+    return found.version === version && found.integrity === integrity;
+  });
+}
+
+function readPackages(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A folder is the lock: making one is atomic. The number inside tells whether its owner still lives. */
+async function takeLock() {
+  const owner = join(lockFolder, 'pid');
+  for (let waits = 0; ; waits++) {
+    try {
+      mkdirSync(lockFolder);
+      writeFileSync(owner, String(process.pid));
+      return () => rmSync(lockFolder, { recursive: true, force: true });
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (waits === 0) process.stderr.write('Another launch is installing packages; waiting for it ...\n');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    if (!isAlive(owner)) rmSync(lockFolder, { recursive: true, force: true });
+  }
+}
+
+function isAlive(owner) {
+  try {
+    process.kill(Number(readFileSync(owner, 'utf8')), 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+function mustRun(program, args, cwd) {
+  return new Promise((resolve, reject) => {
+    // npm's words go to stderr: the output of the command that was asked for stays clean.
+    const child = spawn(program, args, { cwd, stdio: ['ignore', 2, 2], shell: windows });
+    child.on('error', reject);
+    child.on('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${program} ${args[0]} failed; its message stands above`));
+    });
+  });
+}
+
+export function fail(error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exit(1);
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const command = process.argv.slice(2);
+  try {
+    await install();
+    if (command.length > 0) become(runtime(), command);
+  } catch (error) {
+    fail(error);
+  }
+}
