@@ -8,7 +8,15 @@
 // installed twice, a half-finished install is done again, and a plain `npm ci` counts too.
 
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -31,9 +39,7 @@ export async function install() {
       ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'],
       root,
     );
-    // Where npm is told not to run install scripts, the runtime's own has to be run by hand.
-    if (!existsSync(pinned))
-      await mustRun(process.execPath, ['installArchSpecificPackage.js'], join(modules, 'node'));
+    if (!existsSync(pinned)) await installRuntime();
     if (!isInstalled()) throw new Error('npm finished, but node_modules does not match package-lock.json');
   } finally {
     release();
@@ -68,6 +74,13 @@ export function become(program, args) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
+}
+
+/** Where npm was told not to run install scripts: the runtime's own, and the link that npm then left out. */
+async function installRuntime() {
+  await mustRun(process.execPath, ['installArchSpecificPackage.js'], join(modules, 'node'));
+  const link = join(modules, '.bin', 'node');
+  if (!windows && !existsSync(link)) symlinkSync(join('..', 'node', 'bin', 'node'), link);
 }
 
 function isInstalled() {

@@ -1,0 +1,415 @@
+// The architecture, as rules that a machine reads. `ls src` shows the folders; the table below says
+// which of them may know of which, and each rule carries the reason that its failure message gives.
+// At the end every rule is shown a file that breaks it: a rule that never fires proves nothing.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { dirname, join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+interface Row {
+  readonly may: readonly string[];
+  readonly because: string;
+}
+
+/** Who may import whom. A folder may also import itself; the files of src/ itself have rows of their own. */
+const table: Record<string, Row> = {
+  base: { may: [], because: 'base holds no domain words, so that everything can stand on it' },
+  core: { may: ['base'], because: 'the vocabulary is types and pure functions' },
+  wire: { may: ['core', 'base'], because: 'a wire format is a pure translation of the vocabulary' },
+  store: { may: ['core', 'base'], because: 'a store keeps rows and knows no rules about them' },
+  blobs: { may: ['core', 'base'], because: 'a blob store keeps bytes and knows nothing about them' },
+  engines: {
+    may: ['wire', 'core', 'base'],
+    because: 'an engine answers one request and knows no accounts, files or batches',
+  },
+  accounts: { may: ['store', 'core', 'base'], because: 'who may do what does not depend on what is asked' },
+  generate: {
+    may: ['accounts', 'engines', 'wire', 'core', 'base'],
+    because: 'one request runs the same way for HTTP and for batches, so it knows neither',
+  },
+  files: {
+    may: ['accounts', 'store', 'blobs', 'wire', 'core', 'base'],
+    because: 'files are there before any batch and without any engine',
+  },
+  batches: {
+    may: ['files', 'generate', 'accounts', 'events', 'store', 'blobs', 'wire', 'core', 'base'],
+    because: 'a batch runs without a server: it takes values and returns values',
+  },
+  responses: {
+    may: ['generate', 'store', 'wire', 'core', 'base'],
+    because: 'stored responses are kept answers of generate',
+  },
+  events: { may: ['store', 'core', 'base'], because: 'an event is told to the outside; it asks nobody back' },
+  server: {
+    may: ['batches', 'files', 'responses', 'events', 'generate', 'accounts', 'wire', 'core', 'base'],
+    because:
+      'a route parses, calls one service and presents; store, blobs and engines are behind the services',
+  },
+  client: {
+    may: ['wire', 'core', 'base'],
+    because: 'the client runs in a browser too and knows only what is on the wire',
+  },
+  cli: {
+    may: ['client', 'wire', 'config.ts', 'core', 'base'],
+    because:
+      'a command is a client like any other; only serve, migrate, demo, doctor and models build the app',
+  },
+  'config.ts': { may: ['core', 'base'], because: 'configuration is read before anything is built from it' },
+  'app.ts': {
+    may: [
+      'config.ts',
+      'server',
+      'batches',
+      'files',
+      'responses',
+      'events',
+      'generate',
+      'accounts',
+      'engines',
+      'store',
+      'blobs',
+      'client',
+      'wire',
+      'core',
+      'base',
+    ],
+    because: 'app.ts builds everything, and the command line builds app.ts',
+  },
+  'main.ts': { may: ['cli'], because: 'main.ts only starts the command line' },
+};
+
+const appBuilders = ['serve', 'migrate', 'demo', 'doctor', 'models'];
+
+/** Folders that hold a contract and its implementations. `shared` is what implementations have in common. */
+const contracts: Record<
+  string,
+  { file: string; shared: readonly string[]; implementations: readonly string[] }
+> = {
+  engines: { file: 'engines/engines.ts', shared: [], implementations: [] },
+  store: { file: 'store/store.ts', shared: ['sql'], implementations: [] },
+  blobs: { file: 'blobs/blobs.ts', shared: [], implementations: ['disk.ts', 's3.ts'] },
+};
+
+/** Folders whose code has to run in a browser, or in a test without a machine. */
+const pure = ['core', 'wire', 'client'];
+
+/** Packages that belong to one place. */
+const drivers: Record<string, string> = { 'node:sqlite': 'store/sqlite/', postgres: 'store/postgres/' };
+
+type Sources = ReadonlyMap<string, string>; // path under src/ -> text
+
+/** Everything that is wrong, as "path: what, and why". */
+function findViolations(sources: Sources): string[] {
+  const found: string[] = [];
+  const graph = new Map<string, string[]>();
+  for (const [path, text] of sources) {
+    found.push(...checkName(path).map((what) => `${path}: ${what}`));
+    if (!path.endsWith('.ts') || path.endsWith('.test.ts')) continue;
+    const specifiers = findImports(text);
+    found.push(...checkText(path, text).map((what) => `${path}: ${what}`));
+    for (const specifier of specifiers) {
+      const why = specifier.startsWith('.')
+        ? checkRelative(path, specifier, sources)
+        : checkPackage(path, specifier);
+      found.push(...why.map((what) => `${path} imports '${specifier}': ${what}`));
+    }
+    graph.set(
+      path,
+      specifiers
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => resolve(path, specifier)),
+    );
+  }
+  return [...found, ...findCircles(graph)];
+}
+
+/** The specifiers of static, type-only and dynamic imports, re-exports, and files started by their URL. */
+function findImports(source: string): string[] {
+  const text = withoutComments(source);
+  const patterns = [
+    /^\s*import\s+(?:type\s+)?[\w$*{},\s]+?\bfrom\s*['"]([^'"]+)['"]/gm,
+    /^\s*import\s*['"]([^'"]+)['"]/gm,
+    /^\s*export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s*from\s*['"]([^'"]+)['"]/gm,
+    /\bimport\(\s*['"]([^'"]+)['"]/g,
+    /\bnew URL\(\s*['"](\.[^'"]*\.ts)['"],\s*import\.meta\.url/g,
+  ];
+  return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ''));
+}
+
+/** Comments blanked out. Only whole-line comments and blocks: a `//` inside a string is no comment. */
+function withoutComments(text: string): string {
+  return text.replace(/^\s*\/\/.*$/gm, '').replace(/^\s*\/\*[\s\S]*?\*\//gm, '');
+}
+
+function resolve(path: string, specifier: string): string {
+  return posix.normalize(posix.join(posix.dirname(path), specifier));
+}
+
+/** The row of the table a path belongs to: its folder, or its own name for a file of src/ itself. */
+function rowOf(path: string): string {
+  return path.split('/')[0] ?? path;
+}
+
+function checkName(path: string): string[] {
+  const wrong: string[] = [];
+  if (!path.split('/').every((part) => /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/.test(part))) {
+    wrong.push('names are kebab-case, so that nobody has to guess');
+  }
+  if (/(^|\/)index\.ts$/.test(path)) wrong.push('no barrels: a name is imported from the file that makes it');
+  if (table[rowOf(path)] === undefined)
+    wrong.push('has no row in the import table; decide where it belongs first');
+  return wrong;
+}
+
+function checkText(path: string, source: string): string[] {
+  const text = withoutComments(source);
+  const wrong: string[] = [];
+  if (/^\s*export\s+(?:type\s+)?\*\s*from\b/m.test(text)) {
+    wrong.push('no barrels: `export *` hides where a name is made');
+  }
+  if (/\bimport\(\s*[^'"\s)]/.test(text))
+    wrong.push('a computed import() hides from this table; write the path out');
+  if (path !== 'base/system.ts' && /\bnew Date\(\s*\)|(?<!new )\bDate\(\s*\)/.test(text)) {
+    wrong.push(
+      'takes the time from the machine; take a Clock (base/clock.ts), so that a simulation can move it',
+    );
+  }
+  return wrong;
+}
+
+function checkRelative(path: string, specifier: string, sources: Sources): string[] {
+  const target = resolve(path, specifier);
+  if (target.startsWith('../')) return ['src/ stands on its own: what it needs lies inside it'];
+  if (!sources.has(target)) return [`there is no src/${target} (paths are written out, with .ts)`];
+  if (target.endsWith('.test.ts')) return ['the product does not depend on its tests'];
+  return [...checkFolders(path, target), ...checkImplementations(path, target)];
+}
+
+function checkFolders(path: string, target: string): string[] {
+  const [from, to] = [rowOf(path), rowOf(target)];
+  if (from === to) return [];
+  if (from === 'cli' && to === 'app.ts') return buildsApp(path) ? [] : [rowRefusal('cli', to)];
+  if (table[from]?.may.includes(to) !== true) return [rowRefusal(from, to)];
+  const contract = contracts[to];
+  if (contract !== undefined && from !== 'app.ts' && target !== contract.file) {
+    return [`outside ${to}/ only its contract ${contract.file} is known; app.ts alone names implementations`];
+  }
+  return [];
+}
+
+function buildsApp(path: string): boolean {
+  return appBuilders.some((name) => path === `cli/${name}.ts` || path.startsWith(`cli/${name}/`));
+}
+
+function rowRefusal(from: string, to: string): string {
+  const row = table[from];
+  const may = row === undefined || row.may.length === 0 ? 'nothing else' : row.may.join(', ');
+  return `${from} may not import ${to}: ${row?.because ?? 'it has no row in the table'} (it may import ${may})`;
+}
+
+/** engines/llama, store/sqlite, blobs/s3.ts ...: each knows its contract and what is shared, never another. */
+function checkImplementations(path: string, target: string): string[] {
+  if (rowOf(path) !== rowOf(target)) return [];
+  const [mine, theirs] = [implementationOf(path), implementationOf(target)];
+  if (theirs === undefined || mine === theirs) return [];
+  if (mine === undefined)
+    return [`${theirs} is one implementation of several; what all share must not know it`];
+  return [`${mine} and ${theirs} are two implementations: they meet in their contract, never in each other`];
+}
+
+function implementationOf(path: string): string | undefined {
+  const [folder = '', part = '', ...rest] = path.split('/');
+  const contract = contracts[folder];
+  if (contract === undefined || contract.shared.includes(part)) return undefined;
+  return rest.length > 0 || contract.implementations.includes(part) ? `${folder}/${part}` : undefined;
+}
+
+function checkPackage(path: string, specifier: string): string[] {
+  const home = drivers[specifier];
+  if (home !== undefined && !path.startsWith(home)) return [`this driver belongs to ${home} alone`];
+  if (isBuiltin(specifier) && pure.includes(rowOf(path))) {
+    return [`${rowOf(path)} runs anywhere, a browser included: nothing from Node, no I/O`];
+  }
+  return [];
+}
+
+function findCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const walk = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0)
+      circles.push(`a circle: ${[...trail.slice(start), path].join(' -> ')}; one of them is two things`);
+    if (start >= 0 || done.has(path)) return;
+    for (const next of graph.get(path) ?? []) walk(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) walk(path, []);
+  return circles;
+}
+
+function readSources(folder: string): Map<string, string> {
+  const sources = new Map<string, string>();
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const full = join(entry.parentPath, entry.name);
+    const path = full.slice(folder.length + 1).replaceAll('\\', '/');
+    sources.set(path, path.endsWith('.ts') ? readFileSync(full, 'utf8') : '');
+  }
+  return sources;
+}
+
+describe('src', () => {
+  const sources = readSources(join(root, 'src'));
+
+  it('is read at all', () => {
+    expect([...sources.keys()].filter((path) => path.endsWith('.ts')).length).toBeGreaterThan(20);
+    const imports = [...sources.values()].flatMap(findImports);
+    expect(imports.length, 'no imports found: the patterns no longer fit the sources').toBeGreaterThan(20);
+  });
+
+  it('keeps to the import table', () => {
+    expect(findViolations(sources)).toEqual([]);
+  });
+});
+
+describe('the console', () => {
+  it('knows of src only the client and the wire formats', () => {
+    const folder = join(root, 'console');
+    if (!existsSync(folder)) return;
+    const wrong: string[] = [];
+    for (const [path, text] of readSources(folder)) {
+      for (const specifier of findImports(text)) {
+        const target = resolve(`console/${path}`, specifier);
+        if (specifier.startsWith('.') && !/^(console|src\/client|src\/wire)\//.test(target)) {
+          wrong.push(
+            `console/${path} imports '${specifier}': a page in a browser is a client like any other`,
+          );
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('each rule refuses', () => {
+  const planted: readonly [name: string, files: Record<string, string>, reason: string][] = [
+    [
+      'a row',
+      { 'core/a.ts': "import { b } from '../wire/b.ts';", 'wire/b.ts': '' },
+      'core may not import wire',
+    ],
+    [
+      'a type',
+      { 'base/a.ts': "import type { B } from '../core/b.ts';", 'core/b.ts': '' },
+      'base may not import core',
+    ],
+    [
+      'an import over several lines',
+      { 'base/a.ts': "import {\n  b,\n  type C,\n} from '../core/b.ts';", 'core/b.ts': '' },
+      'base may not import core',
+    ],
+    ['a side effect', { 'base/a.ts': "import '../core/b.ts';", 'core/b.ts': '' }, 'base may not import core'],
+    [
+      'a re-export',
+      { 'base/a.ts': "export { b } from '../core/b.ts';", 'core/b.ts': '' },
+      'base may not import core',
+    ],
+    [
+      'a dynamic import',
+      { 'server/a.ts': "await import('../store/store.ts');", 'store/store.ts': '' },
+      'behind the services',
+    ],
+    ['a computed import', { 'server/a.ts': 'await import(name);' }, 'hides from this table'],
+    [
+      'a process started by URL',
+      { 'server/a.ts': "fork(new URL('../store/store.ts', import.meta.url));", 'store/store.ts': '' },
+      'behind the services',
+    ],
+    [
+      'the app in a client command',
+      { 'cli/chat.ts': "import '../app.ts';", 'app.ts': '' },
+      'cli may not import app.ts',
+    ],
+    [
+      'an implementation seen from outside',
+      { 'files/a.ts': "import '../store/sqlite/open.ts';", 'store/sqlite/open.ts': '' },
+      'only its contract store/store.ts',
+    ],
+    [
+      'an engine seen from generate',
+      { 'generate/a.ts': "import '../engines/pool.ts';", 'engines/pool.ts': '' },
+      'only its contract engines/engines.ts',
+    ],
+    [
+      'two implementations',
+      { 'engines/llama/a.ts': "import '../upstream/b.ts';", 'engines/upstream/b.ts': '' },
+      'two implementations',
+    ],
+    [
+      'two implementing files',
+      { 'blobs/disk.ts': "import './s3.ts';", 'blobs/s3.ts': '' },
+      'two implementations',
+    ],
+    [
+      'a contract that knows one',
+      { 'store/store.ts': "import './sqlite/a.ts';", 'store/sqlite/a.ts': '' },
+      'what all share must not know it',
+    ],
+    [
+      'Node in a wire format',
+      { 'wire/a.ts': "import { createHash } from 'node:crypto';" },
+      'nothing from Node',
+    ],
+    ['Node without its prefix', { 'client/a.ts': "import fs from 'fs';" }, 'nothing from Node'],
+    [
+      'a driver elsewhere',
+      { 'accounts/a.ts': "import { DatabaseSync } from 'node:sqlite';" },
+      'belongs to store/sqlite/',
+    ],
+    [
+      'a circle',
+      { 'core/a.ts': "import './b.ts';", 'core/b.ts': "import type { A } from './a.ts';" },
+      'a circle',
+    ],
+    ['a barrel', { 'core/index.ts': '' }, 'no barrels'],
+    ['export *', { 'core/a.ts': "export * from './b.ts';", 'core/b.ts': '' }, 'no barrels'],
+    ['a camelCase name', { 'core/aFile.ts': '' }, 'kebab-case'],
+    ['an unknown folder', { 'utils/a.ts': '' }, 'no row in the import table'],
+    ['a path without .ts', { 'core/a.ts': "import './b';", 'core/b.ts': '' }, 'there is no src/core/b'],
+    [
+      'a test as a dependency',
+      { 'core/a.ts': "import './b.test.ts';", 'core/b.test.ts': '' },
+      'depend on its tests',
+    ],
+    ['what lies outside src', { 'core/a.ts': "import '../../test/x.ts';" }, 'stands on its own'],
+    ['the time of the machine', { 'core/a.ts': 'const now = new Date();' }, 'take a Clock'],
+  ];
+
+  it.each(planted)('%s', (_name, files, reason) => {
+    const found = findViolations(new Map(Object.entries(files)));
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(reason);
+  });
+
+  it('nothing that is allowed', () => {
+    const files = {
+      'app.ts':
+        "import { openSqlite } from './store/sqlite/open.ts';\nimport { createServer } from './server/server.ts';",
+      'cli/serve.ts': "const { createApp } = await import('../app.ts');",
+      'server/server.ts': "import type { Batches } from '../batches/batches.ts';",
+      'batches/batches.ts': "import type { Store } from '../store/store.ts';",
+      'store/store.ts': "// import { x } from './sqlite/open.ts'\nexport interface Store {}",
+      'store/sql/claim.ts': "import type { Store } from '../store.ts';",
+      'store/sqlite/open.ts':
+        "import { DatabaseSync } from 'node:sqlite';\nimport { claim } from '../sql/claim.ts';",
+      'base/system.ts': 'const now = new Date();',
+      'core/time.ts': 'const day = new Date(0);',
+    };
+    expect(findViolations(new Map(Object.entries(files)))).toEqual([]);
+  });
+});
