@@ -1,0 +1,18 @@
+import { ApiError } from '../../core/errors.ts';
+
+/** The error that `[[fail how]]` stands for: what a real upstream with this fault leads to. */
+export function failureFor(how: string): ApiError {
+  if (how === 'timeout')
+    return new ApiError('upstream_timeout', 'The scripted engine did not answer in time.');
+  if (how === 'unreachable')
+    return new ApiError('upstream_unreachable', 'The scripted engine cannot be reached.');
+  if (how === 'invalid')
+    return new ApiError('invalid_upstream_response', 'The scripted engine answered something unreadable.');
+  const status = Number(how);
+  const message = `The scripted engine answered with status ${status}.`;
+  if (status === 429 || status === 503 || status === 529)
+    return new ApiError('engine_overloaded', message, { retryAfter: 1 });
+  if (status === 401 || status === 403) return new ApiError('upstream_error', message, { retry: 'wait' });
+  if (status >= 400 && status < 500) return new ApiError('upstream_error', message, { retry: 'never' });
+  return new ApiError('upstream_error', message);
+}

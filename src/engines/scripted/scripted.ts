@@ -1,0 +1,206 @@
+import { unixSeconds } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { ChatChunk, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
+import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
+import type { Engine, EngineCall } from '../engines.ts';
+import { answerTo } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { chunksOf } from './chunks.ts';
+import { parsePrompt, readPrompt, textOf } from './directives.ts';
+import type { Directives } from './directives.ts';
+import { failureFor } from './failures.ts';
+import { createSlots } from './slots.ts';
+import { createPrefixCache, tokenize } from './tokens.ts';
+import { vectorOf } from './vectors.ts';
+
+export interface ScriptedOptions {
+  clock: Clock;
+  /** Requests worked on at once; above that they queue. 8 if absent. */
+  slots?: number;
+  /** How long an answer takes once it has a slot. 0 if absent. */
+  delayMs?: number;
+  contextLength?: number;
+}
+
+export interface ScriptedEngine extends Engine {
+  /** What happened so far, for tests: calls begun, and how many run, wait and ran at once at most. */
+  stats(): { calls: number; running: number; waiting: number; peak: number };
+}
+
+/**
+ * An engine without a model: it answers from the prompt alone, the same every time, and does what `[[directives]]` in the
+ * last user message say (`directives.ts`). All its time is the clock's, so it runs in the simulation as on a machine.
+ */
+export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
+  const { clock, delayMs = 0, contextLength = null } = options;
+  const count = options.slots ?? 8;
+  const slots = createSlots(count);
+  const cache = createPrefixCache();
+  const seen = new Map<string, number>();
+  let stopping = new AbortController();
+  let calls = 0;
+  let peak = 0;
+
+  /** How often this prompt came before; only prompts whose directives count are remembered. */
+  function visits(prompt: string, directives: Directives): number {
+    if (directives.fail?.times === undefined && directives.badSchema?.times === undefined) return 0;
+    const before = seen.get(prompt) ?? 0;
+    seen.set(prompt, before + 1);
+    return before;
+  }
+
+  async function inSlot<T>(call: EngineCall, work: () => Promise<T>): Promise<T> {
+    const release = await enter(call);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  async function enter(call: EngineCall): Promise<() => void> {
+    stopping.signal.throwIfAborted();
+    calls++;
+    const release = await slots.take(call);
+    peak = Math.max(peak, slots.running);
+    return release;
+  }
+
+  /** Waits, or fails as soon as the caller or the engine gives up. */
+  function pause(ms: number, signal: AbortSignal): Promise<void> {
+    const stop = stopping.signal;
+    return new Promise((resolve, reject) => {
+      if (signal.aborted || stop.aborted) return reject(signal.aborted ? signal.reason : stop.reason);
+      if (ms <= 0) return resolve();
+      const timer = ms === Infinity ? undefined : clock.after(ms, () => settle(resolve));
+      const abort = () => settle(() => reject(signal.aborted ? signal.reason : stop.reason));
+      const settle = (then: () => void) => {
+        timer?.cancel();
+        signal.removeEventListener('abort', abort);
+        stop.removeEventListener('abort', abort);
+        then();
+      };
+      signal.addEventListener('abort', abort);
+      stop.addEventListener('abort', abort);
+    });
+  }
+
+  async function think(
+    directives: Directives,
+    before: number,
+    share: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await pause(directives.hang ? Infinity : (directives.delayMs ?? delayMs) * share, signal);
+    if (directives.fail && before < directives.fail.times) throw failureFor(directives.fail.how);
+  }
+
+  function respond(request: ChatRequest, before: number): { answers: Answer[]; usage: ChatUsage } {
+    const prompt = readPrompt(request);
+    const broken = before < (prompt.directives.badSchema?.times ?? 0);
+    const promptTokens = tokenize(rendered(request));
+    if (contextLength !== null && promptTokens.length > contextLength)
+      throw new ApiError(
+        'context_length_exceeded',
+        `The prompt has ${promptTokens.length} tokens, the model takes ${contextLength}.`,
+      );
+    const answers = Array.from({ length: request.n ?? 1 }, () => answerTo(request, prompt, broken));
+    const output = answers.reduce((sum, answer) => sum + answer.tokens, 0);
+    return { answers, usage: usageOf(promptTokens.length, output, cache.visit(promptTokens)) };
+  }
+
+  const head = () => ({ id: 'chatcmpl_scripted', created: unixSeconds(clock.now()), model: 'scripted' });
+
+  return {
+    capabilities: {
+      serves: ['chat', 'embeddings'],
+      contextLength,
+      jsonSchema: 'native',
+      forcedTool: 'native',
+    },
+    slots: count,
+    stats: () => ({ calls, running: slots.running, waiting: slots.waiting, peak }),
+
+    async start() {
+      if (stopping.signal.aborted) stopping = new AbortController();
+    },
+
+    async stop() {
+      const reason = new ApiError('shutting_down', 'The engine is being stopped.');
+      stopping.abort(reason);
+      slots.close(reason);
+    },
+
+    generate({ value: request, text }, call) {
+      return inSlot(call, async () => {
+        const { directives } = readPrompt(request);
+        const before = visits(text, directives);
+        await think(directives, before, 1, call.signal);
+        const { answers, usage } = respond(request, before);
+        const choices = answers.map(({ message, finishReason }, index) => ({
+          index,
+          message,
+          logprobs: null,
+          finish_reason: finishReason,
+        }));
+        const body: ChatResponse = { ...head(), object: 'chat.completion', choices, usage };
+        return { body };
+      });
+    },
+
+    async *stream({ value: request, text }, call): AsyncIterable<ChatChunk> {
+      const release = await enter(call);
+      try {
+        const { directives } = readPrompt(request);
+        const before = visits(text, directives);
+        const { answers, usage } = respond(request, before);
+        const chunks = chunksOf(head(), answers, usage);
+        for (const [n, chunk] of chunks.entries()) {
+          if (n === directives.cut)
+            throw new ApiError('invalid_upstream_response', 'The stream ended too early.');
+          await think(directives, before, 1 / chunks.length, call.signal);
+          yield chunk;
+        }
+      } finally {
+        release();
+      }
+    },
+
+    embed({ value: request, text }, call) {
+      return inSlot(call, async () => {
+        const inputs = inputsOf(request);
+        const { directives } = parsePrompt(inputs.at(-1) ?? '');
+        await think(directives, visits(text, directives), 1, call.signal);
+        const vectors = inputs.map((input) => vectorOf(input, request.dimensions ?? 64));
+        const promptTokens = inputs.reduce((sum, input) => sum + tokenize(input).length, 0);
+        return { vectors, promptTokens };
+      });
+    },
+
+    async countTokens(request) {
+      return tokenize(rendered(request)).length;
+    },
+  };
+}
+
+function rendered(request: ChatRequest): string {
+  const tools = request.tools?.length ? `${JSON.stringify(request.tools)}\n` : '';
+  return tools + request.messages.map(({ role, content }) => `${role}\n${textOf(content)}\n`).join('');
+}
+
+function inputsOf({ input }: EmbeddingsRequest): string[] {
+  if (typeof input === 'string') return [input];
+  if (input.every((item) => typeof item === 'string')) return input;
+  if (input.every((item) => typeof item === 'number')) return [input.join(' ')];
+  return input.map((tokens) => tokens.join(' '));
+}
+
+function usageOf(prompt: number, completion: number, cached: number): ChatUsage {
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached },
+  };
+}
