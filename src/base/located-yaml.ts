@@ -1,0 +1,93 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import type { Document, Node, Pair } from 'yaml';
+import type { Checker, Located } from './located.ts';
+
+/** What `${name}` in a scalar stands for; undefined when there is no such thing. */
+export type Lookup = (name: string) => string | undefined;
+
+/**
+ * Parses YAML into located values, with `${name}` replaced in every text (`$${` stands for a literal `${`).
+ * Syntax errors, duplicate keys and unknown variables become problems of `check`; undefined when nothing can be read.
+ */
+export function parseLocatedYaml(
+  text: string,
+  file: string,
+  lookup: Lookup,
+  check: Checker,
+): Located | undefined {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  for (const error of document.errors) {
+    const line = lines.linePos(error.pos[0]).line;
+    check.problems.push({ file, line, message: error.message, hint: null });
+  }
+  if (document.errors.length > 0) return undefined;
+  return locate(document.contents, { file, path: '', line: 1, depth: 0, lines, document, lookup, check });
+}
+
+/** Deeper than any sensible file; an alias to its own ancestor ends here. */
+const maxDepth = 32;
+
+interface Place {
+  file: string;
+  path: string;
+  /** Where the value would be if it has no place of its own, as an empty one. */
+  line: number;
+  depth: number;
+  lines: LineCounter;
+  document: Document;
+  lookup: Lookup;
+  check: Checker;
+}
+
+function locate(node: Node | null, outer: Place): Located {
+  const line = node?.range ? outer.lines.linePos(node.range[0]).line : outer.line;
+  const at: Located = { file: outer.file, line, path: outer.path, value: null, loose: false, hidden: false };
+  const place = { ...outer, line, depth: outer.depth + 1 };
+  if (place.depth > maxDepth) {
+    place.check.fail(at, 'nested too deeply');
+  } else if (isAlias(node)) {
+    return locate((node.resolve(place.document) as Node | undefined) ?? null, place);
+  } else if (isSeq(node)) {
+    at.value = node.items.map((item, i) => locate(item as Node, { ...place, path: `${place.path}[${i}]` }));
+  } else if (isMap(node)) {
+    at.value = new Map(node.items.map((pair) => locatePair(pair as Pair<Node, Node | null>, place)));
+  } else if (isScalar(node)) {
+    fill(at, node.value, place);
+  }
+  return at;
+}
+
+function locatePair(pair: Pair<Node, Node | null>, place: Place): [string, Located] {
+  const key = isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
+  const keyLine = pair.key.range ? place.lines.linePos(pair.key.range[0]).line : place.line;
+  const path = place.path === '' ? key : `${place.path}.${key}`;
+  const value = locate(pair.value, { ...place, path, line: keyLine });
+  return [key, { ...value, line: keyLine }];
+}
+
+function fill(at: Located, value: unknown, place: Place): void {
+  if (typeof value === 'string') {
+    let missing = false;
+    const filled = value.replace(/\$?\$\{([^}]*)\}/g, (whole, name: string) => {
+      if (whole.startsWith('$$')) return whole.slice(1);
+      at.loose = at.hidden = true;
+      const found = place.lookup(name);
+      if (found !== undefined) return found;
+      missing = true;
+      place.check.fail(at, `\${${name}} is not set`, missingHint(name));
+      return '';
+    });
+    at.value = missing ? null : filled;
+  } else if (typeof value === 'number' || typeof value === 'boolean' || value === null) {
+    at.value = value;
+  } else {
+    at.value = JSON.stringify(value);
+  }
+}
+
+function missingHint(name: string): string {
+  return name.startsWith('file:')
+    ? `Make the file ${name.slice(5)} readable for this user.`
+    : `Set the environment variable ${name}, or write $\${${name}} for the text itself.`;
+}

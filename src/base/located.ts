@@ -1,0 +1,169 @@
+import { parseDuration } from './duration.ts';
+import { nearestWord } from './nearest-word.ts';
+
+/** Something wrong with a value, told so that its author can go there and mend it. */
+export interface Problem {
+  /** A file path, a flag such as `--port`, or the name of an environment variable. */
+  file: string;
+  line: number | null;
+  message: string;
+  hint: string | null;
+}
+
+/** `offpeak.yaml:12: models[0].id: must not be empty. Hint`. */
+export function formatProblem(problem: Problem): string {
+  const place = problem.line === null ? problem.file : `${problem.file}:${problem.line}`;
+  return `${place}: ${problem.message}${problem.hint === null ? '' : `. ${problem.hint}`}`;
+}
+
+/** A value that knows where it was written. */
+export interface Located {
+  file: string;
+  line: number | null;
+  /** `models[0].engine.path`; '' for the root. */
+  path: string;
+  value: Scalar | Located[] | Map<string, Located>;
+  /** Text from a variable or a flag: `8080` may stand for a number. */
+  loose: boolean;
+  /** It may hold a secret, so messages do not quote it. */
+  hidden: boolean;
+}
+
+type Scalar = string | number | boolean | null;
+
+/** Reads located values as what they should be, and collects every problem instead of stopping at the first. */
+export interface Checker {
+  readonly problems: Problem[];
+  fail(at: Located, message: string, hint?: string): undefined;
+  /** The fields of an object; unknown ones are problems. Absent and null fields are undefined. */
+  object<K extends string>(at: Located | undefined, keys: readonly K[]): Partial<Record<K, Located>>;
+  list(at: Located | undefined): Located[] | undefined;
+  text(at: Located | undefined): string | undefined;
+  flag(at: Located | undefined): boolean | undefined;
+  number(at: Located | undefined, bounds?: Bounds): number | undefined;
+  whole(at: Located | undefined, bounds?: Bounds): number | undefined;
+  /** `30d`, `25s` ... as milliseconds. */
+  duration(at: Located | undefined): number | undefined;
+  choice<T extends string>(at: Located | undefined, options: readonly T[]): T | undefined;
+  /** An http:// or https:// URL, without slashes at its end. */
+  url(at: Located | undefined): string | undefined;
+}
+
+export interface Bounds {
+  min?: number;
+  max?: number;
+}
+
+export function createChecker(): Checker {
+  const problems: Problem[] = [];
+
+  function fail(at: Located, message: string, hint?: string): undefined {
+    const told = at.path === '' ? message : `${at.path}: ${message}`;
+    problems.push({ file: at.file, line: at.line, message: told, hint: hint ?? null });
+  }
+
+  function text(at: Located | undefined): string | undefined {
+    if (at === undefined) return undefined;
+    if (typeof at.value !== 'string') return fail(at, `expected text, found ${describe(at)}`, quoteHint(at));
+    return at.value === '' ? fail(at, 'must not be empty') : at.value;
+  }
+
+  function number(at: Located | undefined, bounds: Bounds = {}): number | undefined {
+    if (at === undefined) return undefined;
+    const found =
+      at.loose && typeof at.value === 'string' && at.value.trim() !== '' ? Number(at.value) : at.value;
+    if (typeof found !== 'number' || !Number.isFinite(found))
+      return fail(at, `expected a number, found ${describe(at)}`);
+    const { min = -Infinity, max = Infinity } = bounds;
+    if (found < min || found > max) return fail(at, `must be ${range(min, max)}, not ${describe(at)}`);
+    return found;
+  }
+
+  function whole(at: Located | undefined, bounds: Bounds = {}): number | undefined {
+    const found = number(at, bounds);
+    if (at === undefined || found === undefined || Number.isSafeInteger(found)) return found;
+    return fail(at, `expected a whole number, not ${found}`);
+  }
+
+  function choice<T extends string>(at: Located | undefined, options: readonly T[]): T | undefined {
+    const found = text(at);
+    if (at === undefined || found === undefined) return undefined;
+    const chosen = options.find((option) => option === found);
+    if (chosen !== undefined) return chosen;
+    const nearest = nearestWord(found, options);
+    return fail(at, `must be one of ${options.join(', ')}`, nearest && `Did you mean '${nearest}'?`);
+  }
+
+  return {
+    problems,
+    fail,
+    text,
+    number,
+    whole,
+    choice,
+    object(at, keys) {
+      if (at === undefined) return {};
+      if (!(at.value instanceof Map)) {
+        fail(at, `expected an object with ${keys.join(', ')}, found ${describe(at)}`);
+        return {};
+      }
+      const fields: Partial<Record<string, Located>> = {};
+      for (const [key, field] of at.value) {
+        if ((keys as readonly string[]).includes(key)) {
+          if (field.value !== null) fields[key] = field;
+          continue;
+        }
+        const nearest = nearestWord(key, keys);
+        fail(
+          field,
+          'unknown key',
+          nearest ? `Did you mean '${nearest}'?` : `Known here: ${keys.join(', ')}.`,
+        );
+      }
+      return fields;
+    },
+    list(at) {
+      if (at === undefined) return undefined;
+      return Array.isArray(at.value) ? at.value : fail(at, `expected a list, found ${describe(at)}`);
+    },
+    flag(at) {
+      if (at === undefined) return undefined;
+      if (at.loose && (at.value === 'true' || at.value === 'false')) return at.value === 'true';
+      return typeof at.value === 'boolean'
+        ? at.value
+        : fail(at, `expected true or false, found ${describe(at)}`);
+    },
+    url(at) {
+      const found = text(at);
+      if (at === undefined || found === undefined) return undefined;
+      const protocol = URL.canParse(found) ? new URL(found).protocol : '';
+      if (protocol === 'http:' || protocol === 'https:') return found.replace(/\/+$/, '');
+      return fail(at, 'expected an http:// or https:// URL', 'For example http://127.0.0.1:8000/v1');
+    },
+    duration(at) {
+      if (at === undefined) return undefined;
+      const found = typeof at.value === 'string' ? parseDuration(at.value) : undefined;
+      return (
+        found ?? fail(at, `expected a duration, found ${describe(at)}`, 'Write 250ms, 25s, 10m, 24h or 30d.')
+      );
+    },
+  };
+}
+
+function describe(at: Located): string {
+  if (Array.isArray(at.value)) return 'a list';
+  if (at.value instanceof Map) return 'an object';
+  if (at.value === null) return 'nothing';
+  return at.hidden ? 'other text' : JSON.stringify(at.value);
+}
+
+function quoteHint(at: Located): string | undefined {
+  return typeof at.value === 'number' || typeof at.value === 'boolean'
+    ? `Quote it: "${at.value}".`
+    : undefined;
+}
+
+function range(min: number, max: number): string {
+  if (max === Infinity) return `at least ${min}`;
+  return min === -Infinity ? `at most ${max}` : `from ${min} to ${max}`;
+}

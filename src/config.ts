@@ -1,0 +1,399 @@
+import { readFileSync, existsSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createChecker, formatProblem } from './base/located.ts';
+import type { Checker, Located, Problem } from './base/located.ts';
+import { parseLocatedYaml } from './base/located-yaml.ts';
+import { nanoDollars } from './core/price.ts';
+import type { Prices } from './core/price.ts';
+import type {
+  Config,
+  EngineConfig,
+  LlamaEngineConfig,
+  ModelConfig,
+  OpenAiEngineConfig,
+} from './core/config.ts';
+
+export type {
+  Config,
+  EngineConfig,
+  LlamaEngineConfig,
+  ModelConfig,
+  OpenAiEngineConfig,
+  ScriptedEngineConfig,
+} from './core/config.ts';
+
+export interface ConfigSources {
+  /** Values of command line flags, each under its name: `{ port: '8080' }`. */
+  flags?: Partial<Record<'host' | 'port' | 'data' | 'config' | 'database' | 'logLevel', string>>;
+  env?: Record<string, string | undefined>;
+  /** Where relative paths start. */
+  cwd?: string;
+  readFile?: (path: string) => string;
+  exists?: (path: string) => boolean;
+}
+
+/** A configuration that cannot be used: every problem at once, each with its place. */
+export class ConfigError extends Error {
+  readonly problems: Problem[];
+
+  constructor(problems: Problem[]) {
+    super(problems.map(formatProblem).join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export const upstreamFlavors = [
+  'vllm',
+  'sglang',
+  'llama-server',
+  'ollama',
+  'openai',
+  'offpeak',
+  'generic',
+] as const;
+
+/** The keys of the file, for its check and for the test that holds docs/configuration.md to it. */
+export const configKeys = {
+  root: [
+    'server',
+    'data',
+    'database',
+    'files',
+    'models',
+    'limits',
+    'batch',
+    'drain',
+    'log_level',
+    'api_key',
+    'admin_key',
+  ],
+  server: ['host', 'port'],
+  model: ['id', 'aliases', 'serves', 'price', 'engine'],
+  price: ['input', 'cached_input', 'output'],
+  llama: ['kind', 'path', 'sequences', 'context', 'threads', 'flash_attention'],
+  openai: ['kind', 'flavor', 'url', 'urls', 'model', 'api_key', 'slots', 'timeouts'],
+  scripted: ['kind', 'slots', 'delay'],
+  timeouts: ['connect', 'first_byte', 'idle', 'total'],
+  limits: ['requests_per_batch', 'bytes_per_batch', 'line_bytes', 'open_batches_per_org', 'body_bytes'],
+  batch: ['price_factor', 'result_ttl', 'completion_window', 'cancel_grace'],
+} as const;
+
+/** The variables that set a value of the file, and what they set. */
+export const environmentKeys = {
+  OFFPEAK_HOST: 'server.host',
+  OFFPEAK_PORT: 'server.port',
+  OFFPEAK_DATA: 'data',
+  OFFPEAK_DATABASE: 'database',
+  OFFPEAK_LOG_LEVEL: 'log_level',
+  OFFPEAK_API_KEY: 'api_key',
+  OFFPEAK_ADMIN_KEY: 'admin_key',
+} as const;
+
+const packageFolder = fileURLToPath(new URL('..', import.meta.url));
+const defaultFile = 'offpeak.yaml';
+const minKeyLength = 32;
+
+interface Reading {
+  check: Checker;
+  /** Where relative paths of the value at hand start. */
+  cwd: string;
+  /** The folder of the configuration file. */
+  base: string;
+  exists: (path: string) => boolean;
+}
+
+/**
+ * The configuration: flags over environment over file over defaults.
+ * @throws ConfigError with every problem found
+ */
+export function loadConfig(sources: ConfigSources = {}): Config {
+  const { flags = {}, env = process.env, cwd = process.cwd(), exists = existsSync } = sources;
+  const readFile = sources.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+  const check = createChecker();
+  const named = flags.config ?? presence(env.OFFPEAK_CONFIG);
+  const path = resolve(cwd, named ?? defaultFile);
+  const root = named !== undefined || exists(path) ? readRoot(path, { env, readFile, check }) : undefined;
+  const reading: Reading = { check, cwd, base: dirname(path), exists };
+  const file = check.object(root, configKeys.root);
+  const server = check.object(file.server, configKeys.server);
+  const outer = (
+    flag: keyof typeof flags,
+    variable: keyof typeof environmentKeys,
+    inFile: Located | undefined,
+  ) => outside(`--${kebab(flag)}`, flags[flag]) ?? outside(variable, env[variable]) ?? inFile;
+
+  const config: Config = {
+    server: {
+      host: check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1',
+      port: check.whole(outer('port', 'OFFPEAK_PORT', server.port), { min: 0, max: 65_535 }) ?? 8080,
+    },
+    data: dataFolder(outer('data', 'OFFPEAK_DATA', file.data), reading),
+    database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
+    files: check.choice(file.files, ['disk'] as const) ?? 'disk',
+    models: file.models === undefined ? [builtInModel(reading)] : models(file.models, reading),
+    limits: limits(file.limits, check),
+    batch: batch(file.batch, check),
+    drainMs: check.duration(file.drain) ?? 25_000,
+    logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
+  };
+  const open = !isLoopback(config.server.host);
+  const apiKey = secret(outside('OFFPEAK_API_KEY', env.OFFPEAK_API_KEY) ?? file.api_key, open, check);
+  const adminKey = secret(outside('OFFPEAK_ADMIN_KEY', env.OFFPEAK_ADMIN_KEY) ?? file.admin_key, open, check);
+  if (apiKey !== undefined) config.apiKey = apiKey;
+  if (adminKey !== undefined) config.adminKey = adminKey;
+  if (apiKey !== undefined && apiKey === adminKey)
+    check.problems.push({
+      file: 'OFFPEAK_ADMIN_KEY',
+      line: null,
+      message: 'must differ from OFFPEAK_API_KEY',
+      hint: null,
+    });
+  if (check.problems.length > 0) throw new ConfigError(check.problems);
+  return config;
+}
+
+/** What the client commands take from outside: flags over environment over the defaults of a local server. */
+export function clientSettings(
+  flags: { url?: string | undefined; key?: string | undefined },
+  env: Record<string, string | undefined> = process.env,
+): { url: string; key: string | undefined; adminKey: string | undefined } {
+  return {
+    url: flags.url ?? presence(env.OFFPEAK_URL) ?? 'http://127.0.0.1:8080',
+    key: flags.key ?? presence(env.OFFPEAK_API_KEY),
+    adminKey: flags.key ?? presence(env.OFFPEAK_ADMIN_KEY),
+  };
+}
+
+function readRoot(
+  path: string,
+  from: { env: Record<string, string | undefined>; readFile: (path: string) => string; check: Checker },
+): Located | undefined {
+  const lookup = (name: string) => {
+    if (!name.startsWith('file:')) return from.env[name];
+    try {
+      return from.readFile(resolve(dirname(path), name.slice(5))).trim();
+    } catch {
+      return undefined;
+    }
+  };
+  let text: string;
+  try {
+    text = from.readFile(path);
+  } catch (cause) {
+    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const hint = reason === 'ENOENT' ? 'There is no such file.' : `The system says ${reason}.`;
+    from.check.problems.push({
+      file: path,
+      line: null,
+      message: 'the configuration file cannot be read',
+      hint,
+    });
+    return undefined;
+  }
+  const root = parseLocatedYaml(text, path, lookup, from.check);
+  return root?.value === null ? undefined : root;
+}
+
+function dataFolder(at: Located | undefined, reading: Reading): string {
+  const folder = reading.check.text(at) ?? 'offpeak-data';
+  return resolve(at?.line === null || at === undefined ? reading.cwd : reading.base, folder);
+}
+
+function database(at: Located | undefined, check: Checker): string {
+  const found = check.text(at);
+  if (at === undefined || found === undefined || found === 'sqlite') return 'sqlite';
+  const protocol = URL.canParse(found) ? new URL(found).protocol : '';
+  if (protocol !== 'postgres:' && protocol !== 'postgresql:')
+    check.fail(at, 'must be sqlite or a postgres:// URL', 'Write sqlite, or postgres://user@host/name.');
+  return found;
+}
+
+function builtInModel({ check, exists }: Reading): ModelConfig {
+  const path = join(packageFolder, 'models/offpeak-tiny.gguf');
+  if (!exists(path))
+    check.problems.push({
+      file: path,
+      line: null,
+      message: 'the built-in model is missing',
+      hint: 'Install Offpeak again.',
+    });
+  return {
+    id: 'offpeak-tiny',
+    aliases: ['default', 'tiny'],
+    serves: null,
+    prices: { input: nanoDollars(0.1), cachedInput: nanoDollars(0.025), output: nanoDollars(0.4) },
+    engine: { kind: 'llama', path, sequences: 8, context: 'auto', threads: 'auto', flashAttention: false },
+  };
+}
+
+function models(at: Located, reading: Reading): ModelConfig[] {
+  const { check } = reading;
+  const items = check.list(at) ?? [];
+  if (items.length === 0 && Array.isArray(at.value)) check.fail(at, 'must name at least one model');
+  const taken = new Map<string, string>();
+  return items.flatMap((item) => {
+    const fields = check.object(item, configKeys.model);
+    const id = uniqueName(fields.id, taken, check);
+    if (fields.id === undefined) check.fail(item, 'needs an id');
+    const aliases = (check.list(fields.aliases) ?? []).flatMap(
+      (alias) => uniqueName(alias, taken, check) ?? [],
+    );
+    const serves = check
+      .list(fields.serves)
+      ?.flatMap((kind) => check.choice(kind, ['chat', 'embeddings'] as const) ?? []);
+    const engine = engineOf(item, fields.engine, reading);
+    if (id === undefined || engine === undefined) return [];
+    return [{ id, aliases, serves: serves ?? null, prices: prices(fields.price, check), engine }];
+  });
+}
+
+/** An id or alias that no other model has. */
+function uniqueName(at: Located | undefined, taken: Map<string, string>, check: Checker): string | undefined {
+  const found = check.text(at);
+  if (at === undefined || found === undefined) return undefined;
+  if (!/^[\w./:@+-]{1,200}$/.test(found))
+    return check.fail(at, 'must be 1 to 200 letters, digits or . / : @ + - _', 'Spaces are not allowed.');
+  const before = taken.get(found);
+  if (before !== undefined)
+    return check.fail(at, `'${found}' is taken already by ${before}`, 'Ids and aliases are unique.');
+  taken.set(found, at.path);
+  return found;
+}
+
+function prices(at: Located | undefined, check: Checker): Prices {
+  const fields = check.object(at, configKeys.price);
+  const price = (field: Located | undefined) => check.number(field, { min: 0, max: 100_000 });
+  const input = price(fields.input) ?? 0;
+  return {
+    input: nanoDollars(input),
+    cachedInput: nanoDollars(price(fields.cached_input) ?? input),
+    output: nanoDollars(price(fields.output) ?? 0),
+  };
+}
+
+function engineOf(model: Located, at: Located | undefined, reading: Reading): EngineConfig | undefined {
+  const { check } = reading;
+  if (at === undefined)
+    return check.fail(model, 'needs an engine', 'For example: engine: { kind: llama, path: model.gguf }');
+  if (!(at.value instanceof Map)) return check.fail(at, 'expected an object with a kind');
+  const kindAt = at.value.get('kind');
+  if (kindAt === undefined) return check.fail(at, 'needs a kind', 'One of llama, openai, scripted.');
+  const kind = check.choice(kindAt, ['llama', 'openai', 'scripted'] as const);
+  if (kind === 'llama') return llamaEngine(at, reading);
+  if (kind === 'openai') return openAiEngine(at, check);
+  if (kind === undefined) return undefined;
+  const fields = check.object(at, configKeys.scripted);
+  return {
+    kind,
+    slots: check.whole(fields.slots, { min: 1, max: 4096 }) ?? 8,
+    delayMs: check.duration(fields.delay) ?? 0,
+  };
+}
+
+function llamaEngine(at: Located, { check, base, exists }: Reading): LlamaEngineConfig | undefined {
+  const fields = check.object(at, configKeys.llama);
+  const written = check.text(fields.path);
+  if (fields.path === undefined) return check.fail(at, 'needs the path of a GGUF file');
+  // The built-in model is named as the package knows it, whatever folder the file is in.
+  const path = [resolve(base, written ?? ''), resolve(packageFolder, written ?? '')].find((file) =>
+    exists(file),
+  );
+  if (written !== undefined && path === undefined)
+    check.fail(
+      fields.path,
+      `there is no file ${resolve(base, written)}`,
+      "Relative paths start at this file's folder.",
+    );
+  const auto = (field: Located | undefined, max: number) =>
+    field?.value === 'auto' ? 'auto' : (check.whole(field, { min: 1, max }) ?? 'auto');
+  return {
+    kind: 'llama',
+    path: path ?? '',
+    sequences: check.whole(fields.sequences, { min: 1, max: 256 }) ?? 8,
+    context: auto(fields.context, 16_777_216),
+    threads: auto(fields.threads, 1024),
+    flashAttention: check.flag(fields.flash_attention) ?? false,
+  };
+}
+
+function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefined {
+  const fields = check.object(at, configKeys.openai);
+  const urls = fields.url !== undefined ? [fields.url] : (check.list(fields.urls) ?? []);
+  if (fields.url !== undefined && fields.urls !== undefined)
+    check.fail(fields.urls, 'give url or urls, not both');
+  if (urls.length !== 1)
+    return check.fail(fields.urls ?? at, 'needs exactly one url', 'For example http://127.0.0.1:8000/v1');
+  const timeouts = check.object(fields.timeouts, configKeys.timeouts);
+  return {
+    kind: 'openai',
+    flavor: check.choice(fields.flavor, upstreamFlavors) ?? null,
+    url: check.url(urls[0]) ?? '',
+    model: check.text(fields.model) ?? null,
+    apiKey: check.text(fields.api_key) ?? null,
+    slots: fields.slots?.value === 'auto' ? 8 : (check.whole(fields.slots, { min: 1, max: 65_536 }) ?? 8),
+    timeouts: {
+      connectMs: check.duration(timeouts.connect) ?? 5000,
+      firstByteMs: check.duration(timeouts.first_byte) ?? 600_000,
+      idleMs: check.duration(timeouts.idle) ?? 120_000,
+      totalMs: check.duration(timeouts.total) ?? 1_800_000,
+    },
+  };
+}
+
+function limits(at: Located | undefined, check: Checker): Config['limits'] {
+  const fields = check.object(at, configKeys.limits);
+  const atLeastOne = { min: 1 };
+  return {
+    requestsPerBatch: check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 }) ?? 10_000,
+    bytesPerBatch: check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 }) ?? 33_554_432,
+    lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? 8_388_608,
+    openBatchesPerOrg: check.whole(fields.open_batches_per_org, atLeastOne) ?? 1000,
+    bodyBytes: check.whole(fields.body_bytes, { min: 1024, max: 2 ** 30 }) ?? 8_388_608,
+  };
+}
+
+function batch(at: Located | undefined, check: Checker): Config['batch'] {
+  const fields = check.object(at, configKeys.batch);
+  return {
+    priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
+    resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
+    completionWindowMs: check.duration(fields.completion_window) ?? 86_400_000,
+    cancelGraceMs: check.duration(fields.cancel_grace) ?? 2000,
+  };
+}
+
+/** A key set from outside: long enough everywhere, and not an obvious one where others can reach the server. */
+function secret(at: Located | undefined, open: boolean, check: Checker): string | undefined {
+  const found = check.text(at);
+  if (at === undefined || found === undefined) return undefined;
+  const hint = 'Make one with: openssl rand -hex 32';
+  if (!/^[\x21-\x7e]+$/.test(found))
+    return check.fail(at, 'must be printable characters without spaces', hint);
+  if (found.length < minKeyLength)
+    return check.fail(at, `must have at least ${minKeyLength} characters`, hint);
+  if (open && new Set(found).size < 10)
+    return check.fail(at, 'is too easily guessed for a server that others can reach', hint);
+  return found;
+}
+
+function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
+}
+
+function outside(file: string, value: string | undefined): Located | undefined {
+  if (presence(value) === undefined) return undefined;
+  return { file, line: null, path: '', value: value ?? '', loose: true, hidden: !file.startsWith('--') };
+}
+
+function presence(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}
+
+function kebab(camel: string): string {
+  return camel.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,66 @@
+import type { Serves } from './model.ts';
+import type { Prices } from './price.ts';
+
+/** Everything a server is told, checked and complete (docs/configuration.md). Paths are absolute, spans milliseconds. */
+export interface Config {
+  server: { host: string; port: number };
+  /** The data folder. */
+  data: string;
+  /** `sqlite`, or a `postgres://` URL. */
+  database: string;
+  files: 'disk';
+  models: ModelConfig[];
+  limits: {
+    requestsPerBatch: number;
+    bytesPerBatch: number;
+    lineBytes: number;
+    openBatchesPerOrg: number;
+    bodyBytes: number;
+  };
+  batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number; cancelGraceMs: number };
+  /** How long work in flight may go on after SIGTERM. */
+  drainMs: number;
+  logLevel: string;
+  /** Keys of the first org, when set from outside. */
+  apiKey?: string;
+  adminKey?: string;
+}
+
+export interface ModelConfig {
+  id: string;
+  aliases: string[];
+  /** Null: what the engine says. */
+  serves: Serves[] | null;
+  prices: Prices;
+  engine: EngineConfig;
+}
+
+export type EngineConfig = LlamaEngineConfig | OpenAiEngineConfig | ScriptedEngineConfig;
+
+export interface LlamaEngineConfig {
+  kind: 'llama';
+  path: string;
+  sequences: number;
+  context: number | 'auto';
+  threads: number | 'auto';
+  flashAttention: boolean;
+}
+
+export interface OpenAiEngineConfig {
+  kind: 'openai';
+  flavor: string | null;
+  /** The base URL, `/v1` included. */
+  url: string;
+  /** The upstream's name of the model; null for the model's id. */
+  model: string | null;
+  apiKey: string | null;
+  slots: number;
+  timeouts: { connectMs: number; firstByteMs: number; idleMs: number; totalMs: number };
+}
+
+/** Deterministic answers without a model, for tests and for trying things out. */
+export interface ScriptedEngineConfig {
+  kind: 'scripted';
+  slots: number;
+  delayMs: number;
+}
