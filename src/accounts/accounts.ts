@@ -1,7 +1,7 @@
-import type { Service } from '../base/service.ts'
-import type { ApiKey, Caller, Org, Scope } from '../core/org.ts'
-import type { Prices } from '../core/price.ts'
-import type { Usage } from '../core/usage.ts'
+import type { Service } from '../base/service.ts';
+import type { ApiKey, Caller, Org, Scope } from '../core/org.ts';
+import type { Prices } from '../core/price.ts';
+import type { Usage } from '../core/usage.ts';
 
 /** Orgs, keys and money (api.md, sections 1 and 8). */
 export interface Accounts extends Service {
@@ -9,30 +9,36 @@ export interface Accounts extends Service {
    * Who a request comes from. The values are the raw header values, each occurrence by itself.
    * @throws ApiError `duplicate_authorization` (400), `invalid_api_key` (401; says so when only `x-api-key` was sent)
    */
-  authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>
+  authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
   /** @throws ApiError `permission_denied` (403) */
-  require(caller: Caller, scope: Scope): void
+  require(caller: Caller, scope: Scope): void;
   /** The keys made on the very first start, to be shown once; null later. */
-  readonly firstKeys: { key: string | null; adminKey: string | null } | null
+  readonly firstKeys: { key: string | null; adminKey: string | null } | null;
   orgs: {
-    create(input: { name: string }): Promise<Org>
-    list(): Promise<Org[]>
-  }
+    create(input: { name: string }): Promise<Org>;
+    list(): Promise<Org[]>;
+  };
   keys: {
     /** `key` is the only copy of the secret. */
-    create(input: NewKey): Promise<{ apiKey: ApiKey; key: string }>
-    list(orgId?: string): Promise<ApiKey[]>
-    revoke(id: string): Promise<ApiKey>
-  }
+    create(input: NewKey): Promise<{ apiKey: ApiKey; key: string }>;
+    list(orgId?: string): Promise<ApiKey[]>;
+    revoke(id: string): Promise<ApiKey>;
+  };
   /** Enters a synchronous request in the ledger, in a group commit. Resolves when it is durable. */
-  charge(entry: { caller: Caller; requestId: string; model: string; usage: Usage; prices: Prices }): Promise<void>
+  charge(entry: {
+    caller: Caller;
+    requestId: string;
+    model: string;
+    usage: Usage;
+    prices: Prices;
+  }): Promise<void>;
 }
 
 export interface NewKey {
-  orgId: string
-  name?: string
-  scopes?: Scope[]
+  orgId: string;
+  name?: string;
+  scopes?: Scope[];
   /** Model ids it may use; absent for all. */
-  models?: string[]
-  expiresAt?: number
+  models?: string[];
+  expiresAt?: number;
 }

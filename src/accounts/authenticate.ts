@@ -1,0 +1,68 @@
+import type { Clock } from '../base/clock.ts';
+import { ApiError } from '../core/errors.ts';
+import type { ApiKey, Caller, Scope } from '../core/org.ts';
+import type { KeyCache } from './key-cache.ts';
+import { hashKey, isKey } from './keys.ts';
+
+const unauthorized = (message: string) => new ApiError('invalid_api_key', message);
+
+/**
+ * The key that was sent (api.md, section 1): only `Authorization: Bearer`. When both were sent it wins over `x-api-key`.
+ * @throws ApiError `duplicate_authorization`, `invalid_api_key`
+ */
+export function bearerToken(headers: { authorization: string[]; xApiKey: string[] }): string {
+  const [header, second] = headers.authorization;
+  if (second !== undefined)
+    throw new ApiError('duplicate_authorization', 'Authorization was sent more than once; send it once.');
+  if (header === undefined && headers.xApiKey.length > 0)
+    throw unauthorized(
+      'x-api-key is not accepted here: send the key as "Authorization: Bearer <key>". Older Anthropic SDKs do so with the option authToken.',
+    );
+  if (header === undefined) throw unauthorized('No API key was sent: send "Authorization: Bearer <key>".');
+  const token = /^Bearer +([^\s]+)$/i.exec(header.trim())?.[1];
+  if (token === undefined) throw unauthorized('Authorization must be "Bearer <key>".');
+  return token;
+}
+
+export interface Authenticator {
+  /** @throws ApiError as `Accounts.authenticate` */
+  authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
+}
+
+/**
+ * @param environmentHashes hashes of the keys given by environment: they need not have our form
+ * @param used told the id of each key that let somebody in
+ */
+export function createAuthenticator(deps: {
+  clock: Clock;
+  cache: KeyCache;
+  environmentHashes: ReadonlySet<string>;
+  used(keyId: string): void;
+}): Authenticator {
+  const { clock, cache, environmentHashes, used } = deps;
+  return {
+    async authenticate(headers) {
+      const token = bearerToken(headers);
+      const hash = hashKey(token);
+      if (!environmentHashes.has(hash) && !isKey(token))
+        throw unauthorized('This API key is not known here.');
+      const key = await cache.find(hash);
+      if (!key) throw unauthorized('This API key is not known here.');
+      if (key.revokedAt !== null) throw unauthorized('This API key was revoked.');
+      if (key.expiresAt !== null && key.expiresAt <= clock.now())
+        throw unauthorized('This API key has expired.');
+      used(key.id);
+      return callerOf(key);
+    },
+  };
+}
+
+function callerOf(key: ApiKey): Caller {
+  return { orgId: key.orgId, keyId: key.id, scopes: key.scopes, models: key.models };
+}
+
+/** @throws ApiError `permission_denied` */
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (!caller.scopes.includes(scope))
+    throw new ApiError('permission_denied', `This key lacks the scope "${scope}". Use a key that has it.`);
+}

@@ -1,0 +1,285 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createAccountStore, type AccountStore } from '../../test/server/support/account-store.ts';
+import { createManualClock, type ManualClock } from '../../test/server/support/manual-clock.ts';
+import { createIds } from '../base/ids.ts';
+import { type Log, silent } from '../base/log.ts';
+import { systemRandom } from '../base/system.ts';
+import { defaultScopes } from '../core/org.ts';
+import type { Accounts } from './accounts.ts';
+import { createAccounts } from './create-accounts.ts';
+import { hashKey, makeKey } from './keys.ts';
+
+let clock: ManualClock;
+let store: AccountStore;
+const secret = 'environment-key-0123456789abcdef0123';
+const adminSecret = 'environment-admin-0123456789abcdef01';
+
+function open(config: { apiKey?: string; adminKey?: string } = {}, log: Log = silent): Accounts {
+  const ids = createIds(clock, systemRandom);
+  return createAccounts({ store, clock, random: systemRandom, ids, log, config });
+}
+
+async function started(config = {}, log: Log = silent): Promise<Accounts> {
+  const accounts = open(config, log);
+  await accounts.start();
+  return accounts;
+}
+
+const bearer = (key: string) => ({ authorization: [`Bearer ${key}`], xApiKey: [] });
+
+beforeEach(() => {
+  clock = createManualClock();
+  store = createAccountStore();
+});
+
+describe('first start', () => {
+  it('makes the org default, a key with every scope but admin, and an admin key, shown once', async () => {
+    const accounts = await started();
+    const { key, adminKey } = accounts.firstKeys!;
+    const [org] = await accounts.orgs.list();
+    expect(org).toMatchObject({ name: 'default', createdAt: clock.now() });
+    expect(await accounts.authenticate(bearer(key!))).toMatchObject({
+      orgId: org!.id,
+      scopes: defaultScopes,
+      models: null,
+    });
+    expect(await accounts.authenticate(bearer(adminKey!))).toMatchObject({ scopes: ['admin'] });
+    expect((await started()).firstKeys).toBeNull();
+  });
+
+  it('stores no key, only its hash', async () => {
+    const { firstKeys } = await started();
+    for (const key of Object.values(firstKeys!)) {
+      expect(store.dump()).not.toContain(key);
+      expect(store.dump()).toContain(hashKey(key!));
+    }
+  });
+
+  it('goes on where a killed first start ended', async () => {
+    await store.orgs.insert({ id: 'org_1', name: 'default', createdAt: 1 });
+    const { firstKeys } = await started();
+    expect(firstKeys).toEqual({ key: expect.any(String), adminKey: expect.any(String) });
+    expect(await store.orgs.list()).toHaveLength(1);
+  });
+
+  it('makes no new key when all were revoked', async () => {
+    const accounts = await started();
+    for (const key of await accounts.keys.list()) await accounts.keys.revoke(key.id);
+    expect((await started()).firstKeys).toBeNull();
+  });
+});
+
+describe('keys given by environment', () => {
+  it('are used instead of made ones, on every start, and need no checksum', async () => {
+    for (const _start of [1, 2]) {
+      const accounts = await started({ apiKey: secret, adminKey: adminSecret });
+      expect(accounts.firstKeys).toBeNull();
+      expect(await accounts.authenticate(bearer(secret))).toMatchObject({ scopes: defaultScopes });
+      expect(await accounts.authenticate(bearer(adminSecret))).toMatchObject({ scopes: ['admin'] });
+      expect(await accounts.keys.list()).toHaveLength(2);
+    }
+  });
+
+  it('replace one kind, and the other is made', async () => {
+    const { firstKeys } = await started({ apiKey: secret });
+    expect(firstKeys).toEqual({ key: null, adminKey: expect.stringMatching(/^sk-offpeak-/) });
+  });
+
+  it('stop working when they are no longer given, and then keys are made', async () => {
+    await started({ apiKey: secret, adminKey: adminSecret });
+    const later = await started();
+    await expect(later.authenticate(bearer(secret))).rejects.toMatchObject({ status: 401 });
+    expect(later.firstKeys).toEqual({ key: expect.any(String), adminKey: expect.any(String) });
+  });
+
+  it('stay revoked, and the log says so', async () => {
+    const accounts = await started({ apiKey: secret });
+    const [key] = (await accounts.keys.list()).filter((candidate) => candidate.name === 'first key');
+    await accounts.keys.revoke(key!.id);
+    const warnings: string[] = [];
+    const again = await started(
+      { apiKey: secret },
+      { ...silent, warn: (_, message) => void warnings.push(message) },
+    );
+    await expect(again.authenticate(bearer(secret))).rejects.toMatchObject({ status: 401 });
+    expect(warnings.join()).toMatch(/revoked/);
+    expect(warnings.join()).not.toContain(secret);
+  });
+
+  it.each([
+    [{ apiKey: 'x'.repeat(31) }, /32/],
+    [{ adminKey: '' }, /32/],
+    [{ apiKey: `${'x'.repeat(40)} y` }, /visible/],
+    [{ apiKey: secret, adminKey: secret }, /same/],
+  ])('are refused when unfit: %j', (config, reason) => {
+    expect(() => open(config)).toThrow(reason);
+  });
+});
+
+describe('authenticate', () => {
+  let accounts: Accounts;
+  let key: string;
+  beforeEach(async () => {
+    accounts = await started();
+    key = accounts.firstKeys!.key!;
+    store.asked.length = 0;
+  });
+
+  it('takes Bearer in any case, with any number of spaces', async () => {
+    for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key} `])
+      expect(await accounts.authenticate({ authorization: [header], xApiKey: [] })).toMatchObject({
+        models: null,
+      });
+  });
+
+  it('lets Authorization win over x-api-key', async () => {
+    expect(await accounts.authenticate({ ...bearer(key), xApiKey: ['whatever'] })).toBeTruthy();
+    await expect(accounts.authenticate({ ...bearer('nope'), xApiKey: [key] })).rejects.toMatchObject({
+      status: 401,
+    });
+  });
+
+  it('answers 401 to x-api-key alone and names Authorization', async () => {
+    await expect(accounts.authenticate({ authorization: [], xApiKey: [key] })).rejects.toMatchObject({
+      status: 401,
+      code: 'invalid_api_key',
+      message: expect.stringContaining('Authorization: Bearer'),
+    });
+  });
+
+  it('answers 400 to two Authorization headers, even equal ones', async () => {
+    const twice = { authorization: [`Bearer ${key}`, `Bearer ${key}`], xApiKey: [] };
+    await expect(accounts.authenticate(twice)).rejects.toMatchObject({
+      status: 400,
+      code: 'duplicate_authorization',
+    });
+  });
+
+  it.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic abc',
+    'Bearer a b',
+    'sk-offpeak-x',
+    'Bearer sk-offpeak-x',
+    `Bearer ${'x'.repeat(9000)}`,
+  ])('answers 401 to %j without asking the database', async (header) => {
+    await expect(accounts.authenticate({ authorization: [header], xApiKey: [] })).rejects.toMatchObject({
+      status: 401,
+    });
+    expect(store.asked).toEqual([]);
+  });
+
+  it('answers 401 to a well-formed key that nobody made, and never repeats it in the message', async () => {
+    const stranger = makeKey(systemRandom);
+    const error = await accounts.authenticate(bearer(stranger)).catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ status: 401 });
+    expect((error as Error).message).not.toContain(stranger);
+  });
+
+  it('asks the database once a second, and once for a crowd', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => accounts.authenticate(bearer(key))));
+    expect(store.asked).toHaveLength(1);
+    clock.advance(999);
+    await accounts.authenticate(bearer(key));
+    expect(store.asked).toHaveLength(1);
+    clock.advance(1);
+    await accounts.authenticate(bearer(key));
+    expect(store.asked).toHaveLength(2);
+  });
+
+  it('refuses a key revoked by another process within a second, and one revoked here at once', async () => {
+    const { apiKey, key: other } = await accounts.keys.create({ orgId: (await accounts.orgs.list())[0]!.id });
+    await accounts.authenticate(bearer(key));
+    await accounts.authenticate(bearer(other));
+    const mine = (await accounts.keys.list())[0]!;
+    await store.keys.revoke(mine.id, clock.now());
+    clock.advance(1000);
+    await expect(accounts.authenticate(bearer(key))).rejects.toMatchObject({ status: 401 });
+    await accounts.authenticate(bearer(other));
+    await accounts.keys.revoke(apiKey.id);
+    await expect(accounts.authenticate(bearer(other))).rejects.toMatchObject({ status: 401 });
+  });
+
+  it('refuses an expired key from its very millisecond', async () => {
+    const orgId = (await accounts.orgs.list())[0]!.id;
+    const { key: short } = await accounts.keys.create({ orgId, expiresAt: clock.now() + 500 });
+    clock.advance(499);
+    await accounts.authenticate(bearer(short));
+    clock.advance(1);
+    await expect(accounts.authenticate(bearer(short))).rejects.toMatchObject({ status: 401 });
+  });
+
+  it('asks again after the database failed', async () => {
+    const real = store.keys.findByHash;
+    store.keys.findByHash = () => Promise.reject(new Error('away'));
+    await expect(accounts.authenticate(bearer(key))).rejects.toThrow('away');
+    store.keys.findByHash = real;
+    expect(await accounts.authenticate(bearer(key))).toBeTruthy();
+  });
+
+  it('writes last uses once a minute and at the end, the newest of each key', async () => {
+    await accounts.authenticate(bearer(key));
+    clock.advance(59_999);
+    await accounts.authenticate(bearer(key));
+    const at = clock.now();
+    expect(store.touched).toEqual([]);
+    clock.advance(1);
+    await accounts.authenticate(bearer(key));
+    await accounts.stop();
+    const { keyId } = await accounts.authenticate(bearer(key));
+    expect(store.touched).toEqual([[{ id: keyId, at }], [{ id: keyId, at: at + 1 }]]);
+  });
+});
+
+describe('keys and orgs', () => {
+  it('403: a scope the key lacks', async () => {
+    const accounts = await started();
+    const caller = await accounts.authenticate(bearer(accounts.firstKeys!.key!));
+    accounts.require(caller, 'files');
+    expect(() => accounts.require(caller, 'admin')).toThrow(
+      expect.objectContaining({ status: 403, code: 'permission_denied' }),
+    );
+  });
+
+  it('create keys with the scopes, models and expiry asked for', async () => {
+    const accounts = await started();
+    const org = await accounts.orgs.create({ name: 'second' });
+    const { apiKey, key } = await accounts.keys.create({
+      orgId: org.id,
+      name: 'ci',
+      scopes: ['files', 'files'],
+      models: ['tiny'],
+      expiresAt: clock.now() + 1000,
+    });
+    expect(apiKey).toMatchObject({
+      orgId: org.id,
+      name: 'ci',
+      scopes: ['files'],
+      models: ['tiny'],
+      revokedAt: null,
+    });
+    expect(await accounts.authenticate(bearer(key))).toEqual({
+      orgId: org.id,
+      keyId: apiKey.id,
+      scopes: ['files'],
+      models: ['tiny'],
+    });
+    expect(await accounts.keys.list(org.id)).toEqual([apiKey]);
+  });
+
+  it('422: an unknown org, an expiry in the past; 404: an unknown key', async () => {
+    const accounts = await started();
+    const orgId = (await accounts.orgs.list())[0]!.id;
+    await expect(accounts.keys.create({ orgId: 'org_none' })).rejects.toMatchObject({
+      status: 422,
+      param: 'org_id',
+    });
+    await expect(accounts.keys.create({ orgId, expiresAt: clock.now() })).rejects.toMatchObject({
+      status: 422,
+      param: 'expires_at',
+    });
+    await expect(accounts.keys.revoke('key_none')).rejects.toMatchObject({ status: 404 });
+  });
+});

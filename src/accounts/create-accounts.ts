@@ -1,0 +1,59 @@
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Store } from '../store/store.ts';
+import type { Accounts } from './accounts.ts';
+import { createAuthenticator, requireScope } from './authenticate.ts';
+import { bootstrap, checkEnvironmentKeys, type EnvironmentKeys } from './bootstrap.ts';
+import { createKeyCache } from './key-cache.ts';
+import { hashKey } from './keys.ts';
+import { createLastUsed } from './last-used.ts';
+import { createLedger } from './ledger.ts';
+import { createIssuer } from './orgs.ts';
+
+export interface AccountsDeps {
+  store: Pick<Store, 'orgs' | 'keys' | 'ledger'>;
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+  log: Log;
+  config: EnvironmentKeys;
+}
+
+/**
+ * Orgs, keys and money. Start it after the store and stop it before: the last charges and uses are written then.
+ * @throws Error when a key given by environment is unfit
+ */
+export function createAccounts(deps: AccountsDeps): Accounts {
+  const { store, clock, log, config } = deps;
+  checkEnvironmentKeys(config);
+  const given = [config.apiKey, config.adminKey].filter((key) => key !== undefined);
+  const cache = createKeyCache(clock, (hash) => store.keys.findByHash(hash));
+  const lastUsed = createLastUsed({ keys: store.keys, clock, log });
+  const ledger = createLedger({ ledger: store.ledger, clock, log });
+  const authenticator = createAuthenticator({
+    clock,
+    cache,
+    environmentHashes: new Set(given.map(hashKey)),
+    used: lastUsed.note,
+  });
+  let firstKeys: Accounts['firstKeys'] = null;
+
+  return {
+    ...createIssuer(deps, cache.clear),
+    authenticate: authenticator.authenticate,
+    require: requireScope,
+    charge: ledger.charge,
+    get firstKeys() {
+      return firstKeys;
+    },
+    async start() {
+      firstKeys = await bootstrap(deps, config);
+    },
+    async stop() {
+      await ledger.stop();
+      await lastUsed.stop();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Random } from '../base/random.ts';
+
+/** What every key we make begins with, so that scanners and people recognise one in a log or a commit. */
+export const keyPrefix = 'sk-offpeak-';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 62^43 is the first power above 2^256. */
+const secretLength = 43;
+/** 62^6 is the first power above 2^32. */
+const checksumLength = 6;
+const shape = new RegExp(`^${keyPrefix}[0-9A-Za-z]{${secretLength + checksumLength}}$`);
+
+function base62(value: bigint, length: number): string {
+  let digits = '';
+  for (let rest = value; digits.length < length; rest /= 62n) digits = alphabet[Number(rest % 62n)] + digits;
+  return digits;
+}
+
+function checksum(text: string): string {
+  return base62(BigInt(crc32(text)), checksumLength);
+}
+
+/** `sk-offpeak-` + 256 random bits in base62 (43 characters) + their CRC-32 in base62 (6 characters). */
+export function makeKey(random: Random): string {
+  const bits = BigInt(`0x${Buffer.from(random.bytes(32)).toString('hex')}`);
+  const body = keyPrefix + base62(bits, secretLength);
+  return body + checksum(body);
+}
+
+/** Whether a text could be a key of ours at all. Typing errors and guesses end here, before the database is asked. */
+export function isKey(text: string): boolean {
+  return shape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
+}
+
+/** SHA-256 in lower-case hex: what is stored. 256 random bits need no salt and no slow hash. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** How a key is shown in lists: `sk-offpeak-Ab3x...9Qw1`. A key that is not of our form shows less of its beginning. */
+export function shownKey(key: string): string {
+  const head = key.startsWith(keyPrefix) ? keyPrefix.length + 4 : 4;
+  return `${key.slice(0, head)}...${key.slice(-4)}`;
+}

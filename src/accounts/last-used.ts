@@ -1,0 +1,45 @@
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { KeyStore } from '../store/store.ts';
+
+const flushMs = 60_000;
+
+export interface LastUsed {
+  note(keyId: string): void;
+  /** Writes what is noted and stops the timer. */
+  stop(): Promise<void>;
+}
+
+/** Remembers when keys were last used and writes it at most once a minute: it is for people, not for decisions. */
+export function createLastUsed(deps: { keys: KeyStore; clock: Clock; log: Log }): LastUsed {
+  const { keys, clock, log } = deps;
+  let noted = new Map<string, number>();
+  let timer: Timer | undefined;
+  let flushing = Promise.resolve();
+
+  async function write() {
+    const uses = [...noted].map(([id, at]) => ({ id, at }));
+    noted = new Map();
+    if (uses.length === 0) return;
+    try {
+      await keys.touch(uses);
+    } catch (error) {
+      log.warn({ err: error, keys: uses.length }, 'could not note when keys were last used');
+    }
+  }
+
+  function flush(): Promise<void> {
+    timer?.cancel();
+    timer = undefined;
+    flushing = flushing.then(write);
+    return flushing;
+  }
+
+  return {
+    note(keyId) {
+      noted.set(keyId, clock.now());
+      timer ??= clock.after(flushMs, () => void flush());
+    },
+    stop: flush,
+  };
+}

@@ -1,0 +1,107 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createAccountStore, type AccountStore } from '../../test/server/support/account-store.ts';
+import { createManualClock, type ManualClock } from '../../test/server/support/manual-clock.ts';
+import { type Log, silent } from '../base/log.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+
+let clock: ManualClock;
+let store: AccountStore;
+let ledger: Ledger;
+const caller = { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null };
+const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
+const usage = { inputTokens: 1000, cachedTokens: 200, outputTokens: 50 };
+
+const charge = (requestId: string) => ledger.charge({ caller, requestId, model: 'tiny', usage, prices });
+
+/** Lets every promise that can go on do so. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+beforeEach(() => {
+  clock = createManualClock(Date.UTC(2026, 10, 21, 23, 59, 59, 990));
+  store = createAccountStore();
+  ledger = createLedger({ ledger: store.ledger, clock, log: silent });
+});
+
+describe('the ledger of synchronous requests', () => {
+  it('writes one row a request with its day and its full price', async () => {
+    const charged = charge('req_1');
+    clock.advance(50);
+    await charged;
+    expect(store.written).toEqual([
+      [
+        {
+          sourceId: 'req_1',
+          orgId: 'org_1',
+          model: 'tiny',
+          day: '2026-11-21',
+          requests: 1,
+          usage,
+          // 800 x 0.10 + 200 x 0.025 + 50 x 0.40 USD per million
+          amount: 105_000,
+        },
+      ],
+    ]);
+  });
+
+  it('resolves only when the group is durable, 50 ms after its first charge at the latest', async () => {
+    let done = false;
+    void charge('req_1').then(() => (done = true));
+    clock.advance(30);
+    const second = charge('req_2');
+    clock.advance(19);
+    await settle();
+    expect(done).toBe(false);
+    clock.advance(1);
+    await second;
+    expect(done).toBe(true);
+    expect(store.written.map((group) => group.length)).toEqual([2]);
+  });
+
+  it('does not wait when 256 are together', async () => {
+    const charges = Array.from({ length: 300 }, (_, i) => charge(`req_${i}`));
+    await Promise.all(charges.slice(0, 256));
+    expect(store.written.map((group) => group.length)).toEqual([256]);
+    clock.advance(50);
+    await Promise.all(charges);
+    expect(store.written.map((group) => group.length)).toEqual([256, 44]);
+  });
+
+  it('tries again while the database is away', async () => {
+    store.failLedger(3);
+    const charged = charge('req_1');
+    for (const ms of [50, 100, 400, 1600]) {
+      clock.advance(ms);
+      await settle();
+    }
+    await charged;
+    expect(store.written.flat()).toHaveLength(1);
+  });
+
+  it('rejects and names the requests in the log when it stays away, and goes on with the next', async () => {
+    const errors: object[] = [];
+    const log: Log = { ...silent, error: (fields) => void errors.push(fields) };
+    ledger = createLedger({ ledger: store.ledger, clock, log });
+    store.failLedger(4);
+    const charged = charge('req_1');
+    const rejected = expect(charged).rejects.toThrow('away');
+    for (const ms of [50, 100, 400, 1600]) {
+      clock.advance(ms);
+      await settle();
+    }
+    await rejected;
+    expect(errors).toEqual([expect.objectContaining({ requests: ['req_1'] })]);
+    const next = charge('req_2');
+    clock.advance(50);
+    await next;
+    expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_2']);
+  });
+
+  it('writes what waits when it stops, and later charges at once', async () => {
+    const charged = charge('req_1');
+    await ledger.stop();
+    await charged;
+    await charge('req_2');
+    expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1', 'req_2']);
+    expect(clock.pending).toBe(0);
+  });
+});

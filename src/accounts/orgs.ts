@@ -1,0 +1,76 @@
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Random } from '../base/random.ts';
+import { invalid, notFound } from '../core/errors.ts';
+import { type ApiKey, defaultScopes, type Org } from '../core/org.ts';
+import type { Store } from '../store/store.ts';
+import type { Accounts, NewKey } from './accounts.ts';
+import { hashKey, makeKey, shownKey } from './keys.ts';
+
+export interface Issuing {
+  store: Pick<Store, 'orgs' | 'keys'>;
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+}
+
+/** Makes an org. Names are for people and need not be unique. */
+export async function createOrg({ store, clock, ids }: Issuing, name: string): Promise<Org> {
+  const org: Org = { id: ids.next('org_'), name, createdAt: clock.now() };
+  await store.orgs.insert(org);
+  return org;
+}
+
+/**
+ * Stores a key under its hash.
+ * @param secret a key given by environment; absent to make one
+ * @returns `apiKey: null` when that secret is known already
+ */
+export async function issueKey(
+  { store, clock, random, ids }: Issuing,
+  input: NewKey,
+  secret = makeKey(random),
+): Promise<{ apiKey: ApiKey | null; key: string }> {
+  const apiKey: ApiKey = {
+    id: ids.next('key_'),
+    orgId: input.orgId,
+    name: input.name ?? '',
+    prefix: shownKey(secret),
+    scopes: [...new Set(input.scopes ?? defaultScopes)],
+    models: input.models ?? null,
+    createdAt: clock.now(),
+    expiresAt: input.expiresAt ?? null,
+    revokedAt: null,
+    lastUsedAt: null,
+  };
+  const isNew = await store.keys.insert(apiKey, hashKey(secret));
+  return { apiKey: isNew ? apiKey : null, key: secret };
+}
+
+/** The operations behind the admin routes. `changed` is told when a key was revoked. */
+export function createIssuer(issuing: Issuing, changed: () => void): Pick<Accounts, 'orgs' | 'keys'> {
+  const { store, clock } = issuing;
+  return {
+    orgs: {
+      create: ({ name }) => createOrg(issuing, name),
+      list: () => store.orgs.list(),
+    },
+    keys: {
+      async create(input) {
+        if (!(await store.orgs.get(input.orgId))) throw invalid('org_id', 'there is no such org');
+        if (input.expiresAt !== undefined && input.expiresAt <= clock.now())
+          throw invalid('expires_at', 'must lie in the future');
+        const { apiKey, key } = await issueKey(issuing, input);
+        if (!apiKey) throw new Error('a random key was already known: the source of randomness is broken');
+        return { apiKey, key };
+      },
+      list: (orgId) => store.keys.list(orgId),
+      async revoke(id) {
+        const apiKey = await store.keys.revoke(id, clock.now());
+        changed();
+        if (!apiKey) throw notFound('key');
+        return apiKey;
+      },
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { ApiKey, Org } from '../../../src/core/org.ts';
+import type { LedgerRow, Store } from '../../../src/store/store.ts';
+
+export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'ledger'> {
+  /** Every hash the database was asked for. */
+  readonly asked: string[];
+  readonly touched: { id: string; at: number }[][];
+  readonly written: LedgerRow[][];
+  /** Makes the next `n` writes to the ledger fail. */
+  failLedger(n: number): void;
+  /** Every value that was handed in, as text: for looking for secrets. */
+  readonly dump: () => string;
+}
+
+/** The three tables that accounts use, in memory, with what was asked of them. */
+export function createAccountStore(): AccountStore {
+  const orgs: Org[] = [];
+  const keys: { key: ApiKey; hash: string }[] = [];
+  const asked: string[] = [];
+  const touched: { id: string; at: number }[][] = [];
+  const written: LedgerRow[][] = [];
+  let failures = 0;
+  return {
+    asked,
+    touched,
+    written,
+    failLedger: (n) => void (failures = n),
+    dump: () => JSON.stringify({ orgs, keys, asked, touched, written }),
+    orgs: {
+      insert: async (org) => void orgs.push(org),
+      get: async (id) => orgs.find((org) => org.id === id),
+      list: async () => [...orgs],
+    },
+    keys: {
+      async insert(key, hash) {
+        if (keys.some((row) => row.hash === hash)) return false;
+        keys.push({ key: { ...key }, hash });
+        return true;
+      },
+      async findByHash(hash) {
+        asked.push(hash);
+        const row = keys.find((candidate) => candidate.hash === hash);
+        return row && { ...row.key };
+      },
+      list: async (orgId) =>
+        keys.map((row) => row.key).filter((key) => orgId === undefined || key.orgId === orgId),
+      async revoke(id, at) {
+        const row = keys.find(({ key }) => key.id === id);
+        if (!row) return undefined;
+        row.key.revokedAt ??= at;
+        return { ...row.key };
+      },
+      touch: async (uses) => void touched.push(uses),
+    },
+    ledger: {
+      async add(rows) {
+        if (failures-- > 0) throw new Error('the database is away');
+        written.push(rows);
+      },
+      of: async (sourceId) => written.flat().filter((row) => row.sourceId === sourceId),
+      ofMany: async (sourceIds) => written.flat().filter((row) => sourceIds.includes(row.sourceId)),
+    },
+  };
+}
