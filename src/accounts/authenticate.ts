@@ -37,7 +37,7 @@ export function createAuthenticator(deps: {
   clock: Clock;
   cache: KeyCache;
   environmentHashes: ReadonlySet<string>;
-  used(keyId: string): void;
+  used: (keyId: string) => void;
 }): Authenticator {
   const { clock, cache, environmentHashes, used } = deps;
   return {

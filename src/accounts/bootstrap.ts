@@ -85,7 +85,7 @@ async function ensure(
   const { apiKey } = await issue(issuing, org, role, secret);
   if (apiKey) return;
   const known = await issuing.store.keys.findByHash(hashKey(secret));
-  if (known?.revokedAt != null)
+  if (known && known.revokedAt !== null)
     issuing.log.warn(
       { key: known.id },
       `the ${role} given by environment was revoked and stays so; give another one`,

@@ -29,22 +29,22 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const { store, clock, log, config } = deps;
   checkEnvironmentKeys(config);
   const given = [config.apiKey, config.adminKey].filter((key) => key !== undefined);
-  const cache = createKeyCache(clock, (hash) => store.keys.findByHash(hash));
+  const cache = createKeyCache(clock, (hash) => deps.store.keys.findByHash(hash));
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
   const ledger = createLedger({ ledger: store.ledger, clock, log });
   const authenticator = createAuthenticator({
     clock,
     cache,
     environmentHashes: new Set(given.map(hashKey)),
-    used: lastUsed.note,
+    used: (keyId) => lastUsed.note(keyId),
   });
   let firstKeys: Accounts['firstKeys'] = null;
 
   return {
-    ...createIssuer(deps, cache.clear),
-    authenticate: authenticator.authenticate,
+    ...createIssuer(deps, () => cache.clear()),
+    authenticate: (headers) => authenticator.authenticate(headers),
     require: requireScope,
-    charge: ledger.charge,
+    charge: (entry) => ledger.charge(entry),
     get firstKeys() {
       return firstKeys;
     },

@@ -49,5 +49,5 @@ describe('keys', () => {
 
 function decode(digits: string): bigint {
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-  return [...digits].reduce((sum, digit) => sum * 62n + BigInt(alphabet.indexOf(digit)), 0n);
+  return digits.split('').reduce((sum, digit) => sum * 62n + BigInt(alphabet.indexOf(digit)), 0n);
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAccountStore, type AccountStore } from '../../test/server/support/account-store.ts';
-import { createManualClock, type ManualClock } from '../../test/server/support/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { type Log, silent } from '../base/log.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 
@@ -13,9 +13,6 @@ const usage = { inputTokens: 1000, cachedTokens: 200, outputTokens: 50 };
 
 const charge = (requestId: string) => ledger.charge({ caller, requestId, model: 'tiny', usage, prices });
 
-/** Lets every promise that can go on do so. */
-const settle = () => new Promise((resolve) => setImmediate(resolve));
-
 beforeEach(() => {
   clock = createManualClock(Date.UTC(2026, 10, 21, 23, 59, 59, 990));
   store = createAccountStore();
@@ -25,7 +22,7 @@ beforeEach(() => {
 describe('the ledger of synchronous requests', () => {
   it('writes one row a request with its day and its full price', async () => {
     const charged = charge('req_1');
-    clock.advance(50);
+    await clock.advance(50);
     await charged;
     expect(store.written).toEqual([
       [
@@ -46,12 +43,11 @@ describe('the ledger of synchronous requests', () => {
   it('resolves only when the group is durable, 50 ms after its first charge at the latest', async () => {
     let done = false;
     void charge('req_1').then(() => (done = true));
-    clock.advance(30);
+    await clock.advance(30);
     const second = charge('req_2');
-    clock.advance(19);
-    await settle();
+    await clock.advance(19);
     expect(done).toBe(false);
-    clock.advance(1);
+    await clock.advance(1);
     await second;
     expect(done).toBe(true);
     expect(store.written.map((group) => group.length)).toEqual([2]);
@@ -61,7 +57,7 @@ describe('the ledger of synchronous requests', () => {
     const charges = Array.from({ length: 300 }, (_, i) => charge(`req_${i}`));
     await Promise.all(charges.slice(0, 256));
     expect(store.written.map((group) => group.length)).toEqual([256]);
-    clock.advance(50);
+    await clock.advance(50);
     await Promise.all(charges);
     expect(store.written.map((group) => group.length)).toEqual([256, 44]);
   });
@@ -70,8 +66,7 @@ describe('the ledger of synchronous requests', () => {
     store.failLedger(3);
     const charged = charge('req_1');
     for (const ms of [50, 100, 400, 1600]) {
-      clock.advance(ms);
-      await settle();
+      await clock.advance(ms);
     }
     await charged;
     expect(store.written.flat()).toHaveLength(1);
@@ -85,13 +80,12 @@ describe('the ledger of synchronous requests', () => {
     const charged = charge('req_1');
     const rejected = expect(charged).rejects.toThrow('away');
     for (const ms of [50, 100, 400, 1600]) {
-      clock.advance(ms);
-      await settle();
+      await clock.advance(ms);
     }
     await rejected;
     expect(errors).toEqual([expect.objectContaining({ requests: ['req_1'] })]);
     const next = charge('req_2');
-    clock.advance(50);
+    await clock.advance(50);
     await next;
     expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_2']);
   });
