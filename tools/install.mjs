@@ -59,11 +59,15 @@ export function isNewEnough() {
   return Number(process.versions.node.split('.')[0]) >= oldest;
 }
 
-/** Runs a program in this terminal until it ends, passing signals on; ends this process the same way. */
+/**
+ * Runs a program in this terminal until it ends, and ends the same way. Signals are passed on, except a
+ * Ctrl-C: the terminal sends that to both processes (and npm once more to this one), and the program would
+ * take the second for "at once". The scripts in package.json say `exec`, because a shell in between would
+ * die of the signal that npm sends it and leave the program running.
+ */
 export function become(program, args) {
   const child = spawn(program, args, { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // A terminal sends Ctrl-C to both processes; passing it on would make it count twice.
     process.on(signal, () => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });
