@@ -1,5 +1,5 @@
 /** A JSON document parsed and as it came: engines forward the text, so that numbers keep every digit they had. */
 export interface JsonBody<T> {
-  value: T
-  text: string
+  value: T;
+  text: string;
 }

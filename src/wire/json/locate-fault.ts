@@ -1,0 +1,157 @@
+/** Where and why a text is not JSON. */
+export interface JsonFault {
+  /** UTF-16 position. */
+  at: number;
+  message: string;
+}
+
+/**
+ * Finds the first fault of a text that `JSON.parse` refused, with a better sentence than the parser's, which often
+ * has no position. Slow and exact; only called after a failure. Nesting was bounded before by the scan.
+ */
+export function locateJsonFault(text: string): JsonFault {
+  const reader = new Reader(text);
+  try {
+    reader.value();
+    reader.space();
+    if (reader.at < text.length) reader.fail('nothing may follow the JSON value');
+  } catch (error) {
+    if (error instanceof Found) return error.fault;
+    throw error;
+  }
+  return { at: 0, message: 'not valid JSON' };
+}
+
+class Found extends Error {
+  readonly fault: JsonFault;
+  constructor(fault: JsonFault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const word = /[A-Za-z_$][\w$]*/y;
+const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+class Reader {
+  readonly #text: string;
+  at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  fail(message: string): never {
+    throw new Found({ at: this.at, message });
+  }
+
+  space(): void {
+    while (' \n\r\t'.includes(this.#peek() || 'x')) this.at += 1;
+    if (this.#text.startsWith('//', this.at) || this.#text.startsWith('/*', this.at))
+      this.fail('JSON has no comments');
+  }
+
+  value(): void {
+    this.space();
+    const char = this.#peek();
+    if (char === '{') this.#object();
+    else if (char === '[') this.#array();
+    else if (char === '"') this.#string();
+    else this.#scalar(char);
+  }
+
+  #peek(): string {
+    return this.#text.charAt(this.at);
+  }
+
+  #scalar(char: string): void {
+    if (char === '') this.fail('the text ends where a value is expected');
+    if (char === "'") this.fail('strings stand in double quotes, not in single ones');
+    if (this.#match(number)) {
+      if (/[\w.+]/.test(this.#peek())) this.fail('not a valid number');
+      return;
+    }
+    const start = this.at;
+    const name = this.#match(word);
+    if (name === 'true' || name === 'false' || name === 'null') return;
+    this.at = start;
+    if (name) this.fail(`${name} is not a JSON value`);
+    this.fail(`unexpected ${show(char)} where a value is expected`);
+  }
+
+  #object(): void {
+    this.at += 1;
+    this.space();
+    if (this.#take('}')) return;
+    for (;;) {
+      this.space();
+      const char = this.#peek();
+      if (char === '}') this.fail('trailing comma');
+      if (char === "'") this.fail('strings stand in double quotes, not in single ones');
+      if (char === '') this.fail('the text ends inside an object');
+      if (char !== '"') this.fail('expected a key in double quotes');
+      this.#string();
+      this.space();
+      if (!this.#take(':'))
+        this.fail(this.#peek() === '' ? 'the text ends inside an object' : 'expected a colon behind the key');
+      this.value();
+      this.space();
+      if (this.#take('}')) return;
+      this.#comma('an object', '}');
+    }
+  }
+
+  #array(): void {
+    this.at += 1;
+    this.space();
+    if (this.#take(']')) return;
+    for (;;) {
+      this.space();
+      if (this.#peek() === ']') this.fail('trailing comma');
+      this.value();
+      this.space();
+      if (this.#take(']')) return;
+      this.#comma('an array', ']');
+    }
+  }
+
+  #comma(inside: string, close: string): void {
+    if (this.#take(',')) return;
+    const char = this.#peek();
+    if (char === '') this.fail(`the text ends inside ${inside}`);
+    this.fail(`expected a comma or ${close}, not ${show(char)}`);
+  }
+
+  #string(): void {
+    this.at += 1;
+    for (;;) {
+      const char = this.#peek();
+      if (char === '') this.fail('the text ends inside a string');
+      if (char === '"') break;
+      if (char < ' ') this.fail(`the control character ${show(char)} must be escaped inside a string`);
+      if (char !== '\\') this.at += 1;
+      else if (!this.#match(escape)) this.fail('not a valid escape');
+    }
+    this.at += 1;
+  }
+
+  #take(char: string): boolean {
+    if (this.#peek() !== char) return false;
+    this.at += 1;
+    return true;
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.#text)?.[0];
+    this.at += found?.length ?? 0;
+    return found;
+  }
+}
+
+function show(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  const plain = code > 0x20 && code < 0x7f;
+  return plain ? `'${char}'` : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+}

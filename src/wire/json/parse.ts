@@ -1,0 +1,78 @@
+import { ApiError } from '../../core/errors.ts';
+import { locateJsonFault } from './locate-fault.ts';
+import { scanJson } from './scan.ts';
+import type { JsonScan, ScanOptions } from './scan.ts';
+
+export type JsonProblemCode = 'invalid_json' | 'too_deep' | 'too_many_nodes' | 'duplicate_key';
+
+/** Why a text is refused as JSON. */
+export interface JsonProblem {
+  code: JsonProblemCode;
+  /** A sentence without the place. */
+  message: string;
+  /** UTF-16 position. */
+  at: number;
+}
+
+export type JsonReading = { value: unknown; scan: JsonScan; problem?: undefined } | { problem: JsonProblem };
+
+/**
+ * Scans, then parses. Limits are checked before any memory is spent; a syntax fault is told before a duplicate key.
+ * `__proto__` is data like any other key: `JSON.parse` makes it an own property, and nothing here merges objects.
+ */
+export function readJson(text: string, options: ScanOptions = {}): JsonReading {
+  const scan = scanJson(text, options);
+  if (scan.limit) return { problem: limitProblem(scan.limit, options) };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { problem: { code: 'invalid_json', ...locateJsonFault(text) } };
+  }
+  if (scan.duplicate) {
+    const { key, at } = scan.duplicate;
+    return {
+      problem: { code: 'duplicate_key', message: `the key ${quoted(key)} stands twice in one object`, at },
+    };
+  }
+  return { value, scan };
+}
+
+/**
+ * Reads a request body.
+ * @param options.what how messages name the text: 'The request body'
+ * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422), with line and column
+ */
+export function parseJson(
+  text: string,
+  options: ScanOptions & { what: string },
+): { value: unknown; scan: JsonScan } {
+  const reading = readJson(text, options);
+  if (!reading.problem) return reading;
+  const { code, message, at } = reading.problem;
+  const errorCode = code === 'too_deep' || code === 'duplicate_key' ? code : 'validation_error';
+  const sentence = `${options.what} cannot be read at ${place(text, at)}: ${message}.`;
+  throw new ApiError(errorCode, sentence, { faults: [{ code: errorCode, message: sentence }] });
+}
+
+/** `line 3, column 7`, counted in characters from 1. */
+export function place(text: string, at: number): string {
+  const before = text.slice(0, at);
+  const lineStart = before.lastIndexOf('\n') + 1;
+  const line = before.split('\n').length;
+  return `line ${line}, column ${at - lineStart + 1}`;
+}
+
+/** A caller's text as a message may hold it: short, and printable everywhere. */
+export function quoted(text: string, limit = 60): string {
+  const short = text.length > limit ? `${text.slice(0, limit)}…` : text;
+  return JSON.stringify(short);
+}
+
+function limitProblem(limit: NonNullable<JsonScan['limit']>, options: ScanOptions): JsonProblem {
+  const message =
+    limit.code === 'too_deep'
+      ? `more than ${options.maxDepth ?? 64} levels of nesting`
+      : `more than ${(options.maxNodes ?? 200_000).toLocaleString('en-US')} values`;
+  return { code: limit.code, message, at: limit.at };
+}

@@ -1,0 +1,248 @@
+/**
+ * One quick pass over JSON text for what `JSON.parse` hides: depth and size before any memory is spent on them,
+ * duplicate keys (the parser keeps the last, an upstream may keep the first), and where the top-level values stand,
+ * so that they can be forwarded and replaced without reprinting a digit.
+ *
+ * It does not validate: on text that is not JSON it ends early with `closed: false` or with spans that do not parse.
+ * Whoever trusts a span has parsed the text, or the span.
+ */
+export interface JsonScan {
+  /** Every bracket and string is closed, by its own kind. */
+  closed: boolean;
+  /** Values seen: strings, numbers, literals, objects and arrays. */
+  nodes: number;
+  /** The first reason to refuse the text unparsed. */
+  limit: { code: 'too_deep' | 'too_many_nodes'; at: number } | undefined;
+  duplicate: { key: string; at: number } | undefined;
+  /** Position behind the opening brace of a top-level object, or -1. */
+  inside: number;
+  /** Values of the top-level object's members, in order. Keys are unescaped. */
+  members: JsonMember[];
+  /** Elements of the top-level array member named by `elementsOf`, up to `maxElements` of them. */
+  elements: JsonSpan[];
+  /** How many elements that array really has. */
+  elementCount: number;
+}
+
+/** UTF-16 positions `[start, end)` in the scanned text. */
+export interface JsonSpan {
+  start: number;
+  end: number;
+}
+
+export interface JsonMember extends JsonSpan {
+  name: string;
+}
+
+export interface ScanOptions {
+  /** Brackets open at once; 64 when absent. */
+  maxDepth?: number;
+  /** 200,000 when absent. */
+  maxNodes?: number;
+  elementsOf?: string;
+  maxElements?: number;
+}
+
+/** From this many keys on, a set is quicker than comparing with each. */
+const listKeys = 16;
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
+  const { maxDepth = 64, maxNodes = 200_000, elementsOf, maxElements = Infinity } = options;
+  const scan: JsonScan = {
+    closed: false,
+    nodes: 0,
+    limit: undefined,
+    duplicate: undefined,
+    inside: -1,
+    members: [],
+    elements: [],
+    elementCount: 0,
+  };
+  const length = text.length;
+  /** By depth: true in an object. */
+  const objects: boolean[] = [false];
+  const keys: KeyList[] = [];
+  let depth = 0;
+  let nodes = 0;
+  let expectKey = false;
+  /** End of the last token, where a value that a comma or bracket follows has ended. */
+  let tokenEnd = 0;
+  let memberName = '';
+  let memberStart = -1;
+  let elementStart = -1;
+  let at = 0;
+
+  const endMember = () => {
+    if (memberStart >= 0) scan.members.push({ name: memberName, start: memberStart, end: tokenEnd });
+    memberStart = -1;
+  };
+  const endElement = () => {
+    scan.elementCount += 1;
+    if (scan.elements.length < maxElements)
+      scan.elements.push({ start: elementStart, end: Math.max(elementStart, tokenEnd) });
+  };
+
+  while (at < length) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      const end = stringEnd(text, at);
+      if (end < 0) break;
+      if (expectKey) {
+        expectKey = false;
+        const key = keyText(text, at, end);
+        if (!addKey(keys[depth]!, key)) scan.duplicate ??= { key, at };
+        if (depth === 1) memberName = key;
+      } else nodes += 1;
+      tokenEnd = at = end + 1;
+    } else if (code === colon) {
+      at += 1;
+      if (depth === 1) memberStart = at = skipSpace(text, at);
+    } else if (code === comma) {
+      at += 1;
+      if (objects[depth]!) {
+        expectKey = true;
+        if (depth === 1) endMember();
+      } else if (depth === 2 && elementStart >= 0) {
+        endElement();
+        elementStart = skipSpace(text, at);
+      }
+    } else if (code === openBrace || code === openBracket) {
+      nodes += 1;
+      if (depth === maxDepth) {
+        scan.limit = { code: 'too_deep', at };
+        break;
+      }
+      if (nodes > maxNodes) {
+        scan.limit = { code: 'too_many_nodes', at };
+        break;
+      }
+      depth += 1;
+      at += 1;
+      expectKey = code === openBrace;
+      objects[depth] = expectKey;
+      if (expectKey) keys[depth] = emptyKeys(keys[depth]);
+      if (depth === 1 && expectKey) scan.inside = at;
+      if (depth === 2 && !expectKey && objects[1]! && memberName === elementsOf)
+        elementStart = skipSpace(text, at);
+    } else if (code === closeBrace || code === closeBracket) {
+      if (depth === 0 || objects[depth] !== (code === closeBrace)) break;
+      if (depth === 1) endMember();
+      else if (depth === 2 && elementStart >= 0) {
+        if (at > elementStart || scan.elementCount > 0) endElement();
+        elementStart = -1;
+      }
+      depth -= 1;
+      at += 1;
+      expectKey = false;
+      tokenEnd = at;
+    } else if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
+      at += 1;
+    } else {
+      nodes += 1;
+      at = scalarEnd(text, at + 1);
+      tokenEnd = at;
+    }
+  }
+  if (scan.limit === undefined && nodes > maxNodes) scan.limit = { code: 'too_many_nodes', at };
+  scan.nodes = nodes;
+  scan.closed = at >= length && depth === 0;
+  return scan;
+}
+
+/** The span of a top-level member's value, or undefined. */
+export function memberOf(scan: JsonScan, name: string): JsonMember | undefined {
+  return scan.members.find((member) => member.name === name);
+}
+
+/**
+ * `text` with the value of one top-level member replaced, every other byte as it was. A member that is not there is
+ * put first.
+ * @param scan of this very text, whose top level is an object
+ * @param json the new value's JSON text
+ */
+export function replaceMember(text: string, scan: JsonScan, name: string, json: string): string {
+  const member = memberOf(scan, name);
+  if (member) return text.slice(0, member.start) + json + text.slice(member.end);
+  if (scan.inside < 0) throw new TypeError('replaceMember needs the text of an object');
+  const rest = text.slice(scan.inside);
+  const separator = scan.members.length > 0 ? ',' : '';
+  return `${text.slice(0, scan.inside)}${JSON.stringify(name)}:${json}${separator}${rest}`;
+}
+
+/** Position of the quote that closes the string opened at `open`, or -1. */
+function stringEnd(text: string, open: number): number {
+  let end = text.indexOf('"', open + 1);
+  while (end >= 0) {
+    let slashes = end - 1;
+    while (text.charCodeAt(slashes) === backslash) slashes -= 1;
+    if ((end - slashes) % 2 === 1) return end;
+    end = text.indexOf('"', end + 1);
+  }
+  return -1;
+}
+
+/** An escaped key is the same key: `"\u0061"` twins `"a"`. */
+function keyText(text: string, open: number, close: number): string {
+  const raw = text.slice(open + 1, close);
+  if (!raw.includes('\\')) return raw;
+  try {
+    return JSON.parse(`"${raw}"`) as string;
+  } catch {
+    return raw;
+  }
+}
+
+interface KeyList {
+  list: string[];
+  set: Set<string> | undefined;
+}
+
+function emptyKeys(keys: KeyList | undefined): KeyList {
+  if (!keys) return { list: [], set: undefined };
+  keys.list.length = 0;
+  keys.set = undefined;
+  return keys;
+}
+
+/** False when it was there. */
+function addKey(keys: KeyList, key: string): boolean {
+  if (keys.set) {
+    if (keys.set.has(key)) return false;
+    keys.set.add(key);
+    return true;
+  }
+  if (keys.list.includes(key)) return false;
+  keys.list.push(key);
+  if (keys.list.length > listKeys) keys.set = new Set(keys.list);
+  return true;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
+    at += 1;
+  }
+}
+
+/** Where a number or literal ends; anything but a delimiter belongs to it. */
+function scalarEnd(text: string, from: number): number {
+  let at = from;
+  for (; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === comma || code === closeBrace || code === closeBracket || code <= 0x20 || code === colon)
+      break;
+    if (code === quote || code === openBrace || code === openBracket) break;
+  }
+  return at;
+}
