@@ -1,15 +1,8 @@
-import type { Service } from '../base/service.ts'
-import type {
-  Batch,
-  BatchFault,
-  BatchStatus,
-  Chunk,
-  FinalStatus,
-  ResultStream,
-} from '../core/batch.ts'
-import type { FilePurpose, StoredFile } from '../core/file.ts'
-import type { ApiKey, Org } from '../core/org.ts'
-import type { Usage } from '../core/usage.ts'
+import type { Service } from '../base/service.ts';
+import type { Batch, BatchFault, BatchStatus, Chunk, FinalStatus, ResultStream } from '../core/batch.ts';
+import type { FilePurpose, StoredFile } from '../core/file.ts';
+import type { ApiKey, Org } from '../core/org.ts';
+import type { Usage } from '../core/usage.ts';
 
 /**
  * What Offpeak remembers, grouped by noun. One suite, `test/store/conformance.ts`, defines it for every database.
@@ -20,33 +13,33 @@ import type { Usage } from '../core/usage.ts'
  * database's own time. Expected outcomes are values; only faults of the database throw.
  */
 export interface Store extends Service {
-  orgs: OrgStore
-  keys: KeyStore
-  files: FileStore
-  batches: BatchStore
-  results: ResultStore
-  workers: WorkerStore
-  ledger: LedgerStore
+  orgs: OrgStore;
+  keys: KeyStore;
+  files: FileStore;
+  batches: BatchStore;
+  results: ResultStore;
+  workers: WorkerStore;
+  ledger: LedgerStore;
   /** Resolves when the database answers a trivial query. */
-  ping(): Promise<void>
+  ping(): Promise<void>;
 }
 
 export interface OrgStore {
-  insert(org: Org): Promise<void>
-  get(id: string): Promise<Org | undefined>
+  insert(org: Org): Promise<void>;
+  get(id: string): Promise<Org | undefined>;
   /** All, oldest first. */
-  list(): Promise<Org[]>
+  list(): Promise<Org[]>;
 }
 
 export interface KeyStore {
   /** @param hash SHA-256 of the whole key, lower-case hex; unique. Returns false when the hash is known already. */
-  insert(key: ApiKey, hash: string): Promise<boolean>
-  findByHash(hash: string): Promise<ApiKey | undefined>
+  insert(key: ApiKey, hash: string): Promise<boolean>;
+  findByHash(hash: string): Promise<ApiKey | undefined>;
   /** All keys, or one org's, oldest first. */
-  list(orgId?: string): Promise<ApiKey[]>
+  list(orgId?: string): Promise<ApiKey[]>;
   /** Returns the key as it is now; revoking twice keeps the first instant. */
-  revoke(id: string, at: number): Promise<ApiKey | undefined>
-  touch(uses: { id: string; at: number }[]): Promise<void>
+  revoke(id: string, at: number): Promise<ApiKey | undefined>;
+  touch(uses: { id: string; at: number }[]): Promise<void>;
 }
 
 /**
@@ -55,69 +48,76 @@ export interface KeyStore {
  * the later-started one has `retry` >= 1).
  */
 export interface Creation {
-  token: string
-  bodyHash: string
-  startedAt: number
+  token: string;
+  bodyHash: string;
+  startedAt: number;
   /** `x-stainless-retry-count`, 0 when absent. */
-  retry: number
-  ttlMs: number
+  retry: number;
+  ttlMs: number;
 }
 
-export type CreateOutcome = { outcome: 'created' } | { outcome: 'replayed'; id: string } | { outcome: 'mismatch' }
+export type CreateOutcome =
+  | { outcome: 'created' }
+  | { outcome: 'replayed'; id: string }
+  | { outcome: 'mismatch' };
 
 export interface FileStore {
   /** Inserts the row (its blob is durable already) and remembers the creation, in one transaction. */
-  insert(file: StoredFile, creation: Creation | undefined, now: number): Promise<CreateOutcome>
+  insert(file: StoredFile, creation: Creation | undefined, now: number): Promise<CreateOutcome>;
   /** The file if it is the org's and not expired at `now`. */
-  get(orgId: string, id: string, now: number): Promise<StoredFile | undefined>
+  get(orgId: string, id: string, now: number): Promise<StoredFile | undefined>;
   /** The file even if it expired: a running batch keeps reading its input (reliability.md, F16). */
-  find(id: string): Promise<StoredFile | undefined>
-  list(orgId: string, query: FileQuery): Promise<StoredFile[]>
+  find(id: string): Promise<StoredFile | undefined>;
+  list(orgId: string, query: FileQuery): Promise<StoredFile[]>;
   /** Removes the row unless an unfinished batch reads it. The caller removes the blob afterwards. */
-  remove(orgId: string, id: string, now: number): Promise<{ outcome: 'removed'; file: StoredFile } | { outcome: 'missing' | 'in_use' }>
+  remove(
+    orgId: string,
+    id: string,
+    now: number,
+  ): Promise<{ outcome: 'removed'; file: StoredFile } | { outcome: 'missing' | 'in_use' }>;
   /** Removes up to `limit` expired files that no unfinished batch reads, and returns them. */
-  removeExpired(now: number, limit: number): Promise<StoredFile[]>
+  removeExpired(now: number, limit: number): Promise<StoredFile[]>;
   /** Those of `blobIds` that a file row names. */
-  knownBlobs(blobIds: string[]): Promise<string[]>
+  knownBlobs(blobIds: string[]): Promise<string[]>;
 }
 
 export interface FileQuery {
-  purpose?: FilePurpose
+  purpose?: FilePurpose;
   /** Starts behind this id in the given order, whether or not it still exists. */
-  after?: string
-  order: 'asc' | 'desc'
-  limit: number
-  now: number
+  after?: string;
+  order: 'asc' | 'desc';
+  limit: number;
+  now: number;
 }
 
-export type CreateBatchOutcome = CreateOutcome | { outcome: 'input_missing' } | { outcome: 'too_many_open' }
+export type CreateBatchOutcome = CreateOutcome | { outcome: 'input_missing' } | { outcome: 'too_many_open' };
 
 /** What a process needs to know of a batch it runs lines of. */
 export interface BatchState {
-  id: string
-  orgId: string
-  status: BatchStatus
-  closing: FinalStatus | null
-  acceptUntil: number
-  expiresAt: number
-  total: number
-  ok: number
-  err: number
+  id: string;
+  orgId: string;
+  status: BatchStatus;
+  closing: FinalStatus | null;
+  acceptUntil: number;
+  expiresAt: number;
+  total: number;
+  ok: number;
+  err: number;
 }
 
 export interface Candidate {
-  batchId: string
-  orgId: string
-  due: number
-  status: BatchStatus
-  model: string
+  batchId: string;
+  orgId: string;
+  due: number;
+  status: BatchStatus;
+  model: string;
 }
 
 /** A lease on a chunk: valid while the stored epoch and owner are these. */
 export interface Lease {
-  batchId: string
-  seq: number
-  epoch: number
+  batchId: string;
+  seq: number;
+  epoch: number;
 }
 
 export interface BatchStore {
@@ -130,36 +130,41 @@ export interface BatchStore {
     batch: Batch,
     chunks: Chunk[],
     options: { inlineFile?: StoredFile; creation?: Creation; maxOpen: number; now: number },
-  ): Promise<CreateBatchOutcome>
-  get(orgId: string, id: string): Promise<Batch | undefined>
+  ): Promise<CreateBatchOutcome>;
+  get(orgId: string, id: string): Promise<Batch | undefined>;
   /** Without an org, for the engine room. */
-  find(id: string): Promise<Batch | undefined>
+  find(id: string): Promise<Batch | undefined>;
   /** Newest first. */
-  list(orgId: string, query: BatchQuery): Promise<Batch[]>
+  list(orgId: string, query: BatchQuery): Promise<Batch[]>;
   /** `undefined` for an unknown or foreign id; else the batch and whether this call began the cancelling. */
-  cancel(orgId: string, id: string, now: number, graceMs: number): Promise<{ began: boolean; batch: Batch } | undefined>
+  cancel(
+    orgId: string,
+    id: string,
+    now: number,
+    graceMs: number,
+  ): Promise<{ began: boolean; batch: Batch } | undefined>;
   /** Begins the end of up to `limit` batches whose `expiresAt` has come; returns their ids. */
-  expire(now: number, limit: number): Promise<string[]>
+  expire(now: number, limit: number): Promise<string[]>;
   /** Begins the end of a batch with a fault of its own. False when its end was already decided. */
-  fail(id: string, fault: BatchFault, now: number): Promise<boolean>
-  states(ids: string[]): Promise<BatchState[]>
+  fail(id: string, fault: BatchFault, now: number): Promise<boolean>;
+  states(ids: string[]): Promise<BatchState[]>;
   /** Batches with ready chunks for one of `models`, by `due`. Closing chunks are asked for as model `#close`. */
-  candidates(models: string[], limit: number): Promise<Candidate[]>
+  candidates(models: string[], limit: number): Promise<Candidate[]>;
   /** Models named by ready chunks of unfinished batches, for finding those that left the catalog. */
-  readyModels(): Promise<string[]>
+  readyModels(): Promise<string[]>;
   /**
    * Leases up to `count` ready chunks (validating becomes in_progress first). The chunks' `lines` are those without a
    * result; `kills` tells a suspect.
    */
-  claim(worker: string, batchId: string, model: string, count: number, now: number): Promise<Chunk[]>
+  claim(worker: string, batchId: string, model: string, count: number, now: number): Promise<Chunk[]>;
   /** Gives chunks back unharmed: leased by `worker` with that epoch becomes ready. Returns how many. */
-  release(worker: string, leases: Lease[]): Promise<number>
+  release(worker: string, leases: Lease[]): Promise<number>;
   /** Replaces a leased suspect by one chunk a remaining line, ready, with the same `kills`. False when fenced. */
-  split(worker: string, lease: Lease): Promise<boolean>
+  split(worker: string, lease: Lease): Promise<boolean>;
   /** Lines claimed and not recorded yet. */
-  running(id: string): Promise<number>
+  running(id: string): Promise<number>;
   /** Shuts the gate of a batch that is closing: nothing is recorded any more but by `recordMissing`. False when fenced. */
-  shut(worker: string, lease: Lease): Promise<boolean>
+  shut(worker: string, lease: Lease): Promise<boolean>;
   /**
    * The end: checks the lease, that every line has its result and that the ledger agrees; then writes the file rows, the
    * final status with its instant and the error summary, and finishes the chunk. `incomplete` is a bug of the caller.
@@ -169,50 +174,50 @@ export interface BatchStore {
     lease: Lease,
     files: { output: StoredFile | null; errors: StoredFile | null },
     now: number,
-  ): Promise<'published' | 'fenced' | 'incomplete'>
+  ): Promise<'published' | 'fenced' | 'incomplete'>;
 }
 
 export interface BatchQuery {
-  after?: string
-  limit: number
-  status?: BatchStatus
+  after?: string;
+  limit: number;
+  status?: BatchStatus;
   /** Only those created at or after this instant. */
-  createdAfter?: number
+  createdAfter?: number;
 }
 
 /** How one line ended. `body` is the whole output or error line, without its newline. */
 export interface LineResult {
-  batchId: string
-  line: number
-  stream: ResultStream
-  body: Uint8Array
-  model: string
-  usage: Usage
-  attempts: number
+  batchId: string;
+  line: number;
+  stream: ResultStream;
+  body: Uint8Array;
+  model: string;
+  usage: Usage;
+  attempts: number;
   /** The error code, or null for output lines. */
-  code: string | null
+  code: string | null;
 }
 
 export interface RecordOutcome {
-  batchId: string
+  batchId: string;
   /** Results written. The others were late twins or came after the gate. */
-  kept: number
+  kept: number;
   /** The batch takes no more results: drop its lines. */
-  closed: boolean
+  closed: boolean;
 }
 
 export interface ResultRow {
   /** Place in its stream, from 1, without gaps, in commit order. */
-  n: number
-  line: number
-  body: Uint8Array
+  n: number;
+  line: number;
+  body: Uint8Array;
 }
 
 export interface ErrorSummary {
-  code: string
-  count: number
+  code: string;
+  count: number;
   /** custom_id-free example: the message of the first such line. */
-  example: string
+  example: string;
 }
 
 export interface ResultStore {
@@ -220,57 +225,57 @@ export interface ResultStore {
    * Records results and finishes chunks in one transaction, under each batch's row lock: the guard, the counter and the
    * sequence at once (batch-engine.md, "Recording"). First result of a line wins.
    */
-  record(worker: string, results: LineResult[], finished: Lease[], now: number): Promise<RecordOutcome[]>
+  record(worker: string, results: LineResult[], finished: Lease[], now: number): Promise<RecordOutcome[]>;
   /** Lines of a closing batch that never got a result, as errors, fenced by the closing lease. False when fenced. */
-  recordMissing(worker: string, lease: Lease, results: LineResult[], now: number): Promise<boolean>
+  recordMissing(worker: string, lease: Lease, results: LineResult[], now: number): Promise<boolean>;
   /** Lines without a result, ascending. */
-  missing(batchId: string, limit: number): Promise<number[]>
+  missing(batchId: string, limit: number): Promise<number[]>;
   /** Rows behind `after` of one stream, in order. */
-  tail(batchId: string, stream: ResultStream, after: number, limit: number): Promise<ResultRow[]>
+  tail(batchId: string, stream: ResultStream, after: number, limit: number): Promise<ResultRow[]>;
   /** Live from the rows, or as stored at the end. */
-  errorSummary(batchId: string): Promise<ErrorSummary[]>
+  errorSummary(batchId: string): Promise<ErrorSummary[]>;
   /** Finished batches whose rows still exist. */
-  leftovers(limit: number): Promise<string[]>
+  leftovers(limit: number): Promise<string[]>;
   /** Deletes up to `limit` rows of results and chunks of a finished batch, from the front; true when none is left. */
-  purge(batchId: string, limit: number): Promise<boolean>
+  purge(batchId: string, limit: number): Promise<boolean>;
 }
 
 export interface WorkerLoad {
   /** Interactive calls in flight, by model id. */
-  interactive: Record<string, number>
+  interactive: Record<string, number>;
 }
 
 export interface WorkerStore {
   /** Says "alive". Answers with the database's time and the loads of the others alive. */
-  beat(id: string, load: WorkerLoad): Promise<{ now: number; others: WorkerLoad[] }>
+  beat(id: string, load: WorkerLoad): Promise<{ now: number; others: WorkerLoad[] }>;
   /** Releases chunks leased by `id` that are not in `held`. Returns how many. */
-  keepOnly(id: string, held: Lease[]): Promise<number>
+  keepOnly(id: string, held: Lease[]): Promise<number>;
   /** Takes chunks back from owners without a beat since `before` (kills + 1) and forgets them. Returns how many. */
-  reap(before: number): Promise<number>
+  reap(before: number): Promise<number>;
   /** Gives everything back without counting a kill: a drain. */
-  leave(id: string): Promise<void>
+  leave(id: string): Promise<void>;
   /** For the embedded database, which only one process opens: nobody else is alive. */
-  clear(): Promise<void>
+  clear(): Promise<void>;
 }
 
 /** Token sums of one (source, model, day). `sourceId` is a batch or a synchronous request. */
 export interface LedgerRow {
-  sourceId: string
-  orgId: string
-  model: string
+  sourceId: string;
+  orgId: string;
+  model: string;
   /** UTC day, `2026-11-21`. */
-  day: string
-  requests: number
-  usage: Usage
+  day: string;
+  requests: number;
+  usage: Usage;
   /** Nano-dollars for a synchronous request; null for batch rows, whose prices stand on the batch. */
-  amount: number | null
+  amount: number | null;
 }
 
 export interface LedgerStore {
   /** Rows of synchronous requests. A source already billed is not billed again. */
-  add(rows: LedgerRow[]): Promise<void>
+  add(rows: LedgerRow[]): Promise<void>;
   /** Rows of one batch or request. */
-  of(sourceId: string): Promise<LedgerRow[]>
+  of(sourceId: string): Promise<LedgerRow[]>;
   /** Rows of several batches at once, for lists. */
-  ofMany(sourceIds: string[]): Promise<LedgerRow[]>
+  ofMany(sourceIds: string[]): Promise<LedgerRow[]>;
 }

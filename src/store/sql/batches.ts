@@ -1,0 +1,177 @@
+import { closeModel } from '../../core/batch.ts';
+import type { Batch, BatchStatus, Chunk, FinalStatus } from '../../core/batch.ts';
+import type { StoredFile } from '../../core/file.ts';
+import type { Db, Queries, Value } from '../db.ts';
+import type { BatchState, BatchStore, CreateBatchOutcome } from '../store.ts';
+import { claimToken } from './creates.ts';
+import { insertFile, lockFile } from './files.ts';
+import { fromBatch, packLines, toBatch } from './rows.ts';
+import type { BatchRow } from './rows.ts';
+import { inLists, slices, tuples, Undo } from './statement.ts';
+
+type BatchRows = Pick<BatchStore, 'create' | 'get' | 'find' | 'list' | 'states'>;
+
+/** Batches as rows: made, read, listed. What moves them stands in `chunks.ts`, `record.ts` and `ending.ts`. */
+export function createBatchRows(db: Db): BatchRows {
+  return {
+    create: (batch, chunks, options) =>
+      undoable(db, async (q) => {
+        const { inlineFile, creation, maxOpen, now } = options;
+        const claimed = creation && (await claimToken(q, batch.orgId, creation, batch.id, now));
+        if (claimed && claimed.outcome !== 'ours') return claimed;
+        await lockOrg(q, batch.orgId);
+        if ((await countOpen(q, batch.orgId)) >= maxOpen)
+          throw new Undo<CreateBatchOutcome>({ outcome: 'too_many_open' });
+        if (inlineFile) await insertFile(q, inlineFile);
+        else await requireInput(q, batch, now);
+        await insertBatch(q, batch);
+        await insertChunks(q, chunks, 'ready');
+        await insertChunks(q, [closingChunk(batch.id)], 'held');
+        return { outcome: 'created' };
+      }),
+
+    async get(orgId, id) {
+      const [row] = await db.all<BatchRow>('SELECT * FROM batches WHERE id = ? AND org_id = ?', [id, orgId]);
+      return row && toBatch(row);
+    },
+
+    async find(id) {
+      const [row] = await db.all<BatchRow>('SELECT * FROM batches WHERE id = ?', [id]);
+      return row && toBatch(row);
+    },
+
+    async list(orgId, { after, limit, status, createdAfter }) {
+      const where = ['org_id = ?'];
+      const params: Value[] = [orgId];
+      if (after !== undefined) {
+        where.push('id < ?');
+        params.push(after);
+      }
+      if (status !== undefined) {
+        where.push('status = ?');
+        params.push(status);
+      }
+      if (createdAfter !== undefined) {
+        where.push('created_at >= ?');
+        params.push(createdAfter);
+      }
+      const rows = await db.all<BatchRow>(
+        `SELECT * FROM batches WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ?`,
+        [...params, limit],
+      );
+      return rows.map(toBatch);
+    },
+
+    async states(ids) {
+      const found: BatchState[] = [];
+      for (const { sql, params } of inLists(ids)) {
+        const rows = await db.all<StateRow>(`SELECT ${stateColumns} FROM batches WHERE id IN ${sql}`, params);
+        found.push(...rows.map(toState));
+      }
+      return found;
+    },
+  };
+}
+
+const stateColumns = 'id, org_id, status, closing, accept_until, expires_at, total, ok, err';
+
+interface StateRow {
+  id: string;
+  org_id: string;
+  status: BatchStatus;
+  closing: FinalStatus | null;
+  accept_until: number;
+  expires_at: number;
+  total: number;
+  ok: number;
+  err: number;
+}
+
+function toState(row: StateRow): BatchState {
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    status: row.status,
+    closing: row.closing,
+    acceptUntil: row.accept_until,
+    expiresAt: row.expires_at,
+    total: row.total,
+    ok: row.ok,
+    err: row.err,
+  };
+}
+
+/** The batch as it is, kept so until the transaction ends. Whoever writes chunks or results locks it first. */
+export async function lockBatch(q: Queries, id: string): Promise<BatchState | undefined> {
+  const [row] = await q.all<StateRow>(`SELECT ${stateColumns} FROM batches WHERE id = ? ${q.lock}`, [id]);
+  return row && toState(row);
+}
+
+/** A transaction that may end with an outcome that must leave no trace. */
+async function undoable(
+  db: Db,
+  work: (q: Queries) => Promise<CreateBatchOutcome>,
+): Promise<CreateBatchOutcome> {
+  try {
+    return await db.tx(work);
+  } catch (error) {
+    if (error instanceof Undo) return error.outcome as CreateBatchOutcome;
+    throw error;
+  }
+}
+
+/** Creates of one org come one after the other, so that the count of its open batches is exact. */
+async function lockOrg(q: Queries, orgId: string): Promise<void> {
+  await q.all(`SELECT id FROM orgs WHERE id = ? ${q.lock}`, [orgId]);
+}
+
+async function countOpen(q: Queries, orgId: string): Promise<number> {
+  const [row] = await q.all<{ open: number }>(
+    `SELECT count(*) AS open FROM batches
+     WHERE org_id = ? AND status IN ('validating', 'in_progress', 'cancelling')`,
+    [orgId],
+  );
+  return row!.open;
+}
+
+async function requireInput(q: Queries, batch: Batch, now: number): Promise<StoredFile> {
+  const file = await lockFile(q, batch.orgId, batch.inputFileId, now);
+  if (file?.purpose !== 'batch') throw new Undo<CreateBatchOutcome>({ outcome: 'input_missing' });
+  return file;
+}
+
+async function insertBatch(q: Queries, batch: Batch): Promise<void> {
+  const row = fromBatch(batch);
+  const names = Object.keys(row);
+  await q.all(
+    `INSERT INTO batches (${names.join(', ')}) VALUES ${tuples(1, names.length)}`,
+    Object.values(row),
+  );
+}
+
+export async function insertChunks(
+  q: Queries,
+  chunks: readonly Chunk[],
+  state: 'ready' | 'held',
+): Promise<void> {
+  for (const slice of slices(chunks))
+    await q.all(
+      `INSERT INTO batch_chunks (batch_id, seq, model, prefix, lines, est, state, epoch, kills)
+       VALUES ${tuples(slice.length, 9)}`,
+      slice.flatMap((chunk) => [
+        chunk.batchId,
+        chunk.seq,
+        chunk.model,
+        chunk.prefix,
+        packLines(chunk.lines),
+        chunk.est,
+        state,
+        chunk.epoch,
+        chunk.kills,
+      ]),
+    );
+}
+
+function closingChunk(batchId: string): Chunk {
+  return { batchId, seq: 0, model: closeModel, prefix: '', lines: [], est: 0, epoch: 0, kills: 0 };
+}

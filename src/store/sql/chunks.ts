@@ -1,0 +1,215 @@
+import { closeModel } from '../../core/batch.ts';
+import type { BatchStatus, Chunk, LineRef } from '../../core/batch.ts';
+import type { Db, Queries } from '../db.ts';
+import type { BatchState, BatchStore, Candidate, Lease } from '../store.ts';
+import { insertChunks, lockBatch } from './batches.ts';
+import { toChunk, unpackLines } from './rows.ts';
+import type { ChunkRow } from './rows.ts';
+import { inLists, tuples } from './statement.ts';
+
+type Chunks = Pick<BatchStore, 'candidates' | 'readyModels' | 'claim' | 'release' | 'split' | 'running'>;
+
+/** The queue: which chunks may be had, and who has them (batch-engine.md, "Choosing and claiming"). */
+export function createChunks(db: Db): Chunks {
+  return {
+    async candidates(models, limit) {
+      const lines = models.filter((model) => model !== closeModel);
+      const found = lines.length > 0 ? await linesToRun(db, lines, limit) : [];
+      if (lines.length < models.length) found.push(...(await batchesToClose(db, limit)));
+      return found.toSorted(byUrgency).slice(0, limit);
+    },
+
+    async readyModels() {
+      const rows = await db.all<{ model: string }>(
+        `SELECT DISTINCT c.model FROM batches b JOIN batch_chunks c ON c.batch_id = b.id
+         WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL AND c.state = 'ready'
+         ORDER BY c.model`,
+      );
+      return rows.map((row) => row.model);
+    },
+
+    claim: (worker, batchId, model, count, now) =>
+      db.tx(async (q) => {
+        const batch = await lockBatch(q, batchId);
+        if (!batch || !mayClaim(batch, model)) return [];
+        if (batch.status === 'validating' && model !== closeModel) await beginBatch(q, batchId, now);
+        const leased = (await leaseChunks(q, worker, batchId, model, count)).map(toChunk);
+        return model === closeModel ? leased : withoutRecorded(q, batchId, leased);
+      }),
+
+    release: (worker, leases) => db.tx((q) => releaseLeases(q, worker, leases)),
+
+    split: (worker, lease) =>
+      db.tx(async (q) => {
+        const batch = await lockBatch(q, lease.batchId);
+        const suspect = batch && (await findLeased(q, worker, lease));
+        if (!suspect) return false;
+        await finishChunks(q, worker, [lease]);
+        // A batch whose end is decided gets no new chunks: closing it records what is missing.
+        if (batch.closing !== null) return true;
+        const [left] = await withoutRecorded(q, lease.batchId, [suspect]);
+        if (left) await insertChunks(q, singles(left, await lastSeq(q, lease.batchId)), 'ready');
+        return true;
+      }),
+
+    running: (id) =>
+      db.tx(async (q) => {
+        const leased = await q.all<{ lines: string }>(
+          `SELECT lines FROM batch_chunks WHERE batch_id = ? AND state = 'leased' AND seq > 0`,
+          [id],
+        );
+        const lines = leased.flatMap((row) => unpackLines(row.lines).map(({ line }) => line));
+        return lines.length - (await recordedLines(q, id, lines)).size;
+      }),
+  };
+}
+
+interface CandidateRow {
+  id: string;
+  org_id: string;
+  due: number;
+  status: BatchStatus;
+  model: string;
+}
+
+function toCandidate(row: CandidateRow): Candidate {
+  return { batchId: row.id, orgId: row.org_id, due: row.due, status: row.status, model: row.model };
+}
+
+function byUrgency(a: Candidate, b: Candidate): number {
+  if (a.due !== b.due) return a.due - b.due;
+  return a.batchId === b.batchId ? Number(a.model > b.model) : a.batchId < b.batchId ? -1 : 1;
+}
+
+async function linesToRun(q: Queries, models: string[], limit: number): Promise<Candidate[]> {
+  const rows = await q.all<CandidateRow>(
+    `WITH m(model) AS (VALUES ${tuples(models.length, 1)})
+     SELECT b.id, b.org_id, b.due, b.status, m.model FROM batches b CROSS JOIN m
+     WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL AND EXISTS (
+       SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.model = m.model AND c.state = 'ready')
+     ORDER BY b.due, b.id LIMIT ?`,
+    [...models, limit],
+  );
+  return rows.map(toCandidate);
+}
+
+async function batchesToClose(q: Queries, limit: number): Promise<Candidate[]> {
+  const rows = await q.all<CandidateRow>(
+    `SELECT b.id, b.org_id, b.due, b.status, c.model FROM batch_chunks c JOIN batches b ON b.id = c.batch_id
+     WHERE c.seq = 0 AND c.state = 'ready' AND b.closing IS NOT NULL
+       AND b.status IN ('validating', 'in_progress', 'cancelling')
+     ORDER BY b.due, b.id LIMIT ?`,
+    [limit],
+  );
+  return rows.map(toCandidate);
+}
+
+function mayClaim(batch: BatchState, model: string): boolean {
+  if (model === closeModel) return batch.closing !== null;
+  return batch.closing === null && (batch.status === 'validating' || batch.status === 'in_progress');
+}
+
+async function beginBatch(q: Queries, id: string, now: number): Promise<void> {
+  await q.all("UPDATE batches SET status = 'in_progress', in_progress_at = ? WHERE id = ?", [now, id]);
+}
+
+async function leaseChunks(q: Queries, worker: string, batchId: string, model: string, count: number) {
+  const rows = await q.all<ChunkRow>(
+    `WITH pick AS MATERIALIZED (
+       SELECT seq FROM batch_chunks WHERE batch_id = ? AND model = ? AND state = 'ready'
+       ORDER BY seq LIMIT ? ${q.skip})
+     UPDATE batch_chunks SET state = 'leased', owner = ?, epoch = epoch + 1
+     WHERE batch_id = ? AND seq IN (SELECT seq FROM pick)
+     RETURNING batch_id, seq, model, prefix, lines, est, epoch, kills`,
+    [batchId, model, count, worker, batchId],
+  );
+  return rows.toSorted((a, b) => a.seq - b.seq);
+}
+
+/** The chunks with only the lines that have no result yet; those that have none left are done. */
+async function withoutRecorded(q: Queries, batchId: string, chunks: Chunk[]): Promise<Chunk[]> {
+  const lines = chunks.flatMap((chunk) => chunk.lines.map(({ line }) => line));
+  const recorded = await recordedLines(q, batchId, lines);
+  if (recorded.size === 0) return chunks;
+  const left: Chunk[] = [];
+  for (const chunk of chunks) {
+    const open = chunk.lines.filter(({ line }) => !recorded.has(line));
+    if (open.length > 0) left.push({ ...chunk, lines: open });
+    else
+      await q.all("UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND seq = ?", [
+        batchId,
+        chunk.seq,
+      ]);
+  }
+  return left;
+}
+
+/** Those of `lines` that have a result. */
+export async function recordedLines(q: Queries, batchId: string, lines: number[]): Promise<Set<number>> {
+  const recorded = new Set<number>();
+  for (const { sql, params } of inLists(lines)) {
+    const rows = await q.all<{ line: number }>(
+      `SELECT line FROM batch_results WHERE batch_id = ? AND line IN ${sql}`,
+      [batchId, ...params],
+    );
+    for (const { line } of rows) recorded.add(line);
+  }
+  return recorded;
+}
+
+/** The chunk, if `worker` still holds this lease. */
+export async function findLeased(q: Queries, worker: string, lease: Lease): Promise<Chunk | undefined> {
+  const [row] = await q.all<ChunkRow>(
+    `SELECT batch_id, seq, model, prefix, lines, est, epoch, kills FROM batch_chunks
+     WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased'`,
+    [lease.batchId, lease.seq, lease.epoch, worker],
+  );
+  return row && toChunk(row);
+}
+
+/** Leases that are no longer `worker`'s are passed over. */
+export async function finishChunks(q: Queries, worker: string, leases: readonly Lease[]): Promise<void> {
+  for (const { batchId, seq, epoch } of leases)
+    await q.all(
+      `UPDATE batch_chunks SET state = 'done', owner = NULL
+       WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased'`,
+      [batchId, seq, epoch, worker],
+    );
+}
+
+export async function releaseLeases(q: Queries, worker: string, leases: readonly Lease[]): Promise<number> {
+  let released = 0;
+  for (const { batchId, seq, epoch } of leases.toSorted(byChunk)) {
+    const rows = await q.all(
+      `UPDATE batch_chunks SET state = 'ready', owner = NULL
+       WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased' RETURNING seq`,
+      [batchId, seq, epoch, worker],
+    );
+    released += rows.length;
+  }
+  return released;
+}
+
+/** One order for all who lock several chunks. */
+function byChunk(a: Lease, b: Lease): number {
+  return a.batchId === b.batchId ? a.seq - b.seq : a.batchId < b.batchId ? -1 : 1;
+}
+
+async function lastSeq(q: Queries, batchId: string): Promise<number> {
+  const [row] = await q.all<{ last: number }>(
+    'SELECT max(seq) AS last FROM batch_chunks WHERE batch_id = ?',
+    [batchId],
+  );
+  return row!.last;
+}
+
+function singles(chunk: Chunk, last: number): Chunk[] {
+  const est = Math.ceil(chunk.est / chunk.lines.length);
+  return chunk.lines.map((line: LineRef, i) => ({
+    ...chunk,
+    seq: last + 1 + i,
+    lines: [line],
+    est,
+    epoch: 0,
+  }));
+}

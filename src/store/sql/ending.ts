@@ -1,0 +1,160 @@
+import { canMove } from '../../core/batch.ts';
+import type { FinalStatus } from '../../core/batch.ts';
+import type { StoredFile } from '../../core/file.ts';
+import type { Db, Queries } from '../db.ts';
+import type { BatchState, BatchStore } from '../store.ts';
+import { lockBatch } from './batches.ts';
+import { finishChunks } from './chunks.ts';
+import { summarise } from './error-summary.ts';
+import { insertFile } from './files.ts';
+import { holdsClosing, openClosing } from './record.ts';
+import { toBatch } from './rows.ts';
+import type { BatchRow } from './rows.ts';
+
+type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'shut' | 'publish'>;
+
+/** How long answers in flight are still taken when a batch fails as a whole. */
+const failGraceMs = 2_000;
+
+/** How batches end: `closing` is decided once, by one compare-and-set; the holder of chunk 0 then does the rest. */
+export function createEnding(db: Db): Ending {
+  return {
+    cancel: (orgId, id, now, graceMs) =>
+      db.tx(async (q) => {
+        const [cancelled] = await q.all<BatchRow>(
+          `UPDATE batches SET status = 'cancelling', closing = 'cancelled', accept_until = ?, cancelling_at = ?
+           WHERE id = ? AND org_id = ? AND ${undecided} RETURNING *`,
+          [now + graceMs, now, id, orgId],
+        );
+        if (cancelled) {
+          await stopChunks(q, id);
+          return { began: true, batch: toBatch(cancelled) };
+        }
+        const [row] = await q.all<BatchRow>('SELECT * FROM batches WHERE id = ? AND org_id = ?', [id, orgId]);
+        return row && { began: false, batch: toBatch(row) };
+      }),
+
+    expire: (now, limit) =>
+      db.tx(async (q) => {
+        const due = await q.all<{ id: string }>(
+          `SELECT id FROM batches WHERE ${undecided} AND expires_at <= ? ORDER BY expires_at, id LIMIT ? ${q.skip}`,
+          [now, limit],
+        );
+        for (const { id } of due) {
+          await q.all("UPDATE batches SET closing = 'expired' WHERE id = ?", [id]);
+          await stopChunks(q, id);
+        }
+        return due.map(({ id }) => id);
+      }),
+
+    fail: (id, fault, now) =>
+      db.tx(async (q) => {
+        const failed = await q.all(
+          `UPDATE batches SET closing = 'failed', errors = ?, accept_until = ? WHERE id = ? AND ${undecided} RETURNING id`,
+          [JSON.stringify([fault]), now + failGraceMs, id],
+        );
+        if (failed.length > 0) await stopChunks(q, id);
+        return failed.length > 0;
+      }),
+
+    shut: (worker, lease) =>
+      db.tx(async (q) => {
+        await lockBatch(q, lease.batchId);
+        if (!(await holdsClosing(q, worker, lease))) return false;
+        await q.all('UPDATE batches SET accept_until = 0 WHERE id = ?', [lease.batchId]);
+        return true;
+      }),
+
+    publish: (worker, lease, files, now) =>
+      db.tx(async (q) => {
+        const batch = await lockBatch(q, lease.batchId);
+        if (!batch?.closing || !(await holdsClosing(q, worker, lease))) return 'fenced';
+        if (!(await agrees(q, batch))) return 'incomplete';
+        if (files.output) await insertFile(q, files.output);
+        if (files.errors) await insertFile(q, files.errors);
+        await finalise(q, batch, batch.closing, files, now);
+        await finishChunks(q, worker, [lease]);
+        return 'published';
+      }),
+  };
+}
+
+/** Nobody has decided how the batch ends. */
+const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
+
+/** Nothing new is claimed; what is leased stays with its owners until they hear of it. */
+async function stopChunks(q: Queries, batchId: string): Promise<void> {
+  await q.all("UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND state = 'ready'", [batchId]);
+  await openClosing(q, batchId);
+}
+
+interface Sums {
+  outputs: number;
+  errors: number;
+  input_tokens: number;
+  cached_tokens: number;
+  output_tokens: number;
+}
+
+/** Every line has its result, the counters are the rows, and the ledger is the sum of the outputs. */
+async function agrees(q: Queries, batch: BatchState): Promise<boolean> {
+  const [rows] = await q.all<Sums>(
+    `SELECT count(CASE WHEN stream = 'output' THEN 1 END) AS outputs,
+       count(CASE WHEN stream = 'errors' THEN 1 END) AS errors,
+       ${sum("CASE WHEN stream = 'output' THEN input_tokens ELSE 0 END")} AS input_tokens,
+       ${sum("CASE WHEN stream = 'output' THEN cached_tokens ELSE 0 END")} AS cached_tokens,
+       ${sum("CASE WHEN stream = 'output' THEN output_tokens ELSE 0 END")} AS output_tokens
+     FROM batch_results WHERE batch_id = ?`,
+    [batch.id],
+  );
+  const [ledger] = await q.all<Sums>(
+    `SELECT ${sum('requests')} AS outputs, 0 AS errors, ${sum('input_tokens')} AS input_tokens,
+       ${sum('cached_tokens')} AS cached_tokens, ${sum('output_tokens')} AS output_tokens
+     FROM usage_ledger WHERE source_id = ?`,
+    [batch.id],
+  );
+  return (
+    batch.ok + batch.err === batch.total &&
+    rows!.outputs === batch.ok &&
+    rows!.errors === batch.err &&
+    ledger!.outputs === rows!.outputs &&
+    ledger!.input_tokens === rows!.input_tokens &&
+    ledger!.cached_tokens === rows!.cached_tokens &&
+    ledger!.output_tokens === rows!.output_tokens
+  );
+}
+
+/** Cast, because sums of big integers are decimals in Postgres. */
+function sum(expression: string): string {
+  return `CAST(COALESCE(sum(${expression}), 0) AS bigint)`;
+}
+
+const instantOf = {
+  completed: 'completed_at',
+  failed: 'failed_at',
+  expired: 'expired_at',
+  cancelled: 'cancelled_at',
+} as const satisfies Record<FinalStatus, keyof BatchRow>;
+
+async function finalise(
+  q: Queries,
+  batch: BatchState,
+  end: FinalStatus,
+  files: { output: StoredFile | null; errors: StoredFile | null },
+  now: number,
+): Promise<void> {
+  if (!canMove(batch.status, end))
+    throw new Error(`Batch ${batch.id} cannot go from ${batch.status} to ${end}.`);
+  await q.all(
+    `UPDATE batches SET status = ?, ${instantOf[end]} = ?, output_file_id = ?, error_file_id = ?, error_summary = ?
+     WHERE id = ?`,
+    [
+      end,
+      now,
+      files.output?.id ?? null,
+      files.errors?.id ?? null,
+      JSON.stringify(await summarise(q, batch.id)),
+      batch.id,
+    ],
+  );
+}

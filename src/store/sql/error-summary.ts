@@ -1,0 +1,62 @@
+import type { Queries } from '../db.ts';
+import type { ErrorSummary } from '../store.ts';
+import { inLists } from './statement.ts';
+
+/** Codes listed, the most frequent first, and characters of an example. */
+const maxCodes = 20;
+const maxExample = 300;
+
+/** Why lines failed, counted by code, from the rows. */
+export async function summarise(q: Queries, batchId: string): Promise<ErrorSummary[]> {
+  const groups = await q.all<{ code: string | null; count: number; first: number }>(
+    `SELECT code, count(*) AS count, min(n) AS first FROM batch_results
+     WHERE batch_id = ? AND stream = 'errors' GROUP BY code ORDER BY count(*) DESC, min(n) LIMIT ?`,
+    [batchId, maxCodes],
+  );
+  const examples = await exampleMessages(
+    q,
+    batchId,
+    groups.map((group) => group.first),
+  );
+  return groups.map(({ code, count, first }) => ({
+    code: code ?? 'unknown',
+    count,
+    example: examples.get(first) ?? '',
+  }));
+}
+
+async function exampleMessages(q: Queries, batchId: string, places: number[]): Promise<Map<number, string>> {
+  const messages = new Map<number, string>();
+  for (const { sql, params } of inLists(places)) {
+    const rows = await q.all<{ n: number; body: Uint8Array }>(
+      `SELECT n, body FROM batch_results WHERE batch_id = ? AND stream = 'errors' AND n IN ${sql}`,
+      [batchId, ...params],
+    );
+    for (const { n, body } of rows) messages.set(n, messageOf(body));
+  }
+  return messages;
+}
+
+/** The message of an error line: ours, else the one in the engine's answer (api.md, section 5, "Error line"). */
+export function messageOf(body: Uint8Array): string {
+  const line = parse(body);
+  const message = at(line, 'error', 'message') ?? at(line, 'response', 'body', 'error', 'message');
+  return typeof message === 'string' ? message.slice(0, maxExample) : '';
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+function at(value: unknown, ...path: string[]): unknown {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== 'object' || current === null) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return current;
+}

@@ -1,0 +1,135 @@
+import type { StoredFile } from '../../core/file.ts';
+import type { Db, Queries, Value } from '../db.ts';
+import type { FileStore } from '../store.ts';
+import { claimToken, forgetResource, sweepTokens } from './creates.ts';
+import { toFile } from './rows.ts';
+import type { FileRow } from './rows.ts';
+import { inLists } from './statement.ts';
+
+const columns =
+  'id, org_id, purpose, filename, bytes, blob_id, sha256, requests, endpoint, created_at, expires_at';
+
+/** True for files that a batch still reads. */
+const inUse = `EXISTS (SELECT 1 FROM batches b WHERE b.input_file_id = files.id
+  AND b.status IN ('validating', 'in_progress', 'cancelling'))`;
+
+export function createFiles(db: Db): FileStore {
+  return {
+    insert: (file, creation, now) =>
+      db.tx(async (q) => {
+        const claimed = creation && (await claimToken(q, file.orgId, creation, file.id, now));
+        if (claimed && claimed.outcome !== 'ours') return claimed;
+        await insertFile(q, file);
+        return { outcome: 'created' };
+      }),
+
+    async get(orgId, id, now) {
+      const [row] = await db.all<FileRow>(
+        `SELECT ${columns} FROM files WHERE id = ? AND org_id = ? AND (expires_at IS NULL OR expires_at > ?)`,
+        [id, orgId, now],
+      );
+      return row && toFile(row);
+    },
+
+    async find(id) {
+      const [row] = await db.all<FileRow>(`SELECT ${columns} FROM files WHERE id = ?`, [id]);
+      return row && toFile(row);
+    },
+
+    async list(orgId, { purpose, after, order, limit, now }) {
+      const where = ['org_id = ?', '(expires_at IS NULL OR expires_at > ?)'];
+      const params: Value[] = [orgId, now];
+      if (purpose !== undefined) {
+        where.push('purpose = ?');
+        params.push(purpose);
+      }
+      if (after !== undefined) {
+        where.push(order === 'asc' ? 'id > ?' : 'id < ?');
+        params.push(after);
+      }
+      const rows = await db.all<FileRow>(
+        `SELECT ${columns} FROM files WHERE ${where.join(' AND ')}
+         ORDER BY id ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?`,
+        [...params, limit],
+      );
+      return rows.map(toFile);
+    },
+
+    remove: (orgId, id, now) =>
+      db.tx(async (q) => {
+        const file = await lockFile(q, orgId, id, now);
+        if (!file) return { outcome: 'missing' };
+        const deleted = await q.all(`DELETE FROM files WHERE id = ? AND NOT ${inUse} RETURNING id`, [id]);
+        if (deleted.length === 0) return { outcome: 'in_use' };
+        await forgetResource(q, id);
+        return { outcome: 'removed', file };
+      }),
+
+    removeExpired: (now, limit) =>
+      db.tx(async (q) => {
+        await sweepTokens(q, now, limit);
+        const expired = await lockExpired(q, now, limit);
+        const removed: StoredFile[] = [];
+        // Asked again now that the rows are locked: a batch may have been created on one of them in between.
+        for (const { id } of expired) {
+          const rows = await q.all<FileRow>(
+            `DELETE FROM files WHERE id = ? AND NOT ${inUse} RETURNING ${columns}`,
+            [id],
+          );
+          if (rows.length > 0) await forgetResource(q, id);
+          removed.push(...rows.map(toFile));
+        }
+        return removed;
+      }),
+
+    async knownBlobs(blobIds) {
+      const known: string[] = [];
+      for (const { sql, params } of inLists(blobIds)) {
+        const rows = await db.all<{ blob_id: string }>(
+          `SELECT blob_id FROM files WHERE blob_id IN ${sql}`,
+          params,
+        );
+        known.push(...rows.map((row) => row.blob_id));
+      }
+      return known;
+    },
+  };
+}
+
+export async function insertFile(q: Queries, file: StoredFile): Promise<void> {
+  await q.all(`INSERT INTO files (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, [
+    file.id,
+    file.orgId,
+    file.purpose,
+    file.filename,
+    file.bytes,
+    file.blobId,
+    file.sha256,
+    file.requests,
+    file.endpoint,
+    file.createdAt,
+    file.expiresAt,
+  ]);
+}
+
+/** The org's file, kept from being removed until the transaction ends. */
+export async function lockFile(
+  q: Queries,
+  orgId: string,
+  id: string,
+  now: number,
+): Promise<StoredFile | undefined> {
+  const [row] = await q.all<FileRow>(
+    `SELECT ${columns} FROM files
+     WHERE id = ? AND org_id = ? AND (expires_at IS NULL OR expires_at > ?) ${q.lock}`,
+    [id, orgId, now],
+  );
+  return row && toFile(row);
+}
+
+function lockExpired(q: Queries, now: number, limit: number): Promise<{ id: string }[]> {
+  return q.all(
+    `SELECT id FROM files WHERE expires_at <= ? AND NOT ${inUse} ORDER BY expires_at, id LIMIT ? ${q.skip}`,
+    [now, limit],
+  );
+}

@@ -1,0 +1,82 @@
+import { isFinal } from '../../core/batch.ts';
+import type { Db, Queries } from '../db.ts';
+import type { ErrorSummary, ResultRow, ResultStore } from '../store.ts';
+import { lockBatch } from './batches.ts';
+import { summarise } from './error-summary.ts';
+
+type Reading = Pick<ResultStore, 'missing' | 'tail' | 'errorSummary' | 'leftovers' | 'purge'>;
+
+/** Results read back, and cleared away once files hold them. */
+export function createResults(db: Db): Reading {
+  return {
+    async missing(batchId, limit) {
+      const rows = await db.all<{ line: number }>(
+        `WITH RECURSIVE counted(line, total) AS (
+           SELECT 0, total FROM batches WHERE id = ? AND total > 0
+           UNION ALL SELECT line + 1, total FROM counted WHERE line + 1 < total)
+         SELECT c.line FROM counted c
+         WHERE NOT EXISTS (SELECT 1 FROM batch_results r WHERE r.batch_id = ? AND r.line = c.line)
+         ORDER BY c.line LIMIT ?`,
+        [batchId, batchId, limit],
+      );
+      return rows.map((row) => row.line);
+    },
+
+    tail: (batchId, stream, after, limit) =>
+      db.all<ResultRow>(
+        `SELECT n, line, body FROM batch_results WHERE batch_id = ? AND stream = ? AND n > ? ORDER BY n LIMIT ?`,
+        [batchId, stream, after, limit],
+      ),
+
+    errorSummary: (batchId) =>
+      db.tx(async (q) => {
+        const [batch] = await q.all<{ err: number; error_summary: string | null }>(
+          'SELECT err, error_summary FROM batches WHERE id = ?',
+          [batchId],
+        );
+        if (!batch || batch.err === 0) return [];
+        if (batch.error_summary !== null) return JSON.parse(batch.error_summary) as ErrorSummary[];
+        return summarise(q, batchId);
+      }),
+
+    async leftovers(limit) {
+      const rows = await db.all<{ id: string }>(
+        `SELECT id FROM batches
+         WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired') ORDER BY id LIMIT ?`,
+        [limit],
+      );
+      return rows.map((row) => row.id);
+    },
+
+    purge: (batchId, limit) =>
+      db.tx(async (q) => {
+        const batch = await lockBatch(q, batchId);
+        if (!batch) return true;
+        if (!isFinal(batch.status))
+          throw new Error(`Batch ${batchId} is ${batch.status}: its results are still needed.`);
+        const results = await deleteResults(q, batchId, limit);
+        const chunks = results < limit ? await deleteChunks(q, batchId, limit - results) : 0;
+        if (results + chunks === limit) return false;
+        await q.all('UPDATE batches SET purged = 1 WHERE id = ?', [batchId]);
+        return true;
+      }),
+  };
+}
+
+async function deleteResults(q: Queries, batchId: string, limit: number): Promise<number> {
+  const deleted = await q.all(
+    `DELETE FROM batch_results WHERE batch_id = ? AND line IN (
+       SELECT line FROM batch_results WHERE batch_id = ? ORDER BY stream, n LIMIT ?) RETURNING line`,
+    [batchId, batchId, limit],
+  );
+  return deleted.length;
+}
+
+async function deleteChunks(q: Queries, batchId: string, limit: number): Promise<number> {
+  const deleted = await q.all(
+    `DELETE FROM batch_chunks WHERE batch_id = ? AND seq IN (
+       SELECT seq FROM batch_chunks WHERE batch_id = ? ORDER BY seq LIMIT ?) RETURNING seq`,
+    [batchId, batchId, limit],
+  );
+  return deleted.length;
+}

@@ -1,0 +1,32 @@
+import type { Service } from '../../base/service.ts';
+import type { Db } from '../db.ts';
+import type { Store } from '../store.ts';
+import { createBatchRows } from './batches.ts';
+import { createChunks } from './chunks.ts';
+import { createEnding } from './ending.ts';
+import { createFiles } from './files.ts';
+import { createKeys } from './keys.ts';
+import { createLedger } from './ledger.ts';
+import { createOrgs } from './orgs.ts';
+import { createRecording } from './record.ts';
+import { createResults } from './results.ts';
+import { createWorkers } from './workers.ts';
+
+/** The operations of a store; opening and closing are the business of each database. */
+export type StoreOperations = Omit<Store, keyof Service>;
+
+/** All operations, in the SQL that both databases understand, over an open database. */
+export function createSqlStore(db: Db): StoreOperations {
+  return {
+    orgs: createOrgs(db),
+    keys: createKeys(db),
+    files: createFiles(db),
+    batches: { ...createBatchRows(db), ...createChunks(db), ...createEnding(db) },
+    results: { ...createRecording(db), ...createResults(db) },
+    workers: createWorkers(db),
+    ledger: createLedger(db),
+    async ping() {
+      await db.all('SELECT 1 AS one');
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { Value } from '../db.ts';
+
+/** SQLite binds at most 32,766 parameters a statement; this leaves room for the ones around a list. */
+const maxParameters = 16_384;
+
+/** `(?,?,?),(?,?,?)` for `rows` rows of `width` columns. */
+export function tuples(rows: number, width: number): string {
+  const row = `(${Array(width).fill('?').join(',')})`;
+  return Array(rows).fill(row).join(',');
+}
+
+/**
+ * Cuts rows into slices whose lengths are powers of two, at most `max`: a handful of statement texts serves every number
+ * of rows, so that prepared statements stay few.
+ */
+export function slices<T>(rows: readonly T[], max = 64): T[][] {
+  const cut: T[][] = [];
+  for (let from = 0, size = max; from < rows.length;) {
+    while (size > rows.length - from) size /= 2;
+    cut.push(rows.slice(from, from + size));
+    from += size;
+  }
+  return cut;
+}
+
+export interface InList {
+  /** `(?,?,?,?)` */
+  sql: string;
+  params: Value[];
+}
+
+/** Lists for `IN`, padded to a power of two by repeating the last value; none for no values. */
+export function inLists(values: readonly Value[]): InList[] {
+  const lists: InList[] = [];
+  for (let from = 0; from < values.length; from += maxParameters) {
+    const params = values.slice(from, from + maxParameters);
+    const size = 2 ** Math.ceil(Math.log2(params.length));
+    while (params.length < size) params.push(params.at(-1)!);
+    lists.push({ sql: tuples(1, size), params });
+  }
+  return lists;
+}
+
+/** Thrown inside a transaction to undo it and answer with `outcome` instead. */
+export class Undo<T> extends Error {
+  readonly outcome: T;
+
+  constructor(outcome: T) {
+    super('The transaction was undone on purpose.');
+    this.outcome = outcome;
+  }
+}

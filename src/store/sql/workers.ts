@@ -1,0 +1,66 @@
+import type { Db, Queries } from '../db.ts';
+import type { Lease, WorkerLoad, WorkerStore } from '../store.ts';
+import { releaseLeases } from './chunks.ts';
+
+/** A process whose last beat is older than this is not counted on (batch-engine.md, "Leases"). */
+const lifeMs = 30_000;
+
+export function createWorkers(db: Db): WorkerStore {
+  return {
+    async beat(id, load) {
+      const now = await db.now();
+      await db.all(
+        `INSERT INTO workers (id, beat_at, load) VALUES (?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at, load = excluded.load`,
+        [id, now, JSON.stringify(load)],
+      );
+      const rows = await db.all<{ load: string }>(
+        'SELECT load FROM workers WHERE id <> ? AND beat_at > ? ORDER BY id',
+        [id, now - lifeMs],
+      );
+      return { now, others: rows.map((row) => JSON.parse(row.load) as WorkerLoad) };
+    },
+
+    keepOnly: (id, held) =>
+      db.tx(async (q) => {
+        const kept = new Set(held.map(nameOf));
+        const leased = await leasesOf(q, id);
+        return releaseLeases(
+          q,
+          id,
+          leased.filter((lease) => !kept.has(nameOf(lease))),
+        );
+      }),
+
+    reap: (before) =>
+      db.tx(async (q) => {
+        await q.all('DELETE FROM workers WHERE beat_at < ?', [before]);
+        const taken = await q.all(
+          `UPDATE batch_chunks SET state = 'ready', owner = NULL, kills = kills + 1
+           WHERE state = 'leased' AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = batch_chunks.owner)
+           RETURNING seq`,
+        );
+        return taken.length;
+      }),
+
+    leave: (id) =>
+      db.tx(async (q) => {
+        await releaseLeases(q, id, await leasesOf(q, id));
+        await q.all('DELETE FROM workers WHERE id = ?', [id]);
+      }),
+
+    async clear() {
+      await db.all('DELETE FROM workers');
+    },
+  };
+}
+
+const nameOf = ({ batchId, seq, epoch }: Lease) => `${batchId}/${seq}/${epoch}`;
+
+async function leasesOf(q: Queries, worker: string): Promise<Lease[]> {
+  const rows = await q.all<{ batch_id: string; seq: number; epoch: number }>(
+    "SELECT batch_id, seq, epoch FROM batch_chunks WHERE owner = ? AND state = 'leased'",
+    [worker],
+  );
+  return rows.map((row) => ({ batchId: row.batch_id, seq: row.seq, epoch: row.epoch }));
+}

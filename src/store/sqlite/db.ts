@@ -1,0 +1,98 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
+import type { Clock } from '../../base/clock.ts';
+import type { Db, Queries, Value } from '../db.ts';
+import { StoreError } from '../store-error.ts';
+import { translate } from './errors.ts';
+
+const leastVersion = [3, 51, 3] as const;
+
+/**
+ * Opens `path` (or `:memory:`) as a `Db`. Statements block the thread they run in; calls are queued, so that a read
+ * never falls into another call's transaction. Nothing here waits for anything but microtasks, so a simulated clock
+ * decides alone what happens when.
+ * @throws StoreError
+ */
+export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
+  const connection = connect(path);
+  const statements = new Map<string, StatementSync>();
+  let tail: Promise<unknown> = Promise.resolve();
+
+  const run = (sql: string, params: readonly Value[] = []) => {
+    let statement = statements.get(sql);
+    if (!statement) statements.set(sql, (statement = connection.prepare(sql)));
+    return statement.all(...params);
+  };
+
+  const queries: Queries = {
+    lock: '',
+    skip: '',
+    // Not an async function: the statement runs at once, and a fault still arrives as a rejection.
+    all: <Row extends object>(sql: string, params?: readonly Value[]) => {
+      try {
+        return Promise.resolve(run(sql, params) as unknown as Row[]);
+      } catch (error) {
+        return Promise.reject(translate(error, path));
+      }
+    },
+  };
+
+  const enqueue = <T>(work: () => T | Promise<T>): Promise<T> => {
+    const done = tail.then(work);
+    tail = done.catch(() => {});
+    return done;
+  };
+
+  const transaction = async <T>(work: (q: Queries) => Promise<T>): Promise<T> => {
+    try {
+      run('BEGIN IMMEDIATE');
+      const result = await work(queries);
+      run('COMMIT');
+      return result;
+    } catch (error) {
+      // A full disk has SQLite roll back by itself.
+      if (connection.isTransaction) run('ROLLBACK');
+      throw translate(error, path);
+    }
+  };
+
+  return {
+    lock: '',
+    skip: '',
+    types: { dialect: 'sqlite', blob: 'blob', text: 'text', migrationLock: '' },
+    all: (sql, params) => enqueue(() => queries.all(sql, params)),
+    tx: (work) => enqueue(() => transaction(work)),
+    exec: (sql) => enqueue(() => connection.exec(sql)),
+    now: () => Promise.resolve(clock.now()),
+    close: () =>
+      enqueue(() => {
+        if (connection.isOpen) connection.close();
+      }),
+  };
+}
+
+function connect(path: string): DatabaseSync {
+  try {
+    const connection = new DatabaseSync(path, { timeout: 5_000 });
+    requireVersion(connection);
+    // WAL with FULL: a commit is on the disk when it returns, and readers do not wait for it.
+    connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+      PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`);
+    return connection;
+  } catch (error) {
+    throw translate(error, path);
+  }
+}
+
+/** Before 3.51.3 two connections that write and checkpoint at the same moment could damage a WAL database. */
+function requireVersion(connection: DatabaseSync): void {
+  const { version } = connection.prepare('SELECT sqlite_version() AS version').get() as { version: string };
+  const parts = version.split('.').map(Number);
+  const at = leastVersion.findIndex((least, i) => least !== parts[i]);
+  if (at !== -1 && parts[at]! < leastVersion[at]!)
+    throw new StoreError(
+      'unsupported',
+      `This Node.js carries SQLite ${version}, which has a bug that can damage the database.`,
+      `Use a Node.js with SQLite ${leastVersion.join('.')} or newer (node -p process.versions.sqlite).`,
+    );
+}

@@ -1,0 +1,68 @@
+import { ApiError } from '../../core/errors.ts';
+import { StoreError } from '../store-error.ts';
+
+/** SQLite's primary result codes (sqlite.org/rescode.html) that an operator can do something about. */
+const codes = { busy: 5, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
+
+/** The shared-memory file could not grow: a full disk by another name. */
+const ioerrShmSize = 4_874;
+
+/** SQLite's errors as ours; whatever else was thrown passes through. */
+export function translate(error: unknown, path: string): unknown {
+  const code = resultCode(error);
+  if (code === undefined) return error;
+  if (code === ioerrShmSize) return diskFull(error);
+  const options = { cause: error };
+  switch (code & 0xff) {
+    case codes.full:
+      return diskFull(error);
+    case codes.busy:
+      return new StoreError(
+        'locked',
+        `The database ${path} is locked by another program.`,
+        'Close whatever else has it open.',
+        options,
+      );
+    case codes.readonly:
+    case codes.cantopen:
+      return new StoreError(
+        'unwritable',
+        `The database ${path} cannot be opened for writing.`,
+        'Check that the folder exists, that this user may write to it, and that the disk is not mounted read-only.',
+        options,
+      );
+    case codes.corrupt:
+      return new StoreError(
+        'corrupt',
+        `The database ${path} is damaged.`,
+        'Restore it from a backup, or save what can be read with "sqlite3 <database> .recover".',
+        options,
+      );
+    case codes.notadb:
+      return new StoreError(
+        'not_a_database',
+        `${path} is not a database.`,
+        'Point the data folder elsewhere, or restore the file from a backup.',
+        options,
+      );
+    case codes.ioerr:
+      return new StoreError(
+        'unwritable',
+        `The disk under ${path} reports an error.`,
+        'Look for its cause in the system log.',
+        options,
+      );
+    default:
+      return error;
+  }
+}
+
+/** A caller sees 507; the start of the service sees the same sentence. */
+function diskFull(cause: unknown): ApiError {
+  return new ApiError('insufficient_storage', 'The disk is full: nothing more can be stored.', { cause });
+}
+
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
+  return typeof error.errcode === 'number' ? error.errcode : undefined;
+}

@@ -1,0 +1,70 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { StoreError } from '../store-error.ts';
+import { translate } from './errors.ts';
+
+export interface FolderLock {
+  release(): void;
+}
+
+/**
+ * Makes this process the only one on a data folder: two would each take the other's work for abandoned. The lock is an
+ * exclusive transaction on an empty database beside the real one, so the operating system drops it however the process
+ * ends; `lock.pid` only says whose it is.
+ * @throws StoreError `locked`, naming the folder and the other process
+ */
+export function lockFolder(folder: string, pid: number): FolderLock {
+  const path = join(folder, 'lock.db');
+  const pidPath = join(folder, 'lock.pid');
+  const connection = takeLock(folder, path, pidPath);
+  try {
+    writeFileSync(pidPath, `${pid}\n`);
+  } catch (error) {
+    connection.close();
+    throw notWritable(folder, error);
+  }
+  return {
+    release() {
+      if (!connection.isOpen) return;
+      rmSync(pidPath, { force: true });
+      connection.close();
+    },
+  };
+}
+
+function takeLock(folder: string, path: string, pidPath: string): DatabaseSync {
+  let connection: DatabaseSync | undefined;
+  try {
+    connection = new DatabaseSync(path, { timeout: 0 });
+    connection.exec('BEGIN EXCLUSIVE');
+    return connection;
+  } catch (error) {
+    connection?.close();
+    const fault = translate(error, path);
+    if (!(fault instanceof StoreError) || fault.code !== 'locked') throw fault;
+    throw new StoreError(
+      'locked',
+      `The data folder ${folder} is in use by ${ownerOf(pidPath)}.`,
+      'Stop that process, or give this one another data folder. Several processes share one service through Postgres.',
+      { cause: error },
+    );
+  }
+}
+
+function ownerOf(pidPath: string): string {
+  try {
+    return `process ${readFileSync(pidPath, 'utf8').trim()}`;
+  } catch {
+    return 'another process';
+  }
+}
+
+export function notWritable(folder: string, cause: unknown): StoreError {
+  return new StoreError(
+    'unwritable',
+    `The data folder ${folder} cannot be written to.`,
+    'Create it, let this user own it, and check that its disk is neither full nor mounted read-only.',
+    { cause },
+  );
+}

@@ -1,0 +1,127 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Store } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import { operations, unpackError } from './messages.ts';
+import type { Group, Reply, Request, WorkerOptions } from './messages.ts';
+
+export interface SqliteStoreOptions {
+  /** The database file. Its folder is made if need be, and belongs to this process alone while the store runs. */
+  path: string;
+  clock: Clock;
+  log: Log;
+}
+
+interface Call {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/**
+ * The embedded store: the SQL store in a thread of its own, so that no statement ever blocks the event loop.
+ * `start` takes the lock on the folder, opens the database and brings its schema up to date.
+ * @throws StoreError from `start`, when the folder is in use or the database cannot be used
+ */
+export function createSqliteStore(options: SqliteStoreOptions): Store {
+  const thread = createThread(options);
+  return {
+    ...(Object.fromEntries(
+      Object.entries(operations).map(([group, names]) => [
+        group,
+        proxy(thread, group as Group, Object.keys(names)),
+      ]),
+    ) as unknown as Pick<Store, Group>),
+    ping: () => thread.call(null, 'ping', []) as Promise<void>,
+    start: () => thread.start(),
+    stop: () => thread.stop(),
+  };
+}
+
+function proxy(thread: Thread, group: Group, names: string[]) {
+  return Object.fromEntries(
+    names.map((name) => [name, (...args: unknown[]) => thread.call(group, name, args)]),
+  );
+}
+
+interface Thread {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  call(group: Group | null, operation: string, args: unknown[]): Promise<unknown>;
+}
+
+function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
+  let worker: Worker | undefined;
+  let started: Promise<void> | undefined;
+  let stopped: Promise<void> | undefined;
+  let lastId = 0;
+  const calls = new Map<number, Call>();
+
+  const send = (request: Request) => worker!.postMessage(request, []);
+
+  const rejectAll = (reason: string) => {
+    for (const call of calls.values())
+      call.reject(new StoreError('stopped', reason, 'Start the service again; what was answered is stored.'));
+    calls.clear();
+  };
+
+  const settle = (message: Extract<Reply, { id: number }>) => {
+    const call = calls.get(message.id);
+    calls.delete(message.id);
+    if (message.type === 'done') call?.resolve(message.value);
+    else call?.reject(unpackError(message.error));
+  };
+
+  const launch = () =>
+    new Promise<void>((resolve, reject) => {
+      const workerData: WorkerOptions = { path };
+      // The sources run as they are, the published package as JavaScript: the thread is whatever this file is.
+      const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
+      worker = new Worker(file, { workerData, name: 'store' });
+      worker.on('message', (message: Reply) => {
+        if (message.type === 'ready') resolve();
+        else if (message.type === 'failed') reject(unpackError(message.error));
+        else settle(message);
+      });
+      worker.on('error', (error) => {
+        log.error({ err: error }, 'The database thread failed.');
+        reject(error);
+      });
+      worker.on('exit', () => {
+        worker = undefined;
+        if (!stopped) rejectAll('The database thread has ended.');
+        reject(
+          new StoreError(
+            'stopped',
+            'The database thread ended while starting.',
+            'Look in the log for the cause.',
+          ),
+        );
+      });
+    });
+
+  const end = async () => {
+    await started?.catch(() => {});
+    const ending = worker;
+    if (!ending) return;
+    const exited = new Promise((resolve) => ending.once('exit', resolve));
+    send({ type: 'stop' });
+    await exited;
+    rejectAll('The store was stopped.');
+  };
+
+  return {
+    start: () => (started ??= launch()),
+    stop: () => (stopped ??= end()),
+    call(group, operation, args) {
+      if (!worker || stopped)
+        return Promise.reject(new StoreError('stopped', 'The store is not running.', 'Start it first.'));
+      return new Promise((resolve, reject) => {
+        const id = ++lastId;
+        send({ type: 'call', id, group, operation, args, now: clock.now() });
+        calls.set(id, { resolve, reject });
+      });
+    },
+  };
+}

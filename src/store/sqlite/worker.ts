@@ -1,0 +1,89 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { pid } from 'node:process';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Db } from '../db.ts';
+import { migrate } from '../migrations/migrate.ts';
+import { createSqlStore } from '../sql/sql-store.ts';
+import { openSqlite } from './db.ts';
+import { lockFolder, notWritable } from './folder-lock.ts';
+import type { FolderLock } from './folder-lock.ts';
+import { packError } from './messages.ts';
+import type { Reply, Request, WorkerOptions } from './messages.ts';
+
+/** The thread that owns the embedded database: statements block it, and nobody else. */
+
+const port = parentPort!;
+const { path } = workerData as WorkerOptions;
+/** The main thread's clock, as of the last message. */
+let now = 0;
+let lock: FolderLock | undefined;
+let db: Db | undefined;
+/** Answers under way, which a stop waits for. */
+const answers = new Set<Promise<void>>();
+
+const reply = (message: Reply, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+
+async function open(): Promise<Db> {
+  const folder = dirname(path);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw notWritable(folder, error);
+  }
+  lock = lockFolder(folder, pid);
+  db = openSqlite(path, { now: () => now });
+  await migrate(db);
+  return db;
+}
+
+async function close(): Promise<void> {
+  await Promise.all(answers);
+  await db?.close();
+  lock?.release();
+  port.close();
+}
+
+function serve(operations: Record<string, unknown>): void {
+  const answer = async (request: Extract<Request, { type: 'call' }>) => {
+    try {
+      const owner = request.group === null ? operations : operations[request.group];
+      const operation = (owner as Record<string, (...args: unknown[]) => Promise<unknown>>)[
+        request.operation
+      ]!;
+      const value = await operation(...request.args);
+      reply({ type: 'done', id: request.id, value }, ownBuffers(value));
+    } catch (error) {
+      reply({ type: 'threw', id: request.id, error: packError(error) });
+    }
+  };
+  port.on('message', (request: Request) => {
+    if (request.type === 'call') {
+      now = request.now;
+      const answered = answer(request).finally(() => answers.delete(answered));
+      answers.add(answered);
+    } else void close();
+  });
+}
+
+/** Large bodies that belong to the answer alone: they move instead of being copied. */
+function ownBuffers(value: unknown): ArrayBuffer[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((row: unknown) => {
+    if (typeof row !== 'object' || row === null || !('body' in row)) return [];
+    const { body } = row;
+    return body instanceof Uint8Array &&
+      body.byteLength >= 65_536 &&
+      body.byteLength === body.buffer.byteLength
+      ? [body.buffer as ArrayBuffer]
+      : [];
+  });
+}
+
+try {
+  serve({ ...createSqlStore(await open()) });
+  reply({ type: 'ready' });
+} catch (error) {
+  reply({ type: 'failed', error: packError(error) });
+  await close();
+}
