@@ -4,42 +4,42 @@
  */
 export interface Clock {
   /** The wall clock. It may jump; never subtract two of its readings to measure a duration. */
-  now(): number
+  now(): number;
   /** A clock that never goes back, in milliseconds from an arbitrary origin. */
-  monotonic(): number
+  monotonic(): number;
   /** Calls `fn` once after `ms`. A pending timer does not keep the process alive. */
-  after(ms: number, fn: () => void): Timer
+  after(ms: number, fn: () => void): Timer;
 }
 
 export interface Timer {
-  cancel(): void
+  cancel(): void;
 }
 
 /** Resolves after `ms`, or at once (without throwing) when `signal` aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
+    if (signal?.aborted) return resolve();
     const finish = () => {
-      timer.cancel()
-      signal?.removeEventListener('abort', finish)
-      resolve()
-    }
-    const timer = clock.after(ms, finish)
-    signal?.addEventListener('abort', finish, { once: true })
-  })
+      timer.cancel();
+      signal?.removeEventListener('abort', finish);
+      resolve();
+    };
+    const timer = clock.after(ms, finish);
+    signal?.addEventListener('abort', finish, { once: true });
+  });
 }
 
 /** `2026-11-21T09:30:00Z`: the API's form of an instant, without fractions (api.md, section 5). */
 export function isoSeconds(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
 /** Whole seconds since the epoch, as files and chat completions carry them. */
 export function unixSeconds(ms: number): number {
-  return Math.floor(ms / 1000)
+  return Math.floor(ms / 1000);
 }
 
 /** `2026-11-21`, the UTC day a ledger row belongs to. */
 export function utcDay(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10)
+  return new Date(ms).toISOString().slice(0, 10);
 }

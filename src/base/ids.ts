@@ -1,32 +1,47 @@
-import { v7 } from 'uuid'
-import type { Clock } from './clock.ts'
-import type { Random } from './random.ts'
+import { v7 } from 'uuid';
+import type { Clock } from './clock.ts';
+import type { Random } from './random.ts';
 
 /** The prefixes of every id the service hands out (api.md, section 6 and 8). */
 export type IdPrefix =
-  'batch_' | 'file-' | 'chatcmpl_' | 'resp_' | 'msg_' | 'req_' | 'call_' | 'org_' | 'key_' | 'evt_' | 'wrk_' | 'blob_'
+  | 'batch_'
+  | 'file-'
+  | 'chatcmpl_'
+  | 'resp_'
+  | 'msg_'
+  | 'req_'
+  | 'call_'
+  | 'org_'
+  | 'key_'
+  | 'evt_'
+  | 'wrk_'
+  | 'blob_';
 
 /** Makes ids that sort by the time they were made, so that a deleted cursor still pages. */
 export interface Ids {
-  next(prefix: IdPrefix): string
+  next(prefix: IdPrefix): string;
 }
 
 /** Ids of the form prefix + 32 hex digits of a version 7 UUID. */
 export function createIds(clock: Clock, random: Random): Ids {
-  let lastMs = 0
-  let sequence = 0
+  let lastMs = 0;
+  let sequence = 0;
   return {
     next(prefix) {
-      const ms = Math.max(clock.now(), lastMs)
-      sequence = ms === lastMs ? sequence + 1 : 0
-      lastMs = ms
-      const uuid = v7({ msecs: ms, seq: sequence, random: random.bytes(16) })
-      return prefix + uuid.replaceAll('-', '')
+      const ms = Math.max(clock.now(), lastMs);
+      sequence = ms === lastMs ? sequence + 1 : 0;
+      lastMs = ms;
+      const uuid = v7({ msecs: ms, seq: sequence, random: random.bytes(16) });
+      return prefix + uuid.replaceAll('-', '');
     },
-  }
+  };
 }
 
 /** Whether `id` has the exact shape of an id we make; anything else need not reach the database. */
 export function isId(prefix: IdPrefix, id: string): boolean {
-  return id.length === prefix.length + 32 && id.startsWith(prefix) && /^[0-9a-f]{32}$/.test(id.slice(prefix.length))
+  return (
+    id.length === prefix.length + 32 &&
+    id.startsWith(prefix) &&
+    /^[0-9a-f]{32}$/.test(id.slice(prefix.length))
+  );
 }

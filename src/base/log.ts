@@ -1,10 +1,10 @@
 /** The logger every part receives. Fields first, sentence second, as pino takes them. */
 export interface Log {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-  child(fields: object): Log
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  child(fields: object): Log;
 }
 
 /** A logger that says nothing, for tests and offline commands. */
@@ -14,4 +14,4 @@ export const silent: Log = {
   warn() {},
   error() {},
   child: () => silent,
-}
+};

@@ -3,6 +3,6 @@
  * before `start`, and during it, and resolves when all work in flight is done or given back.
  */
 export interface Service {
-  start(): Promise<void>
-  stop(): Promise<void>
+  start(): Promise<void>;
+  stop(): Promise<void>;
 }

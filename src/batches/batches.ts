@@ -1,68 +1,72 @@
-import type { Service } from '../base/service.ts'
-import type { Batch, BatchEndpoint, BatchStatus, ResultStream } from '../core/batch.ts'
-import type { Caller } from '../core/org.ts'
-import type { Usage } from '../core/usage.ts'
-import type { Creation, ErrorSummary } from '../store/store.ts'
+import type { Service } from '../base/service.ts';
+import type { Batch, BatchEndpoint, BatchStatus, ResultStream } from '../core/batch.ts';
+import type { Caller } from '../core/org.ts';
+import type { Usage } from '../core/usage.ts';
+import type { Creation, ErrorSummary } from '../store/store.ts';
 
 /** Batches from creation to their result files (api.md, section 5). Starting it starts the run loop. */
 export interface Batches extends Service {
-  create(caller: Caller, input: CreateBatch, creation: Creation | undefined): Promise<{ batch: BatchView; replayed: boolean }>
+  create(
+    caller: Caller,
+    input: CreateBatch,
+    creation: Creation | undefined,
+  ): Promise<{ batch: BatchView; replayed: boolean }>;
   /** Validates, counts and prices without storing anything. */
-  dryRun(caller: Caller, input: CreateBatch): Promise<DryRun>
-  get(caller: Caller, id: string): Promise<BatchView>
-  list(caller: Caller, query: BatchListQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>
-  cancel(caller: Caller, id: string): Promise<BatchView>
+  dryRun(caller: Caller, input: CreateBatch): Promise<DryRun>;
+  get(caller: Caller, id: string): Promise<BatchView>;
+  list(caller: Caller, query: BatchListQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
+  cancel(caller: Caller, id: string): Promise<BatchView>;
   /** Result lines behind line `after` that are committed now, byte-identical while running and later. */
-  results(caller: Caller, id: string, stream: ResultStream, after: number): Promise<ResultLines>
+  results(caller: Caller, id: string, stream: ResultStream, after: number): Promise<ResultLines>;
 }
 
 export interface CreateBatch {
-  endpoint: BatchEndpoint
+  endpoint: BatchEndpoint;
   /** Exactly one of these two. `requests` holds each item's JSON text as it came. */
-  inputFileId?: string
-  requests?: string[]
+  inputFileId?: string;
+  requests?: string[];
   /** JSON text of the metadata object, as it came. */
-  metadata?: string
-  outputExpiresAfterSeconds?: number
+  metadata?: string;
+  outputExpiresAfterSeconds?: number;
 }
 
 export interface BatchListQuery {
-  limit: number
-  after?: string
-  status?: BatchStatus
-  createdAfter?: number
+  limit: number;
+  after?: string;
+  status?: BatchStatus;
+  createdAfter?: number;
 }
 
 /** A batch with what is added up on reading. */
 export interface BatchView {
-  batch: Batch
-  usage: Usage
+  batch: Batch;
+  usage: Usage;
   /** Nano-dollars at the batch price, and what the same usage costs synchronously. */
-  amount: bigint
-  listAmount: bigint
-  running: number
+  amount: bigint;
+  listAmount: bigint;
+  running: number;
   /** Finished lines a minute since it began, or null before. */
-  ratePerMinute: number | null
+  ratePerMinute: number | null;
   /** Epoch milliseconds, or null when unknown or finished. */
-  eta: number | null
-  errorSummary: ErrorSummary[]
+  eta: number | null;
+  errorSummary: ErrorSummary[];
 }
 
 export interface DryRun {
-  endpoint: BatchEndpoint
-  total: number
+  endpoint: BatchEndpoint;
+  total: number;
   /** Estimated tokens in and, at most, out. */
-  usage: Usage
-  amount: bigint
-  listAmount: bigint
+  usage: Usage;
+  amount: bigint;
+  listAmount: bigint;
 }
 
 export interface ResultLines {
-  status: BatchStatus
+  status: BatchStatus;
   /** Whether lines may still follow after the last one of this answer. */
-  incomplete: boolean
+  incomplete: boolean;
   /** The number of the last line of this answer; `after` when it is empty. */
-  lastLine: number
+  lastLine: number;
   /** JSONL bytes, each chunk ending with a newline or at any boundary of the file. */
-  bytes: AsyncIterable<Uint8Array>
+  bytes: AsyncIterable<Uint8Array>;
 }

@@ -1,4 +1,4 @@
-import type { Service } from '../base/service.ts'
+import type { Service } from '../base/service.ts';
 
 /**
  * Named bytes. Names are made by the server (`blob_<id>`, or that with `.index`), never by a client. A blob is durable before any
@@ -6,28 +6,28 @@ import type { Service } from '../base/service.ts'
  */
 export interface Blobs extends Service {
   /** Begins a blob; it does not exist for anyone until `commit`. */
-  create(name: string): Promise<BlobWriter>
+  create(name: string): Promise<BlobWriter>;
   /**
    * Bytes from `start` (default 0) up to `end` (exclusive, default the end).
    * @throws when the blob does not exist, before the first chunk
    */
-  read(name: string, range?: { start?: number; end?: number }): Promise<AsyncIterable<Uint8Array>>
+  read(name: string, range?: { start?: number; end?: number }): Promise<AsyncIterable<Uint8Array>>;
   /** Exactly `length` bytes at `offset`. */
-  slice(name: string, offset: number, length: number): Promise<Uint8Array>
-  size(name: string): Promise<number | undefined>
+  slice(name: string, offset: number, length: number): Promise<Uint8Array>;
+  size(name: string): Promise<number | undefined>;
   /** Removing what is not there is fine. */
-  remove(name: string): Promise<void>
+  remove(name: string): Promise<void>;
   /** All committed blobs with their age; for the sweeper. */
-  list(): AsyncIterable<{ name: string; modifiedAt: number }>
+  list(): AsyncIterable<{ name: string; modifiedAt: number }>;
   /** Fails when a small write cannot be made durable, for `/readyz`. */
-  ping(): Promise<void>
+  ping(): Promise<void>;
 }
 
 export interface BlobWriter {
   /** Resolves when the writer can take more. */
-  write(chunk: Uint8Array): Promise<void>
+  write(chunk: Uint8Array): Promise<void>;
   /** Flushed to the disk and renamed into place; the folder entry is durable too. */
-  commit(): Promise<void>
+  commit(): Promise<void>;
   /** Leaves no trace. May be called after a failed write or commit. */
-  abort(): Promise<void>
+  abort(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { Prices } from './price.ts'
+import type { Prices } from './price.ts';
 
 /**
  * The life of a batch (specification, section 3; api.md, section 5). Anything not drawn here is a bug.
@@ -17,100 +17,100 @@ export const transitions = {
   failed: [],
   cancelled: [],
   expired: [],
-} as const satisfies Record<string, readonly string[]>
+} as const satisfies Record<string, readonly string[]>;
 
-export type BatchStatus = keyof typeof transitions
-export type FinalStatus = 'completed' | 'failed' | 'cancelled' | 'expired'
+export type BatchStatus = keyof typeof transitions;
+export type FinalStatus = 'completed' | 'failed' | 'cancelled' | 'expired';
 
-export const batchStatuses = Object.keys(transitions) as BatchStatus[]
+export const batchStatuses = Object.keys(transitions) as BatchStatus[];
 
 export function canMove(from: BatchStatus, to: BatchStatus): boolean {
-  return (transitions[from] as readonly BatchStatus[]).includes(to)
+  return (transitions[from] as readonly BatchStatus[]).includes(to);
 }
 
 /** A batch in a final state never changes again. */
 export function isFinal(status: BatchStatus): status is FinalStatus {
-  return transitions[status].length === 0
+  return transitions[status].length === 0;
 }
 
 /** The endpoints a batch may target (specification, section 4.1). */
-export const batchEndpoints = ['/v1/chat/completions', '/v1/embeddings'] as const
-export type BatchEndpoint = (typeof batchEndpoints)[number]
+export const batchEndpoints = ['/v1/chat/completions', '/v1/embeddings'] as const;
+export type BatchEndpoint = (typeof batchEndpoints)[number];
 
 /** Which of a batch's two result streams a line went to. */
-export type ResultStream = 'output' | 'errors'
+export type ResultStream = 'output' | 'errors';
 
 /** A fault of the batch as a whole, as OpenAI's `errors.data` items carry it. */
 export interface BatchFault {
-  code: string
-  message: string
-  param: string | null
-  line: number | null
+  code: string;
+  message: string;
+  param: string | null;
+  line: number | null;
 }
 
 /** A batch as the store remembers it. Instants are epoch milliseconds, `null` where the state was not reached. */
 export interface Batch {
-  id: string
-  orgId: string
-  keyId: string
-  endpoint: BatchEndpoint
-  status: BatchStatus
-  total: number
+  id: string;
+  orgId: string;
+  keyId: string;
+  endpoint: BatchEndpoint;
+  status: BatchStatus;
+  total: number;
   /** Lines with a 2xx result, and lines that ended as errors. Live and exact. */
-  ok: number
-  err: number
+  ok: number;
+  err: number;
   /** Urgency: the lower, the sooner it is claimed (batch-engine.md, "From upload to chunks"). */
-  due: number
+  due: number;
   /** The final state that was decided; set once, then the closing chunk does the rest. */
-  closing: FinalStatus | null
+  closing: FinalStatus | null;
   /** Results recorded at or after this instant are dropped. */
-  acceptUntil: number
-  inputFileId: string
-  outputFileId: string | null
-  errorFileId: string | null
+  acceptUntil: number;
+  inputFileId: string;
+  outputFileId: string | null;
+  errorFileId: string | null;
   /** The one model of all lines, or null when they differ. */
-  model: string | null
+  model: string | null;
   /** The JSON text of the metadata as it came, or null. */
-  metadata: string | null
+  metadata: string | null;
   /** Prices frozen at creation, by model id. */
-  prices: Record<string, Prices>
-  priceFactor: number
-  errors: BatchFault[]
+  prices: Record<string, Prices>;
+  priceFactor: number;
+  errors: BatchFault[];
   /** Lifetime of the result files in milliseconds. */
-  resultTtlMs: number
-  createdAt: number
-  inProgressAt: number | null
-  expiresAt: number
-  completedAt: number | null
-  failedAt: number | null
-  expiredAt: number | null
-  cancellingAt: number | null
-  cancelledAt: number | null
+  resultTtlMs: number;
+  createdAt: number;
+  inProgressAt: number | null;
+  expiresAt: number;
+  completedAt: number | null;
+  failedAt: number | null;
+  expiredAt: number | null;
+  cancellingAt: number | null;
+  cancelledAt: number | null;
 }
 
 /** Where one request stands in the input file. */
 export interface LineRef {
   /** 0-based number among the requests of the file (blank lines are not requests). */
-  line: number
-  offset: number
-  length: number
+  line: number;
+  offset: number;
+  length: number;
 }
 
 /** Neighbours that share a prompt prefix, claimed and run together: the lane of `batch-engine.md`. */
 export interface Chunk {
-  batchId: string
-  seq: number
-  model: string
+  batchId: string;
+  seq: number;
+  model: string;
   /** The deepest prefix hash that all lines share, or '' under 1,024 bytes. */
-  prefix: string
-  lines: LineRef[]
+  prefix: string;
+  lines: LineRef[];
   /** Estimated tokens of all its lines. */
-  est: number
+  est: number;
   /** How many times it was claimed; fences release and close. */
-  epoch: number
+  epoch: number;
   /** How many owners died while holding it. */
-  kills: number
+  kills: number;
 }
 
 /** The model name of chunk 0, which stands for closing the batch. */
-export const closeModel = '#close'
+export const closeModel = '#close';

@@ -54,14 +54,14 @@ export const catalogue = {
   // ours
   internal_error: { status: 500, kind: 'server' },
   insufficient_storage: { status: 507, kind: 'server' },
-} as const satisfies Record<string, { status: number; kind: ErrorKind }>
+} as const satisfies Record<string, { status: number; kind: ErrorKind }>;
 
 /**
  * What a batch does with a line that failed so.
  * `never`: the line ends as an error. `later`: another attempt is worth it, a few times.
  * `wait`: the engine takes nothing at present; the line waits and no attempt is counted (reliability.md, F22 and F33).
  */
-export type Retry = 'never' | 'later' | 'wait'
+export type Retry = 'never' | 'later' | 'wait';
 
 const retryOf: Partial<Record<ErrorCode, Retry>> = {
   upstream_error: 'later',
@@ -72,7 +72,7 @@ const retryOf: Partial<Record<ErrorCode, Retry>> = {
   engine_overloaded: 'wait',
   shutting_down: 'wait',
   insufficient_storage: 'wait',
-}
+};
 
 export type ErrorKind =
   | 'invalid'
@@ -83,70 +83,72 @@ export type ErrorKind =
   | 'conflict'
   | 'rate'
   | 'overloaded'
-  | 'server'
+  | 'server';
 
-export type ErrorCode = keyof typeof catalogue
+export type ErrorCode = keyof typeof catalogue;
 
 /** One fault among several: where it is and what was expected. Absent fields are not known. */
 export interface Fault {
   /** 1-based line number in the file. */
-  line?: number
-  custom_id?: string
+  line?: number;
+  custom_id?: string;
   /** Field path such as `body.messages[0].role`. */
-  param?: string
-  code: ErrorCode
-  message: string
+  param?: string;
+  code: ErrorCode;
+  message: string;
 }
 
 export interface ApiErrorOptions {
-  param?: string | null
+  param?: string | null;
   /** The faults found, at most 100 of them (api.md, section 2). */
-  faults?: Fault[]
+  faults?: Fault[];
+  /** A fault inside a file or batch is a 422 whatever its code says: an unknown model on line 17 is no 404. */
+  status?: 422;
   /** Seconds for `retry-after`. */
-  retryAfter?: number
+  retryAfter?: number;
   /** False tells SDKs not to repeat a request that cannot succeed. */
-  shouldRetry?: boolean
+  shouldRetry?: boolean;
   /** For the methods of a 405. */
-  allow?: string
+  allow?: string;
   /** Where the code alone does not tell: an upstream's 400 is `never`, its 401 is `wait`. */
-  retry?: Retry
+  retry?: Retry;
   /** What happened inside, for the log alone. */
-  cause?: unknown
+  cause?: unknown;
 }
 
 /** An error a client may see. Everything else that is thrown becomes `internal_error`. */
 export class ApiError extends Error {
-  readonly code: ErrorCode
-  readonly status: number
-  readonly kind: ErrorKind
-  readonly param: string | null
-  readonly faults: Fault[]
-  readonly retryAfter: number | undefined
-  readonly shouldRetry: boolean | undefined
-  readonly allow: string | undefined
-  readonly retry: Retry
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly kind: ErrorKind;
+  readonly param: string | null;
+  readonly faults: Fault[];
+  readonly retryAfter: number | undefined;
+  readonly shouldRetry: boolean | undefined;
+  readonly allow: string | undefined;
+  readonly retry: Retry;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
-    this.name = 'ApiError'
-    this.code = code
-    this.status = catalogue[code].status
-    this.kind = catalogue[code].kind
-    this.param = options.param ?? null
-    this.faults = options.faults ?? []
-    this.retryAfter = options.retryAfter
-    this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined)
-    this.allow = options.allow
-    this.retry = options.retry ?? retryOf[code] ?? 'never'
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.status = options.status ?? catalogue[code].status;
+    this.kind = options.status === 422 ? 'invalid' : catalogue[code].kind;
+    this.param = options.param ?? null;
+    this.faults = options.faults ?? [];
+    this.retryAfter = options.retryAfter;
+    this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined);
+    this.allow = options.allow;
+    this.retry = options.retry ?? retryOf[code] ?? 'never';
   }
 }
 
 /** A 422 for one field. */
 export function invalid(param: string, message: string, code: ErrorCode = 'validation_error'): ApiError {
-  return new ApiError(code, `${param}: ${message}`, { param, faults: [{ param, code, message }] })
+  return new ApiError(code, `${param}: ${message}`, { param, faults: [{ param, code, message }] });
 }
 
 /** The answer to an unknown id and to another org's id: the same bytes (api.md, section 2). */
 export function notFound(what: 'batch' | 'file' | 'key' | 'org'): ApiError {
-  return new ApiError('not_found', `No such ${what}.`)
+  return new ApiError('not_found', `No such ${what}.`);
 }

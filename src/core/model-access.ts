@@ -1,21 +1,29 @@
-import { ApiError } from './errors.ts'
-import type { Catalog, Model, Serves } from './model.ts'
-import type { Caller } from './org.ts'
+import { ApiError } from './errors.ts';
+import type { Catalog, Model, Serves } from './model.ts';
+import type { Caller } from './org.ts';
 
-const endpointOf: Record<Serves, string> = { chat: 'chat completions', embeddings: 'embeddings' }
+const endpointOf: Record<Serves, string> = { chat: 'chat completions', embeddings: 'embeddings' };
 
 /**
  * The model that `name` (an id or an alias) stands for, if `caller` may use it for `serves`.
  * @throws ApiError `model_not_found` (404) for an unknown name or a model of the other kind, `model_not_allowed` (403)
  */
-export function modelFor(catalog: Catalog, caller: Pick<Caller, 'models'>, name: string, serves: Serves): Model {
-  const model = catalog.find(name)
-  if (!model) throw new ApiError('model_not_found', `The model '${name}' does not exist.`, { param: 'model' })
+export function modelFor(
+  catalog: Catalog,
+  caller: Pick<Caller, 'models'>,
+  name: string,
+  serves: Serves,
+): Model {
+  const model = catalog.find(name);
+  if (!model)
+    throw new ApiError('model_not_found', `The model '${name}' does not exist.`, { param: 'model' });
   if (caller.models && !caller.models.includes(model.id))
-    throw new ApiError('model_not_allowed', `This key may not use the model '${model.id}'.`, { param: 'model' })
+    throw new ApiError('model_not_allowed', `This key may not use the model '${model.id}'.`, {
+      param: 'model',
+    });
   if (!model.serves.includes(serves))
     throw new ApiError('model_not_found', `The model '${model.id}' does not serve ${endpointOf[serves]}.`, {
       param: 'model',
-    })
-  return model
+    });
+  return model;
 }

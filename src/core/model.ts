@@ -1,14 +1,14 @@
-import type { Prices } from './price.ts'
+import type { Prices } from './price.ts';
 
-export type Serves = 'chat' | 'embeddings'
+export type Serves = 'chat' | 'embeddings';
 
 /** A model as clients see it. Which engine runs it is the business of `generate`. */
 export interface Model {
-  id: string
-  aliases: string[]
-  serves: Serves[]
-  prices: Prices
-  createdAt: number
+  id: string;
+  aliases: string[];
+  serves: Serves[];
+  prices: Prices;
+  createdAt: number;
 }
 
 /**
@@ -16,12 +16,12 @@ export interface Model {
  * the endpoint, is decided by `modelFor` in `core/model-access.ts`, so that a batch line and a request agree.
  */
 export interface Catalog {
-  list(): readonly Model[]
-  find(name: string): Model | undefined
+  list(): readonly Model[];
+  find(name: string): Model | undefined;
 }
 
 export function createCatalog(models: readonly Model[]): Catalog {
-  const byName = new Map<string, Model>()
-  for (const model of models) for (const name of [model.id, ...model.aliases]) byName.set(name, model)
-  return { list: () => models, find: (name) => byName.get(name) }
+  const byName = new Map<string, Model>();
+  for (const model of models) for (const name of [model.id, ...model.aliases]) byName.set(name, model);
+  return { list: () => models, find: (name) => byName.get(name) };
 }

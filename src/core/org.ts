@@ -1,35 +1,35 @@
 export interface Org {
-  id: string
-  name: string
-  createdAt: number
+  id: string;
+  name: string;
+  createdAt: number;
 }
 
-export const scopes = ['inference', 'batches', 'files', 'usage', 'admin'] as const
-export type Scope = (typeof scopes)[number]
+export const scopes = ['inference', 'batches', 'files', 'usage', 'admin'] as const;
+export type Scope = (typeof scopes)[number];
 
 /** What a key gets when none is named: everything but `admin` (api.md, section 8). */
-export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'admin')
+export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
 
 /** An API key as it may be shown: the secret itself is never kept. Instants are epoch milliseconds. */
 export interface ApiKey {
-  id: string
-  orgId: string
-  name: string
+  id: string;
+  orgId: string;
+  name: string;
   /** The first characters and the last four, to recognise it by. */
-  prefix: string
-  scopes: Scope[]
+  prefix: string;
+  scopes: Scope[];
   /** The models it may use, or null for all. */
-  models: string[] | null
-  createdAt: number
-  expiresAt: number | null
-  revokedAt: number | null
-  lastUsedAt: number | null
+  models: string[] | null;
+  createdAt: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  lastUsedAt: number | null;
 }
 
 /** Who is asking: the outcome of authentication, passed to every operation. */
 export interface Caller {
-  orgId: string
-  keyId: string
-  scopes: readonly Scope[]
-  models: readonly string[] | null
+  orgId: string;
+  keyId: string;
+  scopes: readonly Scope[];
+  models: readonly string[] | null;
 }

@@ -1,8 +1,8 @@
-import type { Service } from '../base/service.ts'
-import type { Serves } from '../core/model.ts'
-import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts'
-import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts'
-import type { JsonBody } from '../wire/json/json-body.ts'
+import type { Service } from '../base/service.ts';
+import type { Serves } from '../core/model.ts';
+import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
 
 /**
  * The contract of everything that runs a model. An engine takes the canonical chat request and answers in the
@@ -14,51 +14,51 @@ import type { JsonBody } from '../wire/json/json-body.ts'
  * with the signal's reason at once and the work stops at the next token.
  */
 export interface Engine extends Service {
-  readonly capabilities: Capabilities
+  readonly capabilities: Capabilities;
   /** How many requests it works on at once. More may be sent; they queue. */
-  readonly slots: number
-  generate(request: JsonBody<ChatRequest>, call: EngineCall): Promise<EngineAnswer<ChatResponse>>
+  readonly slots: number;
+  generate(request: JsonBody<ChatRequest>, call: EngineCall): Promise<EngineAnswer<ChatResponse>>;
   /**
    * The chunks of a streamed answer, each with a non-empty `choices` or, last, the usage. Ends only after every choice
    * had its finish reason; otherwise it throws (wire-formats.md, section 0: streams may never just stop).
    */
-  stream(request: JsonBody<ChatRequest>, call: EngineCall): AsyncIterable<ChatChunk>
-  embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>
+  stream(request: JsonBody<ChatRequest>, call: EngineCall): AsyncIterable<ChatChunk>;
+  embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>;
   /** Tokens of the rendered prompt, or undefined when the engine cannot tell. */
-  countTokens(request: ChatRequest): Promise<number | undefined>
+  countTokens(request: ChatRequest): Promise<number | undefined>;
 }
 
 export interface EngineCall {
-  signal: AbortSignal
+  signal: AbortSignal;
   /** Batch work yields to interactive work wherever the engine can tell them apart. */
-  priority: 'interactive' | 'batch'
+  priority: 'interactive' | 'batch';
   /** Requests with the same non-empty value share a prompt prefix. */
-  prefix?: string
+  prefix?: string;
 }
 
 /** What an engine answered: the parsed body, as the engine's model names it. */
 export interface EngineAnswer<T> {
-  body: T
+  body: T;
 }
 
 export interface Embeddings {
   /** L2-normalised, one vector an input, in order. */
-  vectors: Float32Array[]
-  promptTokens: number
+  vectors: Float32Array[];
+  promptTokens: number;
 }
 
 /**
  * What an engine can do by itself. Differences between engines are this table, never an `if` elsewhere.
  */
 export interface Capabilities {
-  serves: readonly Serves[]
+  serves: readonly Serves[];
   /** Longest prompt plus completion in tokens, when known. */
-  contextLength: number | null
+  contextLength: number | null;
   /**
    * How a `json_schema` response format is met: `exact` (a grammar that also closes within the token limit),
    * `native` (asked for, then checked by us), `none`.
    */
-  jsonSchema: 'exact' | 'native' | 'none'
+  jsonSchema: 'exact' | 'native' | 'none';
   /** How one named tool is forced: `exact`, `native`, by sending only that tool with `required`, or `none`. */
-  forcedTool: 'exact' | 'native' | 'filter' | 'none'
+  forcedTool: 'exact' | 'native' | 'filter' | 'none';
 }

@@ -1,50 +1,50 @@
-import type { Service } from '../base/service.ts'
-import type { FilePurpose, StoredFile } from '../core/file.ts'
-import type { Caller } from '../core/org.ts'
-import type { Creation } from '../store/store.ts'
-import type { InputIndex } from './input-index.ts'
+import type { Service } from '../base/service.ts';
+import type { FilePurpose, StoredFile } from '../core/file.ts';
+import type { Caller } from '../core/org.ts';
+import type { Creation } from '../store/store.ts';
+import type { InputIndex } from './input-index.ts';
 
 /** Files: streaming upload, reading back, removal, expiry (api.md, section 4). */
 export interface Files extends Service {
   /** Begins an upload: bytes are spooled and validated as they come, nothing is visible before `finish`. */
-  begin(caller: Caller, options?: UploadOptions): Promise<Upload>
-  get(caller: Caller, id: string): Promise<StoredFile>
-  list(caller: Caller, query: FileListQuery): Promise<{ files: StoredFile[]; hasMore: boolean }>
-  remove(caller: Caller, id: string): Promise<void>
-  content(caller: Caller, id: string): Promise<{ file: StoredFile; bytes: AsyncIterable<Uint8Array> }>
+  begin(caller: Caller, options?: UploadOptions): Promise<Upload>;
+  get(caller: Caller, id: string): Promise<StoredFile>;
+  list(caller: Caller, query: FileListQuery): Promise<{ files: StoredFile[]; hasMore: boolean }>;
+  remove(caller: Caller, id: string): Promise<void>;
+  content(caller: Caller, id: string): Promise<{ file: StoredFile; bytes: AsyncIterable<Uint8Array> }>;
   /** The index beside an input file, for planning. */
-  index(file: StoredFile): Promise<InputIndex>
+  index(file: StoredFile): Promise<InputIndex>;
 }
 
 export interface UploadOptions {
   /** How faults name a place: `line` 17 of a file, or `requests[3].body.model` of an inline batch. */
-  source?: 'file' | 'inline'
+  source?: 'file' | 'inline';
 }
 
 export interface Upload {
   /** @throws ApiError `payload_too_large` as soon as the cap is crossed */
-  write(chunk: Uint8Array): Promise<void>
+  write(chunk: Uint8Array): Promise<void>;
   /**
    * Ends the validation and makes blob and index durable, without a row: the caller inserts it (files with `finish`, an
    * inline batch in its own transaction).
    * @throws ApiError with all bad lines (the first 100 and the total); the spool is gone then
    */
-  seal(meta: { filename: string; expiresAt: number | null }): Promise<SealedUpload>
-  abort(): Promise<void>
+  seal(meta: { filename: string; expiresAt: number | null }): Promise<SealedUpload>;
+  abort(): Promise<void>;
 }
 
 export interface SealedUpload {
-  file: StoredFile
-  index: InputIndex
+  file: StoredFile;
+  index: InputIndex;
   /** Inserts the row. With a `creation` that was seen before, the first file is returned and this one removed. */
-  commit(creation: Creation | undefined): Promise<{ file: StoredFile; replayed: boolean }>
+  commit(creation: Creation | undefined): Promise<{ file: StoredFile; replayed: boolean }>;
   /** Removes blob and index again. */
-  discard(): Promise<void>
+  discard(): Promise<void>;
 }
 
 export interface FileListQuery {
-  purpose?: FilePurpose
-  after?: string
-  order: 'asc' | 'desc'
-  limit: number
+  purpose?: FilePurpose;
+  after?: string;
+  order: 'asc' | 'desc';
+  limit: number;
 }

@@ -1,21 +1,21 @@
 /** How many cumulative prefix hashes a line has: at 256, 512 ... 32 K bytes. */
-export const prefixLevels = 8
+export const prefixLevels = 8;
 
 /**
  * What planning knows of each request of an input file without reading it again (batch-engine.md, "From upload to
  * chunks"), as parallel arrays with one entry a request.
  */
 export interface InputIndex {
-  count: number
+  count: number;
   /** Distinct model names as the lines spell them. */
-  models: string[]
+  models: string[];
   /** Byte offset of the line in the blob, and its length without the newline. */
-  offset: Float64Array
-  length: Uint32Array
+  offset: Float64Array;
+  length: Uint32Array;
   /** Index into `models`. */
-  model: Uint16Array
+  model: Uint16Array;
   /** Estimated tokens: bytes / 4 + min(max_tokens, 512). */
-  est: Uint32Array
+  est: Uint32Array;
   /** `prefixLevels` cumulative hashes a line, level by level; 0 where the prompt is shorter. */
-  hashes: Uint32Array
+  hashes: Uint32Array;
 }

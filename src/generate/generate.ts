@@ -1,53 +1,53 @@
-import type { Service } from '../base/service.ts'
-import type { Catalog, Model } from '../core/model.ts'
-import type { Caller } from '../core/org.ts'
-import type { Usage } from '../core/usage.ts'
-import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts'
-import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts'
-import type { JsonBody } from '../wire/json/json-body.ts'
+import type { Service } from '../base/service.ts';
+import type { Catalog, Model } from '../core/model.ts';
+import type { Caller } from '../core/org.ts';
+import type { Usage } from '../core/usage.ts';
+import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
 
 /**
  * The one way to run a request, for HTTP and for batches: resolve the model, admit, call the engine, check what was
  * promised (schemas, forced tools), meter. Bodies are validated by their wire schema before they come here.
  */
 export interface Generate extends Service {
-  readonly catalog: Catalog
-  chat(request: JsonBody<ChatRequest>, call: InteractiveCall): Promise<ChatResponse>
+  readonly catalog: Catalog;
+  chat(request: JsonBody<ChatRequest>, call: InteractiveCall): Promise<ChatResponse>;
   /**
    * Chunks as a client of ours should see them, the usage chunk last and always (the route drops it when it was not asked
    * for). Whatever was produced is charged when it ends, throws or is abandoned.
    */
-  chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): AsyncIterable<ChatChunk>
-  embeddings(request: JsonBody<EmbeddingsRequest>, call: InteractiveCall): Promise<EmbeddingsResponse>
+  chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): AsyncIterable<ChatChunk>;
+  embeddings(request: JsonBody<EmbeddingsRequest>, call: InteractiveCall): Promise<EmbeddingsResponse>;
   /** One batch line: not charged here, the recording transaction bills it. Throws ApiError like the others. */
-  runLine(line: LineCall): Promise<LineAnswer>
+  runLine(line: LineCall): Promise<LineAnswer>;
   /** How many more batch lines `modelId` can take now; may be negative. */
-  room(modelId: string): number
+  room(modelId: string): number;
   /** How many requests `modelId` works on at once. */
-  slots(modelId: string): number
+  slots(modelId: string): number;
   /** Interactive calls in flight by model, for the heartbeat. */
-  interactiveLoad(): Record<string, number>
+  interactiveLoad(): Record<string, number>;
   /** What the other processes reported, and how many processes share the engines. */
-  setOthers(interactive: Record<string, number>, processes: number): void
+  setOthers(interactive: Record<string, number>, processes: number): void;
 }
 
 export interface InteractiveCall {
-  caller: Caller
+  caller: Caller;
   /** `req_...`, the id of the ledger row. */
-  requestId: string
-  signal: AbortSignal
+  requestId: string;
+  signal: AbortSignal;
 }
 
 export interface LineCall {
-  model: Model
-  endpoint: '/v1/chat/completions' | '/v1/embeddings'
-  body: JsonBody<Record<string, unknown>>
-  prefix: string
-  signal: AbortSignal
+  model: Model;
+  endpoint: '/v1/chat/completions' | '/v1/embeddings';
+  body: JsonBody<Record<string, unknown>>;
+  prefix: string;
+  signal: AbortSignal;
 }
 
 export interface LineAnswer {
   /** The endpoint's normal response body. */
-  body: ChatResponse | EmbeddingsResponse
-  usage: Usage
+  body: ChatResponse | EmbeddingsResponse;
+  usage: Usage;
 }

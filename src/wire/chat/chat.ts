@@ -3,147 +3,147 @@
  * format converts to and from these. Unknown fields are kept: engines may know them.
  */
 export interface ChatRequest {
-  model: string
-  messages: ChatMessage[]
-  stream?: boolean | null
-  stream_options?: { include_usage?: boolean | null } | null
-  max_tokens?: number | null
-  max_completion_tokens?: number | null
-  temperature?: number | null
-  top_p?: number | null
-  top_k?: number | null
-  min_p?: number | null
-  n?: number | null
-  stop?: string | string[] | null
-  seed?: number | null
-  logprobs?: boolean | null
-  top_logprobs?: number | null
-  logit_bias?: Record<string, number> | null
-  frequency_penalty?: number | null
-  presence_penalty?: number | null
-  repeat_penalty?: number | null
-  response_format?: ResponseFormat | null
-  tools?: Tool[] | null
-  tool_choice?: ToolChoice | null
-  parallel_tool_calls?: boolean | null
-  reasoning_effort?: string | null
-  [extra: string]: unknown
+  model: string;
+  messages: ChatMessage[];
+  stream?: boolean | null;
+  stream_options?: { include_usage?: boolean | null } | null;
+  max_tokens?: number | null;
+  max_completion_tokens?: number | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  top_k?: number | null;
+  min_p?: number | null;
+  n?: number | null;
+  stop?: string | string[] | null;
+  seed?: number | null;
+  logprobs?: boolean | null;
+  top_logprobs?: number | null;
+  logit_bias?: Record<string, number> | null;
+  frequency_penalty?: number | null;
+  presence_penalty?: number | null;
+  repeat_penalty?: number | null;
+  response_format?: ResponseFormat | null;
+  tools?: Tool[] | null;
+  tool_choice?: ToolChoice | null;
+  parallel_tool_calls?: boolean | null;
+  reasoning_effort?: string | null;
+  [extra: string]: unknown;
 }
 
 export interface ChatMessage {
-  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function'
-  content?: string | ContentPart[] | null
-  name?: string
-  tool_calls?: ToolCall[] | null
-  tool_call_id?: string
-  refusal?: string | null
-  reasoning?: string | null
-  reasoning_content?: string | null
+  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
+  content?: string | ContentPart[] | null;
+  name?: string;
+  tool_calls?: ToolCall[] | null;
+  tool_call_id?: string;
+  refusal?: string | null;
+  reasoning?: string | null;
+  reasoning_content?: string | null;
 }
 
 export interface ContentPart {
-  type: string
-  text?: string
-  refusal?: string
-  [extra: string]: unknown
+  type: string;
+  text?: string;
+  refusal?: string;
+  [extra: string]: unknown;
 }
 
-export type JsonSchema = Record<string, unknown> | boolean
+export type JsonSchema = Record<string, unknown> | boolean;
 
 export type ResponseFormat =
   | { type: 'text' }
   | { type: 'json_object' }
   | {
-      type: 'json_schema'
-      json_schema: { name: string; strict?: boolean | null; schema?: JsonSchema; description?: string }
-    }
+      type: 'json_schema';
+      json_schema: { name: string; strict?: boolean | null; schema?: JsonSchema; description?: string };
+    };
 
 export interface Tool {
-  type: 'function'
-  function: { name: string; description?: string; parameters?: JsonSchema; strict?: boolean | null }
+  type: 'function';
+  function: { name: string; description?: string; parameters?: JsonSchema; strict?: boolean | null };
 }
 
-export type ToolChoice = 'none' | 'auto' | 'required' | { type: 'function'; function: { name: string } }
+export type ToolChoice = 'none' | 'auto' | 'required' | { type: 'function'; function: { name: string } };
 
 export interface ToolCall {
-  id: string
-  type: 'function'
+  id: string;
+  type: 'function';
   /** `arguments` is JSON text. */
-  function: { name: string; arguments: string }
+  function: { name: string; arguments: string };
 }
 
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 export interface ChatResponse {
-  id: string
-  object: 'chat.completion'
-  created: number
-  model: string
-  choices: ChatChoice[]
-  usage: ChatUsage
-  system_fingerprint?: string | null
-  [extra: string]: unknown
+  id: string;
+  object: 'chat.completion';
+  created: number;
+  model: string;
+  choices: ChatChoice[];
+  usage: ChatUsage;
+  system_fingerprint?: string | null;
+  [extra: string]: unknown;
 }
 
 export interface ChatChoice {
-  index: number
-  message: AssistantMessage
-  logprobs: ChoiceLogprobs | null
-  finish_reason: FinishReason
+  index: number;
+  message: AssistantMessage;
+  logprobs: ChoiceLogprobs | null;
+  finish_reason: FinishReason;
 }
 
 export interface AssistantMessage {
-  role: 'assistant'
-  content: string | null
-  refusal: string | null
-  tool_calls?: ToolCall[]
-  reasoning?: string
-  reasoning_content?: string
+  role: 'assistant';
+  content: string | null;
+  refusal: string | null;
+  tool_calls?: ToolCall[];
+  reasoning?: string;
+  reasoning_content?: string;
 }
 
 export interface ChoiceLogprobs {
-  content: TokenLogprob[] | null
-  refusal: null
+  content: TokenLogprob[] | null;
+  refusal: null;
 }
 
 export interface TokenLogprob {
-  token: string
-  logprob: number
-  bytes: number[] | null
-  top_logprobs: { token: string; logprob: number; bytes: number[] | null }[]
+  token: string;
+  logprob: number;
+  bytes: number[] | null;
+  top_logprobs: { token: string; logprob: number; bytes: number[] | null }[];
 }
 
 export interface ChatUsage {
-  prompt_tokens: number
-  completion_tokens: number
-  total_tokens: number
-  prompt_tokens_details: { cached_tokens: number }
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: { cached_tokens: number };
 }
 
 /** One `chat.completion.chunk` of a stream. */
 export interface ChatChunk {
-  id: string
-  object: 'chat.completion.chunk'
-  created: number
-  model: string
+  id: string;
+  object: 'chat.completion.chunk';
+  created: number;
+  model: string;
   choices: {
-    index: number
-    delta: ChatDelta
-    logprobs?: ChoiceLogprobs | null
-    finish_reason: FinishReason | null
-  }[]
-  usage?: ChatUsage | null
+    index: number;
+    delta: ChatDelta;
+    logprobs?: ChoiceLogprobs | null;
+    finish_reason: FinishReason | null;
+  }[];
+  usage?: ChatUsage | null;
 }
 
 export interface ChatDelta {
-  role?: 'assistant'
-  content?: string | null
-  reasoning?: string
-  reasoning_content?: string
+  role?: 'assistant';
+  content?: string | null;
+  reasoning?: string;
+  reasoning_content?: string;
   tool_calls?: {
-    index: number
-    id?: string
-    type?: 'function'
-    function?: { name?: string; arguments?: string }
-  }[]
+    index: number;
+    id?: string;
+    type?: 'function';
+    function?: { name?: string; arguments?: string };
+  }[];
 }

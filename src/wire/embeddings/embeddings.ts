@@ -1,17 +1,17 @@
 /** `POST /v1/embeddings` (wire-formats.md, section 1d). */
 export interface EmbeddingsRequest {
-  model: string
-  input: string | string[] | number[] | number[][]
-  encoding_format?: 'float' | 'base64' | null
-  dimensions?: number | null
-  user?: string
-  [extra: string]: unknown
+  model: string;
+  input: string | string[] | number[] | number[][];
+  encoding_format?: 'float' | 'base64' | null;
+  dimensions?: number | null;
+  user?: string;
+  [extra: string]: unknown;
 }
 
 export interface EmbeddingsResponse {
-  object: 'list'
-  model: string
+  object: 'list';
+  model: string;
   /** `embedding` is base64 of little-endian float32 when `encoding_format` is base64. */
-  data: { object: 'embedding'; index: number; embedding: number[] | string }[]
-  usage: { prompt_tokens: number; total_tokens: number }
+  data: { object: 'embedding'; index: number; embedding: number[] | string }[];
+  usage: { prompt_tokens: number; total_tokens: number };
 }

@@ -1,0 +1,209 @@
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Blobs } from '../blobs/blobs.ts';
+import { type Chunk, closeModel } from '../core/batch.ts';
+import type { Candidate, Store } from '../store/store.ts';
+import { choose } from './choose.ts';
+import type { DbTime } from './db-time.ts';
+import type { Demand } from './demand.ts';
+import type { Fairness } from './fairness.ts';
+import { type HeldChunk, leaseOf, type RunningBatch } from './held-chunks.ts';
+import { ChunkLines } from './lines.ts';
+import { poisonKills, suspectKills } from './poison.ts';
+import type { WorkInHand } from './work-in-hand.ts';
+
+const maxCandidates = 2_000;
+/** Polling is the contract; a wake-up only makes it sooner. */
+const busyPollMs = 250;
+const idlePollMs = 1_000;
+
+export interface ClaimerParts {
+  store: Store;
+  blobs: Blobs;
+  work: WorkInHand;
+  demand: Demand;
+  fairness: Fairness;
+  worker: string;
+  clock: Clock;
+  time: DbTime;
+  log: Log;
+  /** Whether another batch may be closed now. */
+  canClose(): boolean;
+  close(chunk: Chunk): void;
+  /** A chunk came into hand. */
+  onHeld(held: HeldChunk): void;
+  /** Everything there is to claim was claimed. */
+  onIdle(): void;
+  /** The batch as a whole cannot be run. */
+  fail(batchId: string, message: string): Promise<void>;
+}
+
+/** Fetches work: candidates, choice, claim (batch-engine.md, "Choosing and claiming"). One fetch at a time. */
+export class Claimer {
+  #parts: ClaimerParts;
+  #fetching: Promise<void> | null = null;
+  #again = false;
+  #poll: Timer | null = null;
+  #stopped = true;
+
+  constructor(parts: ClaimerParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.wake();
+  }
+
+  /** Claims nothing more; resolves when no claim is under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#poll?.cancel();
+    await this.#fetching;
+  }
+
+  /** There may be something new to claim. */
+  wake(): void {
+    this.#parts.demand.refresh();
+    this.fetch();
+  }
+
+  /** Runs `fn` while no claim is under way, so that the leases in hand and the store's agree. */
+  async exclusively(fn: () => Promise<void>): Promise<void> {
+    while (this.#fetching) await this.#fetching;
+    const run = fn();
+    this.#fetching = run.catch(() => undefined).finally(() => this.#fetched());
+    await run;
+  }
+
+  fetch(): void {
+    if (this.#stopped) return;
+    if (this.#fetching) {
+      this.#again = true;
+      return;
+    }
+    this.#poll?.cancel();
+    this.#fetching = this.#claimAll()
+      .catch((error: unknown) =>
+        this.#parts.log.error({ err: error }, 'work could not be claimed; trying again'),
+      )
+      .finally(() => this.#fetched());
+  }
+
+  #fetched(): void {
+    this.#fetching = null;
+    if (this.#stopped) return;
+    const again = this.#again;
+    this.#again = false;
+    if (again) {
+      this.fetch();
+      return;
+    }
+    const { demand, clock, onIdle } = this.#parts;
+    onIdle();
+    const hasRoom = demand.models().some((model) => demand.room(model) > 0);
+    this.#poll = clock.after(hasRoom ? busyPollMs : idlePollMs, () => this.wake());
+  }
+
+  async #claimAll(): Promise<void> {
+    const { store, demand, fairness, work } = this.#parts;
+    demand.noteReady((await store.batches.readyModels()).filter((model) => model !== closeModel));
+    const models = demand.models();
+    let candidates = await store.batches.candidates([...models, closeModel], maxCandidates);
+    fairness.setWorking(new Set([...candidates, ...work.batches()].map((each) => each.orgId)));
+    for (const model of models) if (!candidates.some((each) => each.model === model)) demand.noteDry(model);
+    const extra = this.#betterThanInHand(candidates);
+    while (!this.#stopped) {
+      const wanted = new Set(models.filter((model) => demand.wants(model) || extra.has(model)));
+      if (this.#parts.canClose()) wanted.add(closeModel);
+      const pick = choose(candidates, { wanted, served: (orgId) => fairness.served(orgId) });
+      if (!pick) return;
+      extra.delete(pick.model);
+      const mayHaveMore = await this.#claim(pick);
+      if (!mayHaveMore) candidates = candidates.filter((each) => each !== pick);
+    }
+  }
+
+  /** Claims one chunk of a candidate; false when it has none left for us. */
+  async #claim(pick: Candidate): Promise<boolean> {
+    const { store, worker, time, work, demand } = this.#parts;
+    const [chunk] = await store.batches.claim(worker, pick.batchId, pick.model, 1, time.now());
+    if (!chunk) return false;
+    if (pick.model === closeModel) {
+      this.#parts.close(chunk);
+      return false;
+    }
+    const suspect = chunk.kills >= suspectKills;
+    if (suspect && chunk.lines.length > 1) return store.batches.split(worker, leaseOf(chunk));
+    if (suspect && chunk.kills < poisonKills && work.held.hasSuspect) {
+      await store.batches.release(worker, [leaseOf(chunk)]);
+      demand.noteDry(pick.model);
+      return false;
+    }
+    const batch = await this.#batchOf(pick);
+    if (!batch || batch.stopping) {
+      await store.batches.release(worker, [leaseOf(chunk)]);
+      return false;
+    }
+    await this.#hold(chunk, batch, suspect);
+    return true;
+  }
+
+  async #hold(chunk: Chunk, batch: RunningBatch, suspect: boolean): Promise<void> {
+    const { work, blobs, onHeld } = this.#parts;
+    const held: HeldChunk = {
+      chunk,
+      batch,
+      lines: new ChunkLines(blobs, batch.blob),
+      todo: [...chunk.lines],
+      inFlight: 0,
+      remaining: chunk.lines.length,
+      attempts: new Map(),
+      suspect,
+    };
+    work.held.add(held);
+    // What cannot be read ahead is reported when its line is read.
+    await held.lines.prefetch(chunk.lines).catch(() => undefined);
+    onHeld(held);
+  }
+
+  /** What must be known of a batch to run its lines. A batch without its input ends as failed. */
+  async #batchOf({ batchId }: Candidate): Promise<RunningBatch | undefined> {
+    const { store, work, time } = this.#parts;
+    const known = work.batch(batchId);
+    if (known) return known;
+    const batch = await store.batches.find(batchId);
+    if (!batch || batch.closing !== null) return undefined;
+    const input = await store.files.find(batch.inputFileId);
+    if (!input) {
+      await this.#parts.fail(batchId, 'The input file is gone.');
+      return undefined;
+    }
+    const running: RunningBatch = {
+      id: batch.id,
+      orgId: batch.orgId,
+      endpoint: batch.endpoint,
+      due: batch.due,
+      expiresAt: batch.expiresAt,
+      blob: input.blobId,
+      abort: new AbortController(),
+      stopping: batch.expiresAt <= time.now(),
+    };
+    if (!running.stopping) work.addBatch(running);
+    return running;
+  }
+
+  /** Models for which a waiting batch should go before everything of its org in hand: one chunk more of each. */
+  #betterThanInHand(candidates: readonly Candidate[]): Set<string> {
+    const least = new Map<string, number>();
+    for (const { chunk, batch, todo } of this.#parts.work.held.chunks) {
+      if (todo.length === 0) continue;
+      const key = `${chunk.model}/${batch.orgId}`;
+      least.set(key, Math.min(least.get(key) ?? Number.POSITIVE_INFINITY, batch.due));
+    }
+    const better = candidates.filter(
+      ({ model, orgId, due }) => due < (least.get(`${model}/${orgId}`) ?? due),
+    );
+    return new Set(better.map((candidate) => candidate.model));
+  }
+}

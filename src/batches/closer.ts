@@ -1,0 +1,138 @@
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Blobs } from '../blobs/blobs.ts';
+import { type Batch, closeModel, type FinalStatus, type LineRef } from '../core/batch.ts';
+import { ApiError, type ErrorCode } from '../core/errors.ts';
+import type { StoredFile } from '../core/file.ts';
+import type { Files } from '../files/files.ts';
+import type { Lease, LineResult, Store } from '../store/store.ts';
+import type { DbTime } from './db-time.ts';
+import { failedResult } from './line-result.ts';
+import { ChunkLines } from './lines.ts';
+import { assembleResultFile } from './result-file.ts';
+
+/** Lines that never ran are recorded as errors this many at a time. */
+const missingSlice = 500;
+/** Rows of a finished batch are deleted this many at a time. */
+const purgeSlice = 2_000;
+
+const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
+  cancelled: {
+    code: 'batch_cancelled',
+    message: 'The batch was cancelled before this request was answered.',
+  },
+  expired: { code: 'batch_expired', message: 'The batch expired before this request was answered.' },
+  failed: { code: 'batch_failed', message: 'The batch failed before this request was answered.' },
+  completed: { code: 'batch_failed', message: 'This request was lost.' },
+};
+
+export interface CloserParts {
+  store: Store;
+  blobs: Blobs;
+  files: Pick<Files, 'index'>;
+  worker: string;
+  clock: Clock;
+  time: DbTime;
+  ids: Ids;
+  log: Log;
+}
+
+/**
+ * Closes a batch (batch-engine.md, "Close"): waits for the last answers, shuts the gate, records the lines that never ran,
+ * writes the result files and publishes them with the final status. Every step may be repeated by another process.
+ */
+export class Closer {
+  #parts: CloserParts;
+  #stopped = new AbortController();
+
+  constructor(parts: CloserParts) {
+    this.#parts = parts;
+  }
+
+  /** Stops waiting; what is being written is finished or left to the next lease. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async close(lease: Lease): Promise<void> {
+    const { store, worker, clock, time, log } = this.#parts;
+    const batch = await store.batches.find(lease.batchId);
+    if (!batch || batch.closing === null) return;
+    if (batch.ok + batch.err < batch.total) {
+      await sleep(clock, Math.max(0, batch.acceptUntil - time.now()), this.#stopped.signal);
+      if (this.#stopped.signal.aborted) return this.#giveBack(lease);
+      if (!(await store.batches.shut(worker, lease))) return;
+      if (!(await this.#recordMissing(batch, lease))) return;
+    }
+    const files = await this.#assemble(batch);
+    const outcome = await store.batches.publish(worker, lease, files, time.now());
+    if (outcome !== 'published') {
+      await this.#discard(files);
+      if (outcome === 'incomplete')
+        throw new Error(`batch ${batch.id} cannot be published: results and counts differ`);
+      return;
+    }
+    log.info({ batch: batch.id, status: batch.closing, total: batch.total }, 'batch closed');
+    await this.purge(batch.id);
+  }
+
+  /** Deletes the rows of a finished batch, slice by slice. */
+  async purge(batchId: string): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      if (await this.#parts.store.results.purge(batchId, purgeSlice)) return;
+    }
+  }
+
+  async #giveBack(lease: Lease): Promise<void> {
+    await this.#parts.store.batches.release(this.#parts.worker, [lease]);
+  }
+
+  async #recordMissing(batch: Batch, lease: Lease): Promise<boolean> {
+    const { store, worker, time } = this.#parts;
+    const { code, message } = endings[batch.closing ?? 'failed'];
+    const error = new ApiError(code, message);
+    const input = await this.#input(batch);
+    for (;;) {
+      const missing = await store.results.missing(batch.id, missingSlice);
+      if (missing.length === 0) return true;
+      const results: LineResult[] = [];
+      for (const line of missing) {
+        const { customId, model } = await input(line);
+        results.push(failedResult(batch.id, line, customId, model, error, 0));
+      }
+      if (!(await store.results.recordMissing(worker, lease, results, time.now()))) return false;
+    }
+  }
+
+  /** Reads custom_ids for lines that never ran. Where the input is gone, the line still ends, without its custom_id. */
+  async #input(batch: Batch): Promise<(line: number) => Promise<{ customId: string | null; model: string }>> {
+    const { store, blobs, files, log } = this.#parts;
+    const unknown = { customId: null, model: batch.model ?? closeModel };
+    const file = await store.files.find(batch.inputFileId);
+    const index = file && (await files.index(file).catch(() => undefined));
+    if (!file || !index) return async () => unknown;
+    const lines = new ChunkLines(blobs, file.blobId);
+    return async (line) => {
+      const ref: LineRef = { line, offset: index.offset[line] ?? 0, length: index.length[line] ?? 0 };
+      const model = index.models[index.model[line] ?? 0] ?? unknown.model;
+      try {
+        return { customId: (await lines.read(ref)).customId, model };
+      } catch (error) {
+        log.error({ err: error, batch: batch.id, line }, 'an input line could not be read');
+        return { customId: null, model };
+      }
+    };
+  }
+
+  async #assemble(batch: Batch): Promise<{ output: StoredFile | null; errors: StoredFile | null }> {
+    const now = this.#parts.time.now();
+    const output = await assembleResultFile(this.#parts, batch, 'output', now);
+    const errors = await assembleResultFile(this.#parts, batch, 'errors', now);
+    return { output, errors };
+  }
+
+  async #discard(files: { output: StoredFile | null; errors: StoredFile | null }): Promise<void> {
+    for (const file of [files.output, files.errors]) if (file) await this.#parts.blobs.remove(file.blobId);
+  }
+}

@@ -1,0 +1,169 @@
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Blobs } from '../blobs/blobs.ts';
+import type { Batch } from '../core/batch.ts';
+import { ApiError, notFound } from '../core/errors.ts';
+import type { Files } from '../files/files.ts';
+import type { Generate } from '../generate/generate.ts';
+import type { Store } from '../store/store.ts';
+import type { Batches, BatchView } from './batches.ts';
+import { Closer } from './closer.ts';
+import { createBatch, type CreateParts, freezePrices, openInput } from './create.ts';
+import { DbTime } from './db-time.ts';
+import { Heartbeat, leaseLifeMs } from './heartbeat.ts';
+import { readResults } from './results.ts';
+import { Runner } from './runner.ts';
+import { amountOf, viewOf } from './view.ts';
+import { Watch } from './watch.ts';
+
+export interface BatchesParts {
+  store: Store;
+  blobs: Blobs;
+  files: Files;
+  generate: Generate;
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+  log: Log;
+  limits: { openBatchesPerOrg: number };
+  batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number; cancelGraceMs: number };
+  /** How long `stop` waits for lines in flight. */
+  drainMs: number;
+  /** Whether this process is the only one on its database; then nobody else can be alive at the start. */
+  exclusive: boolean;
+}
+
+/** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
+export function createBatches(parts: BatchesParts): Batches {
+  const { store, blobs, generate, clock, ids, limits, batch: settings } = parts;
+  const worker = ids.next('wrk_');
+  const time = new DbTime(clock);
+  const inner = { ...parts, worker, time };
+  const closer = new Closer(inner);
+  const runner = new Runner({ ...inner, closer });
+  const heartbeat = new Heartbeat({
+    ...inner,
+    withLeases: (fn) => runner.withLeases(fn),
+    onReaped: () => runner.wake(),
+    onLost: () => runner.work.dropAll(new Error('the lease of this process was lost')),
+  });
+  const watch = new Watch({
+    ...inner,
+    work: runner.work,
+    onEnding: () => runner.wake(),
+    purge: (batchId) => closer.purge(batchId),
+  });
+  const creating: CreateParts = { ...parts, catalog: generate.catalog, limits, batch: settings };
+  let stopping: Promise<void> | null = null;
+  let started = false;
+
+  const view = async (batch: Batch): Promise<BatchView> => {
+    const [ledger, running, errorSummary] = await Promise.all([
+      store.ledger.of(batch.id),
+      store.batches.running(batch.id),
+      batch.err > 0 ? store.results.errorSummary(batch.id) : [],
+    ]);
+    return viewOf(batch, ledger, { running, errorSummary, now: time.now() });
+  };
+
+  const owned = async (orgId: string, id: string): Promise<Batch> => {
+    const batch = await store.batches.get(orgId, id);
+    if (!batch) throw notFound('batch');
+    return batch;
+  };
+
+  return {
+    async start() {
+      if (parts.exclusive) {
+        await store.workers.clear();
+        await store.workers.reap(time.now() + leaseLifeMs);
+      }
+      await heartbeat.start();
+      runner.start();
+      watch.start();
+      started = true;
+    },
+
+    stop() {
+      stopping ??= stopOnce();
+      return stopping;
+    },
+
+    async create(caller, input, creation) {
+      const { id, replayed } = await createBatch(creating, caller, input, creation);
+      runner.wake();
+      return { batch: await view(await owned(caller.orgId, id)), replayed };
+    },
+
+    async dryRun(caller, input) {
+      const opened = await openInput(creating, caller, input);
+      await opened.sealed?.discard();
+      const prices = freezePrices(generate.catalog, caller, opened);
+      const { index } = opened;
+      const byModel = new Map<string, { inputTokens: number; cachedTokens: number; outputTokens: number }>();
+      for (let line = 0; line < index.count; line++) {
+        const name = index.models[index.model[line]!]!;
+        const model = generate.catalog.find(name)?.id ?? name;
+        const sum = byModel.get(model) ?? { inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
+        const inputTokens = Math.ceil(index.length[line]! / 4);
+        sum.inputTokens += inputTokens;
+        sum.outputTokens += Math.max(0, index.est[line]! - inputTokens);
+        byModel.set(model, sum);
+      }
+      const usage = [...byModel.values()].reduce(
+        (a, b) => ({
+          inputTokens: a.inputTokens + b.inputTokens,
+          cachedTokens: 0,
+          outputTokens: a.outputTokens + b.outputTokens,
+        }),
+        { inputTokens: 0, cachedTokens: 0, outputTokens: 0 },
+      );
+      return {
+        endpoint: input.endpoint,
+        total: index.count,
+        usage,
+        amount: amountOf(byModel, prices, settings.priceFactor),
+        listAmount: amountOf(byModel, prices, 1),
+      };
+    },
+
+    async get(caller, id) {
+      return view(await owned(caller.orgId, id));
+    },
+
+    async list(caller, query) {
+      const page = await store.batches.list(caller.orgId, { ...query, limit: query.limit + 1 });
+      const batches = await Promise.all(page.slice(0, query.limit).map(view));
+      return { batches, hasMore: page.length > query.limit };
+    },
+
+    async cancel(caller, id) {
+      const outcome = await store.batches.cancel(caller.orgId, id, time.now(), settings.cancelGraceMs);
+      if (!outcome) throw notFound('batch');
+      const { batch, began } = outcome;
+      if (began) {
+        runner.work.stopBatch(id, settings.cancelGraceMs);
+        runner.wake();
+      } else if (batch.closing !== 'cancelled')
+        throw new ApiError(
+          'batch_not_cancellable',
+          `The batch is ${batch.status} and cannot be cancelled any more.`,
+        );
+      return view(batch);
+    },
+
+    async results(caller, id, stream, after) {
+      return readResults({ store, blobs }, await owned(caller.orgId, id), stream, after);
+    },
+  };
+
+  async function stopOnce(): Promise<void> {
+    if (!started) return;
+    await watch.stop();
+    await runner.drain(parts.drainMs);
+    await heartbeat.stop();
+    await store.workers.leave(worker);
+  }
+}

@@ -1,0 +1,179 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { LineRef } from '../core/batch.ts';
+import { ApiError } from '../core/errors.ts';
+import type { Generate } from '../generate/generate.ts';
+import type { LineResult } from '../store/store.ts';
+import type { Demand } from './demand.ts';
+import type { Fairness } from './fairness.ts';
+import { type HeldChunk, leaseOf } from './held-chunks.ts';
+import { asApiError, backoffMs, maxAttempts } from './line-errors.ts';
+import { failedResult, outputResult } from './line-result.ts';
+import type { InputLine } from './lines.ts';
+import { nextChunk } from './next-line.ts';
+import type { Pauses } from './pauses.ts';
+import { poisonKills } from './poison.ts';
+import type { PrefixLeaders } from './prefix-leaders.ts';
+import type { Recorder } from './recorder.ts';
+import type { WorkInHand } from './work-in-hand.ts';
+
+export interface DispatcherParts {
+  generate: Pick<Generate, 'catalog' | 'runLine'>;
+  work: WorkInHand;
+  demand: Demand;
+  fairness: Fairness;
+  leaders: PrefixLeaders;
+  pauses: Pauses;
+  recorder: Recorder;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** More lines should be claimed. */
+  fetch(): void;
+  /** The batch as a whole cannot be run. */
+  fail(batchId: string, message: string): Promise<void>;
+}
+
+/** Sends lines while there is room and turns what comes back into results (batch-engine.md, "Running"). */
+export class Dispatcher {
+  #parts: DispatcherParts;
+  #stopped = true;
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#stopped = false;
+  }
+
+  /** Sends nothing more; what is in flight still lands. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Fills every engine from what is in hand, and asks for more where that does not do. */
+  dispatch(): void {
+    if (this.#stopped) return;
+    const { demand, fetch } = this.#parts;
+    for (const model of demand.models()) {
+      while (demand.room(model) > 0 && this.#sendNext(model));
+      if (demand.wants(model)) fetch();
+    }
+  }
+
+  /** A chunk came into hand. One without lines left, whose results all exist, is finished as it is. */
+  take(held: HeldChunk): void {
+    if (held.remaining === 0) this.#finish(held);
+    this.dispatch();
+  }
+
+  #sendNext(model: string): boolean {
+    const { work, fairness, leaders, demand } = this.#parts;
+    const held = nextChunk(work.held, model, fairness, leaders);
+    if (!held) return false;
+    // A follower waits for its leader only while other work may exist.
+    if (leaders.shouldWait(model, held.chunk.prefix) && demand.wants(model)) return false;
+    const ref = work.held.take(held);
+    if (!ref) return false;
+    fairness.charge(held.batch.orgId, estimate(held));
+    leaders.sent(model, held.chunk.prefix);
+    demand.starting(model, 1);
+    void this.#run(held, ref).finally(() => {
+      work.held.landed(held);
+      work.settle(held.batch.id);
+      this.dispatch();
+    });
+    return true;
+  }
+
+  async #run(held: HeldChunk, ref: LineRef): Promise<void> {
+    const { demand, leaders, log, fail } = this.#parts;
+    const { chunk, batch } = held;
+    const line = await held.lines.read(ref).catch((error: unknown) => {
+      log.error({ err: error, batch: batch.id, line: ref.line }, 'an input line could not be read');
+      return undefined;
+    });
+    demand.starting(chunk.model, -1);
+    if (!line) return fail(batch.id, 'The input file cannot be read.');
+    const attempt = (held.attempts.get(ref.line) ?? 0) + 1;
+    try {
+      this.#resolve(held, ref, await this.#answer(held, ref, line, attempt));
+      leaders.answered(chunk.model, chunk.prefix);
+    } catch (error) {
+      leaders.failed(chunk.model, chunk.prefix);
+      this.#failed(held, ref, line, attempt, error);
+    }
+  }
+
+  async #answer(held: HeldChunk, ref: LineRef, line: InputLine, attempt: number): Promise<LineResult> {
+    const { generate, pauses, fairness } = this.#parts;
+    const { batch, chunk } = held;
+    const model = generate.catalog.find(chunk.model);
+    if (!model) throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`);
+    if (chunk.kills >= poisonKills)
+      throw new ApiError(
+        'poison_request',
+        'The process died each time this request was running; it is not tried again.',
+      );
+    const { endpoint, abort } = batch;
+    const answer = await generate.runLine({
+      model,
+      endpoint,
+      body: line.body,
+      prefix: chunk.prefix,
+      signal: abort.signal,
+    });
+    pauses.answered(chunk.model);
+    fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
+    return outputResult(batch.id, ref.line, line.customId, model.id, answer, attempt);
+  }
+
+  #failed(held: HeldChunk, ref: LineRef, line: InputLine, attempt: number, thrown: unknown): void {
+    const { pauses, random, log } = this.#parts;
+    const { batch, chunk } = held;
+    if (batch.abort.signal.aborted) return;
+    const error = asApiError(thrown);
+    if (error.code === 'internal_error')
+      log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
+    if (error.retry === 'wait') {
+      const ms = pauses.refused(chunk.model, error.retryAfter);
+      log.warn({ model: chunk.model, code: error.code, wait_ms: Math.round(ms) }, error.message);
+      this.#again(held, ref, ms);
+      return;
+    }
+    pauses.answered(chunk.model);
+    if (error.retry === 'later' && attempt < maxAttempts) {
+      held.attempts.set(ref.line, attempt);
+      this.#again(held, ref, backoffMs(attempt, random.float()));
+      return;
+    }
+    const result = failedResult(batch.id, ref.line, line.customId, chunk.model, error, attempt);
+    this.#resolve(held, ref, result);
+  }
+
+  #again(held: HeldChunk, ref: LineRef, ms: number): void {
+    this.#parts.clock.after(ms, () => {
+      if (!held.batch.stopping) this.#parts.work.held.putBack(held, ref);
+      this.dispatch();
+    });
+  }
+
+  #resolve(held: HeldChunk, ref: LineRef, result: LineResult): void {
+    held.lines.forget(ref.line);
+    this.#parts.recorder.add(result);
+    held.remaining--;
+    if (held.remaining === 0) this.#finish(held);
+  }
+
+  #finish(held: HeldChunk): void {
+    this.#parts.work.held.retire(held);
+    this.#parts.recorder.finish(leaseOf(held.chunk));
+  }
+}
+
+/** Tokens one line of the chunk is expected to take. */
+function estimate(held: HeldChunk): number {
+  return held.chunk.est / Math.max(1, held.chunk.lines.length);
+}

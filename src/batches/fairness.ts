@@ -1,0 +1,32 @@
+/**
+ * Virtual time per org, in tokens. Charged the estimate when a line is sent and corrected to what it used. An org that
+ * was away re-enters at the least time of those at work, so that idling earns no credit. Soft state: it may be lost.
+ */
+export class Fairness {
+  #time = new Map<string, number>();
+  #working = new Set<string>();
+
+  served(orgId: string): number {
+    return this.#time.get(orgId) ?? this.#floor();
+  }
+
+  charge(orgId: string, tokens: number): void {
+    this.#time.set(orgId, this.served(orgId) + tokens);
+  }
+
+  /** Says which orgs have work now; the others lose their place. */
+  setWorking(orgIds: ReadonlySet<string>): void {
+    const floor = this.#floor();
+    for (const orgId of orgIds)
+      if (!this.#working.has(orgId)) this.#time.set(orgId, Math.max(floor, this.#time.get(orgId) ?? 0));
+    for (const orgId of this.#time.keys()) if (!orgIds.has(orgId)) this.#time.delete(orgId);
+    this.#working = new Set(orgIds);
+  }
+
+  #floor(): number {
+    let floor = Number.POSITIVE_INFINITY;
+    for (const orgId of this.#working)
+      floor = Math.min(floor, this.#time.get(orgId) ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(floor) ? floor : 0;
+  }
+}

@@ -1,0 +1,69 @@
+import type { ApiError, ErrorCode } from '../core/errors.ts';
+import { noUsage } from '../core/usage.ts';
+import type { LineAnswer } from '../generate/generate.ts';
+import type { LineResult } from '../store/store.ts';
+import { errorLine, outputLine } from '../wire/batch/result-line.ts';
+
+const encoder = new TextEncoder();
+
+/** Codes of lines nobody answered: their error lines carry no response (api.md, section 5). */
+const unanswered: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'upstream_timeout',
+  'upstream_unreachable',
+  'invalid_upstream_response',
+  'poison_request',
+  'batch_cancelled',
+  'batch_expired',
+  'batch_failed',
+]);
+
+/** `req_<batch>_<line>`: the same line always has the same request id, however often it is sent. */
+export function lineRequestId(batchId: string, line: number): string {
+  return `req_${batchId.slice('batch_'.length)}_${line}`;
+}
+
+/** A line that was answered with 2xx. */
+export function outputResult(
+  batchId: string,
+  line: number,
+  customId: string,
+  model: string,
+  answer: LineAnswer,
+  attempts: number,
+): LineResult {
+  const requestId = lineRequestId(batchId, line);
+  const text = outputLine({ requestId, customId, body: answer.body });
+  return {
+    batchId,
+    line,
+    stream: 'output',
+    body: encoder.encode(text),
+    model,
+    usage: answer.usage,
+    attempts,
+    code: null,
+  };
+}
+
+/** A line that ended without a 2xx answer. `customId` is null only when the input cannot be read any more. */
+export function failedResult(
+  batchId: string,
+  line: number,
+  customId: string | null,
+  model: string,
+  error: ApiError,
+  attempts: number,
+): LineResult {
+  const requestId = lineRequestId(batchId, line);
+  const text = errorLine({ requestId, customId, error, attempts, answered: !unanswered.has(error.code) });
+  return {
+    batchId,
+    line,
+    stream: 'errors',
+    body: encoder.encode(text),
+    model,
+    usage: noUsage,
+    attempts,
+    code: error.code,
+  };
+}

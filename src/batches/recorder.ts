@@ -1,0 +1,114 @@
+import { type Clock, sleep, type Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Lease, LineResult, Store } from '../store/store.ts';
+import type { DbTime } from './db-time.ts';
+
+/** A group is flushed at this many rows, or this long after its first row. */
+const groupRows = 256;
+const groupMs = 50;
+/** Above this many unrecorded answers, or bytes of them, nothing new is sent. */
+const maxRows = 4_096;
+const maxBytes = 64 * 1024 * 1024;
+const retryMs = 500;
+
+export interface RecorderParts {
+  store: Store;
+  worker: string;
+  clock: Clock;
+  time: DbTime;
+  log: Log;
+  /** Called after each group: the batches that take no more results, and whether chunks were finished. */
+  onRecorded(closed: string[], finished: Lease[]): void;
+}
+
+/**
+ * Group commit of answers (batch-engine.md, "Recording"): one flush at a time, so that a slot is free when its answer is
+ * there and the database is asked a few times a second. A failing database is asked again; answers wait, bounded.
+ */
+export class Recorder {
+  #parts: RecorderParts;
+  #rows: LineResult[] = [];
+  #finished: Lease[] = [];
+  #bytes = 0;
+  #timer: Timer | null = null;
+  #flushing: Promise<void> | null = null;
+  #stop = new AbortController();
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the buffer takes more answers. */
+  get hasRoom(): boolean {
+    return this.#rows.length < maxRows && this.#bytes < maxBytes;
+  }
+
+  add(result: LineResult): void {
+    this.#rows.push(result);
+    this.#bytes += result.body.length;
+    this.#schedule();
+  }
+
+  /** All lines of the chunk were added. */
+  finish(lease: Lease): void {
+    this.#finished.push(lease);
+    this.#schedule();
+  }
+
+  /** Writes what is there now; resolves when it is durable. */
+  async flush(): Promise<void> {
+    while (this.#rows.length > 0 || this.#finished.length > 0 || this.#flushing) {
+      if (this.#stop.signal.aborted) return;
+      await (this.#flushing ?? this.#start());
+    }
+  }
+
+  /** Gives up on what a failing database did not take. */
+  abandon(): void {
+    this.#stop.abort();
+    this.#timer?.cancel();
+    this.#rows = [];
+    this.#finished = [];
+    this.#bytes = 0;
+  }
+
+  #schedule(): void {
+    if (this.#flushing || this.#stop.signal.aborted) return;
+    if (this.#rows.length >= groupRows) {
+      void this.#start();
+      return;
+    }
+    this.#timer ??= this.#parts.clock.after(groupMs, () => void this.#start());
+  }
+
+  #start(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (this.#flushing) return this.#flushing;
+    this.#flushing = this.#group().finally(() => {
+      this.#flushing = null;
+      if (this.#rows.length > 0 || this.#finished.length > 0) this.#schedule();
+    });
+    return this.#flushing;
+  }
+
+  async #group(): Promise<void> {
+    const rows = this.#rows.splice(0, groupRows);
+    // A chunk may only be finished with or after its last row, and rows are written in order.
+    const finished = this.#rows.length === 0 ? this.#finished.splice(0) : [];
+    if (rows.length === 0 && finished.length === 0) return;
+    const { store, worker, time, log, clock } = this.#parts;
+    while (!this.#stop.signal.aborted) {
+      try {
+        const outcomes = await store.results.record(worker, rows, finished, time.now());
+        for (const row of rows) this.#bytes -= row.body.length;
+        const closed = outcomes.filter((outcome) => outcome.closed).map((outcome) => outcome.batchId);
+        this.#parts.onRecorded(closed, finished);
+        return;
+      } catch (error) {
+        log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
+        await sleep(clock, retryMs, this.#stop.signal);
+      }
+    }
+  }
+}

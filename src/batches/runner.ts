@@ -1,0 +1,149 @@
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Blobs } from '../blobs/blobs.ts';
+import type { Chunk } from '../core/batch.ts';
+import { ApiError } from '../core/errors.ts';
+import type { Generate } from '../generate/generate.ts';
+import type { Lease, Store } from '../store/store.ts';
+import { Claimer } from './claimer.ts';
+import type { Closer } from './closer.ts';
+import type { DbTime } from './db-time.ts';
+import { Demand } from './demand.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Fairness } from './fairness.ts';
+import { leaseOf } from './held-chunks.ts';
+import { Pauses } from './pauses.ts';
+import { PrefixLeaders } from './prefix-leaders.ts';
+import { Recorder } from './recorder.ts';
+import { WorkInHand } from './work-in-hand.ts';
+
+/** How many batches close at the same time. */
+const maxClosing = 2;
+
+export interface RunnerParts {
+  store: Store;
+  blobs: Blobs;
+  generate: Generate;
+  closer: Closer;
+  worker: string;
+  clock: Clock;
+  time: DbTime;
+  random: Random;
+  log: Log;
+}
+
+/**
+ * The run loop: the claimer brings chunks, the dispatcher sends their lines and the recorder commits the answers
+ * (batch-engine.md). Whoever makes work calls `wake`; everything else happens by polling and by lines coming back.
+ */
+export class Runner {
+  readonly work: WorkInHand;
+  #parts: RunnerParts;
+  #recorder: Recorder;
+  #claimer: Claimer;
+  #dispatcher: Dispatcher;
+  #closing = new Set<Promise<void>>();
+  #running = false;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    const { generate, clock, random } = parts;
+    const work = new WorkInHand(clock);
+    const fairness = new Fairness();
+    const pauses = new Pauses(clock, random);
+    const recorder = new Recorder({
+      ...parts,
+      onRecorded: (closed, finished) => this.#recorded(closed, finished),
+    });
+    const demand = new Demand({ generate, work, pauses, recorder });
+    const fail = (batchId: string, message: string) => this.#fail(batchId, message);
+    this.work = work;
+    this.#recorder = recorder;
+    this.#dispatcher = new Dispatcher({
+      ...parts,
+      ...{ work, demand, fairness, pauses, recorder, fail },
+      leaders: new PrefixLeaders(clock),
+      fetch: () => this.#claimer.fetch(),
+    });
+    this.#claimer = new Claimer({
+      ...parts,
+      ...{ work, demand, fairness, fail },
+      canClose: () => this.#closing.size < maxClosing,
+      close: (chunk) => this.#close(chunk),
+      onHeld: (held) => this.#dispatcher.take(held),
+      onIdle: () => this.#dispatcher.dispatch(),
+    });
+  }
+
+  start(): void {
+    this.#running = true;
+    this.#dispatcher.start();
+    this.#claimer.start();
+  }
+
+  /** Takes no new work, waits up to `ms` for what is in flight, aborts the rest. Everything answered is recorded. */
+  async drain(ms: number): Promise<void> {
+    if (!this.#running) return;
+    this.#running = false;
+    const { clock, closer } = this.#parts;
+    this.#dispatcher.stop();
+    const claimed = this.#claimer.stop();
+    const deadline = clock.monotonic() + ms;
+    while (this.work.held.totalInFlight() > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
+    this.work.dropAll(new ApiError('shutting_down', 'The server is shutting down.'));
+    await claimed;
+    await this.#recorder.flush();
+    closer.stop();
+    await Promise.all(this.#closing);
+  }
+
+  /** There may be something to claim. */
+  wake(): void {
+    if (this.#running) this.#claimer.wake();
+  }
+
+  /** Passes every lease in hand to `fn`, while no claim is under way. */
+  withLeases(fn: (leases: Lease[]) => Promise<void>): Promise<void> {
+    return this.#claimer.exclusively(() => fn(this.work.held.leases));
+  }
+
+  #close(chunk: Chunk): void {
+    const lease = leaseOf(chunk);
+    this.work.held.lease(lease);
+    const closing = this.#closeRecorded(lease)
+      .catch((error: unknown) =>
+        this.#parts.log.error({ err: error, batch: lease.batchId }, 'a batch could not be closed'),
+      )
+      .finally(() => {
+        this.#closing.delete(closing);
+        this.work.held.unlease(lease);
+        this.wake();
+      });
+    this.#closing.add(closing);
+  }
+
+  async #closeRecorded(lease: Lease): Promise<void> {
+    await this.#recorder.flush();
+    await this.#parts.closer.close(lease);
+  }
+
+  #recorded(closed: string[], finished: Lease[]): void {
+    for (const lease of finished) this.work.held.unlease(lease);
+    for (const batchId of closed)
+      this.work.dropBatch(batchId, new ApiError('batch_cancelled', 'The batch takes no more results.'));
+    if (finished.length > 0) {
+      this.work.forgetIdle();
+      this.wake();
+    }
+    this.#dispatcher.dispatch();
+  }
+
+  async #fail(batchId: string, message: string): Promise<void> {
+    const { store, time, log } = this.#parts;
+    log.error({ batch: batchId }, message);
+    await store.batches.fail(batchId, { code: 'batch_failed', message, param: null, line: null }, time.now());
+    this.work.dropBatch(batchId, new ApiError('batch_failed', message));
+    this.wake();
+  }
+}

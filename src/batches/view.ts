@@ -1,0 +1,56 @@
+import { type Batch, isFinal } from '../core/batch.ts';
+import { cost, type Prices } from '../core/price.ts';
+import { addUsage, noUsage, type Usage } from '../core/usage.ts';
+import type { ErrorSummary, LedgerRow } from '../store/store.ts';
+import type { BatchView } from './batches.ts';
+
+const minuteMs = 60_000;
+
+/** What a batch costs: token sums by model times the frozen prices, rounded once per model (api.md, section 8). */
+export function amountOf(
+  usageByModel: ReadonlyMap<string, Usage>,
+  prices: Record<string, Prices>,
+  factor: number,
+): bigint {
+  let total = 0n;
+  for (const [model, usage] of usageByModel) {
+    const price = prices[model];
+    if (price) total += cost(usage, price, factor);
+  }
+  return total;
+}
+
+export function usageByModel(rows: readonly LedgerRow[]): Map<string, Usage> {
+  const sums = new Map<string, Usage>();
+  for (const { model, usage } of rows) sums.set(model, addUsage(sums.get(model) ?? noUsage, usage));
+  return sums;
+}
+
+/** A batch with what is added up on reading: tokens and money from its ledger rows, progress from its counts. */
+export function viewOf(
+  batch: Batch,
+  ledger: readonly LedgerRow[],
+  extra: { running: number; errorSummary: ErrorSummary[]; now: number },
+): BatchView {
+  const byModel = usageByModel(ledger);
+  return {
+    batch,
+    usage: [...byModel.values()].reduce(addUsage, noUsage),
+    amount: amountOf(byModel, batch.prices, batch.priceFactor),
+    listAmount: amountOf(byModel, batch.prices, 1),
+    running: extra.running,
+    errorSummary: extra.errorSummary,
+    ...pace(batch, extra.now),
+  };
+}
+
+function pace(batch: Batch, now: number): { ratePerMinute: number | null; eta: number | null } {
+  if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
+  const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
+  const finished = batch.ok + batch.err;
+  const elapsed = Math.max(1, end - batch.inProgressAt);
+  const ratePerMinute = Math.round((finished * minuteMs * 10) / elapsed) / 10;
+  if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };
+  const left = batch.total - finished;
+  return { ratePerMinute, eta: Math.round(now + (left * elapsed) / finished) };
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../base/clock.ts';
+import { Admission } from './admission.ts';
+
+function manualClock() {
+  let t = 0;
+  const clock: Clock = { now: () => t, monotonic: () => t, after: () => ({ cancel() {} }) };
+  return { clock, advance: (ms: number) => (t += ms) };
+}
+
+describe('Admission', () => {
+  it('sends an eighth more than the slots while nobody is interactive', () => {
+    const { clock } = manualClock();
+    expect(new Admission(64, clock).room).toBe(72);
+    expect(new Admission(1, clock).room).toBe(2);
+  });
+
+  it('keeps an eighth free, and a slot for each interactive call, while someone is', () => {
+    const { clock } = manualClock();
+    const admission = new Admission(64, clock);
+    const leave = admission.enter('interactive');
+    expect(admission.room).toBe(55);
+    leave();
+    expect(admission.room).toBe(56);
+  });
+
+  it('takes the kept slots back ten seconds after the last interactive call', () => {
+    const { clock, advance } = manualClock();
+    const admission = new Admission(64, clock);
+    admission.enter('interactive')();
+    advance(9_999);
+    expect(admission.room).toBe(56);
+    advance(1);
+    expect(admission.room).toBe(72);
+  });
+
+  it('counts its own lines, and shares with other processes', () => {
+    const { clock } = manualClock();
+    const admission = new Admission(64, clock);
+    admission.setOthers(8, 2);
+    expect(admission.room).toBe(24);
+    const leave = admission.enter('batch');
+    expect(admission.room).toBe(23);
+    leave();
+    leave();
+    expect(admission.room).toBe(24);
+  });
+});

@@ -1,0 +1,62 @@
+import type { Clock } from '../base/clock.ts';
+
+/** How long after the last interactive call batches may use the slots kept free for the next one. */
+const idleMs = 10_000;
+
+/**
+ * Counts what one model has in flight and says how many more batch lines it can take (batch-engine.md, "Running"):
+ *
+ *   room = interactive idle for 10 s ? ceil(L x 9/8) : floor(L x 7/8) - I
+ *
+ * L = slots, I = interactive calls here and elsewhere. P processes take 1/P each, minus their own lines in flight.
+ * The eighth above L keeps the engine from waiting for us between two answers.
+ */
+export class Admission {
+  readonly slots: number;
+  #clock: Clock;
+  #interactive = 0;
+  #lines = 0;
+  #others = 0;
+  #processes = 1;
+  #lastInteractive = Number.NEGATIVE_INFINITY;
+
+  constructor(slots: number, clock: Clock) {
+    this.slots = slots;
+    this.#clock = clock;
+  }
+
+  /** Interactive calls of this process in flight. */
+  get interactive(): number {
+    return this.#interactive;
+  }
+
+  get room(): number {
+    const here = this.#interactive + this.#others;
+    if (here > 0) this.#lastInteractive = this.#clock.monotonic();
+    const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
+    const all = idle ? Math.ceil((this.slots * 9) / 8) : Math.floor((this.slots * 7) / 8) - here;
+    return Math.floor(all / this.#processes) - this.#lines;
+  }
+
+  setOthers(interactive: number, processes: number): void {
+    this.#others = interactive;
+    this.#processes = Math.max(1, processes);
+  }
+
+  /** Counts a call in; the returned function counts it out, once. */
+  enter(priority: 'interactive' | 'batch'): () => void {
+    if (priority === 'interactive') this.#interactive++;
+    else this.#lines++;
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      if (priority === 'batch') {
+        this.#lines--;
+        return;
+      }
+      this.#interactive--;
+      this.#lastInteractive = this.#clock.monotonic();
+    };
+  }
+}

@@ -1,0 +1,189 @@
+import type { Accounts } from '../accounts/accounts.ts';
+import { type Clock, unixSeconds } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import { ApiError } from '../core/errors.ts';
+import { modelFor } from '../core/model-access.ts';
+import { type Catalog, createCatalog, type Model } from '../core/model.ts';
+import { noUsage, type Usage } from '../core/usage.ts';
+import type { Engine } from '../engines/engines.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
+import { embeddingsResponse } from '../wire/embeddings/response.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
+import { Admission } from './admission.ts';
+import { named, usageOf } from './answers.ts';
+import { promisedBy } from './conformity.ts';
+import { runPromised } from './enforce.ts';
+import type { Generate, InteractiveCall, LineAnswer, LineCall } from './generate.ts';
+import { streamPromised } from './stream.ts';
+
+export interface GenerateParts {
+  models: { model: Model; engine: Engine }[];
+  accounts: Pick<Accounts, 'charge'>;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+}
+
+/** Builds `generate` over the engines of a configuration. It starts and stops the engines. */
+export function createGenerate({ models, accounts, clock, ids, log }: GenerateParts): Generate {
+  const catalog: Catalog = createCatalog(models.map(({ model }) => model));
+  const lanes = new Map(
+    models.map(({ model, engine }) => [
+      model.id,
+      { model, engine, admission: new Admission(engine.slots, clock) },
+    ]),
+  );
+
+  const laneOf = (modelId: string) => {
+    const lane = lanes.get(modelId);
+    if (!lane)
+      throw new ApiError('model_not_found', `The model '${modelId}' does not exist.`, { param: 'model' });
+    return lane;
+  };
+
+  /** Charging is durable a group commit later; the client does not wait for it. */
+  const charge = (call: InteractiveCall, model: Model, usage: Usage) => {
+    accounts
+      .charge({
+        caller: call.caller,
+        requestId: call.requestId,
+        model: model.id,
+        usage,
+        prices: model.prices,
+      })
+      .catch((error: unknown) =>
+        log.error({ err: error, request_id: call.requestId }, 'a request could not be billed'),
+      );
+  };
+
+  const admit = (name: string, caller: InteractiveCall['caller'], serves: 'chat' | 'embeddings') => {
+    const lane = laneOf(modelFor(catalog, caller, name, serves).id);
+    return { ...lane, leave: lane.admission.enter('interactive') };
+  };
+
+  const chatOnce = async (engine: Engine, model: Model, request: JsonBody<ChatRequest>, how: EngineHow) => {
+    const promised = promisedBy(request.value);
+    const response = await runPromised(engine, request, promised, how);
+    return named(response, ids.next('chatcmpl_'), model.id);
+  };
+
+  const embedOnce = async (
+    engine: Engine,
+    model: Model,
+    request: JsonBody<EmbeddingsRequest>,
+    how: EngineHow,
+  ) => {
+    const { vectors, promptTokens } = await engine.embed(request, how);
+    return embeddingsResponse(vectors, {
+      model: model.id,
+      promptTokens,
+      format: request.value.encoding_format,
+    });
+  };
+
+  return {
+    catalog,
+
+    async start() {
+      await Promise.all(models.map(({ engine }) => engine.start()));
+    },
+
+    async stop() {
+      await Promise.all(models.map(({ engine }) => engine.stop()));
+    },
+
+    async chat(request, call) {
+      const { model, engine, leave } = admit(request.value.model, call.caller, 'chat');
+      try {
+        const response = await chatOnce(engine, model, request, {
+          signal: call.signal,
+          priority: 'interactive',
+        });
+        charge(call, model, usageOf(response.usage));
+        return response;
+      } finally {
+        leave();
+      }
+    },
+
+    async *chatStream(request, call) {
+      const { model, engine, leave } = admit(request.value.model, call.caller, 'chat');
+      const promised = leaveOnThrow(leave, () => promisedBy(request.value));
+      const id = ids.next('chatcmpl_');
+      const created = unixSeconds(clock.now());
+      let usage: Usage | null = null;
+      let pieces = 0;
+      try {
+        for await (const chunk of streamPromised(engine, request, promised, call.signal)) {
+          if (chunk.usage) usage = usageOf(chunk.usage);
+          else pieces++;
+          yield { ...chunk, id, created, model: model.id };
+        }
+      } finally {
+        leave();
+        const spent = usage ?? (pieces === 0 ? noUsage : await producedSoFar(engine, request.value, pieces));
+        if (spent.inputTokens + spent.outputTokens > 0) charge(call, model, spent);
+      }
+    },
+
+    async embeddings(request, call) {
+      const { model, engine, leave } = admit(request.value.model, call.caller, 'embeddings');
+      try {
+        const response = await embedOnce(engine, model, request, {
+          signal: call.signal,
+          priority: 'interactive',
+        });
+        charge(call, model, { ...noUsage, inputTokens: response.usage.prompt_tokens });
+        return response;
+      } finally {
+        leave();
+      }
+    },
+
+    async runLine({ model, endpoint, body, prefix, signal }: LineCall): Promise<LineAnswer> {
+      const { engine, admission } = laneOf(model.id);
+      const leave = admission.enter('batch');
+      const how: EngineHow = { signal, priority: 'batch', prefix };
+      try {
+        if (endpoint === '/v1/embeddings') {
+          const response = await embedOnce(engine, model, body as JsonBody<EmbeddingsRequest>, how);
+          return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
+        }
+        const response = await chatOnce(engine, model, body as unknown as JsonBody<ChatRequest>, how);
+        return { body: response, usage: usageOf(response.usage) };
+      } finally {
+        leave();
+      }
+    },
+
+    room: (modelId) => lanes.get(modelId)?.admission.room ?? 0,
+    slots: (modelId) => lanes.get(modelId)?.admission.slots ?? 0,
+    interactiveLoad: () =>
+      Object.fromEntries(
+        [...lanes].map(([id, { admission }]) => [id, admission.interactive]).filter(([, n]) => n !== 0),
+      ),
+    setOthers(interactive, processes) {
+      for (const [id, { admission }] of lanes) admission.setOthers(interactive[id] ?? 0, processes);
+    },
+  };
+}
+
+type EngineHow = Parameters<Engine['generate']>[1];
+
+function leaveOnThrow<T>(leave: () => void, fn: () => T): T {
+  try {
+    return fn();
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/** What an abandoned stream had cost by then: the prompt, and a token a piece. */
+async function producedSoFar(engine: Engine, request: ChatRequest, pieces: number): Promise<Usage> {
+  const counted = await engine.countTokens(request).catch(() => undefined);
+  const inputTokens = counted ?? Math.ceil(JSON.stringify(request.messages).length / 4);
+  return { inputTokens, cachedTokens: 0, outputTokens: pieces };
+}
