@@ -1,0 +1,186 @@
+import { Type } from 'typebox';
+import {
+  anyObject,
+  booleanOrNull,
+  ifThen,
+  integerOrNull,
+  nameRule,
+  numberOrNull,
+  oneOf,
+  raw,
+  string,
+  stringOrNull,
+  when,
+} from '../schema.ts';
+
+/**
+ * What a chat completion request may hold (wire-formats.md, section 1a). Strict about the fields that Offpeak uses,
+ * tolerant of the others: clients send `store`, `user`, `prompt_cache_key` and more, and engines may know them.
+ */
+
+/** Lists whose length is bounded here and nowhere else. */
+export const chatLimits = {
+  messages: 10_000,
+  tools: 512,
+  stops: 4,
+  choices: 16,
+  biases: 1_000,
+  topLogprobs: 20,
+} as const;
+
+const maxTokens = { minimum: 1, maximum: 2 ** 31 - 1 };
+const roles = ['system', 'developer', 'user', 'assistant', 'tool'] as const;
+const partTypes = ['text', 'refusal', 'image_url', 'input_audio', 'file'] as const;
+
+const part = Type.Object(
+  {
+    type: oneOf(partTypes),
+    text: Type.Optional(string()),
+    refusal: Type.Optional(string()),
+    image_url: Type.Optional(
+      Type.Object({
+        url: string({
+          pattern: '^data:',
+          expected: 'a data: URL, because images are never fetched for a caller',
+        }),
+        detail: Type.Optional(stringOrNull()),
+      }),
+    ),
+    input_audio: Type.Optional(anyObject()),
+    file: Type.Optional(anyObject()),
+  },
+  { allOf: partTypes.map((type) => when('type', type, { required: [type] })) },
+);
+
+const toolCall = Type.Object({
+  id: string({ minLength: 1 }),
+  type: oneOf(['function']),
+  function: Type.Object({ name: string({ minLength: 1 }), arguments: string({ description: 'JSON text' }) }),
+});
+
+const textContent = { type: ['string', 'array'], expected: 'a string or an array of parts', minItems: 1 };
+const textParts = { items: { properties: { type: { enum: ['text'] } } } };
+
+const message = Type.Object(
+  {
+    role: oneOf(roles),
+    content: Type.Optional(
+      raw({
+        type: ['string', 'array', 'null'],
+        items: part,
+        expected: 'a string or an array of parts',
+      }),
+    ),
+    name: Type.Optional(stringOrNull()),
+    tool_calls: Type.Optional(raw({ type: ['array', 'null'], items: toolCall })),
+    tool_call_id: Type.Optional(stringOrNull()),
+    refusal: Type.Optional(stringOrNull()),
+    reasoning: Type.Optional(stringOrNull()),
+    reasoning_content: Type.Optional(stringOrNull()),
+  },
+  {
+    allOf: [
+      when('role', ['system', 'developer', 'user', 'tool'], {
+        required: ['content'],
+        properties: { content: textContent },
+      }),
+      when('role', ['system', 'developer', 'tool'], { properties: { content: textParts } }),
+      when('role', 'tool', {
+        required: ['tool_call_id'],
+        properties: { tool_call_id: { type: 'string', minLength: 1 } },
+      }),
+    ],
+  },
+);
+
+const jsonSchemaFormat = Type.Object({
+  name: string(nameRule),
+  description: Type.Optional(stringOrNull()),
+  strict: Type.Optional(booleanOrNull()),
+  schema: anyObject({ description: 'The JSON Schema that the answer conforms to.' }),
+});
+
+const responseFormat = raw({
+  type: ['object', 'null'],
+  required: ['type'],
+  properties: { type: oneOf(['text', 'json_object', 'json_schema']), json_schema: jsonSchemaFormat },
+  ...when('type', 'json_schema', { required: ['json_schema'] }),
+});
+
+const tool = Type.Object({
+  type: oneOf(['function']),
+  function: Type.Object({
+    name: string(nameRule),
+    description: Type.Optional(stringOrNull()),
+    parameters: Type.Optional(
+      raw({ type: ['object', 'null'], description: 'JSON Schema of the arguments.' }),
+    ),
+    strict: Type.Optional(booleanOrNull()),
+  }),
+});
+
+const namedChoice = {
+  required: ['type', 'function'],
+  properties: { type: oneOf(['function']), function: Type.Object({ name: string({ minLength: 1 }) }) },
+};
+
+const toolChoice = raw({
+  type: ['string', 'object', 'null'],
+  expected: '"none", "auto", "required" or {"type":"function","function":{"name":...}}',
+  ...ifThen(
+    { type: 'string' },
+    { enum: ['none', 'auto', 'required'] },
+    ifThen({ type: 'object' }, namedChoice),
+  ),
+});
+
+const notSupported = (what: string) => raw({ type: 'null', expected: what, description: what });
+
+export const chatRequestSchema = Type.Object(
+  {
+    model: string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' }),
+    messages: Type.Array(message, { minItems: 1, maxItems: chatLimits.messages }),
+    stream: Type.Optional(booleanOrNull()),
+    stream_options: Type.Optional(
+      raw({ type: ['object', 'null'], properties: { include_usage: booleanOrNull() } }),
+    ),
+    max_tokens: Type.Optional(integerOrNull(maxTokens)),
+    max_completion_tokens: Type.Optional(integerOrNull(maxTokens)),
+    temperature: Type.Optional(numberOrNull({ minimum: 0, maximum: 2 })),
+    top_p: Type.Optional(numberOrNull({ minimum: 0, maximum: 1 })),
+    top_k: Type.Optional(integerOrNull({ minimum: -1, maximum: 1_000_000 })),
+    min_p: Type.Optional(numberOrNull({ minimum: 0, maximum: 1 })),
+    n: Type.Optional(integerOrNull({ minimum: 1, maximum: chatLimits.choices })),
+    stop: Type.Optional(
+      raw({
+        type: ['string', 'array', 'null'],
+        expected: 'a string or an array of strings',
+        minLength: 1,
+        maxItems: chatLimits.stops,
+        items: string({ minLength: 1 }),
+      }),
+    ),
+    seed: Type.Optional(integerOrNull()),
+    logprobs: Type.Optional(booleanOrNull()),
+    top_logprobs: Type.Optional(integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs })),
+    logit_bias: Type.Optional(
+      raw({
+        type: ['object', 'null'],
+        maxProperties: chatLimits.biases,
+        propertyNames: { pattern: '^[0-9]{1,10}$', expected: 'a token id' },
+        additionalProperties: { type: 'number', minimum: -100, maximum: 100 },
+      }),
+    ),
+    frequency_penalty: Type.Optional(numberOrNull({ minimum: -2, maximum: 2 })),
+    presence_penalty: Type.Optional(numberOrNull({ minimum: -2, maximum: 2 })),
+    repeat_penalty: Type.Optional(numberOrNull({ exclusiveMinimum: 0, maximum: 10 })),
+    response_format: Type.Optional(responseFormat),
+    tools: Type.Optional(raw({ type: ['array', 'null'], maxItems: chatLimits.tools, items: tool })),
+    tool_choice: Type.Optional(toolChoice),
+    parallel_tool_calls: Type.Optional(booleanOrNull()),
+    reasoning_effort: Type.Optional(stringOrNull()),
+    functions: Type.Optional(notSupported('no functions: they were replaced by tools')),
+    function_call: Type.Optional(notSupported('no function_call: it was replaced by tool_choice')),
+  },
+  { title: 'ChatCompletionRequest' },
+);

@@ -1,0 +1,62 @@
+import { Type } from 'typebox';
+import { oneOf, raw, string, stringOrNull } from '../schema.ts';
+
+/** The chat completion response (specification, section 2.5), for the OpenAPI document. */
+const toolCall = Type.Object({
+  id: string(),
+  type: oneOf(['function']),
+  function: Type.Object({ name: string(), arguments: string({ description: 'JSON text' }) }),
+});
+
+const assistantMessage = Type.Object({
+  role: oneOf(['assistant']),
+  content: stringOrNull(),
+  refusal: stringOrNull(),
+  tool_calls: Type.Optional(Type.Array(toolCall)),
+  reasoning: Type.Optional(string()),
+  reasoning_content: Type.Optional(string()),
+});
+
+const tokenLogprob = {
+  token: string(),
+  logprob: Type.Number(),
+  bytes: raw({ type: ['array', 'null'], items: { type: 'integer' } }),
+};
+
+const logprobs = raw({
+  type: ['object', 'null'],
+  properties: {
+    content: {
+      type: ['array', 'null'],
+      items: Type.Object({ ...tokenLogprob, top_logprobs: Type.Array(Type.Object(tokenLogprob)) }),
+    },
+  },
+});
+
+export const chatUsageSchema = Type.Object({
+  prompt_tokens: Type.Integer(),
+  completion_tokens: Type.Integer(),
+  total_tokens: Type.Integer(),
+  prompt_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+});
+
+export const chatResponseSchema = Type.Object(
+  {
+    id: string({ pattern: '^chatcmpl_', description: 'chatcmpl_<id>' }),
+    object: oneOf(['chat.completion']),
+    created: Type.Integer({ description: 'Unix time in seconds.' }),
+    model: string({
+      description: 'The model that served the request; it may differ from the alias asked for.',
+    }),
+    choices: Type.Array(
+      Type.Object({
+        index: Type.Integer(),
+        message: assistantMessage,
+        logprobs,
+        finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter']),
+      }),
+    ),
+    usage: chatUsageSchema,
+  },
+  { title: 'ChatCompletion' },
+);

@@ -1,0 +1,139 @@
+import { ApiError } from '../../core/errors.ts';
+import type { ErrorKind, Fault } from '../../core/errors.ts';
+import { maxFaults } from '../validate.ts';
+
+/** Which names the `type` of an error has. */
+export type ErrorFormat = 'chat' | 'messages';
+
+/** An error answer, ready to be sent as JSON. */
+export interface ErrorAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: ErrorBody;
+}
+
+/** The one body that every client library reads (api.md, section 2). */
+export interface ErrorBody {
+  type: 'error';
+  error: ErrorObject & { details?: { error_code: string; errors: ErrorDetail[] } };
+  message: string;
+  detail?: { loc: (string | number)[]; msg: string; type: 'value_error' }[];
+  request_id: string;
+}
+
+export interface ErrorObject {
+  code: string;
+  message: string;
+  type: string;
+  param: string | null;
+}
+
+export interface ErrorDetail {
+  line?: number;
+  custom_id?: string;
+  param?: string;
+  code: string;
+  message: string;
+}
+
+const chatTypes: Record<ErrorKind, string> = {
+  invalid: 'invalid_request_error',
+  authentication: 'authentication_error',
+  quota: 'insufficient_quota',
+  permission: 'permission_error',
+  missing: 'invalid_request_error',
+  conflict: 'conflict',
+  rate: 'rate_limit_error',
+  overloaded: 'server_error',
+  server: 'server_error',
+};
+
+const messagesTypes: Record<ErrorKind, string> = {
+  ...chatTypes,
+  quota: 'billing_error',
+  missing: 'not_found_error',
+  conflict: 'conflict_error',
+  overloaded: 'overloaded_error',
+  server: 'api_error',
+};
+
+/** Longer waits are ignored by one SDK and obeyed blindly by the other (wire-formats.md, section 3.3). */
+const longestRetryAfter = 60;
+
+/**
+ * The answer to any error. What is not an `ApiError` becomes `internal_error` and tells nothing of itself.
+ * @param requestId the value of `x-request-id`
+ */
+export function errorBody(error: unknown, requestId: string, format: ErrorFormat = 'chat'): ErrorAnswer {
+  const known = asApiError(error);
+  const { code, message, type, param } = errorObject(known, format);
+  const faults = known.faults.slice(0, maxFaults);
+  const details = faults.length > 0 ? { error_code: code, errors: faults.map(detailOf) } : undefined;
+  return {
+    status: known.status,
+    headers: headersOf(known),
+    body: {
+      type: 'error',
+      error: { type, code, message, param, ...(details && { details }) },
+      message,
+      ...(known.status === 422 && { detail: pydanticDetail(known) }),
+      request_id: requestId,
+    },
+  };
+}
+
+/** The inner object alone, for streams and for batch error lines. */
+export function errorObject(error: unknown, format: ErrorFormat = 'chat'): ErrorObject {
+  const { code, message, kind, param } = asApiError(error);
+  const type = (format === 'messages' ? messagesTypes : chatTypes)[kind];
+  return { code, message, type, param };
+}
+
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError(
+    'internal_error',
+    'The server made a mistake. The request id identifies it in the log.',
+  );
+}
+
+function headersOf(error: ApiError): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (error.retryAfter !== undefined)
+    headers['retry-after'] = `${Math.min(longestRetryAfter, Math.max(1, Math.ceil(error.retryAfter)))}`;
+  if (error.shouldRetry !== undefined) headers['x-should-retry'] = `${error.shouldRetry}`;
+  if (error.allow !== undefined) headers['allow'] = error.allow;
+  return headers;
+}
+
+function detailOf(fault: Fault): ErrorDetail {
+  const { line, custom_id: customId, param, code, message } = fault;
+  return {
+    ...(line !== undefined && { line }),
+    ...(customId !== undefined && { custom_id: customId }),
+    ...(param !== undefined && { param }),
+    code,
+    message,
+  };
+}
+
+/** The list that clients generated for a "Validation Error" expect. */
+function pydanticDetail(error: ApiError): NonNullable<ErrorBody['detail']> {
+  const faults =
+    error.faults.length > 0 ? error.faults : [{ param: error.param ?? undefined, message: error.message }];
+  return faults.slice(0, maxFaults).map((fault) => ({
+    loc: ['body', ...segments(fault.param ?? '')],
+    msg: fault.message,
+    type: 'value_error' as const,
+  }));
+}
+
+/** `messages[0].content` as `['messages', 0, 'content']`. */
+function segments(path: string): (string | number)[] {
+  const found: (string | number)[] = [];
+  for (const [, word, index, key] of path.matchAll(/([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)) {
+    if (index !== undefined) found.push(Number(index));
+    else found.push(key ?? word!);
+  }
+  return found;
+}

@@ -1,0 +1,64 @@
+import { Type } from 'typebox';
+
+/**
+ * Building blocks of the wire schemas. They are plain JSON Schema 2020-12 under the TypeBox types, so that one object is
+ * the validator's input, the OpenAPI document's content and the documentation's source.
+ */
+interface Note {
+  description?: string;
+  /** What a fault's sentence says was expected; see `explain.ts`. */
+  expected?: string;
+}
+
+interface Range extends Note {
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+}
+
+interface TextRule extends Note {
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+}
+
+/** SDKs send `null` for "not set", so optional fields take it. */
+export const integerOrNull = (range: Range = {}) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], ...range });
+export const numberOrNull = (range: Range = {}) =>
+  Type.Unsafe<number | null>({ type: ['number', 'null'], ...range });
+export const stringOrNull = (rule: TextRule = {}) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], ...rule });
+export const booleanOrNull = (note: Note = {}) =>
+  Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], ...note });
+
+export const string = (rule: TextRule = {}) => Type.Unsafe<string>({ type: 'string', ...rule });
+
+/** One of a few strings, as `enum`: a union of constants has useless faults. */
+export const oneOf = (values: readonly string[], note: Note = {}) =>
+  Type.Unsafe<string>({ type: 'string', enum: [...values], ...note });
+export const oneOfOrNull = (values: readonly string[], note: Note = {}) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], enum: [...values, null], ...note });
+
+/** A schema given as it stands, for shapes that TypeBox has no word for. */
+export const raw = (schema: Record<string, unknown>) => Type.Unsafe<unknown>(schema);
+
+/** What holds when `condition` does: the union whose faults keep their path. */
+export function ifThen(condition: object, consequence: object, otherwise?: object): object {
+  // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
+  return { if: condition, then: consequence, ...(otherwise && { else: otherwise }) };
+}
+
+/** What `schema` adds when the property `name` has this value, or one of these. */
+export function when(name: string, value: string | readonly string[], schema: object): object {
+  const is = typeof value === 'string' ? { const: value } : { enum: value };
+  return ifThen({ properties: { [name]: is }, required: [name] }, schema);
+}
+
+/** Any JSON object. */
+export const anyObject = (note: Note = {}) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', ...note });
+
+/** Names of functions, tools and schemas. */
+export const namePattern = '^[a-zA-Z0-9_-]{1,64}$';
+export const nameRule = { pattern: namePattern, expected: '1 to 64 letters, digits, _ or -' };
