@@ -5,6 +5,7 @@
  */
 export const catalogue = {
   // the request as a whole
+  malformed_request: { status: 400, kind: 'invalid' },
   duplicate_authorization: { status: 400, kind: 'invalid' },
   context_length_exceeded: { status: 400, kind: 'invalid' },
   invalid_api_key: { status: 401, kind: 'authentication' },
@@ -14,6 +15,7 @@ export const catalogue = {
   not_found: { status: 404, kind: 'missing' },
   model_not_found: { status: 404, kind: 'missing' },
   method_not_allowed: { status: 405, kind: 'invalid' },
+  request_timeout: { status: 408, kind: 'invalid' },
   batch_not_cancellable: { status: 409, kind: 'conflict' },
   batch_not_finished: { status: 409, kind: 'conflict' },
   nothing_to_retry: { status: 409, kind: 'conflict' },
@@ -37,6 +39,7 @@ export const catalogue = {
   unsupported_keyword: { status: 422, kind: 'invalid' },
   // limits
   rate_limit_exceeded: { status: 429, kind: 'rate' },
+  headers_too_large: { status: 431, kind: 'invalid' },
   // engines
   schema_not_met: { status: 502, kind: 'server' },
   tool_not_called: { status: 502, kind: 'server' },
