@@ -75,12 +75,8 @@ export function createGenerate({ models, accounts, clock, ids, log }: GeneratePa
     request: JsonBody<EmbeddingsRequest>,
     how: EngineHow,
   ) => {
-    const { vectors, promptTokens } = await engine.embed(request, how);
-    return embeddingsResponse(vectors, {
-      model: model.id,
-      promptTokens,
-      format: request.value.encoding_format,
-    });
+    const answer = await engine.embed(request, how);
+    return embeddingsResponse(answer, model.id, request.value.encoding_format ?? 'float');
   };
 
   return {

@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { createAccounts } from './accounts/create-accounts.ts';
+import type { Accounts } from './accounts/accounts.ts';
+import type { Clock } from './base/clock.ts';
+import { createIds, type Ids } from './base/ids.ts';
+import type { Log } from './base/log.ts';
+import type { Random } from './base/random.ts';
+import type { Service } from './base/service.ts';
+import { systemClock, systemRandom } from './base/system.ts';
+import { createBatches } from './batches/create-batches.ts';
+import { createDiskBlobs } from './blobs/disk.ts';
+import type { Config, ModelConfig } from './core/config.ts';
+import type { Model } from './core/model.ts';
+import type { Engine } from './engines/engines.ts';
+import { createLlamaEngine } from './engines/llama/engine.ts';
+import { createScriptedEngine } from './engines/scripted/scripted.ts';
+import { createUpstreamEngine } from './engines/upstream/upstream.ts';
+import type { Flavor } from './engines/upstream/flavors.ts';
+import { createFiles } from './files/create-files.ts';
+import { createGenerate } from './generate/create-generate.ts';
+import { createServer } from './server/server.ts';
+import { createPostgresStore } from './store/postgres/postgres.ts';
+import { createSqliteStore } from './store/sqlite/sqlite.ts';
+import type { Store } from './store/store.ts';
+
+/** A whole Offpeak in this process. */
+export interface App extends Service {
+  /** Where it listens, once started. */
+  readonly url: string;
+  readonly models: readonly Model[];
+  readonly dataFolder: string;
+  /** Keys made by the very first start, to be shown once. */
+  readonly firstKeys: Accounts['firstKeys'];
+}
+
+/** What may be put in place of the machine's own, for tests and benchmarks. */
+export interface Overrides {
+  clock?: Clock;
+  random?: Random;
+  log?: Log;
+}
+
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+/**
+ * Builds and wires everything; the only file that names implementations.
+ *
+ * `start` brings the parts up from the store to the door and rejects with a sentence for the operator (and a `hint` where
+ * there is one) when the data folder, a model or the port cannot be had; what had started is stopped again. `stop` drains
+ * (cli-and-config.md): the door closes and nothing is claimed, work in flight has `drainMs`, then it is given back.
+ */
+export function createApp(config: Config, overrides: Overrides = {}): App {
+  const { clock = systemClock, random = systemRandom } = overrides;
+  const log: Log = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
+  const ids = createIds(clock, random);
+  const shared = { clock, random, ids, log };
+  const embedded = config.database === 'sqlite';
+
+  const store: Store = embedded
+    ? createSqliteStore({ path: join(config.data, 'offpeak.db'), clock, log })
+    : createPostgresStore({ url: config.database, log });
+  const blobs = createDiskBlobs({ folder: join(config.data, 'blobs'), log });
+  const accounts = createAccounts({ ...shared, store, config: givenKeys(config) });
+  const created = clock.now();
+  const models = config.models.map((model) => {
+    const engine = createEngine(model, { clock, ids, log: log.child({ model: model.id }) });
+    return { engine, model: publicModel(model, engine, created) };
+  });
+  const generate = createGenerate({ ...shared, models, accounts });
+  const { catalog } = generate;
+  const { limits, drainMs } = config;
+  const files = createFiles({
+    ...shared,
+    ...{ store, blobs, catalog },
+    limits: {
+      fileBytes: limits.bytesPerBatch,
+      lines: limits.requestsPerBatch,
+      lineBytes: limits.lineBytes,
+    },
+  });
+  const batches = createBatches({
+    ...shared,
+    ...{ store, blobs, files, generate, limits, drainMs },
+    batch: config.batch,
+    exclusive: embedded,
+  });
+  const ready = async () => {
+    try {
+      await Promise.all([store.ping(), blobs.ping()]);
+      return { ok: true };
+    } catch (error) {
+      log.error({ err: error }, 'not ready');
+      return { ok: false, reason: 'storage' };
+    }
+  };
+  const server = createServer({
+    ...shared,
+    ...{ files, batches, generate, accounts, catalog, ready, limits, drainMs },
+    ...config.server,
+    version: manifest.version,
+  });
+
+  // In the order in which they need one another; stopped in the opposite one.
+  const parts: Service[] = [store, blobs, accounts, generate, files, batches, server];
+  let stopping: Promise<void> | null = null;
+
+  async function stopAll(): Promise<void> {
+    // The door and the run loop drain at the same time: one drain time for both.
+    await Promise.all([server.stop(), batches.stop()]);
+    for (const part of parts.slice(0, -2).toReversed()) await part.stop();
+  }
+
+  return {
+    get url() {
+      return server.url;
+    },
+    get firstKeys() {
+      return accounts.firstKeys;
+    },
+    models: catalog.list(),
+    dataFolder: config.data,
+
+    async start() {
+      await mkdir(config.data, { recursive: true, mode: 0o700 });
+      try {
+        for (const part of parts) await part.start();
+      } catch (error) {
+        await stopAll().catch((fault: unknown) => log.error({ err: fault }, 'could not stop cleanly'));
+        throw error;
+      }
+    },
+
+    stop() {
+      stopping ??= stopAll();
+      return stopping;
+    },
+  };
+}
+
+function givenKeys({ apiKey, adminKey }: Config): { apiKey?: string; adminKey?: string } {
+  return { ...(apiKey !== undefined && { apiKey }), ...(adminKey !== undefined && { adminKey }) };
+}
+
+function publicModel({ id, aliases, serves, prices }: ModelConfig, engine: Engine, createdAt: number): Model {
+  return { id, aliases, serves: serves ?? [...engine.capabilities.serves], prices, createdAt };
+}
+
+function createEngine(
+  { id, serves, engine }: ModelConfig,
+  parts: { clock: Clock; ids: Ids; log: Log },
+): Engine {
+  switch (engine.kind) {
+    case 'llama': {
+      const { path, context, ...rest } = engine;
+      return createLlamaEngine({ ...rest, modelPath: path, contextSize: context, ...parts });
+    }
+    case 'openai':
+      return createUpstreamEngine({
+        ...parts,
+        url: engine.url,
+        model: engine.model ?? id,
+        apiKey: engine.apiKey ?? undefined,
+        flavor: (engine.flavor ?? undefined) as Flavor | undefined,
+        slots: engine.slots,
+        serves: serves ?? ['chat', 'embeddings'],
+        timeouts: engine.timeouts,
+      });
+    case 'scripted':
+      return createScriptedEngine({ clock: parts.clock, slots: engine.slots, delayMs: engine.delayMs });
+  }
+}
