@@ -9,7 +9,7 @@ export interface Blobs extends Service {
   create(name: string): Promise<BlobWriter>;
   /**
    * Bytes from `start` (default 0) up to `end` (exclusive, default the end).
-   * @throws when the blob does not exist, before the first chunk
+   * @throws when the blob does not exist or ends before `end`, before the first chunk
    */
   read(name: string, range?: { start?: number; end?: number }): Promise<AsyncIterable<Uint8Array>>;
   /** Exactly `length` bytes at `offset`. */

@@ -1,0 +1,62 @@
+import type { FileHandle } from 'node:fs/promises';
+import { BlobError } from './disk-paths.ts';
+
+const chunkBytes = 256 * 1024;
+
+/**
+ * Reads from `start` to `end` chunk by chunk and closes the file at the end. Not a generator: one that was never begun
+ * would keep the file open when its reader goes away.
+ */
+export function readRange(
+  handle: FileHandle,
+  name: string,
+  start: number,
+  end: number,
+): AsyncIterable<Uint8Array> {
+  let at = start;
+  let closed = false;
+  const close = async (): Promise<IteratorResult<Uint8Array>> => {
+    if (!closed) {
+      closed = true;
+      await handle.close();
+    }
+    return { done: true, value: undefined };
+  };
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    const length = Math.min(chunkBytes, end - at);
+    if (closed || length <= 0) return close();
+    try {
+      const { bytesRead, buffer } = await handle.read(new Uint8Array(length), 0, length, at);
+      if (bytesRead === 0) throw cut(name, at, end);
+      at += bytesRead;
+      return { done: false, value: buffer.subarray(0, bytesRead) };
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
+}
+
+/** Exactly `length` bytes: fewer would be somebody else's line. */
+export async function readSlice(
+  handle: FileHandle,
+  name: string,
+  offset: number,
+  length: number,
+): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length;) {
+    const { bytesRead } = await handle.read(bytes, at, length - at, offset + at);
+    if (bytesRead === 0) throw cut(name, offset + at, offset + length);
+    at += bytesRead;
+  }
+  return bytes;
+}
+
+export function cut(name: string, size: number, expected: number): BlobError {
+  return new BlobError(
+    `The blob ${name} ends at byte ${size}; it was expected to reach ${expected}.`,
+    'Restore the data folder from a backup.',
+  );
+}

@@ -1,0 +1,60 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { kill } from 'node:process';
+import type { DiskFs } from './disk-fs.ts';
+import { modifiedAtOf } from './disk-paths.ts';
+
+/** What nobody can be writing any more, whoever began it. */
+const abandonedMs = 24 * 3_600_000;
+
+/** Hosts may share the folder, so a name tells both. */
+const host = hostname().replaceAll(/[^A-Za-z0-9-]/g, '_');
+
+/** `<host>.<pid>.<counter>` */
+export function temporaryName(pid: number, counter: number): string {
+  return `${host}.${pid}.${counter}`;
+}
+
+/**
+ * Removes the temporary files of dead processes. Called before this process makes one of its own, so files that bear its
+ * number are from an earlier life (in a container it is often the same). Returns how many.
+ */
+export async function removeLeftovers(fs: DiskFs, folder: string, pid: number): Promise<number> {
+  const now = await fileSystemTime(fs, folder, pid);
+  let removed = 0;
+  for (const name of await fs.readdir(folder)) {
+    const path = join(folder, name);
+    const modifiedAt = (await modifiedAtOf(fs, path)) ?? now;
+    if (!isDead(name, pid) && now - modifiedAt <= abandonedMs) continue;
+    await fs.rm(path, { force: true });
+    removed++;
+  }
+  return removed;
+}
+
+function isDead(name: string, pid: number): boolean {
+  const [, fileHost, filePid] = /^(.*)\.(\d+)\.\d+$/.exec(name) ?? [];
+  if (fileHost !== host) return false;
+  return Number(filePid) === pid || !isAlive(Number(filePid));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** The clock that the modification times come from. Also the first proof that the folder can be written to. */
+async function fileSystemTime(fs: DiskFs, folder: string, pid: number): Promise<number> {
+  const path = join(folder, temporaryName(pid, 0));
+  await fs.rm(path, { force: true });
+  const handle = await fs.open(path, 'wx', 0o600);
+  try {
+    return (await handle.stat()).mtimeMs;
+  } finally {
+    await handle.close();
+    await fs.rm(path, { force: true });
+  }
+}

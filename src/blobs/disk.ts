@@ -1,0 +1,137 @@
+import { constants } from 'node:fs';
+import * as nodeFs from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pid } from 'node:process';
+import type { Log } from '../base/log.ts';
+import type { Blobs } from './blobs.ts';
+import type { DiskFs } from './disk-fs.ts';
+import { BlobError, guarded, isMissing, isName, modifiedAtOf, pathOf } from './disk-paths.ts';
+import { cut, readRange, readSlice } from './disk-read.ts';
+import { removeLeftovers, temporaryName } from './disk-temporary.ts';
+import { createWriter, discard, flushFolder } from './disk-write.ts';
+import type { Spool } from './disk-write.ts';
+
+export interface DiskBlobsOptions {
+  /** Made if need be. Everything in it belongs to the blobs. */
+  folder: string;
+  log: Log;
+  fs?: DiskFs;
+}
+
+/**
+ * Blobs as files: `<folder>/<two hex digits>/<name>`. A blob is written under a name in `<folder>/tmp`, flushed, renamed
+ * into place, and the entry in its folder flushed too: after `commit` it survives a power cut, before it nobody can see
+ * it. A full disk is an ApiError `insufficient_storage`, with everything of that blob cleaned away.
+ * @throws BlobError from `start`, when the folder cannot be written to
+ */
+export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions): Blobs {
+  const temporary = join(folder, 'tmp');
+  const fans = new Set<string>();
+  let counter = 0;
+
+  /** Makes the folder of a blob, durably, the first time it is needed. */
+  const prepareFan = async (fan: string) => {
+    if (fans.has(fan)) return;
+    await fs.mkdir(fan, { recursive: true, mode: 0o700 });
+    await flushFolder(fs, folder);
+    fans.add(fan);
+  };
+
+  const begin = async (): Promise<Spool> => {
+    const path = join(temporary, temporaryName(pid, ++counter));
+    return { path, handle: await fs.open(path, 'wx', 0o600) };
+  };
+
+  return {
+    async start() {
+      try {
+        await fs.mkdir(temporary, { recursive: true, mode: 0o700 });
+        const removed = await removeLeftovers(fs, temporary, pid);
+        if (removed > 0) log.info({ removed }, 'Removed what earlier processes had not finished writing.');
+      } catch (error) {
+        throw new BlobError(
+          `The folder ${folder} cannot be written to.`,
+          'Create it, let this user own it, and check that its disk is neither full nor mounted read-only.',
+          { cause: error },
+        );
+      }
+    },
+
+    // Writers that are still open belong to their callers, who commit or abort them.
+    async stop() {},
+
+    async create(name) {
+      const path = pathOf(folder, name);
+      const spool = await guarded(() => begin());
+      return createWriter(fs, spool, async () => {
+        await prepareFan(dirname(path));
+        await fs.rename(spool.path, path);
+        await flushFolder(fs, dirname(path));
+      });
+    },
+
+    async read(name, range = {}) {
+      const handle = await openBlob(fs, folder, name);
+      const { size } = await handle.stat();
+      const end = range.end ?? size;
+      if (end <= size) return readRange(handle, name, range.start ?? 0, end);
+      await handle.close();
+      throw cut(name, size, end);
+    },
+
+    async slice(name, offset, length) {
+      const handle = await openBlob(fs, folder, name);
+      try {
+        return await readSlice(handle, name, offset, length);
+      } finally {
+        await handle.close();
+      }
+    },
+
+    async size(name) {
+      try {
+        return (await fs.stat(pathOf(folder, name))).size;
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+    },
+
+    async remove(name) {
+      await fs.rm(pathOf(folder, name), { force: true });
+    },
+
+    async *list() {
+      for (const fan of await fs.readdir(folder)) {
+        if (!/^[0-9a-f]{2}$/.test(fan)) continue;
+        for (const name of await fs.readdir(join(folder, fan))) {
+          const modifiedAt = isName(name) ? await modifiedAtOf(fs, join(folder, fan, name)) : undefined;
+          if (modifiedAt !== undefined) yield { name, modifiedAt: Math.floor(modifiedAt) };
+        }
+      }
+    },
+
+    ping: () =>
+      guarded(async () => {
+        const spool = await begin();
+        try {
+          await spool.handle.write(new Uint8Array(1));
+          await spool.handle.sync();
+        } finally {
+          await discard(fs, spool);
+        }
+      }),
+  };
+}
+
+async function openBlob(fs: DiskFs, folder: string, name: string): Promise<FileHandle> {
+  try {
+    return await fs.open(pathOf(folder, name), constants.O_RDONLY);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new BlobError(`The blob ${name} is missing.`, 'Restore the data folder from a backup.', {
+      cause: error,
+    });
+  }
+}
