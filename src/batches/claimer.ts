@@ -16,6 +16,8 @@ const maxCandidates = 2_000;
 /** Polling is the contract; a wake-up only makes it sooner. */
 const busyPollMs = 250;
 const idlePollMs = 1_000;
+/** How often models that left the catalog are looked for; it reads every open chunk. */
+const lostModelsMs = 60_000;
 
 export interface ClaimerParts {
   store: Store;
@@ -45,6 +47,7 @@ export class Claimer {
   #again = false;
   #poll: Timer | null = null;
   #stopped = true;
+  #lookedForLost = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ClaimerParts) {
     this.#parts = parts;
@@ -107,7 +110,7 @@ export class Claimer {
 
   async #claimAll(): Promise<void> {
     const { store, demand, fairness, work } = this.#parts;
-    demand.noteReady((await store.batches.readyModels()).filter((model) => model !== closeModel));
+    await this.#findLostModels();
     const models = demand.models();
     let candidates = await store.batches.candidates([...models, closeModel], maxCandidates);
     fairness.setWorking(new Set([...candidates, ...work.batches()].map((each) => each.orgId)));
@@ -122,6 +125,14 @@ export class Claimer {
       const mayHaveMore = await this.#claim(pick);
       if (!mayHaveMore) candidates = candidates.filter((each) => each !== pick);
     }
+  }
+
+  async #findLostModels(): Promise<void> {
+    const now = this.#parts.clock.monotonic();
+    if (now - this.#lookedForLost < lostModelsMs) return;
+    this.#lookedForLost = now;
+    const ready = await this.#parts.store.batches.readyModels();
+    this.#parts.demand.noteReady(ready.filter((model) => model !== closeModel));
   }
 
   /** Claims one chunk of a candidate; false when it has none left for us. */
