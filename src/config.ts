@@ -93,6 +93,9 @@ export const environmentKeys = {
   OFFPEAK_ADMIN_KEY: 'admin_key',
 } as const;
 
+/** The environment of this process. No other file looks at it. */
+export const environment: Record<string, string | undefined> = process.env;
+
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const defaultFile = 'offpeak.yaml';
 const minKeyLength = 32;
@@ -111,7 +114,7 @@ interface Reading {
  * @throws ConfigError with every problem found
  */
 export function loadConfig(sources: ConfigSources = {}): Config {
-  const { flags = {}, env = process.env, cwd = process.cwd(), exists = existsSync } = sources;
+  const { flags = {}, env = environment, cwd = process.cwd(), exists = existsSync } = sources;
   const readFile = sources.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
   const check = createChecker();
   const named = flags.config ?? presence(env.OFFPEAK_CONFIG);
@@ -141,17 +144,14 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
   };
   const open = !isLoopback(config.server.host);
-  const apiKey = secret(outside('OFFPEAK_API_KEY', env.OFFPEAK_API_KEY) ?? file.api_key, open, check);
-  const adminKey = secret(outside('OFFPEAK_ADMIN_KEY', env.OFFPEAK_ADMIN_KEY) ?? file.admin_key, open, check);
+  const apiKeyAt = outside('OFFPEAK_API_KEY', env.OFFPEAK_API_KEY) ?? file.api_key;
+  const adminKeyAt = outside('OFFPEAK_ADMIN_KEY', env.OFFPEAK_ADMIN_KEY) ?? file.admin_key;
+  const apiKey = secret(apiKeyAt, open, check);
+  const adminKey = secret(adminKeyAt, open, check);
   if (apiKey !== undefined) config.apiKey = apiKey;
   if (adminKey !== undefined) config.adminKey = adminKey;
-  if (apiKey !== undefined && apiKey === adminKey)
-    check.problems.push({
-      file: 'OFFPEAK_ADMIN_KEY',
-      line: null,
-      message: 'must differ from OFFPEAK_API_KEY',
-      hint: null,
-    });
+  if (adminKeyAt !== undefined && adminKey !== undefined && apiKey === adminKey)
+    check.fail(adminKeyAt, 'must differ from the API key');
   if (check.problems.length > 0) throw new ConfigError(check.problems);
   return config;
 }
@@ -159,7 +159,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
 /** What the client commands take from outside: flags over environment over the defaults of a local server. */
 export function clientSettings(
   flags: { url?: string | undefined; key?: string | undefined },
-  env: Record<string, string | undefined> = process.env,
+  env: Record<string, string | undefined> = environment,
 ): { url: string; key: string | undefined; adminKey: string | undefined } {
   return {
     url: flags.url ?? presence(env.OFFPEAK_URL) ?? 'http://127.0.0.1:8080',

@@ -13,6 +13,15 @@ export const systemClock: Clock = {
   },
 };
 
+/** The clock of a command: the process lives at least until its timers rang. */
+export const wakefulClock: Clock = {
+  ...systemClock,
+  after(ms, fn) {
+    const timer = setTimeout(fn, ms);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
 export const systemRandom: Random = {
   bytes: (n) => randomFillSync(new Uint8Array(n)),
   float: () => Math.random(),

@@ -1,0 +1,64 @@
+import { createWriteStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { sleep } from '../base/clock.ts';
+import type { ResultStream } from '../core/batch.ts';
+import { clientCommand, connect, wholeNumber } from './cli.ts';
+import type { Cli, ClientOptions } from './cli.ts';
+import { writeBytes } from './write-bytes.ts';
+
+interface Options extends ClientOptions {
+  after: number;
+  follow?: boolean;
+  output?: string;
+}
+
+const pollMs = 500;
+
+export function batchOutput(cli: Cli): Command {
+  return resultsCommand(
+    cli,
+    'results',
+    'output',
+    'print the results of a batch as JSONL, also while it runs',
+  );
+}
+
+export function batchErrors(cli: Cli): Command {
+  return resultsCommand(
+    cli,
+    'errors',
+    'errors',
+    'print the failed lines of a batch as JSONL, also while it runs',
+  );
+}
+
+function resultsCommand(cli: Cli, name: string, stream: ResultStream, description: string): Command {
+  return clientCommand(name, description)
+    .argument('<id>')
+    .option('--after <n>', 'only what stands behind line n', wholeNumber('--after', 0, 1e9), 0)
+    .option('--follow', 'go on until the batch is done')
+    .option('-o, --output <file>', 'write to a file')
+    .action(async (id: string, options: Options) => {
+      const lines = readResults(cli, { id, stream, options });
+      if (options.output === undefined) return writeBytes(lines, cli.terminal);
+      return pipeline(Readable.from(lines), createWriteStream(resolve(cli.cwd, options.output)));
+    });
+}
+
+async function* readResults(
+  cli: Cli,
+  { id, stream, options }: { id: string; stream: ResultStream; options: Options },
+): AsyncGenerator<Uint8Array> {
+  const client = connect(cli, options);
+  let { after } = options;
+  for (;;) {
+    const results = await client.batches.results(id, stream, { after });
+    yield* results.bytes;
+    if (options.follow !== true || !results.incomplete) return;
+    if (results.lastLine === after) await sleep(cli.clock, pollMs);
+    after = results.lastLine;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import { isFinal } from '../core/batch.ts';
+import { follow } from './batch/follow.ts';
+import { exitCodeOf } from './batch/outcome.ts';
+import { createProgress, noProgress } from './batch/progress.ts';
+import { showBatch } from './batch/show-batch.ts';
+import { clientCommand, connect } from './cli.ts';
+import type { Cli, ClientOptions } from './cli.ts';
+import { exitCodes } from './exit-codes.ts';
+
+export function batchWatch(cli: Cli): Command {
+  return clientCommand('watch', 'wait until a batch is done, showing its progress')
+    .argument('<id>')
+    .action(async (id: string, options: ClientOptions) => {
+      const client = connect(cli, options);
+      const progress = options.json === true ? noProgress : createProgress(cli.terminal, cli.clock);
+      const stop = new AbortController();
+      const release = cli.onInterrupt(() => stop.abort());
+      try {
+        const batch = await follow(id, { client, clock: cli.clock, progress, signal: stop.signal });
+        progress.stop();
+        cli.exitCode = isFinal(batch.status) ? exitCodeOf(batch) : exitCodes.interrupted;
+        if (options.json === true) cli.terminal.json(batch);
+        else showBatch(batch, cli.terminal);
+      } finally {
+        progress.stop();
+        release();
+      }
+    });
+}

@@ -1,0 +1,25 @@
+import { Command } from 'commander';
+import { batchCancel } from './batch-cancel.ts';
+import { batchCreate } from './batch-create.ts';
+import { batchGet } from './batch-get.ts';
+import { batchList } from './batch-list.ts';
+import { batchErrors, batchOutput } from './batch-results.ts';
+import { batchRun } from './batch-run.ts';
+import { batchWatch } from './batch-watch.ts';
+import type { Cli } from './cli.ts';
+
+export function batch(cli: Cli): Command {
+  const group = new Command('batch').description('run batches and collect their results');
+  for (const make of [
+    batchRun,
+    batchCreate,
+    batchList,
+    batchGet,
+    batchWatch,
+    batchOutput,
+    batchErrors,
+    batchCancel,
+  ])
+    group.addCommand(make(cli));
+  return group;
+}

@@ -1,0 +1,59 @@
+import { sleep } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ClientError, Unreachable } from '../../client/errors.ts';
+import type { Client } from '../../client/client.ts';
+import type { RemoteBatch } from '../../client/resources.ts';
+import { isFinal } from '../../core/batch.ts';
+import type { Progress } from './progress.ts';
+
+const fastestPollMs = 100;
+const slowestPollMs = 2000;
+/** A server may restart under a batch; that is waited for. */
+const patienceMs = 120_000;
+
+export interface Following {
+  client: Client;
+  clock: Clock;
+  progress: Progress;
+  signal?: AbortSignal;
+}
+
+/**
+ * Asks for the batch until it is final, and returns it; at an abort, as it was last seen.
+ * @throws Unreachable after two minutes without an answer
+ */
+export async function follow(id: string, following: Following): Promise<RemoteBatch> {
+  const { client, clock, progress, signal } = following;
+  let batch = await client.batches.get(id);
+  let pause = fastestPollMs;
+  let lostSince: number | undefined;
+  progress.update(batch);
+  const isStopped = () => signal?.aborted === true;
+  while (!isFinal(batch.status) && !isStopped()) {
+    await sleep(clock, pause, signal);
+    pause = Math.min(slowestPollMs, pause * 1.3);
+    try {
+      batch = await client.batches.get(id);
+      lostSince = undefined;
+      progress.update(batch);
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      if (lostSince === undefined)
+        progress.note(`${errorText(error)}. Waiting for the server; the batch is safe there.`);
+      lostSince ??= clock.monotonic();
+      if (clock.monotonic() - lostSince > patienceMs) throw error;
+    }
+  }
+  return batch;
+}
+
+function isPassing(error: unknown): boolean {
+  return (
+    error instanceof Unreachable ||
+    (error instanceof ClientError && (error.status === 503 || error.status === 429))
+  );
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+}

@@ -1,0 +1,84 @@
+import { SingleBar } from 'cli-progress';
+import { formatDuration } from '../../base/duration.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { RemoteBatch } from '../../client/resources.ts';
+import { cleanLine } from '../clean-text.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Shows how far a batch is: a bar on a terminal, a line for every tenth of the work in a pipe. */
+export interface Progress {
+  update(batch: RemoteBatch): void;
+  /** A remark that does not tear the bar. */
+  note(text: string): void;
+  stop(): void;
+}
+
+export const noProgress: Progress = { update() {}, note() {}, stop() {} };
+
+export function createProgress(terminal: Terminal, clock: Clock): Progress {
+  return terminal.stderr.isTTY === true ? createBar(terminal, clock) : createLines(terminal, clock);
+}
+
+function createBar(terminal: Terminal, clock: Clock): Progress {
+  const bar = new SingleBar({
+    stream: terminal.stderr,
+    format: `{status} ${terminal.paintNote('cyan', '{bar}')} {percentage}% | {value}/{total} | {detail}`,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    barsize: 28,
+    hideCursor: true,
+    fps: 8,
+  });
+  let started = false;
+  return {
+    update(batch) {
+      const payload = { status: batch.status, detail: detailOf(batch, clock) };
+      const done = doneOf(batch);
+      if (!started) bar.start(batch.request_counts.total, done, payload);
+      else bar.update(done, payload);
+      started = true;
+    },
+    note(text) {
+      if (started) bar.stop();
+      started = false;
+      terminal.note(text);
+    },
+    stop() {
+      if (started) bar.stop();
+      started = false;
+    },
+  };
+}
+
+function createLines(terminal: Terminal, clock: Clock): Progress {
+  let told = '';
+  return {
+    update(batch) {
+      const { total } = batch.request_counts;
+      const done = doneOf(batch);
+      const step = `${batch.status} ${total === 0 ? 0 : Math.floor((done * 10) / total)}`;
+      if (step === told) return;
+      told = step;
+      terminal.note(`${batch.status} ${done}/${total} | ${detailOf(batch, clock)}`);
+    },
+    note: (text) => terminal.note(text),
+    stop() {},
+  };
+}
+
+function doneOf(batch: RemoteBatch): number {
+  return batch.request_counts.completed + batch.request_counts.failed;
+}
+
+/** `120/min | 4m 10s left | 3 failed | 0.0012 USD`. */
+function detailOf(batch: RemoteBatch, clock: Clock): string {
+  const { progress, cost, request_counts: counts } = batch;
+  const eta = progress?.eta ? Date.parse(progress.eta) - clock.now() : Number.NaN;
+  const parts = [
+    progress?.rate_per_minute ? `${Math.round(progress.rate_per_minute)}/min` : '',
+    eta > 0 ? `${formatDuration(eta)} left` : '',
+    counts.failed > 0 ? `${counts.failed} failed` : '',
+    cost ? `${cost.amount} ${cost.currency}` : '',
+  ];
+  return cleanLine(parts.filter((part) => part !== '').join(' | '));
+}

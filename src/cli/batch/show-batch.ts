@@ -1,0 +1,56 @@
+import type { RemoteBatch } from '../../client/resources.ts';
+import type { Terminal } from '../terminal.ts';
+
+const colours = {
+  validating: 'cyan',
+  in_progress: 'cyan',
+  cancelling: 'yellow',
+  completed: 'green',
+  failed: 'red',
+  cancelled: 'yellow',
+  expired: 'red',
+} as const;
+
+/** All that a person wants to know of one batch. */
+export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
+  const { request_counts: counts, usage } = batch;
+  const cached = usage?.input_tokens_details?.cached_tokens ?? 0;
+  terminal.print(`${terminal.paint('bold', batch.id)}  ${paintStatus(batch, terminal)}`);
+  terminal.record([
+    ['endpoint', batch.endpoint],
+    ['model', batch.model],
+    ['requests', `${counts.completed} completed, ${counts.failed} failed, of ${counts.total}`],
+    ['tokens', usage && `${usage.input_tokens} in (${cached} cached), ${usage.output_tokens} out`],
+    ['cost', costText(batch)],
+    ['created', batch.created_at],
+    ['expires', batch.expires_at],
+    ['expected', batch.progress?.eta],
+    ['completed', batch.completed_at],
+    ['failed', batch.failed_at],
+    ['expired', batch.expired_at],
+    ['cancelled', batch.cancelled_at],
+    ['input', batch.input_file_id],
+    ['output', batch.output_file_id],
+    ['errors', batch.error_file_id],
+    [
+      'metadata',
+      batch.metadata && Object.keys(batch.metadata).length > 0 ? JSON.stringify(batch.metadata) : null,
+    ],
+  ]);
+  for (const fault of batch.errors?.data ?? [])
+    terminal.record([['fault', `${fault.code}: ${fault.message}`]]);
+  for (const summary of batch.error_summary ?? []) {
+    const example = typeof summary.example === 'string' ? `, for example: ${summary.example}` : '';
+    terminal.record([['failures', `${summary.count} x ${summary.code}${example}`]]);
+  }
+}
+
+export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {
+  return terminal.paint(colours[batch.status] ?? 'reset', batch.status);
+}
+
+/** `0.00042 USD (0.00084 without a batch)`, or null when the server does not say. */
+export function costText(batch: RemoteBatch): string | null {
+  const { cost } = batch;
+  return cost ? `${cost.amount} ${cost.currency} (${cost.list_amount} without a batch)` : null;
+}

@@ -1,0 +1,75 @@
+import { Command } from 'commander';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { createClient } from '../client/client.ts';
+import type { Client } from '../client/client.ts';
+import type { Fetch } from '../client/transport.ts';
+import { clientSettings } from '../config.ts';
+import { CliError, exitCodes } from './exit-codes.ts';
+import type { ExitCode } from './exit-codes.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What every command works with. */
+export interface Cli {
+  terminal: Terminal;
+  fetch: Fetch;
+  clock: Clock;
+  random: Random;
+  /** Calls `handle` at every Ctrl-C instead of ending the process, until the returned function is called. */
+  onInterrupt(handle: () => void): () => void;
+  env: Record<string, string | undefined>;
+  cwd: string;
+  /** How the command ended, when it ended without an error. */
+  exitCode: ExitCode;
+}
+
+/** The options of every command that asks a server. */
+export interface ClientOptions {
+  url?: string;
+  key?: string;
+  json?: boolean;
+}
+
+/** A command with the options that all commands which ask a server share. */
+export function clientCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .option('--url <url>', 'the server (OFFPEAK_URL; default http://127.0.0.1:8080)')
+    .option('--key <key>', 'the API key (OFFPEAK_API_KEY)')
+    .option('--json', 'print JSON');
+}
+
+export function connect(cli: Cli, options: ClientOptions): Client {
+  const { url, key } = clientSettings(options, cli.env);
+  return clientOf(cli, url, key);
+}
+
+/** The same with the admin key (OFFPEAK_ADMIN_KEY). */
+export function connectAdmin(cli: Cli, options: ClientOptions): Client {
+  const { url, adminKey } = clientSettings(options, cli.env);
+  if (adminKey === undefined)
+    throw new CliError('This command needs an admin key.', 'Pass --key, or set OFFPEAK_ADMIN_KEY.');
+  return clientOf(cli, url, adminKey);
+}
+
+function clientOf(cli: Cli, url: string, key: string | undefined): Client {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new CliError(
+      `'${url}' is not an http:// or https:// URL.`,
+      'For example --url http://127.0.0.1:8080',
+    );
+  return createClient({ baseUrl: url, apiKey: key, fetch: cli.fetch });
+}
+
+/** A whole number of an option. */
+export function wholeNumber(option: string, min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new CliError(
+      `${option} must be a whole number from ${min} to ${max}, not '${text}'.`,
+      undefined,
+      exitCodes.usage,
+    );
+  };
+}

@@ -1,0 +1,57 @@
+import { Command } from 'commander';
+import type { Config, EngineConfig } from '../config.ts';
+import type { Cli } from './cli.ts';
+import { configOf, withServerFlags } from './server-flags.ts';
+import type { ServerFlags } from './server-flags.ts';
+
+export function configCheck(cli: Cli): Command {
+  const command = new Command('check').description('check the configuration without starting anything');
+  return withServerFlags(command)
+    .option('--json', 'print the complete configuration as JSON, without secrets')
+    .action((flags: ServerFlags & { json?: boolean }) => {
+      const config = configOf(cli, flags);
+      if (flags.json === true) return cli.terminal.json(withoutSecrets(config));
+      cli.terminal.print(cli.terminal.paint('green', 'The configuration is good.'));
+      cli.terminal.record([
+        ['listens on', `${config.server.host}:${config.server.port}`],
+        ['data', config.data],
+        ['database', withoutPassword(config.database)],
+        ...config.models.map((model): [string, string] => [
+          'model',
+          `${model.id}: ${describe(model.engine)}`,
+        ]),
+      ]);
+    });
+}
+
+function describe(engine: EngineConfig): string {
+  if (engine.kind === 'llama') return `llama.cpp, ${engine.path}`;
+  if (engine.kind === 'openai') return `${engine.flavor ?? 'any'} server at ${withoutPassword(engine.url)}`;
+  return 'scripted answers';
+}
+
+const hidden = '(set)';
+
+function withoutSecrets(config: Config): Config {
+  const { apiKey, adminKey, ...rest } = config;
+  return {
+    ...rest,
+    database: withoutPassword(config.database),
+    models: config.models.map((model) => ({ ...model, engine: withoutKey(model.engine) })),
+    ...(apiKey !== undefined && { apiKey: hidden }),
+    ...(adminKey !== undefined && { adminKey: hidden }),
+  };
+}
+
+function withoutKey(engine: EngineConfig): EngineConfig {
+  if (engine.kind !== 'openai') return engine;
+  return { ...engine, url: withoutPassword(engine.url), apiKey: engine.apiKey === null ? null : hidden };
+}
+
+function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const parsed = new URL(url);
+  if (parsed.password === '') return url;
+  parsed.password = 'xxx';
+  return parsed.href;
+}

@@ -1,0 +1,40 @@
+/** One line of a stream of bytes. */
+export interface Line {
+  /** Without its newline. */
+  bytes: Uint8Array;
+  /** Of its first byte in the stream. */
+  offset: number;
+  /** False for a last line without a newline. */
+  whole: boolean;
+}
+
+const newline = 0x0a;
+
+/** Cuts bytes at `\n` alone, as the server does. A stream that ends with a newline has no empty last line. */
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
+  let pending: Uint8Array[] = [];
+  let offset = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      const bytes = Buffer.concat([...pending, chunk.subarray(start, end)]);
+      pending = [];
+      yield { bytes, offset, whole: true };
+      offset += bytes.length + 1;
+      start = end + 1;
+    }
+    if (start < chunk.length) pending.push(chunk.subarray(start));
+  }
+  const bytes = Buffer.concat(pending);
+  if (bytes.length > 0) yield { bytes, offset, whole: false };
+}
+
+/** The JSON object on a line, or undefined. */
+export function parseLine(bytes: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { batch } from './batch.ts';
+import { chat } from './chat.ts';
+import type { Cli } from './cli.ts';
+import { config } from './config.ts';
+import { files } from './files.ts';
+import { keys } from './keys.ts';
+import { models } from './models.ts';
+import { orgs } from './orgs.ts';
+import { reportError } from './report.ts';
+import { serve } from './serve.ts';
+
+/** The whole command line: one line a command. */
+export function createProgram(cli: Cli): Command {
+  const program = new Command('offpeak')
+    .description('A self-hosted inference server whose main job is batch.')
+    .version(packageVersion())
+    .enablePositionalOptions()
+    .showHelpAfterError('Run the command with --help to see how it is used.');
+  for (const make of [serve, batch, files, chat, models, orgs, keys, config]) program.addCommand(make(cli));
+  return harden(program, cli);
+}
+
+/** Runs one command and returns its exit code. Nothing is thrown. */
+export async function run(argv: string[], cli: Cli): Promise<number> {
+  try {
+    await createProgram(cli).parseAsync(argv, { from: 'user' });
+    return cli.exitCode;
+  } catch (error) {
+    return reportError(error, cli.terminal, argv.includes('--json'));
+  }
+}
+
+/** Makes every command throw instead of exiting, and write where it is told. */
+function harden(command: Command, cli: Cli): Command {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => void cli.terminal.stdout.write(text),
+    writeErr: (text) => void cli.terminal.stderr.write(text),
+  });
+  for (const child of command.commands) harden(child, cli);
+  return command;
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

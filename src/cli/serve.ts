@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+import type { Cli } from './cli.ts';
+import { announce, announceJson } from './serve/announce.ts';
+import { firstSignal } from './serve/signals.ts';
+import { configOf, withServerFlags } from './server-flags.ts';
+import type { ServerFlags } from './server-flags.ts';
+
+export function serve(cli: Cli): Command {
+  return withServerFlags(new Command('serve').description('start the server'))
+    .option('--json', 'print one line of JSON when ready')
+    .action(async (flags: ServerFlags & { json?: boolean }) => {
+      const config = configOf(cli, flags);
+      // Client commands start faster without everything that a server is made of.
+      const { createApp } = await import('../app.ts');
+      const app = createApp(config);
+      const signal = firstSignal();
+      try {
+        const begun = app.start();
+        // A signal during the start wins; `stop` then ends what had begun.
+        if ((await Promise.race([begun, signal])) === undefined) {
+          if (flags.json === true) announceJson(app, cli.terminal);
+          else announce(app, cli.terminal);
+        } else {
+          begun.catch(() => {});
+        }
+        await signal;
+        cli.terminal.note('Stopping: nothing new is taken, what runs may finish. Once more stops at once.');
+      } finally {
+        await app.stop();
+      }
+    });
+}

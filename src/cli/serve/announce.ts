@@ -1,0 +1,42 @@
+import { selfCommand } from '../self-command.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** What a started server tells of itself. */
+export interface Ready {
+  url: string;
+  models: readonly { id: string; aliases: string[]; serves: string[] }[];
+  dataFolder: string;
+  firstKeys: { key: string | null; adminKey: string | null } | null;
+}
+
+/** One block: where it is, what it has, its first keys if they were just made, and how to try it. */
+export function announce(ready: Ready, terminal: Terminal): void {
+  const { url, firstKeys: keys } = ready;
+  terminal.print(`${terminal.paint('bold', 'Offpeak is ready at')} ${terminal.paint('cyan', url)}\n`);
+  const [first, ...others] = ready.models.map(
+    ({ id, aliases, serves }) => `${[id, ...aliases].join(', ')} (${serves.join(', ')})`,
+  );
+  terminal.record([
+    ['models', first],
+    ...others.map((model): [string, string] => ['', model]),
+    ['data', ready.dataFolder],
+    ['API key', keys?.key],
+    ['admin key', keys?.adminKey],
+  ]);
+  if (keys !== null) terminal.print('\nThe keys were just made and are shown this once.');
+  terminal.print(`\nTry it:
+  export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${keys?.key ?? '<your key>'}
+  ${selfCommand} chat "What is the capital of France?"
+  ${selfCommand} batch run requests.jsonl -o results.jsonl
+Ctrl-C stops it.`);
+}
+
+export function announceJson(ready: Ready, terminal: Terminal): void {
+  terminal.json({
+    url: ready.url,
+    models: ready.models.map(({ id, aliases, serves }) => ({ id, aliases, serves })),
+    data: ready.dataFolder,
+    keys: ready.firstKeys && { key: ready.firstKeys.key, admin_key: ready.firstKeys.adminKey },
+    pid: process.pid,
+  });
+}

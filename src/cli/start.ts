@@ -1,0 +1,26 @@
+import { systemFetch, systemRandom, wakefulClock } from '../base/system.ts';
+import { environment } from '../config.ts';
+import { exitCodes } from './exit-codes.ts';
+import { run } from './run.ts';
+import { createTerminal } from './terminal.ts';
+
+/** The command line of this process. */
+export async function start(): Promise<void> {
+  // A reader that went away (`| head`) ends the command, quietly.
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  const code = await run(process.argv.slice(2), {
+    terminal: createTerminal(process),
+    fetch: systemFetch,
+    clock: wakefulClock,
+    random: systemRandom,
+    onInterrupt(handle) {
+      process.on('SIGINT', handle);
+      return () => void process.off('SIGINT', handle);
+    },
+    env: environment,
+    cwd: process.cwd(),
+    exitCode: exitCodes.ok,
+  });
+  process.exitCode = code;
+}

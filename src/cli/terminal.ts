@@ -1,0 +1,64 @@
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+import { cleanLine, shorten } from './clean-text.ts';
+
+/** The streams a command talks through. Tests pass their own. */
+export interface Streams {
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  stdout: NodeJS.WritableStream & { isTTY?: boolean };
+  stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+}
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Results go to stdout, everything about them to stderr; colour and tables only where a person reads. */
+export interface Terminal extends Streams {
+  /** A result line. */
+  print(text: string): void;
+  /** A remark beside the result. */
+  note(text: string): void;
+  json(value: unknown): void;
+  /** A table on a terminal; in a pipe one line a row with tabs between. Cells are cleaned. */
+  table(head: string[], rows: string[][]): void;
+  /** Name and value below each other. Values are cleaned. */
+  record(pairs: [string, string | null | undefined][]): void;
+  /** `text` in a colour, if stdout is a terminal that has any. */
+  paint(format: Format, text: string): string;
+  /** The same for stderr. */
+  paintNote(format: Format, text: string): string;
+}
+
+const widestCell = 80;
+
+export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
+  const print = (text: string) => void stdout.write(`${text}\n`);
+  const paint = (format: Format, text: string) => styleText(format, text, { stream: stdout });
+  return {
+    stdin,
+    stdout,
+    stderr,
+    print,
+    paint,
+    note: (text) => void stderr.write(`${text}\n`),
+    paintNote: (format, text) => styleText(format, text, { stream: stderr }),
+    json: (value) => print(JSON.stringify(value)),
+    table(head, rows) {
+      if (stdout.isTTY !== true) {
+        for (const row of rows) print(row.map(cleanLine).join('\t'));
+        return;
+      }
+      const table = new Table({
+        head: head.map((title) => paint('bold', title)),
+        style: { head: [], border: [], compact: true },
+      });
+      for (const row of rows) table.push(row.map((cell) => shorten(cleanLine(cell), widestCell)));
+      print(table.toString());
+    },
+    record(pairs) {
+      const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
+      const width = Math.max(0, ...known.map(([name]) => name.length));
+      for (const [name, value] of known)
+        print(`${paint('dim', name.padEnd(width))}  ${cleanLine(value ?? '')}`);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { BatchStatus, ResultStream } from '../core/batch.ts';
+import type { Page, PageQuery, RemoteBatch } from './resources.ts';
+import { bytesOf } from './transport.ts';
+import type { Transport } from './transport.ts';
+
+export interface BatchesClient {
+  create(input: CreateBatchInput): Promise<RemoteBatch>;
+  get(id: string, signal?: AbortSignal): Promise<RemoteBatch>;
+  list(query?: PageQuery & { status?: string }): Promise<Page<RemoteBatch>>;
+  cancel(id: string): Promise<RemoteBatch>;
+  /** The result lines behind line `after` that are there now. */
+  results(id: string, stream: ResultStream, options?: ResultsQuery): Promise<Results>;
+}
+
+export interface CreateBatchInput {
+  endpoint: string;
+  inputFileId: string;
+  metadata?: Record<string, unknown> | undefined;
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ResultsQuery {
+  after?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Results {
+  status: BatchStatus | null;
+  /** More lines will follow. */
+  incomplete: boolean;
+  /** Pass it as `after` to go on behind these lines. */
+  lastLine: number;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+export function createBatchesClient(transport: Transport): BatchesClient {
+  return {
+    create({ endpoint, inputFileId, metadata, idempotencyKey, signal }) {
+      const json = { endpoint, completion_window: '24h', input_file_id: inputFileId, metadata };
+      return transport.json({ method: 'POST', path: '/v1/batches', json, idempotencyKey, signal });
+    },
+    get: (id, signal) => transport.json({ path: pathOf(id), signal }),
+    list: ({ limit, after, status, signal } = {}) =>
+      transport.json<Page<RemoteBatch>>({ path: '/v1/batches', query: { limit, after, status }, signal }),
+    cancel: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/cancel` }),
+    async results(id, stream, { after = 0, signal } = {}) {
+      const query = after === 0 ? {} : { after };
+      const response = await transport.send({ path: `${pathOf(id)}/${stream}`, query, signal });
+      const { headers } = response;
+      return {
+        status: headers.get('x-batch-status') as BatchStatus | null,
+        incomplete: headers.get('x-incomplete') === 'true',
+        lastLine: Number(headers.get('x-last-line') ?? after),
+        bytes: bytesOf(response, transport.baseUrl),
+      };
+    },
+  };
+}
+
+function pathOf(id: string): string {
+  return `/v1/batches/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,32 @@
+import { createAdminClient } from './admin.ts';
+import type { AdminClient } from './admin.ts';
+import { createBatchesClient } from './batches.ts';
+import type { BatchesClient } from './batches.ts';
+import { createFilesClient } from './files.ts';
+import type { FilesClient } from './files.ts';
+import { createGenerationClient } from './generation.ts';
+import type { GenerationClient } from './generation.ts';
+import type { Page, RemoteModel } from './resources.ts';
+import { createTransport } from './transport.ts';
+import type { TransportOptions } from './transport.ts';
+
+/** A server seen from outside. Every call rejects with `ClientError` or `Unreachable`. */
+export interface Client extends GenerationClient {
+  readonly baseUrl: string;
+  files: FilesClient;
+  batches: BatchesClient;
+  models: { list(): Promise<Page<RemoteModel>> };
+  admin: AdminClient;
+}
+
+export function createClient(options: TransportOptions): Client {
+  const transport = createTransport(options);
+  return {
+    baseUrl: transport.baseUrl,
+    files: createFilesClient(transport),
+    batches: createBatchesClient(transport),
+    models: { list: () => transport.json({ path: '/v1/models' }) },
+    admin: createAdminClient(transport),
+    ...createGenerationClient(transport),
+  };
+}

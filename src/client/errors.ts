@@ -1,0 +1,67 @@
+/** One fault of several, as the server lists them (api.md, section 2). */
+export interface RemoteFault {
+  line?: number;
+  custom_id?: string;
+  param?: string;
+  code: string;
+  message: string;
+}
+
+/** The server answered, and said no. */
+export class ClientError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly param: string | null;
+  readonly requestId: string | null;
+  readonly faults: RemoteFault[];
+
+  constructor(message: string, answer: { status: number; requestId: string | null; error?: RemoteError }) {
+    super(message);
+    this.name = 'ClientError';
+    this.status = answer.status;
+    this.code = answer.error?.code ?? 'unknown';
+    this.param = answer.error?.param ?? null;
+    this.requestId = answer.requestId;
+    this.faults = answer.error?.details?.errors ?? [];
+  }
+}
+
+export interface RemoteError {
+  code?: string | null;
+  message?: string;
+  param?: string | null;
+  details?: { errors?: RemoteFault[] } | null;
+}
+
+/** No answer came, or it broke off. */
+export class Unreachable extends Error {
+  readonly url: string;
+
+  constructor(url: string, reason: string, cause?: unknown) {
+    super(`${url} cannot be reached: ${reason}`, { cause });
+    this.name = 'Unreachable';
+    this.url = url;
+  }
+}
+
+/** The error an answer with a status of 400 or more stands for, whatever its body is. */
+export async function errorOf(response: Response): Promise<ClientError> {
+  const text = await response.text().catch(() => '');
+  const requestId = response.headers.get('x-request-id');
+  const { status } = response;
+  const error = readError(text);
+  if (error === undefined) {
+    const what = `The server answered ${status} ${response.statusText}`.trim();
+    return new ClientError(`${what}, which is not an answer of Offpeak.`, { status, requestId });
+  }
+  return new ClientError(error.message ?? `status ${status}`, { status, requestId, error });
+}
+
+function readError(text: string): RemoteError | undefined {
+  try {
+    const body = JSON.parse(text) as { error?: unknown } | null;
+    return typeof body?.error === 'object' && body.error !== null ? body.error : undefined;
+  } catch {
+    return undefined;
+  }
+}

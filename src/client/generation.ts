@@ -1,0 +1,50 @@
+import { createParser } from 'eventsource-parser';
+import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
+import { ClientError, Unreachable } from './errors.ts';
+import type { RemoteError } from './errors.ts';
+import { bytesOf } from './transport.ts';
+import type { Transport } from './transport.ts';
+
+export interface GenerationClient {
+  chat(request: ChatRequest, signal?: AbortSignal): Promise<ChatResponse>;
+  /** @throws Unreachable when the stream stops before its end, ClientError when an error arrives in it */
+  chatStream(request: ChatRequest, signal?: AbortSignal): AsyncIterable<ChatChunk>;
+  embeddings(request: EmbeddingsRequest, signal?: AbortSignal): Promise<EmbeddingsResponse>;
+}
+
+const chatPath = '/v1/chat/completions';
+
+export function createGenerationClient(transport: Transport): GenerationClient {
+  return {
+    chat: (request, signal) => transport.json({ method: 'POST', path: chatPath, json: request, signal }),
+    async *chatStream(request, signal) {
+      const json = { ...request, stream: true, stream_options: { include_usage: true } };
+      const response = await transport.send({ method: 'POST', path: chatPath, json, signal });
+      const requestId = response.headers.get('x-request-id');
+      for await (const data of eventsOf(response, transport.baseUrl)) {
+        if (data === '[DONE]') return;
+        const chunk = JSON.parse(data) as ChatChunk & { error?: RemoteError };
+        if (chunk.error !== undefined) {
+          const { error } = chunk;
+          throw new ClientError(error.message ?? 'The stream failed.', { status: 200, requestId, error });
+        }
+        yield chunk;
+      }
+      throw new Unreachable(transport.baseUrl, 'the stream ended before the answer did');
+    },
+    embeddings: (request, signal) =>
+      transport.json({ method: 'POST', path: '/v1/embeddings', json: request, signal }),
+  };
+}
+
+/** The data of each server-sent event. */
+async function* eventsOf(response: Response, baseUrl: string): AsyncGenerator<string> {
+  const ready: string[] = [];
+  const parser = createParser({ onEvent: (event) => ready.push(event.data) });
+  const decoder = new TextDecoder();
+  for await (const bytes of bytesOf(response, baseUrl)) {
+    parser.feed(decoder.decode(bytes, { stream: true }));
+    yield* ready.splice(0);
+  }
+}
