@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { Batches } from '../batches/batches.ts';
+import { invalid } from '../core/errors.ts';
+import type { Incoming } from './route.ts';
+
+/** What makes two creates the same one; the type is the store's. */
+export type Creation = NonNullable<Parameters<Batches['create']>[2]>;
+
+const hour = 3_600_000;
+const keyLength = 255;
+
+/**
+ * The token of a create (api.md, section 1): the client's `Idempotency-Key`, else the key and the body, by which a
+ * silent repetition of an official SDK is recognised.
+ * @param bodyHash SHA-256 of the body, or of what a multipart body says
+ * @throws ApiError `validation_error` for an unfit Idempotency-Key
+ */
+export function creationOf(incoming: Incoming, route: 'batches' | 'files', bodyHash: string): Creation {
+  const { headers, caller, startedAt } = incoming;
+  const key = headers['idempotency-key'];
+  const retry = Number(headers['x-stainless-retry-count'] ?? 0);
+  const attempt = { bodyHash, startedAt, retry: Number.isInteger(retry) && retry > 0 ? retry : 0 };
+  if (key === undefined)
+    return { ...attempt, token: `h:${route}:${caller.keyId}:${bodyHash}`, ttlMs: hour / 6 };
+  const text = Array.isArray(key) ? key.join() : key;
+  if (text.length === 0 || text.length > keyLength)
+    throw invalid('Idempotency-Key', `expected 1 to ${keyLength} characters, got ${text.length}`);
+  return { ...attempt, token: `k:${route}:${text}`, ttlMs: 24 * hour };
+}
+
+/** The hash of a form, independent of its boundary and the order of its fields. */
+export function formHash(fields: Record<string, string | undefined>): string {
+  const entries = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(entries)).digest('hex');
+}
+
+/** Tells a client that it got the resource of an earlier request. */
+export function replayHeaders(replayed: boolean): Record<string, string> {
+  return replayed ? { 'idempotent-replayed': 'true' } : {};
+}

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../base/clock.ts';
+import { sseHeaders, sseKeepAlive } from '../wire/chat/sse.ts';
+
+/** Proxies and clients give up on silent connections after 30 to 60 s. */
+const keepAliveMs = 15_000;
+
+export interface EventStream {
+  response: ServerResponse;
+  /** Called once before the first byte: from then on nobody else may answer. */
+  takeOver: () => void;
+  headers: Record<string, string>;
+  events: AsyncIterable<string>;
+  /** Makes the event that ends a stream which failed. */
+  failed: (error: unknown) => string;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/**
+ * Writes server-sent events, one write an event, with a comment after every 15 s of silence. Returns when the stream
+ * is over, whichever side ended it; the source is always told.
+ * @throws whatever the source throws before anything was written: it can still become an ordinary answer
+ */
+export async function writeEvents(stream: EventStream): Promise<void> {
+  const { response, headers, failed, clock, signal } = stream;
+  const source = stream.events[Symbol.asyncIterator]();
+  let silent = true;
+  let timer = clock.after(keepAliveMs, tick);
+
+  function write(text: string): boolean {
+    if (!response.headersSent) {
+      stream.takeOver();
+      response.writeHead(200, { ...headers, ...sseHeaders });
+    }
+    silent = false;
+    return response.write(text);
+  }
+
+  function tick() {
+    if (silent) write(sseKeepAlive);
+    silent = true;
+    timer = clock.after(keepAliveMs, tick);
+  }
+
+  try {
+    for (let next = await source.next(); !next.done; next = await source.next()) {
+      if (response.destroyed) return;
+      if (!write(next.value)) await drained(response, signal);
+    }
+    response.end();
+  } catch (error) {
+    if (!response.headersSent && !response.destroyed) throw error;
+    if (!response.destroyed) response.end(failed(error));
+  } finally {
+    timer.cancel();
+    await source.return?.();
+  }
+}
+
+/** Resolves when the client has taken what was written, or nobody waits for it any more. */
+async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (response.destroyed) return;
+  await once(response, 'drain', { signal }).catch(() => {});
+}

@@ -1,0 +1,21 @@
+import { invalid } from '../core/errors.ts';
+
+const longest = 255;
+/** What a file without a usable name is called. */
+const fallback = 'upload.jsonl';
+
+/** Control characters, and those that turn the direction of writing round or cannot be seen. */
+const unseen = /[\p{Cc}\p{Cs}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/gu;
+
+/**
+ * The last part of a client's path, without what could deceive a reader or break a header. It only labels the file and never names
+ * anything on disk.
+ * @throws ApiError `validation_error` for a name with a NUL, which no honest client sends
+ */
+export function cleanFilename(sent: string | undefined): string {
+  if (sent?.includes('\0')) throw invalid('file', 'the filename holds a NUL character');
+  const last = (sent ?? '').split(/[/\\]/).at(-1) ?? '';
+  const clean = last.replaceAll(unseen, '').trim();
+  if (clean === '' || clean === '.' || clean === '..') return fallback;
+  return Array.from(clean).slice(0, longest).join('');
+}

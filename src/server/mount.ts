@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isId } from '../base/ids.ts';
+import { notFound } from '../core/errors.ts';
+import type { Caller } from '../core/org.ts';
+import { headerValues } from './headers.ts';
+import type { Traffic } from './plugins/traffic.ts';
+import { decodeText, readBody, requireMediaType } from './read-body.ts';
+import { readForm } from './read-form.ts';
+import type { Incoming, Route, ServerLimits, Services } from './route.ts';
+import { sendAnswer, sendError } from './send.ts';
+import { noSuchRoute, toApiError } from './to-api-error.ts';
+
+export interface Mounting {
+  services: Services;
+  limits: ServerLimits;
+  traffic: Traffic;
+}
+
+const nobody: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models: [] });
+
+/** Puts a route on the server: who asks, may they, what do they send; then the handler; then its answer. */
+export function mount(app: FastifyInstance, route: Route, mounting: Mounting): void {
+  const { services, traffic } = mounting;
+  app.route({
+    method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
+    url: route.path,
+    handler(request, reply) {
+      run(request, reply).catch((error: unknown) => fail(request, reply, error));
+    },
+  });
+
+  async function run(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const exchange = traffic.of(request);
+    const caller = await callerOf(request, route, services);
+    exchange.caller = caller;
+    const incoming: Incoming = {
+      requestId: exchange.requestId,
+      caller,
+      method: request.method,
+      param: paramOf(request, route),
+      query: new URLSearchParams(queryText(request)),
+      headers: request.headers,
+      startedAt: exchange.startedAt,
+      body: await bodyOf(request, route, mounting.limits),
+      form: () => readForm(request),
+      signal: exchange.signal,
+    };
+    const answer = await route.handle(incoming, services);
+    await sendAnswer(reply, answer, {
+      clock: services.clock,
+      signal: exchange.signal,
+      failed: exchange.failed,
+    });
+  }
+
+  function fail(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
+    const exchange = traffic.of(request);
+    // Nobody is there to read it: what was thrown is only the echo of the client going away.
+    if (reply.raw.destroyed || reply.sent) return;
+    const error = toApiError(thrown);
+    exchange.failed(error);
+    sendError(reply, error, exchange.requestId);
+  }
+}
+
+async function callerOf(request: FastifyRequest, route: Route, services: Services): Promise<Caller> {
+  if (route.access === 'open') return nobody;
+  const caller = await services.accounts.authenticate({
+    authorization: headerValues(request.raw, 'authorization'),
+    xApiKey: headerValues(request.raw, 'x-api-key'),
+  });
+  if (route.access !== 'key') services.accounts.require(caller, route.access);
+  return caller;
+}
+
+/** The parameter as the client meant it. Taken from the raw path, so that `%2F` stays inside one. */
+function paramOf(request: FastifyRequest, route: Route): string {
+  const at = route.path.search(/[:*]/);
+  if (at < 0) return '';
+  const tail = route.path.slice(at).replace(/^[^/]*/, '');
+  const path = request.url.split('?', 1)[0] ?? '';
+  const param = decodePath(path.slice(at, path.length - tail.length));
+  if (route.id && !isId(route.id.prefix, param)) throw notFound(route.id.what);
+  return param;
+}
+
+function decodePath(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw noSuchRoute();
+  }
+}
+
+function queryText(request: FastifyRequest): string {
+  const at = request.url.indexOf('?');
+  return at < 0 ? '' : request.url.slice(at + 1);
+}
+
+async function bodyOf(
+  request: FastifyRequest,
+  route: Route,
+  limits: ServerLimits,
+): Promise<Incoming['body']> {
+  if (route.body === undefined) return noBody;
+  if (route.body === 'multipart') {
+    requireMediaType(request.raw, 'multipart/form-data');
+    return noBody;
+  }
+  requireMediaType(request.raw, 'application/json');
+  const bytes = await readBody(request.raw, route.body.maxBytes(limits));
+  return { text: decodeText(bytes), sha256: () => sha256(bytes) };
+}
+
+function sha256(data: Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+const noBody: Incoming['body'] = { text: '', sha256: () => sha256(new Uint8Array()) };

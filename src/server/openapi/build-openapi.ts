@@ -1,0 +1,102 @@
+import type { TSchema } from 'typebox';
+import type { Route } from '../route.ts';
+import { errorSchema } from './error-schema.ts';
+
+/** Statuses any operation can end with; the error body is the same for all (api.md, section 2). */
+const errors: Record<number, string> = {
+  400: 'Two Authorization headers, or a prompt longer than the context of the model',
+  401: 'No key, or one that is unknown, revoked or expired',
+  402: 'The budget of the org is used up',
+  403: 'The key lacks the scope or the model',
+  404: 'Unknown id, or one of another org',
+  409: 'The state does not allow it',
+  413: 'More bytes than a limit',
+  415: 'Wrong content type',
+  422: 'Validation Error',
+  429: 'A limit of requests or tokens',
+  500: 'A mistake of the server',
+  503: 'The engine is saturated, or the server is shutting down',
+};
+
+/**
+ * The OpenAPI 3.1 document, made from the routes and from the schemas that validate their input: TypeBox schemas are
+ * JSON Schema 2020-12, which is what OpenAPI 3.1 takes.
+ */
+export function buildOpenApi(routes: readonly Route[], version: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) {
+    const path = openApiPath(route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Offpeak', version, description: 'Batch inference, files and generation.' },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: { Error: errorSchema },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'Authorization: Bearer <API key>' },
+      },
+    },
+  };
+}
+
+/** `/v1/models/*` is a parameter with slashes, which OpenAPI cannot say: it is percent-encoded by clients. */
+export function openApiPath(path: string): string {
+  return path.replaceAll(/:([^/]+)/g, '{$1}').replace('*', '{model}');
+}
+
+function operation(route: Route): object {
+  const { docs, access, method, path } = route;
+  const { status, type, schema } = docs.answer;
+  return {
+    operationId: `${docs.name.charAt(0).toLowerCase()}${docs.name.slice(1).replaceAll(' ', '')}`,
+    summary: docs.summary,
+    tags: [docs.tag],
+    ...(access === 'open' ? { security: [] } : { security: [{ key: [] }] }),
+    ...(access !== 'open' && access !== 'key' && { 'x-scope': access }),
+    parameters: [...pathParameters(path), ...queryParameters(docs.query)],
+    ...(docs.body && {
+      requestBody: { required: true, content: { [bodyType(route)]: { schema: docs.body } } },
+    }),
+    responses: {
+      [status]: {
+        description: status === 201 ? 'Created' : 'OK',
+        content: { [type]: schema ? { schema } : {} },
+      },
+      ...Object.fromEntries(statusesOf(route, method).map((code) => [code, errorResponse(code)])),
+    },
+  };
+}
+
+function pathParameters(path: string): object[] {
+  const names = openApiPath(path).matchAll(/\{([^}]+)\}/g);
+  return Array.from(names, ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+}
+
+function queryParameters(query: TSchema | undefined): object[] {
+  const { properties = {} } = (query ?? {}) as {
+    properties?: Record<string, TSchema & { description?: string }>;
+  };
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
+}
+
+function bodyType(route: Route): string {
+  return route.body === 'multipart' ? 'multipart/form-data' : 'application/json';
+}
+
+function statusesOf({ access, body, path, docs }: Route, method: string): number[] {
+  if (access === 'open') return [500, 503];
+  const statuses = [400, 401, 403, 422, 429, 500, 503];
+  if (path.includes(':') || path.includes('*')) statuses.push(404);
+  if (body) statuses.push(413, 415);
+  if (docs.tag === 'Generation') statuses.push(402, 404);
+  if (method !== 'GET' && path.includes(':')) statuses.push(409);
+  return statuses.toSorted((a, b) => a - b);
+}
+
+function errorResponse(code: number): object {
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  return { description: errors[code] ?? 'Error', content };
+}

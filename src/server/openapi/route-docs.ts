@@ -1,0 +1,19 @@
+import type { TSchema } from 'typebox';
+
+/** What the OpenAPI document tells of a route, beyond what the route itself says. */
+export interface RouteDocs {
+  /** The name of the operation, as in the specification: `Create Batch`. */
+  name: string;
+  summary: string;
+  tag: 'Batches' | 'Files' | 'Generation' | 'Models' | 'Admin' | 'Server';
+  /** The query's parameters: an object schema, the same that validates them. */
+  query?: TSchema;
+  /** The body, the same schema that validates it. */
+  body?: TSchema;
+  /** What a success looks like: its status, and its content type. */
+  answer: {
+    status: 200 | 201;
+    type: 'application/json' | 'application/jsonl' | 'application/octet-stream';
+    schema?: TSchema;
+  };
+}

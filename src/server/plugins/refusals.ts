@@ -1,0 +1,79 @@
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Ids } from '../../base/ids.ts';
+import { ApiError } from '../../core/errors.ts';
+import { errorBody } from '../../wire/errors/error-body.ts';
+import type { Route } from '../route.ts';
+import { sendError } from '../send.ts';
+import { noSuchRoute, toApiError, wrongMethod } from '../to-api-error.ts';
+import type { Traffic } from './traffic.ts';
+
+/** Answers for what reaches no handler: unknown paths, other methods, and what the HTTP library refuses. */
+export function refuseTheRest(app: FastifyInstance, routes: readonly Route[], traffic: Traffic): void {
+  const paths = routes.map(({ method, path }) => ({ method, pattern: patternOf(path) }));
+
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const methods = paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    refuse(request, reply, allowed.length > 0 ? wrongMethod(request.method, allowed) : noSuchRoute(path));
+  });
+  app.setErrorHandler((thrown, request, reply) => refuse(request, reply, toApiError(thrown)));
+
+  function refuse(request: FastifyRequest, reply: FastifyReply, error: ApiError) {
+    const exchange = traffic.of(request);
+    exchange.failed(error);
+    sendError(reply, error, exchange.requestId);
+  }
+}
+
+/** Answers a path that cannot even be decoded. */
+export function refuseUnread(
+  traffic: Traffic,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const exchange = traffic.begin(request, reply);
+  const error = toApiError(thrown);
+  exchange.failed(error);
+  sendError(reply, error, exchange.requestId);
+}
+
+/** Matches the paths of a route: a `:name` is one segment, a `*` is anything. */
+function patternOf(path: string): RegExp {
+  const source = path
+    .replaceAll(/[.]/g, '\\$&')
+    .replaceAll(/:[^/]+/g, '[^/]+')
+    .replace('*', '.+');
+  return new RegExp(`^${source}$`);
+}
+
+const reasons: Record<string, ApiError> = {
+  HPE_HEADER_OVERFLOW: new ApiError('headers_too_large', 'The headers are larger than 16 KiB.'),
+  ERR_HTTP_REQUEST_TIMEOUT: new ApiError('request_timeout', 'The request took too long to arrive.'),
+};
+const unreadable = new ApiError('malformed_request', 'This is not a proper HTTP/1.1 request.');
+const phrases: Record<number, string> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+
+/** Answers what the HTTP parser refuses, before there is a request. */
+export function answerParserError(ids: Ids, fault: { code?: string }, socket: Socket): void {
+  const { _httpMessage: answering } = socket as { _httpMessage?: { headersSent: boolean } | null };
+  if (fault.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) return void socket.destroy();
+  const error = reasons[fault.code ?? ''] ?? unreadable;
+  const requestId = ids.next('req_');
+  const body = JSON.stringify(errorBody(error, requestId).body);
+  const head = [
+    `HTTP/1.1 ${error.status} ${phrases[error.status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    `Request-Id: ${requestId}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

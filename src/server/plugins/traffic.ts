@@ -1,0 +1,138 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Log } from '../../base/log.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Caller } from '../../core/org.ts';
+import { printable } from '../headers.ts';
+import { sendError } from '../send.ts';
+
+/** One request and its answer, from the first header to the last byte. */
+export interface Exchange {
+  readonly requestId: string;
+  readonly startedAt: number;
+  /** Aborts when the client goes away, or with `shutting_down` when the server stops waiting. */
+  readonly signal: AbortSignal;
+  caller: Caller | undefined;
+  /** Notes what is answered instead, for the log. */
+  failed: (error: ApiError) => void;
+}
+
+export interface Traffic {
+  /** Registers a request that passes no hook, because the HTTP library refuses it. */
+  begin(request: FastifyRequest, reply: FastifyReply): Exchange;
+  of(request: FastifyRequest): Exchange;
+  /** From now on new requests are refused, except for the probes. */
+  drain(): void;
+  readonly draining: boolean;
+  /** Resolves when no request is in flight. */
+  idle(): Promise<void>;
+  /** Ends what is still in flight. */
+  abort(): void;
+}
+
+const probes = new Set(['/healthz', '/readyz']);
+
+/**
+ * Gives every request its id, knows which are in flight, tells handlers when nobody waits any more, and writes one log
+ * line each. Headers and bodies are never logged.
+ */
+export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Ids; log: Log }): Traffic {
+  const { clock, ids, log } = deps;
+  const exchanges = new WeakMap<object, Exchange>();
+  const inFlight = new Map<object, AbortController>();
+  let draining = false;
+  let whenIdle: (() => void)[] = [];
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const { requestId } = begin(request, reply);
+    if (!draining) return done();
+    reply.header('connection', 'close');
+    if (probes.has(request.url.split('?', 1)[0] ?? '')) return done();
+    sendError(
+      reply,
+      new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 }),
+      requestId,
+    );
+  });
+
+  function begin(request: FastifyRequest, reply: FastifyReply): Exchange {
+    const requestId = ids.next('req_');
+    const controller = new AbortController();
+    const began = clock.monotonic();
+    let failure: ApiError | undefined;
+    const exchange: Exchange = {
+      requestId,
+      startedAt: clock.now(),
+      signal: controller.signal,
+      caller: undefined,
+      failed: (error) => void (failure = error),
+    };
+    exchanges.set(request.raw, exchange);
+    inFlight.set(request.raw, controller);
+    reply.headers({ 'x-request-id': requestId, 'request-id': requestId });
+    const version = printable(request.headers['anthropic-version']);
+    if (version !== undefined) reply.header('anthropic-version', version);
+
+    reply.raw.once('close', () => {
+      inFlight.delete(request.raw);
+      const gone = !reply.raw.writableFinished;
+      if (gone) controller.abort(new Error('the client went away'));
+      report(request, {
+        exchange,
+        status: reply.raw.statusCode,
+        gone,
+        ms: clock.monotonic() - began,
+        failure,
+      });
+      if (inFlight.size === 0) settle();
+    });
+    return exchange;
+  }
+
+  function report(
+    request: FastifyRequest,
+    outcome: { exchange: Exchange; status: number; gone: boolean; ms: number; failure: ApiError | undefined },
+  ) {
+    const { exchange, status, gone, ms, failure } = outcome;
+    const fields = {
+      request_id: exchange.requestId,
+      client_request_id: printable(request.headers['x-client-request-id']),
+      method: request.method,
+      route: request.routeOptions.url ?? printable(request.url.split('?', 1)[0]),
+      status,
+      ms: Math.round(ms * 10) / 10,
+      org: exchange.caller?.orgId || undefined,
+      key: exchange.caller?.keyId || undefined,
+      code: failure?.code,
+      ...(gone && { gone }),
+    };
+    if (failure && failure.status >= 500)
+      log.error({ ...fields, err: failure.cause ?? failure }, 'request failed');
+    else log.info(fields, 'request');
+  }
+
+  function settle() {
+    const waiting = whenIdle;
+    whenIdle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  return {
+    begin,
+    of(request) {
+      const exchange = exchanges.get(request.raw);
+      if (!exchange) throw new Error('the request has passed no onRequest hook');
+      return exchange;
+    },
+    drain: () => void (draining = true),
+    get draining() {
+      return draining;
+    },
+    idle: () => (inFlight.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve))),
+    abort() {
+      const reason = new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
+      for (const controller of inFlight.values()) controller.abort(reason);
+    },
+  };
+}

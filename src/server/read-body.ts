@@ -1,0 +1,71 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../core/errors.ts';
+
+/**
+ * The whole body, refused as soon as it grows too large, declared or not. The connection stays usable for an answer.
+ * @throws ApiError `payload_too_large`; Error when the client goes away
+ */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const done = (outcome: () => void) => {
+      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+      outcome();
+    };
+    const refuse = () => {
+      request.pause();
+      done(() => reject(tooLarge(maxBytes)));
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) return refuse();
+      chunks.push(chunk);
+    };
+    const onEnd = () =>
+      done(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)));
+    const onError = (error: Error) => done(() => reject(error));
+    const onClose = () => onError(new Error('the client went away'));
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return reject(tooLarge(maxBytes));
+    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
+  });
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
+}
+
+/**
+ * The text of a JSON body. A leading byte order mark is dropped.
+ * @throws ApiError `invalid_encoding`
+ */
+export function decodeText(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch (error) {
+    throw new ApiError('invalid_encoding', 'The body is not valid UTF-8.', { cause: error });
+  }
+}
+
+/**
+ * Bodies are plain JSON in UTF-8.
+ * @throws ApiError `unsupported_media_type`
+ */
+export function requireMediaType(
+  request: IncomingMessage,
+  expected: 'application/json' | 'multipart/form-data',
+): void {
+  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new ApiError(
+      'unsupported_media_type',
+      `Content-Encoding: ${clip(encoding)} is not accepted; send the body as it is.`,
+    );
+  if (type?.split(';')[0]?.trim().toLowerCase() === expected) return;
+  const sent = type === undefined ? 'none was sent' : `not ${clip(type)}`;
+  throw new ApiError('unsupported_media_type', `Content-Type must be ${expected}; ${sent}.`);
+}
+
+function clip(value: string): string {
+  return value.length > 80 ? `${value.slice(0, 80)}...` : value;
+}

@@ -1,0 +1,74 @@
+import { invalid } from '../core/errors.ts';
+import type { Upload } from '../files/files.ts';
+import { cleanFilename } from './filename.ts';
+import type { FormPart } from './read-form.ts';
+
+/** What an upload form says (specification, section 4.3). */
+export interface UploadForm {
+  upload: Upload;
+  filename: string;
+  purpose: 'batch';
+  expiresAfterSeconds: number | null;
+}
+
+const fieldNames = ['purpose', 'expires_after[anchor]', 'expires_after[seconds]'] as const;
+type FieldName = (typeof fieldNames)[number];
+
+/**
+ * Takes the fields in any order and passes the file's bytes on as they come. Fields with other names are left alone.
+ * When it throws, the upload it began is aborted.
+ * @throws ApiError `validation_error`, `payload_too_large`, or what the upload throws
+ */
+export async function receiveUpload(
+  parts: AsyncIterable<FormPart>,
+  begin: () => Promise<Upload>,
+): Promise<UploadForm> {
+  const fields: Partial<Record<FieldName, string>> = {};
+  let file: { upload: Upload; filename: string } | undefined;
+  try {
+    for await (const part of parts) {
+      if (part.kind === 'field') note(fields, part);
+      else if (part.name !== 'file') throw invalid(part.name, 'no file is expected in this field');
+      else if (file) throw invalid('file', 'sent more than once');
+      else {
+        const filename = cleanFilename(part.filename);
+        file = { upload: await begin(), filename };
+        for await (const chunk of part.bytes) await file.upload.write(chunk);
+      }
+    }
+    if (fields.purpose === undefined) throw invalid('purpose', 'required, but missing');
+    if (!file) throw invalid('file', 'required, but missing');
+    return { ...file, purpose: 'batch', expiresAfterSeconds: expiryOf(fields) };
+  } catch (error) {
+    await file?.upload.abort();
+    throw error;
+  }
+}
+
+function note(
+  fields: Partial<Record<FieldName, string>>,
+  { name, value }: { name: string; value: string },
+): void {
+  if (name === 'file') throw invalid('file', 'must be sent as a file, not as a text field');
+  const known = fieldNames.find((field) => field === name);
+  if (!known) return;
+  if (fields[known] !== undefined) throw invalid(name, 'sent more than once');
+  if (known === 'purpose' && value !== 'batch')
+    throw invalid('purpose', `expected "batch", got ${JSON.stringify(value.slice(0, 60))}`);
+  fields[known] = value;
+}
+
+const shortest = 3_600;
+const longest = 2_592_000;
+
+function expiryOf(fields: Partial<Record<FieldName, string>>): number | null {
+  const { 'expires_after[anchor]': anchor, 'expires_after[seconds]': seconds } = fields;
+  if (anchor === undefined && seconds === undefined) return null;
+  if (anchor === undefined) throw invalid('expires_after[anchor]', 'required beside expires_after[seconds]');
+  if (seconds === undefined) throw invalid('expires_after[seconds]', 'required beside expires_after[anchor]');
+  if (anchor !== 'created_at') throw invalid('expires_after[anchor]', 'expected "created_at"');
+  const value = /^[0-9]{1,9}$/.test(seconds) ? Number(seconds) : Number.NaN;
+  if (!(value >= shortest && value <= longest))
+    throw invalid('expires_after[seconds]', `expected a whole number from ${shortest} to ${longest}`);
+  return value;
+}

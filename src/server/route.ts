@@ -1,0 +1,75 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { Clock } from '../base/clock.ts';
+import type { IdPrefix } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Batches } from '../batches/batches.ts';
+import type { Catalog } from '../core/model.ts';
+import type { Caller, Scope } from '../core/org.ts';
+import type { Files } from '../files/files.ts';
+import type { Generate } from '../generate/generate.ts';
+import type { Answer } from './answer.ts';
+import type { RouteDocs } from './openapi/route-docs.ts';
+import type { FormPart } from './read-form.ts';
+
+/** What the handlers of routes may call. */
+export interface Services {
+  files: Files;
+  batches: Batches;
+  generate: Generate;
+  accounts: Accounts;
+  catalog: Catalog;
+  clock: Clock;
+  log: Log;
+  /** Whether this process can do its work, beyond being alive. */
+  ready: () => Promise<{ ok: boolean; reason?: string }>;
+  version: string;
+  /** The OpenAPI document of all routes, as JSON text. */
+  openapi: () => string;
+}
+
+/**
+ * One operation of the API, as data: the server mounts it, the OpenAPI document lists it, the tests walk over it.
+ * Authentication, scope and the form of an id are checked before `handle` is called.
+ */
+export interface Route {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** With `:name` for a parameter, or `*` at the end for a parameter with slashes. A GET answers HEAD too. */
+  path: string;
+  /** The scope a key needs; `key` for any key, `open` for no key at all. */
+  access: Scope | 'key' | 'open';
+  /** The parameter of the path when it is an id of ours: what is malformed is answered 404 without asking further. */
+  id?: { prefix: IdPrefix; what: 'batch' | 'file' | 'key' };
+  /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
+  body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
+  docs: RouteDocs;
+  handle(incoming: Incoming, services: Services): Promise<Answer>;
+}
+
+export interface ServerLimits {
+  /** Largest JSON body of one synchronous request. */
+  bodyBytes: number;
+  /** Largest file, and largest sum of inline requests counted as JSONL. */
+  bytesPerBatch: number;
+}
+
+/** A request as a handler sees it. */
+export interface Incoming {
+  /** `req_...` */
+  requestId: string;
+  /** On an open route: nobody, without scopes. */
+  caller: Caller;
+  method: string;
+  /** The decoded parameter of the path, or ''. */
+  param: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  /** When the request began, in epoch milliseconds. */
+  startedAt: number;
+  /** The JSON text of the body as it came, and its SHA-256; empty without a body. */
+  body: { text: string; sha256(): string };
+  /** The parts of a multipart body, in order. */
+  form(): AsyncIterable<FormPart>;
+  /** Aborts when the client has gone or the server stops waiting for this request. */
+  signal: AbortSignal;
+}

@@ -1,0 +1,29 @@
+import { parseChatRequest } from '../../wire/chat/request.ts';
+import { chatRequestSchema } from '../../wire/chat/request-schema.ts';
+import { chatResponseSchema } from '../../wire/chat/response-schema.ts';
+import { chatErrorEvent } from '../../wire/chat/sse.ts';
+import { events, json } from '../answer.ts';
+import { chatEvents } from '../chat-events.ts';
+import type { Route } from '../route.ts';
+
+/** `POST /v1/chat/completions`, plain or as a stream. */
+export const createChatCompletion: Route = {
+  method: 'POST',
+  path: '/v1/chat/completions',
+  access: 'inference',
+  body: { maxBytes: (limits) => limits.bodyBytes },
+  docs: {
+    name: 'Chat Completions',
+    summary: 'Generate one answer; with stream: true as server-sent events',
+    tag: 'Generation',
+    body: chatRequestSchema,
+    answer: { status: 200, type: 'application/json', schema: chatResponseSchema },
+  },
+  async handle({ body, caller, requestId, signal }, { generate }) {
+    const request = parseChatRequest(body.text);
+    const call = { caller, requestId, signal };
+    if (!request.value.stream) return json(200, await generate.chat(request, call));
+    const includeUsage = request.value.stream_options?.include_usage === true;
+    return events(chatEvents(generate.chatStream(request, call), includeUsage), chatErrorEvent);
+  },
+};

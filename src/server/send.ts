@@ -1,0 +1,58 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import type { Clock } from '../base/clock.ts';
+import type { ApiError } from '../core/errors.ts';
+import { errorBody } from '../wire/errors/error-body.ts';
+import type { Answer } from './answer.ts';
+import { writeEvents } from './event-stream.ts';
+import { toApiError } from './to-api-error.ts';
+
+const jsonType = 'application/json; charset=utf-8';
+
+export interface SendContext {
+  clock: Clock;
+  signal: AbortSignal;
+  /** Told of a failure that came after the answer began. */
+  failed: (error: ApiError) => void;
+}
+
+/** Sends what a handler answered. HEAD gets the headers of GET. */
+export async function sendAnswer(reply: FastifyReply, answer: Answer, context: SendContext): Promise<void> {
+  if (answer.kind === 'events') return sendEvents(reply, answer, context);
+  const isHead = reply.request.method === 'HEAD';
+  reply.headers(answer.headers);
+  if (answer.kind === 'json') {
+    reply.code(answer.status).type(jsonType);
+    if (isHead) reply.header('content-length', Buffer.byteLength(answer.text));
+    void reply.send(isHead ? undefined : answer.text);
+    return;
+  }
+  void reply.code(200).send(isHead || !answer.bytes ? undefined : Readable.from(answer.bytes));
+}
+
+async function sendEvents(
+  reply: FastifyReply,
+  answer: Extract<Answer, { kind: 'events' }>,
+  context: SendContext,
+): Promise<void> {
+  await writeEvents({
+    response: reply.raw,
+    takeOver: () => void reply.hijack(),
+    headers: reply.getHeaders() as Record<string, string>,
+    events: answer.events,
+    clock: context.clock,
+    signal: context.signal,
+    failed(thrown) {
+      const error = toApiError(thrown);
+      context.failed(error);
+      return answer.failed(error);
+    },
+  });
+}
+
+/** Sends the one error body, with the headers that belong to its status. */
+export function sendError(reply: FastifyReply, error: ApiError, requestId: string): void {
+  const { status, headers, body } = errorBody(error, requestId);
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
+}

@@ -1,0 +1,110 @@
+import multipart from '@fastify/multipart';
+import fastify from 'fastify';
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Service } from '../base/service.ts';
+import { mount } from './mount.ts';
+import { buildOpenApi } from './openapi/build-openapi.ts';
+import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
+import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
+import { cutSlowBodies } from './plugins/slow-bodies.ts';
+import { countTraffic } from './plugins/traffic.ts';
+import type { ServerLimits, Services } from './route.ts';
+import { routes } from './routes/routes.ts';
+
+export interface ServerDeps extends Omit<Services, 'openapi'> {
+  ids: Ids;
+  limits: ServerLimits;
+  /** `127.0.0.1` when absent. */
+  host?: string;
+  /** 0, any free one, when absent. */
+  port?: number;
+  /** How long requests in flight may go on after `stop`; 25 s when absent. */
+  drainMs?: number;
+}
+
+export interface Server extends Service {
+  /** `http://127.0.0.1:8080`, once started. */
+  readonly url: string;
+}
+
+/** After the drain time, requests in flight are aborted and have this long to say so to their clients. */
+const lastWordsMs = 1_000;
+
+/**
+ * The HTTP door: plugins, then routes. It owns no data. `stop` refuses new work, lets requests in flight finish within the drain
+ * time, then aborts them.
+ */
+export function createServer(deps: ServerDeps): Server {
+  const { clock, ids, log, limits, host = '127.0.0.1', port = 0, drainMs = 25_000 } = deps;
+  const app = fastify({
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    requestTimeout: 0,
+    keepAliveTimeout: 75_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000, maxHeaderSize: 16_384 },
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: (fault, request, reply) => refuseUnread(traffic, fault, request, reply),
+    clientErrorHandler: (fault, socket) => answerParserError(ids, fault, socket),
+  });
+  app.server.maxConnections = 10_000;
+
+  const traffic = countTraffic(app, { clock, ids, log });
+  lingerAfterEarlyAnswers(app, clock);
+  cutSlowBodies(app, clock);
+  refuseTheRest(app, routes, traffic);
+  app.removeAllContentTypeParsers();
+  app.register(multipart);
+  // Bodies are read by `mount`, after authentication and with the route's own limit.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+
+  const openapi = JSON.stringify(buildOpenApi(routes, deps.version));
+  const services: Services = {
+    ...deps,
+    openapi: () => openapi,
+    ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
+  };
+  for (const route of routes) mount(app, route, { services, limits, traffic });
+
+  let starting: Promise<void> | undefined;
+  let stopping: Promise<void> | undefined;
+  let url = '';
+
+  async function listen() {
+    await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port });
+    const address = app.server.address();
+    if (address === null || typeof address === 'string') throw new Error('the server has no network address');
+    const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    url = `http://${name}:${address.port}`;
+    log.info({ url }, 'listening');
+  }
+
+  async function drain() {
+    await starting?.catch(() => {});
+    traffic.drain();
+    app.server.close();
+    await within(clock, drainMs, traffic.idle());
+    traffic.abort();
+    await within(clock, lastWordsMs, traffic.idle());
+    app.server.closeAllConnections();
+    await app.close();
+  }
+
+  return {
+    get url() {
+      return url;
+    },
+    start() {
+      if (stopping) return Promise.reject(new Error('a stopped server cannot be started again'));
+      return (starting ??= listen());
+    },
+    stop: () => (stopping ??= drain()),
+  };
+}
+
+/** Resolves with `work`, or after `ms`. */
+async function within(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work, sleep(clock, ms, done.signal)]);
+  done.abort();
+}
