@@ -1,0 +1,227 @@
+import { batchEndpoints } from '../../core/batch.ts';
+import type { BatchEndpoint } from '../../core/batch.ts';
+import type { ApiError, ErrorCode, Fault } from '../../core/errors.ts';
+import type { Serves } from '../../core/model.ts';
+import type { ChatRequest } from '../chat/chat.ts';
+import { checkChatRequest } from '../chat/request.ts';
+import { checkEmbeddingsRequest } from '../embeddings/request.ts';
+import { describe, joinPath } from '../explain.ts';
+import { readJson } from '../json/parse.ts';
+import type { JsonProblem, JsonReading } from '../json/parse.ts';
+import type { JsonMember } from '../json/scan.ts';
+import { prefixHashes, prefixLevels } from './prefix.ts';
+
+/** What a line told when it obeys the rules. */
+export interface CheckedLine {
+  ok: true;
+  customId: string;
+  url: BatchEndpoint;
+  /** As the line spells it. */
+  model: string;
+  /** Where the body stands in the text. */
+  body: { start: number; end: number };
+  /** Estimated tokens: bytes / 4 + min(max_tokens, 512); no output for embeddings. */
+  est: number;
+  /** `prefixLevels` cumulative hashes; all 0 for embeddings. */
+  hashes: Uint32Array;
+}
+
+export type LineVerdict = CheckedLine | { ok: false; faults: Fault[] };
+
+export interface LineCheckerOptions {
+  /** The endpoint of the batch, when it is known; else the first line with a good one sets it. */
+  endpoint?: BatchEndpoint;
+  /** Why a line may not use this model, or undefined when it may. Asked once a name. */
+  refuseModel: (name: string, serves: Serves) => ApiError | undefined;
+  /** How faults name a place: by line number, or as `requests[3].body.model`. */
+  source?: 'file' | 'inline';
+}
+
+/** Checks the lines of one file, in order. Remembers the custom_ids and the endpoint. */
+export interface LineChecker {
+  readonly endpoint: BatchEndpoint | undefined;
+  /**
+   * @param number 1-based; of the line in the file, or of the request in the list
+   * @param bytes length of the line as UTF-8, for the estimate
+   */
+  check(text: string, number: number, bytes?: number): LineVerdict;
+}
+
+/** What a chat line is taken to produce at most; the longest answers are rare (batch-engine.md). */
+const assumedTokens = 512;
+export const customIdLimit = 512;
+const serves: Record<BatchEndpoint, Serves> = {
+  '/v1/chat/completions': 'chat',
+  '/v1/embeddings': 'embeddings',
+};
+const members = ['custom_id', 'method', 'url', 'body'] as const;
+const noHashes = new Uint32Array(prefixLevels);
+
+/**
+ * The rules of one batch line (api.md, section 4; specification, section 2.2), shared by upload, inline creation and
+ * the offline `files validate`.
+ */
+export function createLineChecker(options: LineCheckerOptions): LineChecker {
+  let { endpoint } = options;
+  const inline = options.source === 'inline';
+  const customIds = new Map<string, number>();
+  const models = new Map<string, ApiError | undefined>();
+
+  const refusal = (name: string, url: BatchEndpoint): ApiError | undefined => {
+    const key = `${url} ${name}`;
+    if (!models.has(key)) models.set(key, options.refuseModel(name, serves[url]));
+    return models.get(key);
+  };
+
+  /** Puts the place in front of every fault. */
+  const placed = (faults: Fault[], number: number, customId: string | undefined): Fault[] =>
+    faults.map(({ param, code, message }) => {
+      const known = customId === undefined ? {} : { custom_id: customId };
+      if (!inline) return { line: number, ...known, ...(param !== undefined && { param }), code, message };
+      const item = `requests[${number - 1}]`;
+      return { ...known, param: param === undefined ? item : `${item}.${param}`, code, message };
+    });
+
+  const checkCustomId = (value: unknown, number: number): Fault | undefined => {
+    const message = customIdFault(value);
+    if (message) return { param: 'custom_id', code: 'validation_error', message };
+    const first = customIds.get(value as string);
+    if (first === undefined) {
+      customIds.set(value as string, number);
+      return undefined;
+    }
+    const places = inline
+      ? `requests[${first - 1}] and requests[${number - 1}] have`
+      : `lines ${first} and ${number} have`;
+    return { param: 'custom_id', code: 'duplicate_custom_id', message: `${places} the same custom_id` };
+  };
+
+  const checkUrl = (value: unknown): Fault | undefined => {
+    const known = batchEndpoints.find((name) => name === value);
+    if (known === undefined) {
+      const message = `expected ${batchEndpoints.map((name) => `"${name}"`).join(' or ')}, got ${describe(value)}`;
+      return { param: 'url', code: typeof value === 'string' ? 'url_mismatch' : 'validation_error', message };
+    }
+    endpoint ??= known;
+    if (known === endpoint) return undefined;
+    const whose = options.endpoint ? 'the batch has' : 'the lines before it have';
+    return { param: 'url', code: 'url_mismatch', message: `${whose} "${endpoint}", got "${known}"` };
+  };
+
+  const check = (text: string, number: number, bytes = text.length): LineVerdict => {
+    const reading = readJson(text);
+    if (reading.problem)
+      return { ok: false, faults: placed([jsonFault(reading.problem)], number, undefined) };
+    const { value: line } = reading;
+    if (!isObject(line)) {
+      const message = `expected a JSON object, got ${describe(line)}`;
+      return { ok: false, faults: placed([{ code: 'invalid_json_line', message }], number, undefined) };
+    }
+    const { custom_id: customId, url } = line;
+    const found = [checkCustomId(customId, number), checkUrl(url), ...shapeFaults(line)];
+    const faults = found.filter((fault) => fault !== undefined);
+    const target = batchEndpoints.find((name) => name === url) ?? endpoint;
+    if (target && isObject(line['body'])) faults.push(...bodyFaults(line['body'], target));
+    const { model } = (isObject(line['body']) ? line['body'] : {}) as { model?: unknown };
+    const refused = target && typeof model === 'string' && model !== '' ? refusal(model, target) : undefined;
+    if (refused) faults.push({ param: 'body.model', code: refused.code, message: refused.message });
+    if (faults.length > 0) {
+      const known = customIdFault(customId) ? undefined : (customId as string);
+      return { ok: false, faults: placed(faults, number, known) };
+    }
+    return checked(line, reading, bytes);
+  };
+
+  return {
+    get endpoint() {
+      return endpoint;
+    },
+    check,
+  };
+}
+
+/** Why a value is no custom_id, or undefined (reliability.md, B13, B15, B27). */
+export function customIdFault(value: unknown): string | undefined {
+  if (value === undefined) return 'required, but missing';
+  if (typeof value !== 'string') return `expected a string, got ${describe(value)}`;
+  if (value === '') return 'must not be empty';
+  if (value.length > customIdLimit)
+    return `expected at most ${customIdLimit} characters, got ${value.length}`;
+  if (!value.isWellFormed()) return 'holds half of a surrogate pair, which no UTF-8 text can carry';
+  if (controlCharacter.test(value)) return 'must not hold control characters';
+  return undefined;
+}
+
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const problemCodes: Record<JsonProblem['code'], ErrorCode> = {
+  invalid_json: 'invalid_json_line',
+  too_deep: 'too_deep',
+  too_many_nodes: 'line_too_long',
+  duplicate_key: 'duplicate_key',
+};
+
+function jsonFault({ code, message, at }: JsonProblem): Fault {
+  const reason = code === 'invalid_json' ? `not valid JSON: ${message}` : message;
+  return { code: problemCodes[code], message: `${reason} (column ${at + 1})` };
+}
+
+/** Faults of the line around its body; custom_id and url have rules of their own. */
+function shapeFaults(line: Record<string, unknown>): Fault[] {
+  const faults: Fault[] = [];
+  const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
+  if (line['method'] !== 'POST')
+    add(
+      'method',
+      line['method'] === undefined
+        ? 'required, but missing'
+        : `expected "POST", got ${describe(line['method'])}`,
+    );
+  if (line['body'] === undefined) add('body', 'required, but missing');
+  else if (!isObject(line['body'])) add('body', `expected an object, got ${describe(line['body'])}`);
+  for (const key of Object.keys(line))
+    if (!(members as readonly string[]).includes(key))
+      add(joinPath('', key), 'unknown field; a line has custom_id, method, url and body');
+  return faults;
+}
+
+function bodyFaults(body: Record<string, unknown>, url: BatchEndpoint): Fault[] {
+  const faults = url === '/v1/embeddings' ? checkEmbeddingsRequest(body) : checkChatRequest(body);
+  const placed = faults.map((fault) => ({
+    ...fault,
+    param: fault.param === undefined ? 'body' : `body${fault.param.startsWith('[') ? '' : '.'}${fault.param}`,
+  }));
+  if (body['stream'] === true)
+    placed.push({
+      param: 'body.stream',
+      code: 'validation_error',
+      message: 'a batch line cannot be streamed; leave stream out',
+    });
+  return placed;
+}
+
+function checked(
+  line: Record<string, unknown>,
+  reading: Exclude<JsonReading, { problem: JsonProblem }>,
+  bytes: number,
+): CheckedLine {
+  const url = line['url'] as BatchEndpoint;
+  const body = line['body'] as ChatRequest;
+  const { start, end } = reading.scan.members.find((member) => member.name === 'body') as JsonMember;
+  const isChat = url === '/v1/chat/completions';
+  const most = body.max_completion_tokens ?? body.max_tokens ?? assumedTokens;
+  return {
+    ok: true,
+    customId: line['custom_id'] as string,
+    url,
+    model: body.model,
+    body: { start, end },
+    est: Math.ceil(bytes / 4) + (isChat ? Math.min(most, assumedTokens) : 0),
+    hashes: isChat ? prefixHashes(body) : noHashes,
+  };
+}

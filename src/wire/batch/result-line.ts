@@ -1,0 +1,44 @@
+import type { ErrorObject } from '../errors/error-body.ts';
+
+/** Lines of the result files (specification, section 2.3; api.md, section 5). Without their newline. */
+export interface OutputLine {
+  /** `req_<batch>_<line>`: of the line and of its response. */
+  id: string;
+  customId: string;
+  /** The endpoint's response body. */
+  body: unknown;
+}
+
+export interface ErrorLine {
+  id: string;
+  customId: string;
+  /** What the engine answered, or null when none did. */
+  response: { statusCode: number; body: unknown } | null;
+  error: ErrorObject & { attempts: number; retryable: boolean };
+}
+
+/** `JSON.stringify` escapes lone surrogates, so the line is valid UTF-8 whatever an engine said. */
+export function outputLine({ id, customId, body }: OutputLine): string {
+  return JSON.stringify({
+    id,
+    custom_id: customId,
+    response: { status_code: 200, request_id: id, body },
+    error: null,
+  });
+}
+
+export function errorLine({ id, customId, response, error }: ErrorLine): string {
+  return JSON.stringify({
+    id,
+    custom_id: customId,
+    response: response && { status_code: response.statusCode, request_id: id, body: response.body },
+    error: {
+      code: error.code,
+      message: error.message,
+      type: error.type,
+      param: error.param,
+      attempts: error.attempts,
+      retryable: error.retryable,
+    },
+  });
+}

@@ -1,0 +1,209 @@
+import type { Fault } from '../../core/errors.ts';
+import { decodeUtf8 } from '../utf8.ts';
+import { detectBytes, detectFirstLine, headLength } from './detect.ts';
+
+/** One line that may be a request. */
+export interface SplitLine {
+  /** 1-based; blank lines count. */
+  number: number;
+  /** Of its first byte in the file. */
+  offset: number;
+  /** Bytes without the newline, and without the carriage return before it. */
+  length: number;
+  text: string;
+}
+
+/** What the splitter found next: a line, or why there is none. A fatal fault ends the file. */
+export type SplitItem =
+  | { line: SplitLine; fault?: undefined }
+  | { fault: Fault; fatal: boolean; line?: undefined };
+
+export interface Splitter {
+  /** Lines that end in this chunk. Must be read to its end before the next call. The chunk is not kept. */
+  push(chunk: Uint8Array): Generator<SplitItem, void>;
+  /** The last line, when no newline ends it. */
+  end(): Generator<SplitItem, void>;
+}
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+/** A buffer larger than this is given back after its line. */
+const keptBuffer = 1 << 20;
+const byteOrderMark = [0xef, 0xbb, 0xbf] as const;
+
+/**
+ * Cuts a file into lines on `\n` alone, whatever the chunks it comes in (reliability.md, B01-B09): CRLF and one leading
+ * byte order mark are accepted, blank lines are counted and skipped, and what is no UTF-8 text of JSON lines is named.
+ * Holds one line at most.
+ */
+export function createSplitter(options: { lineBytes: number }): Splitter {
+  return new LineSplitter(options.lineBytes);
+}
+
+class LineSplitter implements Splitter {
+  readonly #lineBytes: number;
+  /** The line whose end has not come: the first `#held` bytes of a buffer that grows by doubling. */
+  #buffer = new Uint8Array(0);
+  #held = 0;
+  /** The line being read is too long: told already, now skipped. */
+  #skipping = false;
+  #number = 1;
+  /** Of the first byte that is not yet in a line. */
+  #offset = 0;
+  #head: Uint8Array | undefined = new Uint8Array(0);
+  #seenText = false;
+  #over = false;
+
+  constructor(lineBytes: number) {
+    this.#lineBytes = lineBytes;
+  }
+
+  *push(chunk: Uint8Array): Generator<SplitItem, void> {
+    if (this.#over || chunk.length === 0) return;
+    if (!this.#head) yield* this.#lines(chunk);
+    else {
+      const head = new Uint8Array(this.#head.length + chunk.length);
+      head.set(this.#head);
+      head.set(chunk, this.#head.length);
+      if (head.length < headLength) this.#head = head;
+      else yield* this.#begin(head);
+    }
+  }
+
+  *end(): Generator<SplitItem, void> {
+    if (this.#over) return;
+    if (this.#head) yield* this.#begin(this.#head);
+    if (this.#over || this.#skipping || this.#held === 0) return;
+    yield* this.#line(this.#takeHeld(new Uint8Array(0)), false);
+  }
+
+  /** The first bytes of the file. */
+  *#begin(head: Uint8Array): Generator<SplitItem, void> {
+    this.#head = undefined;
+    const what = detectBytes(head);
+    if (what) {
+      yield this.#fatal('invalid_encoding', what);
+      return;
+    }
+    const marked = startsWithMark(head);
+    this.#offset = marked ? byteOrderMark.length : 0;
+    yield* this.#lines(marked ? head.subarray(byteOrderMark.length) : head);
+  }
+
+  *#lines(chunk: Uint8Array): Generator<SplitItem, void> {
+    let from = 0;
+    while (!this.#over) {
+      const end = chunk.indexOf(newline, from);
+      if (end < 0) break;
+      if (this.#skipping) this.#skip(end + 1 - from);
+      else if (this.#held + end - from > this.#lineBytes) {
+        yield this.#tooLong();
+        this.#skip(end + 1 - from);
+      } else yield* this.#line(this.#takeHeld(chunk.subarray(from, end)), true);
+      from = end + 1;
+    }
+    if (!this.#over && from < chunk.length) yield* this.#hold(chunk.subarray(from));
+  }
+
+  /** Keeps the beginning of a line, unless it is too long already. */
+  *#hold(rest: Uint8Array): Generator<SplitItem, void> {
+    if (!this.#skipping && this.#held + rest.length > this.#lineBytes) {
+      yield this.#tooLong();
+      this.#skipping = true;
+      this.#offset += this.#held;
+      this.#release();
+    }
+    if (this.#skipping) this.#offset += rest.length;
+    else this.#append(rest);
+  }
+
+  /** Leaves the line that is too long behind; `rest` of its bytes are in this chunk, the newline included. */
+  #skip(rest: number): void {
+    this.#offset += this.#held + rest;
+    this.#release();
+    this.#skipping = false;
+    this.#number += 1;
+  }
+
+  /** The whole line; valid until the next bytes are held. */
+  #takeHeld(rest: Uint8Array): Uint8Array {
+    if (this.#held === 0) return rest;
+    this.#append(rest);
+    const bytes = this.#buffer.subarray(0, this.#held);
+    this.#release();
+    return bytes;
+  }
+
+  #append(bytes: Uint8Array): void {
+    const needed = this.#held + bytes.length;
+    if (needed > this.#buffer.length) {
+      const grown = new Uint8Array(Math.max(needed, this.#buffer.length * 2));
+      grown.set(this.#buffer.subarray(0, this.#held));
+      this.#buffer = grown;
+    }
+    this.#buffer.set(bytes, this.#held);
+    this.#held = needed;
+  }
+
+  #release(): void {
+    this.#held = 0;
+    if (this.#buffer.length > keptBuffer) this.#buffer = new Uint8Array(0);
+  }
+
+  *#line(bytes: Uint8Array, ended: boolean): Generator<SplitItem, void> {
+    const number = this.#number;
+    const offset = this.#offset;
+    this.#number += 1;
+    this.#offset += bytes.length + (ended ? 1 : 0);
+    const content = ended && bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
+    if (isBlank(content)) return;
+    const fault = byteFault(content);
+    if (fault) {
+      yield { fault: { line: number, ...fault }, fatal: false };
+      return;
+    }
+    const text = decodeUtf8(content);
+    if (typeof text !== 'string') {
+      const message = `byte ${offset + text.invalidAt} of the file (byte ${text.invalidAt} of the line) is not valid UTF-8`;
+      yield { fault: { line: number, code: 'invalid_encoding', message }, fatal: false };
+      return;
+    }
+    const what = this.#seenText ? undefined : detectFirstLine(text);
+    this.#seenText = true;
+    if (what) yield this.#fatal('invalid_json_line', what, number);
+    else yield { line: { number, offset, length: content.length, text } };
+  }
+
+  #fatal(code: 'invalid_encoding' | 'invalid_json_line', what: string, line?: number): SplitItem {
+    this.#over = true;
+    const message = `this looks like ${what}; a batch file is UTF-8 text with one JSON object a line`;
+    return { fault: { ...(line !== undefined && { line }), code, message }, fatal: true };
+  }
+
+  #tooLong(): SplitItem {
+    const limit = this.#lineBytes.toLocaleString('en-US');
+    const message = `the line is longer than ${limit} bytes`;
+    return { fault: { line: this.#number, code: 'line_too_long', message }, fatal: false };
+  }
+}
+
+/** Faults that the bytes show by themselves. */
+function byteFault(content: Uint8Array): Pick<Fault, 'code' | 'message'> | undefined {
+  if (startsWithMark(content))
+    return { code: 'invalid_encoding', message: 'a byte order mark may only stand at the start of the file' };
+  const lone = content.indexOf(carriageReturn);
+  if (lone < 0) return undefined;
+  return {
+    code: 'invalid_json_line',
+    message: `a carriage return at byte ${lone} of the line without a newline behind it; lines end with \\n or \\r\\n`,
+  };
+}
+
+function startsWithMark(bytes: Uint8Array): boolean {
+  return byteOrderMark.every((byte, at) => bytes[at] === byte);
+}
+
+/** Nothing but JSON's white space. A lone carriage return is a fault, not a blank. */
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09);
+}

@@ -1,0 +1,34 @@
+import type { EmbeddingsRequest, EmbeddingsResponse } from './embeddings.ts';
+
+type Format = EmbeddingsRequest['encoding_format'];
+
+/**
+ * The answer to an embeddings request, in the encoding that was asked for whatever the engine can do.
+ * @param model the id of the model that served it
+ */
+export function embeddingsResponse(
+  answer: { vectors: readonly Float32Array[]; promptTokens: number },
+  model: string,
+  format: Format,
+): EmbeddingsResponse {
+  return {
+    object: 'list',
+    model,
+    data: answer.vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: encodeEmbedding(vector, format),
+    })),
+    usage: { prompt_tokens: answer.promptTokens, total_tokens: answer.promptTokens },
+  };
+}
+
+/** Numbers, or base64 of little-endian float32. */
+export function encodeEmbedding(vector: Float32Array, format: Format): number[] | string {
+  if (format !== 'base64') return Array.from(vector);
+  const view = new DataView(new ArrayBuffer(vector.length * 4));
+  for (let index = 0; index < vector.length; index += 1) view.setFloat32(index * 4, vector[index]!, true);
+  let binary = '';
+  for (let at = 0; at < view.byteLength; at += 1) binary += String.fromCharCode(view.getUint8(at));
+  return btoa(binary);
+}
