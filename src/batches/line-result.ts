@@ -3,6 +3,7 @@ import { noUsage } from '../core/usage.ts';
 import type { LineAnswer } from '../generate/generate.ts';
 import type { LineResult } from '../store/store.ts';
 import { errorLine, outputLine } from '../wire/batch/result-line.ts';
+import { errorObject } from '../wire/errors/error-body.ts';
 
 const encoder = new TextEncoder();
 
@@ -31,8 +32,7 @@ export function outputResult(
   answer: LineAnswer,
   attempts: number,
 ): LineResult {
-  const requestId = lineRequestId(batchId, line);
-  const text = outputLine({ requestId, customId, body: answer.body });
+  const text = outputLine({ id: lineRequestId(batchId, line), customId, body: answer.body });
   return {
     batchId,
     line,
@@ -54,8 +54,14 @@ export function failedResult(
   error: ApiError,
   attempts: number,
 ): LineResult {
-  const requestId = lineRequestId(batchId, line);
-  const text = errorLine({ requestId, customId, error, attempts, answered: !unanswered.has(error.code) });
+  const told = errorObject(error);
+  const answered = !unanswered.has(error.code);
+  const text = errorLine({
+    id: lineRequestId(batchId, line),
+    customId,
+    response: answered ? { statusCode: error.status, body: { error: told } } : null,
+    error: { ...told, attempts, retryable: error.retry !== 'never' },
+  });
   return {
     batchId,
     line,

@@ -11,7 +11,8 @@ export interface OutputLine {
 
 export interface ErrorLine {
   id: string;
-  customId: string;
+  /** Null only where the input that holds it was lost. */
+  customId: string | null;
   /** What the engine answered, or null when none did. */
   response: { statusCode: number; body: unknown } | null;
   error: ErrorObject & { attempts: number; retryable: boolean };
