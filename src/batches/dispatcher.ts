@@ -10,7 +10,7 @@ import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf } from './held-chunks.ts';
 import { asApiError, backoffMs, maxAttempts } from './line-errors.ts';
 import { failedResult, outputResult } from './line-result.ts';
-import type { InputLine } from './lines.ts';
+import type { BatchLine } from '../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
 import type { Pauses } from './pauses.ts';
 import { poisonKills } from './poison.ts';
@@ -107,7 +107,7 @@ export class Dispatcher {
     }
   }
 
-  async #answer(held: HeldChunk, ref: LineRef, line: InputLine, attempt: number): Promise<LineResult> {
+  async #answer(held: HeldChunk, ref: LineRef, line: BatchLine, attempt: number): Promise<LineResult> {
     const { generate, pauses, fairness } = this.#parts;
     const { batch, chunk } = held;
     const model = generate.catalog.find(chunk.model);
@@ -130,7 +130,7 @@ export class Dispatcher {
     return outputResult(batch.id, ref.line, line.customId, model.id, answer, attempt);
   }
 
-  #failed(held: HeldChunk, ref: LineRef, line: InputLine, attempt: number, thrown: unknown): void {
+  #failed(held: HeldChunk, ref: LineRef, line: BatchLine, attempt: number, thrown: unknown): void {
     const { pauses, random, log } = this.#parts;
     const { batch, chunk } = held;
     if (batch.abort.signal.aborted) return;

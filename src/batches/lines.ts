@@ -1,18 +1,13 @@
 import type { Blobs } from '../blobs/blobs.ts';
 import type { LineRef } from '../core/batch.ts';
-import { memberOf, scanJson } from '../wire/json/scan.ts';
-import type { JsonBody } from '../wire/json/json-body.ts';
-
-/** One request of an input file, with its body byte-exact (reliability.md, B22). */
-export interface InputLine {
-  customId: string;
-  body: JsonBody<Record<string, unknown>>;
-}
+import { type BatchLine, readLine } from '../wire/batch/read-line.ts';
 
 /** Chunks up to this many bytes are read ahead when they are claimed; longer ones line by line. */
 const readAheadBytes = 4 * 1024 * 1024;
 /** Lines closer than this are fetched in one read. */
 const gapBytes = 64 * 1024;
+
+const decoder = new TextDecoder();
 
 /** Reads the lines of one chunk: ahead where that is cheap, so that sending a line waits for no disk. */
 export class ChunkLines {
@@ -38,9 +33,9 @@ export class ChunkLines {
     }
   }
 
-  async read(ref: LineRef): Promise<InputLine> {
+  async read(ref: LineRef): Promise<BatchLine> {
     const bytes = this.#ahead.get(ref.line) ?? (await this.#blobs.slice(this.#blob, ref.offset, ref.length));
-    return parseLine(bytes);
+    return readLine(decoder.decode(bytes));
   }
 
   /** The line is done; its bytes may go. */
@@ -58,14 +53,4 @@ function neighbours(refs: readonly LineRef[]): LineRef[][] {
     else runs.push([ref]);
   }
   return runs;
-}
-
-const decoder = new TextDecoder();
-
-/** The lines were validated when they were uploaded; this only takes one apart. */
-function parseLine(bytes: Uint8Array): InputLine {
-  const text = decoder.decode(bytes);
-  const value = JSON.parse(text) as { custom_id: string; body: Record<string, unknown> };
-  const body = memberOf(scanJson(text), 'body');
-  return { customId: value.custom_id, body: { value: value.body, text: text.slice(body?.start, body?.end) } };
 }
