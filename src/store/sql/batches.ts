@@ -5,7 +5,7 @@ import type { Db, Queries, Value } from '../db.ts';
 import type { BatchState, BatchStore, CreateBatchOutcome } from '../store.ts';
 import { claimToken } from './creates.ts';
 import { insertFile, lockFile } from './files.ts';
-import { fromBatch, packLines, toBatch } from './rows.ts';
+import { batchColumns, fromBatch, packLines, toBatch } from './rows.ts';
 import type { BatchRow } from './rows.ts';
 import { inLists, slices, tuples, Undo } from './statement.ts';
 
@@ -31,12 +31,15 @@ export function createBatchRows(db: Db): BatchRows {
       }),
 
     async get(orgId, id) {
-      const [row] = await db.all<BatchRow>('SELECT * FROM batches WHERE id = ? AND org_id = ?', [id, orgId]);
+      const [row] = await db.all<BatchRow>(
+        `SELECT ${batchColumns} FROM batches WHERE id = ? AND org_id = ?`,
+        [id, orgId],
+      );
       return row && toBatch(row);
     },
 
     async find(id) {
-      const [row] = await db.all<BatchRow>('SELECT * FROM batches WHERE id = ?', [id]);
+      const [row] = await db.all<BatchRow>(`SELECT ${batchColumns} FROM batches WHERE id = ?`, [id]);
       return row && toBatch(row);
     },
 
@@ -56,7 +59,7 @@ export function createBatchRows(db: Db): BatchRows {
         params.push(createdAfter);
       }
       const rows = await db.all<BatchRow>(
-        `SELECT * FROM batches WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ?`,
+        `SELECT ${batchColumns} FROM batches WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ?`,
         [...params, limit],
       );
       return rows.map(toBatch);

@@ -8,7 +8,7 @@ import { finishChunks } from './chunks.ts';
 import { summarise } from './error-summary.ts';
 import { insertFile } from './files.ts';
 import { holdsClosing, openClosing } from './record.ts';
-import { toBatch } from './rows.ts';
+import { batchColumns, toBatch } from './rows.ts';
 import type { BatchRow } from './rows.ts';
 
 type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'shut' | 'publish'>;
@@ -23,14 +23,17 @@ export function createEnding(db: Db): Ending {
       db.tx(async (q) => {
         const [cancelled] = await q.all<BatchRow>(
           `UPDATE batches SET status = 'cancelling', closing = 'cancelled', accept_until = ?, cancelling_at = ?
-           WHERE id = ? AND org_id = ? AND ${undecided} RETURNING *`,
+           WHERE id = ? AND org_id = ? AND ${undecided} RETURNING ${batchColumns}`,
           [now + graceMs, now, id, orgId],
         );
         if (cancelled) {
           await stopChunks(q, id);
           return { began: true, batch: toBatch(cancelled) };
         }
-        const [row] = await q.all<BatchRow>('SELECT * FROM batches WHERE id = ? AND org_id = ?', [id, orgId]);
+        const [row] = await q.all<BatchRow>(
+          `SELECT ${batchColumns} FROM batches WHERE id = ? AND org_id = ?`,
+          [id, orgId],
+        );
         return row && { began: false, batch: toBatch(row) };
       }),
 

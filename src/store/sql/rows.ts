@@ -103,6 +103,11 @@ export interface BatchRow {
   cancelled_at: number | null;
 }
 
+/** Named one by one: a newer version may add a column while this one runs. */
+export const batchColumns = `id, org_id, key_id, endpoint, status, total, ok, err, due, closing, accept_until, input_file_id,
+  output_file_id, error_file_id, model, metadata, prices, price_factor, errors, result_ttl_ms, created_at, in_progress_at,
+  expires_at, completed_at, failed_at, expired_at, cancelling_at, cancelled_at`;
+
 export function toBatch(row: BatchRow): Batch {
   return {
     id: row.id,

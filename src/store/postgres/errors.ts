@@ -1,0 +1,77 @@
+import { ApiError } from '../../core/errors.ts';
+import { StoreError } from '../store-error.ts';
+
+/** Codes of Postgres (documentation, appendix A), of its driver and of the operating system. */
+const lost = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ENOENT', // no such socket
+  'EAI_AGAIN',
+  'EPIPE',
+  'ETIMEDOUT',
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+  '25P03', // idle_in_transaction_session_timeout
+]);
+
+/** Serialization failures and deadlocks: another transaction won, and the same work may be done again. */
+export function isConflict(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '40001' || code === '40P01';
+}
+
+/** The connection is gone, or there never was one. */
+export function isLost(error: unknown): boolean {
+  const code = codeOf(error);
+  return lost.has(code) || code.startsWith('08');
+}
+
+/** Faults that an operator can do something about as ours; whatever else was thrown passes through. */
+export function translate(error: unknown, url: string): unknown {
+  const code = codeOf(error);
+  const options = { cause: error };
+  if (isLost(error))
+    return new StoreError(
+      'unreachable',
+      `The database ${nameOf(url)} does not answer (${code}).`,
+      'Check that Postgres runs there and that this machine may connect to it.',
+      options,
+    );
+  if (code === '53100')
+    return new ApiError('insufficient_storage', 'The database is full: nothing more can be stored.', options);
+  if (code === 'CONNECTION_ENDED')
+    return new StoreError('stopped', 'The store is not running.', 'Start the service again.', options);
+  if (/^(28|3D|42501|53300)/.test(code))
+    return new StoreError(
+      'refused',
+      `The database ${nameOf(url)} refused the connection: ${(error as Error).message}.`,
+      'Check user, password, database name and rights, and the number of connections it allows.',
+      options,
+    );
+  if (code === '25006')
+    return new StoreError(
+      'unwritable',
+      `The database ${nameOf(url)} is read-only.`,
+      'Connect to the primary, not to a replica.',
+      options,
+    );
+  return error;
+}
+
+/** `host:port/name`, without user and password. */
+export function nameOf(url: string): string {
+  if (!URL.canParse(url)) return '(its URL cannot be read)';
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

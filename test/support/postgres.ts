@@ -1,0 +1,159 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import postgres from 'postgres';
+
+/** A Postgres server of its own, in a temporary folder, for the length of one test file. */
+export interface PostgresServer {
+  /** Makes an empty database and returns its URL. */
+  createDatabase(): Promise<string>;
+  /** Connections to all databases but the caller's are cut, as a failover does. Returns how many. */
+  cutConnections(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts one, installing Debian's package first where that is possible. Says loudly why where it is not.
+ */
+export async function startPostgres(): Promise<PostgresServer | { reason: string }> {
+  const bin = findBinaries() ?? install();
+  if (bin === undefined)
+    return refuse('Postgres is not installed and cannot be installed here (apt-get needs root on Debian).');
+  const user = unprivileged();
+  if (user === undefined) return refuse('Postgres does not run as root, and there is no user "postgres".');
+  return launch(bin, user);
+}
+
+function refuse(reason: string): { reason: string } {
+  console.warn(`\n*** The Postgres tests do not run: ${reason} ***\n`);
+  return { reason };
+}
+
+function findBinaries(): string | undefined {
+  const packages = '/usr/lib/postgresql';
+  const versions = existsSync(packages)
+    ? readdirSync(packages).toSorted((a, b) => Number(b) - Number(a))
+    : [];
+  const folders = [
+    ...versions.map((version) => join(packages, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ];
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
+}
+
+function install(): string | undefined {
+  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return undefined;
+  console.warn('Installing postgresql for the Postgres tests ...');
+  const apt = (...args: string[]) =>
+    spawnSync('apt-get', ['-qq', '-y', ...args], {
+      stdio: 'ignore',
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
+  apt('update');
+  apt('install', '--no-install-recommends', 'postgresql');
+  return findBinaries();
+}
+
+interface User {
+  uid?: number;
+  gid?: number;
+}
+
+/** Whom the server runs as: whoever we are, unless that is root. */
+function unprivileged(): User | undefined {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string) =>
+    Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout.trim() || Number.NaN);
+  const uid = id('-u');
+  return Number.isNaN(uid) ? undefined : { uid, gid: id('-g') };
+}
+
+/** Nothing here has to survive a power cut. */
+const settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '64MB',
+  max_connections: '100',
+  deadlock_timeout: '100ms',
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  logging_collector: 'off',
+  log_min_messages: 'fatal',
+};
+
+async function launch(bin: string, user: User): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
+  const data = join(folder, 'data');
+  const flags = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'];
+  execFileSync(join(bin, 'initdb'), flags, { ...user, cwd: folder, stdio: 'ignore' });
+  const port = await freePort();
+  const options = Object.entries({ ...settings, port }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  // The shell outlives us by a moment: when our end of its standard input closes, however we die, it stops the server.
+  const script = '"$0" "$@" & server=$!; cat > /dev/null; kill -QUIT $server; wait $server; rm -rf "$OLDPWD"';
+  const shell = spawn(
+    'sh',
+    ['-c', `cd data && { ${script}; }`, join(bin, 'postgres'), '-D', data, ...options],
+    {
+      ...user,
+      cwd: folder,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    },
+  );
+  const admin = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, { max: 1, onnotice() {} });
+  await answering(admin);
+  return serverOf(shell, admin, port, folder);
+}
+
+function serverOf(shell: ChildProcess, admin: postgres.Sql, port: number, folder: string): PostgresServer {
+  let databases = 0;
+  return {
+    async createDatabase() {
+      const name = `test_${++databases}`;
+      await admin.unsafe(`CREATE DATABASE ${name}`);
+      return `postgres://postgres@127.0.0.1:${port}/${name}`;
+    },
+    async cutConnections() {
+      const cut = await admin`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname LIKE 'test_%' AND pid <> pg_backend_pid()`;
+      return cut.length;
+    },
+    async stop() {
+      await admin.end({ timeout: 1 });
+      const exited = once(shell, 'exit');
+      shell.stdin!.end();
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Asks until the server takes connections; the driver waits a little longer each time. */
+async function answering(admin: postgres.Sql): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await admin`SELECT 1`;
+      return;
+    } catch (error) {
+      if (attempt === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
