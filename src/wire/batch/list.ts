@@ -1,0 +1,49 @@
+import { isId } from '../../base/ids.ts';
+import { batchStatuses } from '../../core/batch.ts';
+import type { BatchStatus } from '../../core/batch.ts';
+import { invalid } from '../../core/errors.ts';
+import { parseInstant } from '../instant.ts';
+import { quoted } from '../json/parse.ts';
+import { choiceParam, cursorParam, limitParam, textParam } from '../list.ts';
+import type { Query } from '../list.ts';
+
+/** What `GET /v1/batches` may ask for (api.md, section 3). */
+export interface BatchListParams {
+  limit: number;
+  after?: string;
+  status?: BatchStatus;
+  /** Epoch milliseconds. */
+  createdAfter?: number;
+}
+
+export const batchListLimits = { most: 100, otherwise: 20 } as const;
+
+/** @throws ApiError `validation_error` */
+export function parseBatchListQuery(query: Query): BatchListParams {
+  const after = cursorParam(query, (id) => isId('batch_', id));
+  const status = choiceParam(query, 'status', batchStatuses);
+  const createdAfter = instantParam(query, 'created_after');
+  return {
+    limit: limitParam(query, batchListLimits),
+    ...(after !== undefined && { after }),
+    ...(status !== undefined && { status }),
+    ...(createdAfter !== undefined && { createdAfter }),
+  };
+}
+
+/** The `after` of `/output` and `/errors`: how many lines the client has already. */
+export function parseResultsQuery(query: Query): { after: number } {
+  const text = textParam(query, 'after');
+  if (text === undefined) return { after: 0 };
+  if (!/^\d{1,9}$/.test(text)) throw invalid('after', `expected a line number, got ${quoted(text)}`);
+  return { after: Number(text) };
+}
+
+function instantParam(query: Query, name: string): number | undefined {
+  const text = textParam(query, name);
+  if (text === undefined) return undefined;
+  const ms = parseInstant(text);
+  if (ms === undefined)
+    throw invalid(name, `expected a time such as 2026-11-21T09:30:00Z or Unix seconds, got ${quoted(text)}`);
+  return ms;
+}

@@ -1,0 +1,111 @@
+import { isoSeconds } from '../../base/clock.ts';
+import type { Batch, BatchEndpoint, BatchFault } from '../../core/batch.ts';
+import { formatDollars } from '../../core/price.ts';
+import type { Usage } from '../../core/usage.ts';
+
+/** A batch and what is added up on reading it; `BatchView` of `batches/` is one. */
+export interface PresentableBatch {
+  batch: Batch;
+  usage: Usage;
+  /** Nano-dollars at the batch price, and what the same usage costs synchronously. */
+  amount: bigint;
+  listAmount: bigint;
+  running: number;
+  ratePerMinute: number | null;
+  /** Epoch milliseconds. */
+  eta: number | null;
+  errorSummary: readonly { code: string; count: number; example: string }[];
+}
+
+/** The estimate of a dry run; `DryRun` of `batches/` is one. */
+export interface PresentableEstimate {
+  endpoint: BatchEndpoint;
+  total: number;
+  usage: Usage;
+  amount: bigint;
+  listAmount: bigint;
+}
+
+/** The batch resource (specification, section 2.1; api.md, section 5), all but its metadata. */
+export type BatchBody = ReturnType<typeof presentBatch>;
+
+export function presentBatch(view: PresentableBatch) {
+  const { batch } = view;
+  const { total, ok, err } = batch;
+  return {
+    id: batch.id,
+    object: 'batch',
+    endpoint: batch.endpoint,
+    model: batch.model,
+    status: batch.status,
+    input_file_id: batch.inputFileId,
+    output_file_id: batch.outputFileId,
+    error_file_id: batch.errorFileId,
+    completion_window: '24h',
+    errors: faultList(batch.errors),
+    created_at: isoSeconds(batch.createdAt),
+    in_progress_at: iso(batch.inProgressAt),
+    expires_at: isoSeconds(batch.expiresAt),
+    completed_at: iso(batch.completedAt),
+    failed_at: iso(batch.failedAt),
+    expired_at: iso(batch.expiredAt),
+    cancelling_at: iso(batch.cancellingAt),
+    cancelled_at: iso(batch.cancelledAt),
+    request_counts: { total, completed: ok, failed: err },
+    progress: {
+      pending: Math.max(0, total - ok - err - view.running),
+      running: view.running,
+      rate_per_minute: view.ratePerMinute === null ? null : Math.round(view.ratePerMinute * 10) / 10,
+      eta: iso(view.eta),
+    },
+    usage: presentBatchUsage(view.usage),
+    cost: presentCost(view),
+    error_summary: view.errorSummary.map(({ code, count, example }) => ({ code, count, example })),
+  };
+}
+
+/**
+ * The batch resource as JSON text, with the metadata spliced in byte for byte as it came: its numbers keep every digit
+ * and its keys their order.
+ */
+export function batchJson(view: PresentableBatch): string {
+  const body = JSON.stringify(presentBatch(view));
+  return `${body.slice(0, -1)},"metadata":${view.batch.metadata ?? 'null'}}`;
+}
+
+/** What a dry run answers (api.md, section 5). The output tokens are the most that can be produced. */
+export function presentEstimate(estimate: PresentableEstimate) {
+  return {
+    object: 'batch.estimate',
+    endpoint: estimate.endpoint,
+    request_counts: { total: estimate.total, completed: 0, failed: 0 },
+    usage: presentBatchUsage(estimate.usage),
+    cost: presentCost(estimate),
+  };
+}
+
+/** Token sums in the shape of OpenAI's batch usage. */
+export function presentBatchUsage({ inputTokens, cachedTokens, outputTokens }: Usage) {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
+/** Dollars as decimal strings: what is billed, and what the same usage costs synchronously. */
+function presentCost({ amount, listAmount }: { amount: bigint; listAmount: bigint }) {
+  return { currency: 'USD', amount: formatDollars(amount), list_amount: formatDollars(listAmount) };
+}
+
+function faultList(faults: readonly BatchFault[]) {
+  if (faults.length === 0) return null;
+  const data = faults.map(({ code, message, param, line }) => ({ code, message, param, line }));
+  return { object: 'list', data };
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : isoSeconds(ms);
+}

@@ -1,0 +1,11 @@
+/** An instant as clients write it: ISO 8601 with a zone, `2026-11-21T09:30:00Z`, or whole seconds since the epoch. */
+const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/;
+const seconds = /^\d{1,11}$/;
+
+/** Epoch milliseconds, or undefined when the text is no instant. */
+export function parseInstant(value: string | number): number | undefined {
+  const text = `${value}`;
+  if (seconds.test(text)) return Number(text) * 1000;
+  const ms = iso.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -1,0 +1,73 @@
+import { invalid } from '../core/errors.ts';
+import { quoted } from './json/parse.ts';
+
+/** Lists (api.md, section 3). SDKs stop paging without `has_more`, so it is never left out. */
+export interface ListBody<T> {
+  object: 'list';
+  data: T[];
+  first_id: string | null;
+  last_id: string | null;
+  has_more: boolean;
+}
+
+export function listBody<T extends { id: string }>(data: T[], hasMore: boolean): ListBody<T> {
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: hasMore,
+  };
+}
+
+/** A list whose items are JSON text already. */
+export function listJson(items: { id: string; json: string }[], hasMore: boolean): string {
+  const { data: _, ...envelope } = listBody(items, hasMore);
+  const text = JSON.stringify(envelope);
+  return `${text.slice(0, -1)},"data":[${items.map((item) => item.json).join(',')}]}`;
+}
+
+/** The parameters of a query string as a server hands them over; a repeated one is an array. */
+export type Query = Record<string, unknown>;
+
+/** The one value of a parameter; absent and empty are the same. Unknown parameters are ignored. */
+export function textParam(query: Query, name: string): string | undefined {
+  const value = query[name];
+  if (value === undefined || value === '') return undefined;
+  if (typeof value !== 'string') throw invalid(name, 'given more than once');
+  return value;
+}
+
+/** @throws ApiError `validation_error` for anything but digits within the bounds */
+export function limitParam(query: Query, bounds: { most: number; otherwise: number }): number {
+  const text = query['limit'] === '' ? '' : textParam(query, 'limit');
+  if (text === undefined) return bounds.otherwise;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > bounds.most)
+    throw invalid('limit', `expected a whole number from 1 to ${bounds.most}, got ${quoted(text)}`);
+  return value;
+}
+
+/** @throws ApiError `validation_error` for another value */
+export function choiceParam<T extends string>(
+  query: Query,
+  name: string,
+  values: readonly T[],
+): T | undefined {
+  const text = textParam(query, name);
+  if (text === undefined) return undefined;
+  const value = values.find((known) => known === text);
+  if (value === undefined)
+    throw invalid(
+      name,
+      `expected one of ${values.map((known) => `"${known}"`).join(', ')}, got ${quoted(text)}`,
+    );
+  return value;
+}
+
+/** A cursor. One that names nothing still pages, because ids sort by time; one of another shape is refused. */
+export function cursorParam(query: Query, isCursor: (id: string) => boolean): string | undefined {
+  const text = textParam(query, 'after');
+  if (text === undefined || isCursor(text)) return text;
+  throw invalid('after', `${quoted(text)} is not an id of this list`);
+}
