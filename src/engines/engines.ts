@@ -42,7 +42,7 @@ export interface EngineAnswer<T> {
 }
 
 export interface Embeddings {
-  /** L2-normalised, one vector an input, in order. */
+  /** One vector an input, in order, as long as the model gives them; the embedded engine normalises to length 1. */
   vectors: Float32Array[];
   promptTokens: number;
 }

@@ -1,0 +1,111 @@
+import type {
+  AssistantMessage,
+  ChatChoice,
+  ChatResponse,
+  ChoiceLogprobs,
+  ToolCall,
+} from '../../wire/chat/chat.ts';
+import { fieldsOf, isObject, stringOr } from './fields.ts';
+import type { Fields } from './fields.ts';
+import { finishReason } from './finish-reason.ts';
+import { unusable } from './parse-body.ts';
+import { unicode } from './repairs.ts';
+import type { Repairs } from './repairs.ts';
+import { checkedUsage } from './usage.ts';
+
+export interface ReadOptions {
+  /** The text that was sent, to estimate usage from. */
+  asked: string;
+  /** For tool calls that came without an id. */
+  newCallId: () => string;
+  repairs: Repairs;
+}
+
+/**
+ * A chat completion in the canonical shape, from whatever a server sent as one (reliability.md, F28 to F31): lenient about
+ * what is missing, strict about what is not an answer.
+ * @throws ApiError `invalid_upstream_response`
+ */
+export function readChatResponse(fields: Fields, options: ReadOptions): ChatResponse {
+  const given = fields['choices'];
+  if (!Array.isArray(given) || given.length === 0) throw unusable('has no choices');
+  const choices = given.map((choice, at) => readChoice(choice, at, options));
+  const answered = choices.map(({ message }) => spoken(message)).join('');
+  const { usage, estimated } = checkedUsage(fields['usage'], { asked: options.asked, answered });
+  if (estimated) options.repairs.add('usage estimated');
+  const response: ChatResponse = {
+    id: stringOr(fields['id'], ''),
+    object: 'chat.completion',
+    created: createdOf(fields),
+    model: stringOr(fields['model'], ''),
+    choices,
+    usage,
+  };
+  if (typeof fields['system_fingerprint'] === 'string')
+    response.system_fingerprint = fields['system_fingerprint'];
+  return response;
+}
+
+export function createdOf({ created }: Fields): number {
+  return typeof created === 'number' && Number.isFinite(created) ? Math.floor(created) : 0;
+}
+
+function readChoice(choice: unknown, at: number, options: ReadOptions): ChatChoice {
+  const { index, message, logprobs, finish_reason } = fieldsOf(choice);
+  if (!isObject(message)) throw unusable(`has no message in choice ${at}`);
+  const read = readMessage(message, options);
+  return {
+    index: Number.isInteger(index) ? (index as number) : at,
+    message: read,
+    logprobs: isObject(logprobs) ? (logprobs as unknown as ChoiceLogprobs) : null,
+    finish_reason: finishReason(finish_reason, read.tool_calls !== undefined),
+  };
+}
+
+function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): AssistantMessage {
+  const content = textOf(given['content']);
+  const message: AssistantMessage = {
+    role: 'assistant',
+    content: content === null ? null : unicode(content, repairs),
+    refusal: typeof given['refusal'] === 'string' ? unicode(given['refusal'], repairs) : null,
+  };
+  const reasoning = given['reasoning'] ?? given['reasoning_content'];
+  if (typeof reasoning === 'string' && reasoning !== '')
+    message.reasoning = message.reasoning_content = unicode(reasoning, repairs);
+  const calls = toolCallsOf(given).map((call) => readToolCall(call, newCallId, repairs));
+  if (calls.length > 0) message.tool_calls = calls;
+  return message;
+}
+
+/** Some servers answer with parts, as requests may. */
+function textOf(content: unknown): string | null {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return null;
+  return content.map((part) => stringOr(fieldsOf(part)['text'], '')).join('');
+}
+
+function toolCallsOf(message: Fields): unknown[] {
+  if (Array.isArray(message['tool_calls'])) return message['tool_calls'];
+  return isObject(message['function_call']) ? [{ function: message['function_call'] }] : [];
+}
+
+function readToolCall(given: unknown, newCallId: () => string, repairs: Repairs): ToolCall {
+  const call = fieldsOf(given);
+  const { name, arguments: json } = fieldsOf(call['function']);
+  if (typeof name !== 'string' || name === '') throw unusable('calls a tool without a name');
+  return {
+    id: stringOr(call['id'], '') || newCallId(),
+    type: 'function',
+    function: { name, arguments: unicode(argumentsText(json), repairs) },
+  };
+}
+
+export function argumentsText(json: unknown): string {
+  if (typeof json === 'string') return json === '' ? '{}' : json;
+  return json === undefined || json === null ? '{}' : JSON.stringify(json);
+}
+
+function spoken({ content, reasoning, tool_calls = [] }: AssistantMessage): string {
+  const calls = tool_calls.map((call) => call.function.name + call.function.arguments);
+  return [content ?? '', reasoning ?? '', ...calls].join('');
+}

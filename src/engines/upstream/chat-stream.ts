@@ -1,0 +1,125 @@
+import type { ChatChunk, ChatDelta, ChoiceLogprobs, FinishReason } from '../../wire/chat/chat.ts';
+import { createdOf } from './chat-response.ts';
+import type { ReadOptions } from './chat-response.ts';
+import { fieldsOf, isObject, stringOr } from './fields.ts';
+import type { Fields } from './fields.ts';
+import { finishReason } from './finish-reason.ts';
+import { parseObject, throwIfError, unusable } from './parse-body.ts';
+import { unicode } from './repairs.ts';
+import { readEvents } from './sse-events.ts';
+import type { RefusalContext } from './status-errors.ts';
+import { checkedUsage } from './usage.ts';
+
+interface Choice {
+  finished: boolean;
+  /** Positions of the tool calls seen; an id is sent with the first piece of each. */
+  calls: Set<number>;
+}
+
+export interface StreamOptions extends ReadOptions {
+  context: RefusalContext;
+  /** Called when the stream says that it is complete. */
+  finish: () => void;
+}
+
+/**
+ * The chunks of a streamed chat completion in the canonical shape, the usage by itself at the end (estimated when the
+ * server sends none).
+ * @throws ApiError `invalid_upstream_response` when the stream ends before every choice had its finish reason
+ * (reliability.md, F26) or carries what is not a chunk; for an error inside the stream what its code means
+ */
+export async function* readChatStream(
+  bytes: AsyncIterable<Uint8Array>,
+  options: StreamOptions,
+): AsyncGenerator<ChatChunk> {
+  const choices = new Map<number, Choice>();
+  let head = { id: '', object: 'chat.completion.chunk' as const, created: 0, model: '' };
+  let usage: unknown;
+  let answered = '';
+
+  for await (const { data, event } of readEvents(bytes)) {
+    if (data === '[DONE]') {
+      options.finish();
+      break;
+    }
+    const fields = parseObject(data);
+    if (event === 'error' && fields['error'] === undefined) fields['error'] = { ...fields };
+    throwIfError(fields, options.context);
+    if (isObject(fields['usage'])) usage = fields['usage'];
+    const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
+    if (given.length === 0) continue;
+    head = {
+      ...head,
+      id: stringOr(fields['id'], head.id),
+      created: createdOf(fields) || head.created,
+      model: stringOr(fields['model'], head.model),
+    };
+    const read = given.map((choice) => readChoice(fieldsOf(choice), choices, options));
+    answered += read.map(({ delta }) => spoken(delta)).join('');
+    yield { ...head, choices: read, usage: null };
+  }
+
+  if (choices.size === 0) throw unusable('is a stream without an answer');
+  if ([...choices.values()].some(({ finished }) => !finished)) throw unusable('ended in the middle');
+  const checked = checkedUsage(usage, { asked: options.asked, answered });
+  if (checked.estimated) options.repairs.add('usage estimated');
+  yield { ...head, choices: [], usage: checked.usage };
+}
+
+function readChoice(
+  given: Fields,
+  choices: Map<number, Choice>,
+  options: StreamOptions,
+): ChatChunk['choices'][number] {
+  const index = Number.isInteger(given['index']) ? (given['index'] as number) : 0;
+  let choice = choices.get(index);
+  if (!choice) choices.set(index, (choice = { finished: false, calls: new Set() }));
+  const delta = readDelta(fieldsOf(given['delta'] ?? given['message']), choice, options);
+  let finish: FinishReason | null = null;
+  if (
+    given['finish_reason'] !== null &&
+    given['finish_reason'] !== undefined &&
+    given['finish_reason'] !== ''
+  ) {
+    finish = finishReason(given['finish_reason'], choice.calls.size > 0);
+    choice.finished = true;
+  }
+  const logprobs = isObject(given['logprobs']) ? (given['logprobs'] as unknown as ChoiceLogprobs) : null;
+  return { index, delta, logprobs, finish_reason: finish };
+}
+
+function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: StreamOptions): ChatDelta {
+  const delta: ChatDelta = {};
+  if (given['role'] === 'assistant') delta.role = 'assistant';
+  if (typeof given['content'] === 'string') delta.content = unicode(given['content'], repairs);
+  const reasoning = given['reasoning'] ?? given['reasoning_content'];
+  if (typeof reasoning === 'string' && reasoning !== '')
+    delta.reasoning = delta.reasoning_content = unicode(reasoning, repairs);
+  if (Array.isArray(given['tool_calls']) && given['tool_calls'].length > 0)
+    delta.tool_calls = given['tool_calls'].map((call, at) =>
+      readCallDelta(fieldsOf(call), at, choice, newCallId),
+    );
+  return delta;
+}
+
+function readCallDelta(
+  given: Fields,
+  at: number,
+  { calls }: Choice,
+  newCallId: () => string,
+): NonNullable<ChatDelta['tool_calls']>[number] {
+  const index = Number.isInteger(given['index']) ? (given['index'] as number) : at;
+  const { name, arguments: json } = fieldsOf(given['function']);
+  const piece =
+    typeof json === 'string' ? json : json === undefined || json === null ? '' : JSON.stringify(json);
+  if (calls.has(index)) return { index, function: { arguments: piece } };
+  if (typeof name !== 'string' || name === '') throw unusable('calls a tool without a name');
+  calls.add(index);
+  const id = stringOr(given['id'], '') || newCallId();
+  return { index, id, type: 'function', function: { name, arguments: piece } };
+}
+
+function spoken({ content, reasoning, tool_calls = [] }: ChatDelta): string {
+  const calls = tool_calls.map((call) => `${call.function?.name ?? ''}${call.function?.arguments ?? ''}`);
+  return [content ?? '', reasoning ?? '', ...calls].join('');
+}

@@ -1,0 +1,69 @@
+import { invalid } from '../../core/errors.ts';
+import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
+import type { Embeddings } from '../engines.ts';
+import { fieldsOf } from './fields.ts';
+import type { Fields } from './fields.ts';
+import { unusable } from './parse-body.ts';
+import type { Repairs } from './repairs.ts';
+import { count, estimate } from './usage.ts';
+
+/**
+ * Vectors in the order of the inputs, whether they came as numbers or as base64 of little-endian float32.
+ * @throws ApiError `invalid_upstream_response`; `validation_error` when the server did not heed `dimensions`
+ */
+export function readEmbeddings(
+  fields: Fields,
+  request: EmbeddingsRequest,
+  asked: string,
+  repairs: Repairs,
+): Embeddings {
+  const { data } = fields;
+  if (!Array.isArray(data)) throw unusable('has no embeddings');
+  const inputs = inputCount(request);
+  if (data.length !== inputs) throw unusable(`has ${data.length} embeddings for ${inputs} inputs`);
+  const vectors: Float32Array[] = [];
+  for (const [at, item] of data.entries()) {
+    const { index, embedding } = fieldsOf(item);
+    const place = Number.isInteger(index) ? (index as number) : at;
+    if (place < 0 || place >= inputs || vectors[place]) throw unusable('numbers its embeddings wrongly');
+    vectors[place] = readVector(embedding);
+  }
+  const length = vectors[0]?.length ?? 0;
+  if (vectors.some((vector) => vector.length !== length))
+    throw unusable('has embeddings of different lengths');
+  const { dimensions } = request;
+  if (dimensions && dimensions !== length)
+    throw invalid('dimensions', `this model gives ${length} and cannot be asked for another number.`);
+  return { vectors, promptTokens: promptTokens(fields, asked, repairs) };
+}
+
+function promptTokens(fields: Fields, asked: string, repairs: Repairs): number {
+  const counted = count(fieldsOf(fields['usage'])['prompt_tokens']);
+  if (counted !== undefined) return counted;
+  repairs.add('usage estimated');
+  return estimate(asked);
+}
+
+function inputCount({ input }: EmbeddingsRequest): number {
+  if (typeof input === 'string') return 1;
+  return typeof input[0] === 'number' ? 1 : input.length;
+}
+
+function readVector(embedding: unknown): Float32Array {
+  const vector = typeof embedding === 'string' ? fromBase64(embedding) : fromNumbers(embedding);
+  if (vector.length === 0 || !vector.every(Number.isFinite))
+    throw unusable('has an embedding that is not numbers');
+  return vector;
+}
+
+function fromNumbers(embedding: unknown): Float32Array {
+  if (!Array.isArray(embedding)) return new Float32Array();
+  return Float32Array.from(embedding, (value) => (typeof value === 'number' ? value : Number.NaN));
+}
+
+function fromBase64(text: string): Float32Array {
+  const bytes = Buffer.from(text, 'base64');
+  const vector = new Float32Array(Math.floor(bytes.length / 4));
+  for (let i = 0; i < vector.length; i++) vector[i] = bytes.readFloatLE(i * 4);
+  return vector;
+}

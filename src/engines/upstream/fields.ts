@@ -1,0 +1,15 @@
+/** An object of which nothing is known yet. */
+export type Fields = Record<string, unknown>;
+
+/** The value as an object, or an empty one. */
+export function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function stringOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
+}

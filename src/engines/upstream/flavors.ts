@@ -1,0 +1,73 @@
+import type { Capabilities } from '../engines.ts';
+
+export const flavors = ['vllm', 'sglang', 'llama-server', 'ollama', 'openai', 'offpeak', 'generic'] as const;
+export type Flavor = (typeof flavors)[number];
+
+/** A difference between servers, and why it is believed. */
+interface Flag<T> {
+  value: T;
+  reason: string;
+}
+
+export interface FlavorTraits {
+  jsonSchema: Flag<Capabilities['jsonSchema']>;
+  forcedTool: Flag<Capabilities['forcedTool']>;
+  /** Which field carries the token limit. */
+  tokenLimit: Flag<'max_tokens' | 'as given'>;
+  /** Whether the role `developer` may be sent; it becomes `system` otherwise. */
+  developerRole: Flag<boolean>;
+}
+
+const native = (reason: string) => ({ value: 'native' as const, reason });
+const maxTokens = (reason: string) => ({ value: 'max_tokens' as const, reason });
+const noDeveloper = (reason: string) => ({ value: false, reason });
+const byTemplate = 'the chat template decides which roles exist, and most templates do not know this one';
+
+/** What servers of each kind do by themselves (wire-formats.md, sections 0.8, 2.3 and 2.4). */
+export const flavorTraits: Record<Flavor, FlavorTraits> = {
+  vllm: {
+    jsonSchema: native('guided decoding, but skipped together with some reasoning parsers (vllm #52594)'),
+    forcedTool: native('a named tool becomes guided decoding of its parameters'),
+    tokenLimit: maxTokens('every version knows it; old ones know no other'),
+    developerRole: noDeveloper(byTemplate),
+  },
+  sglang: {
+    jsonSchema: native('grammar backend behind response_format'),
+    forcedTool: native('a named tool becomes a grammar of its parameters'),
+    tokenLimit: maxTokens('every version knows it'),
+    developerRole: noDeveloper(byTemplate),
+  },
+  'llama-server': {
+    jsonSchema: native('response_format becomes a grammar'),
+    forcedTool: {
+      value: 'filter',
+      reason: 'an object as tool_choice is read as "auto" (llama.cpp #26535); "required" works',
+    },
+    tokenLimit: maxTokens('the one name that all versions read'),
+    developerRole: noDeveloper(byTemplate),
+  },
+  ollama: {
+    jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
+    forcedTool: { value: 'none', reason: 'tool_choice is not read at all (ollama #17921)' },
+    tokenLimit: maxTokens('the newer name is not read'),
+    developerRole: noDeveloper(byTemplate),
+  },
+  openai: {
+    jsonSchema: native('strict structured output'),
+    forcedTool: native('documented'),
+    tokenLimit: { value: 'as given', reason: 'reasoning models refuse max_tokens, older ones take both' },
+    developerRole: { value: true, reason: 'documented' },
+  },
+  offpeak: {
+    jsonSchema: native('conformed to or an error, whatever the engine behind it'),
+    forcedTool: native('forced or an error, whatever the engine behind it'),
+    tokenLimit: { value: 'as given', reason: 'takes both names' },
+    developerRole: { value: true, reason: 'maps it where needed' },
+  },
+  generic: {
+    jsonSchema: native('asked for and checked: nothing is known of the server'),
+    forcedTool: native('asked for and checked: nothing is known of the server'),
+    tokenLimit: maxTokens('the older name is the one that everybody reads'),
+    developerRole: noDeveloper('system is understood everywhere'),
+  },
+};

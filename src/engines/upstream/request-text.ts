@@ -1,0 +1,81 @@
+import type { ChatRequest } from '../../wire/chat/chat.ts';
+import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
+import { scanJson } from '../../wire/json/scan.ts';
+import type { FlavorTraits } from './flavors.ts';
+
+/** New JSON text by member name; null takes the member out. */
+type Edits = Record<string, string | null>;
+
+/**
+ * Members that would have some proxies call another address, with other credentials, or that are between our client and
+ * us alone (reliability.md, C12; wire-formats.md, section 2.1). They are never sent on.
+ */
+const withheld = new Set(
+  `api_base base_url api_key api_version api_type organization deployment_id user_config custom_llm_provider
+  extra_headers extra_body extra_query headers proxy proxies fallbacks context_window_fallbacks mock_response model_list
+  vertex_credentials vertex_project aws_access_key_id aws_secret_access_key aws_session_token
+  aws_bedrock_runtime_endpoint litellm_params litellm_metadata proxy_server_request guardrails callbacks
+  success_callback metadata user safety_identifier store`.split(/\s+/),
+);
+
+/** The text to send for a chat request: the client's bytes, but for what must differ. */
+export function chatText(
+  { value, text }: JsonBody<ChatRequest>,
+  model: string,
+  stream: boolean,
+  traits: FlavorTraits,
+): string {
+  const edits: Edits = { model: JSON.stringify(model) };
+  if (stream) {
+    edits['stream'] = 'true';
+    edits['stream_options'] = '{"include_usage":true}';
+  } else {
+    if (value.stream) edits['stream'] = 'false';
+    if (value.stream_options !== undefined) edits['stream_options'] = null;
+  }
+  if (traits.tokenLimit.value === 'max_tokens' && value.max_completion_tokens !== undefined) {
+    edits['max_completion_tokens'] = null;
+    if (value.max_completion_tokens !== null) edits['max_tokens'] = String(value.max_completion_tokens);
+  }
+  if (!traits.developerRole.value && value.messages.some(({ role }) => role === 'developer'))
+    edits['messages'] = JSON.stringify(
+      value.messages.map((message) =>
+        message.role === 'developer' ? { ...message, role: 'system' } : message,
+      ),
+    );
+  return edited(text, value, edits);
+}
+
+/** The text to send for embeddings; floats are asked for, since some servers ignore base64 and none refuses floats. */
+export function embeddingsText({ value, text }: JsonBody<EmbeddingsRequest>, model: string): string {
+  const edits: Edits = { model: JSON.stringify(model) };
+  if (value.encoding_format !== undefined) edits['encoding_format'] = '"float"';
+  return edited(text, value, edits);
+}
+
+function edited(text: string, value: Record<string, unknown>, edits: Edits): string {
+  for (const name in value) if (withheld.has(name)) edits[name] = null;
+  return editMembers(text, edits);
+}
+
+/** `text` with some of its top-level members replaced, removed or put first, every other byte as it was. */
+export function editMembers(text: string, edits: Edits): string {
+  const { members, inside } = scanJson(text, { maxDepth: Infinity, maxNodes: Infinity });
+  const pieces: string[] = [];
+  const missing = new Set(Object.keys(edits));
+  let from = inside;
+  for (const { name, start, end } of members) {
+    const edit = edits[name];
+    if (edit === undefined) pieces.push(text.slice(from, end));
+    else if (edit !== null) pieces.push(text.slice(from, start) + edit);
+    missing.delete(name);
+    // Between a value and the next key there is nothing but a comma and blanks.
+    from = text.indexOf(',', end) + 1;
+  }
+  const added = [...missing]
+    .filter((name) => edits[name] !== null)
+    .map((name) => `${JSON.stringify(name)}:${edits[name]}`);
+  const tail = text.slice(members.at(-1)?.end ?? inside);
+  return text.slice(0, inside) + [...added, ...pieces].join(',') + tail;
+}

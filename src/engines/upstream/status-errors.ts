@@ -1,0 +1,123 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../../core/errors.ts';
+import { retryAfterSeconds } from './retry-after.ts';
+import { scrub } from './scrub.ts';
+
+export interface Refusal {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** The body as text, whatever it is. */
+  text: string;
+}
+
+export interface RefusalContext {
+  /** Epoch milliseconds, for `retry-after` dates. */
+  now: number;
+  secrets: readonly string[];
+}
+
+/**
+ * What a status other than 2xx means for the caller and for a batch (reliability.md, F18 to F22). The upstream's own
+ * sentence is kept where the request itself was at fault.
+ */
+export function errorForStatus(
+  { status, headers, text }: Refusal,
+  { now, secrets }: RefusalContext,
+): ApiError {
+  const said = readError(text);
+  const words = said.message ? `: ${scrub(said.message, secrets)}` : '.';
+  const tail = `(status ${status})${words}`;
+  if (status === 429 || status === 503 || status === 529)
+    return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {
+      retryAfter: retryAfterSeconds(headers['retry-after'], now) ?? 1,
+    });
+  if (status === 401 || status === 402 || status === 403)
+    return new ApiError('upstream_error', `The model's server refuses this service (status ${status}).`, {
+      retry: 'wait',
+      shouldRetry: false,
+    });
+  if (status === 408 || status === 504)
+    return new ApiError('upstream_timeout', `The model's server gave up waiting ${tail}`);
+  if (status >= 300 && status < 400)
+    return new ApiError('upstream_error', `The model's server points elsewhere (status ${status}).`, {
+      retry: 'wait',
+      shouldRetry: false,
+    });
+  if (status >= 400 && status < 500) return refused(said, status, tail);
+  return new ApiError('upstream_error', `The model's server failed ${tail}`);
+}
+
+function refused(said: UpstreamError, status: number, tail: string): ApiError {
+  if (isContextLength(said))
+    return new ApiError('context_length_exceeded', `The request does not fit the model's context ${tail}`);
+  if (isUnknownModel(said, status))
+    return new ApiError('model_not_found', `The model's server does not have the model ${tail}`);
+  return new ApiError('upstream_error', `The model's server refused the request ${tail}`, {
+    retry: 'never',
+    shouldRetry: false,
+  });
+}
+
+export interface UpstreamError {
+  message: string;
+  code: string;
+  type: string;
+}
+
+/**
+ * The error in a body, in any of the shapes servers use: `{error: {message}}`, `{error: "text"}`, `{message}`,
+ * `{detail: "text" | [{loc, msg}]}`, plain text. An HTML page says nothing.
+ */
+export function readError(text: string): UpstreamError {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    const message = text.trimStart().startsWith('<') ? '' : text;
+    return { message, code: '', type: '' };
+  }
+  return readErrorValue(body);
+}
+
+export function readErrorValue(body: unknown): UpstreamError {
+  const outer = asRecord(body);
+  const inner = typeof outer['error'] === 'object' ? asRecord(outer['error']) : outer;
+  const candidates = [inner['message'], outer['error'], outer['message'], outer['detail'], body];
+  const message = candidates.map(sentence).find((found) => found !== '') ?? '';
+  return { message, code: word(inner['code']), type: word(inner['type']) };
+}
+
+function sentence(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return '';
+  return value
+    .slice(0, 5)
+    .map((item) => {
+      const { loc, msg } = asRecord(item);
+      return Array.isArray(loc) ? `${loc.join('.')}: ${word(msg)}` : word(msg);
+    })
+    .join('; ');
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function word(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+const contextWords =
+  /context (length|size|window)|maximum (model )?length|max_model_len|prompt is too long|too many tokens|exceeds? the (available )?context|longer than the model/i;
+
+function isContextLength({ code, type, message }: UpstreamError): boolean {
+  const names = ['context_length_exceeded', 'exceed_context_size_error'];
+  return names.includes(code) || names.includes(type) || contextWords.test(message);
+}
+
+function isUnknownModel({ code, message }: UpstreamError, status: number): boolean {
+  if (code === 'model_not_found') return true;
+  return (
+    status === 404 && /model/i.test(message) && /not found|does not exist|unknown|not loaded/i.test(message)
+  );
+}

@@ -1,0 +1,132 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Pool, buildConnector } from 'undici';
+import type { Clock } from '../../base/clock.ts';
+import { exchange, tooLong } from './exchange.ts';
+import type { Exchange, Sink } from './exchange.ts';
+import type { Timeouts } from './timeouts.ts';
+import { createUnread } from './unread.ts';
+
+export interface Reply<Body> {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Body;
+}
+
+export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
+  /** Everything that matters has come. */
+  finish: () => void;
+}
+
+/** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
+export interface Transport {
+  post(path: string, body: string, signal: AbortSignal): Promise<Reply<Buffer>>;
+  /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
+  postStreaming(path: string, body: string, signal: AbortSignal): Promise<StreamedReply>;
+  /** Fails all calls in flight with `shutting_down`. */
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  origin: string;
+  headers: Record<string, string>;
+  /** How many calls may be in flight; more wait for one to end. */
+  connections: number;
+  timeouts: Timeouts;
+  clock: Clock;
+}
+
+/** Under the 5 s that common servers keep an idle connection, so that they are rarely closed just as we send. */
+const keepAliveMs = 4000;
+
+const longestBody = 64 * 1024 * 1024;
+
+export function createTransport({
+  origin,
+  headers,
+  connections,
+  timeouts,
+  clock,
+}: TransportOptions): Transport {
+  const pool = createPool(origin, connections, timeouts);
+  const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
+
+  const send = (path: string, body: string, signal: AbortSignal, sink: Sink): Exchange =>
+    exchange({ pool, request: { path, body, headers: flatHeaders }, timeouts, clock, signal }, sink);
+
+  return {
+    post(path, body, signal) {
+      return new Promise((resolve, reject) => {
+        const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
+        let size = 0;
+        const call = send(path, body, signal, {
+          start(status, replyHeaders) {
+            reply.status = status;
+            reply.headers = replyHeaders;
+          },
+          data(chunk) {
+            size += chunk.length;
+            if (size > longestBody) call.cancel(tooLong(longestBody));
+            else reply.body.push(chunk);
+            return true;
+          },
+          end() {
+            const [only] = reply.body;
+            const whole = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
+            resolve({ ...reply, body: whole });
+          },
+          fail: reject,
+        });
+      });
+    },
+
+    postStreaming(path, body, signal) {
+      return new Promise((resolve, reject) => {
+        const unread = createUnread();
+        let size = 0;
+        const call = send(path, body, signal, {
+          start(status, replyHeaders) {
+            const leave = () => call.cancel(new Error('the reader left'));
+            resolve({
+              status,
+              headers: replyHeaders,
+              body: unread.read(call.resume, leave),
+              finish: call.finish,
+            });
+          },
+          data(chunk) {
+            size += chunk.length;
+            if (size <= longestBody) return unread.push(chunk);
+            call.cancel(tooLong(longestBody));
+            return true;
+          },
+          end: unread.end,
+          fail(error) {
+            unread.fail(error);
+            reject(error);
+          },
+        });
+      });
+    },
+
+    close: () => pool.destroy(),
+  };
+}
+
+function createPool(origin: string, connections: number, timeouts: Timeouts): Pool {
+  const connect = buildConnector({ timeout: timeouts.connectMs, allowH2: false });
+  return new Pool(origin, {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: 60_000,
+    allowH2: false,
+    connect(options, callback) {
+      connect(options, (...result) => {
+        const [, socket] = result;
+        // So that a connection that had served before can be told from a new one (`exchange.ts`).
+        socket?.prependListener('error', (error) => Object.assign(error, { bytesRead: socket.bytesRead }));
+        callback(...result);
+      });
+    },
+  });
+}

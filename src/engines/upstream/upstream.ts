@@ -1,0 +1,161 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Log } from '../../base/log.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Serves } from '../../core/model.ts';
+import type { Engine } from '../engines.ts';
+import { readChatResponse } from './chat-response.ts';
+import { readChatStream } from './chat-stream.ts';
+import { readEmbeddings } from './embeddings-response.ts';
+import { flavorTraits } from './flavors.ts';
+import type { Flavor } from './flavors.ts';
+import { parseBody, requirePlain, throwIfError, unusable } from './parse-body.ts';
+import type { Repairs } from './repairs.ts';
+import { chatText, embeddingsText } from './request-text.ts';
+import type { RefusalContext } from './status-errors.ts';
+import { defaultTimeouts } from './timeouts.ts';
+import type { Timeouts } from './timeouts.ts';
+import { createTransport } from './transport.ts';
+import type { Reply, Transport } from './transport.ts';
+
+export interface UpstreamOptions {
+  /** Base address ending in `/v1`. */
+  url: string;
+  /** The upstream's own name of the model. */
+  model: string;
+  apiKey?: string | undefined;
+  flavor?: Flavor | undefined;
+  /** Requests the upstream works on at once. */
+  slots: number;
+  serves: readonly Serves[];
+  contextLength?: number | null | undefined;
+  timeouts?: Partial<Timeouts> | undefined;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+}
+
+/** A refusal of our credentials is said once in this long, not for each of 10,000 lines. */
+const sayAgainMs = 60_000;
+
+/**
+ * A server that speaks chat completions, over HTTP/1.1. Requests go out as the client's bytes with little replaced
+ * (`request-text.ts`), answers come back repaired or refused (`chat-response.ts`, `chat-stream.ts`). Starting it does not
+ * ask anything of the server, which may be down then.
+ */
+export function createUpstreamEngine(options: UpstreamOptions): Engine {
+  const { model, apiKey, slots, clock, ids, log } = options;
+  const address = new URL(options.url);
+  const base = address.pathname.replace(/\/+$/, '');
+  const traits = flavorTraits[options.flavor ?? 'generic'];
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const secrets = [apiKey ?? '', address.host, address.hostname].filter((secret) => secret.length > 2);
+  const newCallId = () => ids.next('call_');
+  const saidAt = new Map<string, number>();
+  let transport: Transport | undefined = connect();
+
+  function connect(): Transport {
+    const headers: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+    const connections = slots + Math.ceil(slots / 8) + 1;
+    return createTransport({ origin: address.origin, headers, connections, timeouts, clock });
+  }
+
+  function connected(): Transport {
+    if (!transport) throw new ApiError('shutting_down', 'The engine is being stopped.');
+    return transport;
+  }
+
+  const context = (): RefusalContext => ({ now: clock.now(), secrets });
+
+  /** Logs `message` unless it was logged a moment ago. */
+  function say(message: string, fields: object): void {
+    const now = clock.monotonic();
+    const last = saidAt.get(message);
+    if (last !== undefined && now - last < sayAgainMs) return;
+    saidAt.set(message, now);
+    log.warn({ upstream: address.host, model, ...fields }, message);
+  }
+
+  function noteRefusal({ status }: Reply<unknown>): void {
+    if (status === 401 || status === 402 || status === 403)
+      say('the upstream refuses our credentials: check api_key and the account', { status });
+  }
+
+  function noteRepairs(repairs: Repairs): void {
+    for (const repair of repairs) say(`an answer of the upstream was put right: ${repair}`, {});
+  }
+
+  async function ask(path: string, text: string, signal: AbortSignal, repairs: Repairs) {
+    const reply = await connected().post(base + path, text, signal);
+    noteRefusal(reply);
+    return parseBody(reply, context(), repairs);
+  }
+
+  return {
+    slots,
+    capabilities: {
+      serves: options.serves,
+      contextLength: options.contextLength ?? null,
+      jsonSchema: traits.jsonSchema.value,
+      forcedTool: traits.forcedTool.value,
+    },
+
+    async start() {
+      transport ??= connect();
+    },
+
+    async stop() {
+      const closing = transport;
+      transport = undefined;
+      await closing?.close();
+    },
+
+    async generate(request, { signal }) {
+      const repairs: Repairs = new Set();
+      const text = chatText(request, model, false, traits);
+      const fields = await ask('/chat/completions', text, signal, repairs);
+      const body = readChatResponse(fields, { asked: text, newCallId, repairs });
+      noteRepairs(repairs);
+      return { body };
+    },
+
+    async *stream(request, { signal }) {
+      const repairs: Repairs = new Set();
+      const text = chatText(request, model, true, traits);
+      const reply = await connected().postStreaming(`${base}/chat/completions`, text, signal);
+      noteRefusal(reply);
+      await requireStream(reply, context(), repairs);
+      const { body, finish } = reply;
+      yield* readChatStream(body, { asked: text, newCallId, repairs, context: context(), finish });
+      noteRepairs(repairs);
+    },
+
+    async embed(request, { signal }) {
+      const repairs: Repairs = new Set();
+      const text = embeddingsText(request, model);
+      const fields = await ask('/embeddings', text, signal, repairs);
+      const embeddings = readEmbeddings(fields, request.value, text, repairs);
+      noteRepairs(repairs);
+      return embeddings;
+    },
+
+    async countTokens() {
+      return undefined;
+    },
+  };
+}
+
+/** A stream was asked for: anything else is an error, and says which one. */
+async function requireStream(
+  reply: Reply<AsyncIterable<Buffer>>,
+  context: RefusalContext,
+  repairs: Repairs,
+): Promise<void> {
+  const type = reply.headers['content-type'] ?? '';
+  if (reply.status === 200 && type.includes('text/event-stream')) return requirePlain(reply.headers);
+  const parts: Buffer[] = [];
+  for await (const part of reply.body) parts.push(part);
+  const fields = parseBody({ ...reply, body: Buffer.concat(parts) }, context, repairs);
+  throwIfError(fields, context);
+  throw unusable('is not the stream that was asked for');
+}

@@ -1,0 +1,242 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import type { ChatRequest } from '../../../src/wire/chat/chat.ts';
+import {
+  complete,
+  completion,
+  frame,
+  send,
+  startFakeUpstream,
+  streamed,
+} from '../../support/fake-upstream.ts';
+import type { Answer, FakeUpstream } from '../../support/fake-upstream.ts';
+import { ask, call, collect, engineAt, said } from './setup.ts';
+
+const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
+});
+
+async function upstream(answer?: Answer, options: Partial<UpstreamOptions> = {}) {
+  const fake = await startFakeUpstream(answer);
+  const engine = engineAt(fake.url, options);
+  open.push(fake, engine);
+  return { fake, engine };
+}
+
+function sent(fake: FakeUpstream): ChatRequest {
+  return JSON.parse(fake.received.at(-1)?.text ?? '') as ChatRequest;
+}
+
+describe('what is sent', () => {
+  it('forwards the text byte by byte but for the model', async () => {
+    const { fake, engine } = await upstream();
+    const text =
+      '{ "seed": 12345678901234567890,\n "model" : "public", "temperature":1.0, "messages":[{"role":"user","content":"gr\\u00fcn"}] }';
+    await engine.generate({ value: JSON.parse(text) as ChatRequest, text }, call());
+    expect(fake.received[0]?.text).toBe(text.replace('"public"', '"real-name"'));
+    expect(fake.received[0]).toMatchObject({
+      path: '/v1/chat/completions',
+      headers: { authorization: 'Bearer secret-upstream-key', 'content-type': 'application/json' },
+    });
+  });
+
+  it('sends no authorization without a key, and keeps the path of its address', async () => {
+    const fake = await startFakeUpstream();
+    const engine = engineAt(`http://127.0.0.1:${fake.port}/deep/v1/`, { apiKey: undefined });
+    open.push(fake, engine);
+    await engine.generate(ask(), call());
+    expect(fake.received[0]?.path).toBe('/deep/v1/chat/completions');
+    expect(fake.received[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('C12: no field of a request changes where it goes or with which credentials, and none is handed on', async () => {
+    const { fake, engine } = await upstream();
+    const names =
+      'api_base base_url api_key api_version extra_headers extra_body user_config headers custom_llm_provider'
+        .concat(
+          ' metadata user store proxy fallbacks litellm_params vertex_credentials aws_secret_access_key',
+        )
+        .split(' ');
+    const plain = ask({ temperature: 0.5 });
+    await engine.generate(plain, call());
+    const hostile = Object.fromEntries(
+      names.map((name) => [name, { authorization: 'Bearer other', url: 'http://evil' }]),
+    );
+    await engine.generate(ask({ ...hostile, temperature: 0.5 }), call());
+    const [first, second] = fake.received;
+    expect(second?.headers).toEqual({ ...first?.headers });
+    expect(second?.path).toBe(first?.path);
+    expect(second?.text).toBe(first?.text);
+  });
+
+  it('names the token limit and the developer role as the server knows them', async () => {
+    const messages: ChatRequest['messages'] = [
+      { role: 'developer', content: 'Be brief.' },
+      { role: 'user', content: 'hi' },
+    ];
+    const { fake, engine } = await upstream();
+    await engine.generate(ask({ messages, max_completion_tokens: 7 }), call());
+    expect(sent(fake)).toMatchObject({
+      max_tokens: 7,
+      messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user' }],
+    });
+    expect(sent(fake)).not.toHaveProperty('max_completion_tokens');
+
+    const hosted = await upstream(undefined, { flavor: 'openai' });
+    await hosted.engine.generate(ask({ messages, max_completion_tokens: 7 }), call());
+    expect(sent(hosted.fake)).toMatchObject({
+      max_completion_tokens: 7,
+      messages: [{ role: 'developer' }, { role: 'user' }],
+    });
+  });
+
+  it('asks for a whole answer even where the request says stream', async () => {
+    const { fake, engine } = await upstream();
+    await engine.generate(ask({ stream: true, stream_options: { include_usage: false } }), call());
+    expect(sent(fake).stream).toBe(false);
+    expect(sent(fake)).not.toHaveProperty('stream_options');
+  });
+});
+
+describe('what comes back', () => {
+  const choice = (message: object, finish_reason: unknown = 'stop') =>
+    complete('', { choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }] });
+
+  it('fills in what the canonical shape requires', async () => {
+    const { engine } = await upstream((response) =>
+      send(response, 200, {
+        choices: [{ message: { content: 'hi' } }],
+        usage: { prompt_tokens: 3, completion_tokens: 1 },
+      }),
+    );
+    const { body } = await engine.generate(ask(), call());
+    expect(body).toEqual({
+      id: '',
+      object: 'chat.completion',
+      created: 0,
+      model: '',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'hi', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: {
+        prompt_tokens: 3,
+        completion_tokens: 1,
+        total_tokens: 4,
+        prompt_tokens_details: { cached_tokens: 0 },
+      },
+    });
+  });
+
+  it('takes tool calls without ids, with arguments as objects, and calls the end by its name', async () => {
+    const calls = [{ function: { name: 'f', arguments: { a: 1 } } }, { id: 'x', function: { name: 'g' } }];
+    const { engine } = await upstream(choice({ content: null, tool_calls: calls }));
+    const { body } = await engine.generate(ask(), call());
+    const { message, finish_reason } = body.choices[0]!;
+    expect(finish_reason).toBe('tool_calls');
+    expect(message.tool_calls).toEqual([
+      {
+        id: expect.stringMatching(/^call_/),
+        type: 'function',
+        function: { name: 'f', arguments: '{"a":1}' },
+      },
+      { id: 'x', type: 'function', function: { name: 'g', arguments: '{}' } },
+    ]);
+  });
+
+  it('reads a legacy function call, content in parts and either name of reasoning', async () => {
+    const { fake, engine } = await upstream(
+      choice({ function_call: { name: 'f', arguments: '{}' } }, 'function_call'),
+    );
+    const legacy = await engine.generate(ask(), call());
+    expect(legacy.body.choices[0]).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: { content: null, tool_calls: [{ function: { name: 'f' } }] },
+    });
+    fake.answer = choice({
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ],
+      reasoning_content: 'why',
+    });
+    const parts = await engine.generate(ask(), call());
+    expect(parts.body.choices[0]?.message).toMatchObject({
+      content: 'ab',
+      reasoning: 'why',
+      reasoning_content: 'why',
+    });
+  });
+
+  it.each([
+    ['length', 'length'],
+    ['max_tokens', 'length'],
+    ['eos', 'stop'],
+    [null, 'stop'],
+    ['tool_calls', 'stop'],
+    ['content_filter', 'content_filter'],
+  ])('calls the end %j of a text %s', async (given, reason) => {
+    const { engine } = await upstream(choice({ content: 'hi' }, given));
+    const { body } = await engine.generate(ask(), call());
+    expect(body.choices[0]?.finish_reason).toBe(reason);
+  });
+
+  it('streams deltas in the canonical shape, several choices apart', async () => {
+    const piece = (tool: object) => frame({ tool_calls: [tool] });
+    const { engine } = await upstream(
+      streamed([
+        frame({ role: 'assistant', content: '', reasoning_content: 'hm' }),
+        piece({ index: 0, function: { name: 'f', arguments: '' } }),
+        piece({ index: 0, function: { arguments: '{"a"' } }),
+        piece({ index: 0, function: { arguments: ':1}' } }),
+        frame({ content: 'other' }, null, 1),
+        frame({}, 'stop'),
+        frame({}, 'length', 1),
+        'data: [DONE]\n\n',
+      ]),
+    );
+    const chunks = await collect(engine.stream(ask({ n: 2 }), call()));
+    expect(chunks[0]?.choices[0]?.delta).toMatchObject({
+      role: 'assistant',
+      reasoning: 'hm',
+      reasoning_content: 'hm',
+    });
+    const deltas = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    expect(deltas[0]).toMatchObject({ index: 0, id: expect.stringMatching(/^call_/), type: 'function' });
+    expect(deltas.slice(1).every((delta) => !('id' in delta))).toBe(true);
+    expect(deltas.map((delta) => delta.function?.arguments).join('')).toBe('{"a":1}');
+    const ends = chunks.flatMap(({ choices }) => choices).filter(({ finish_reason }) => finish_reason);
+    expect(ends.map(({ index, finish_reason }) => [index, finish_reason])).toEqual([
+      [0, 'tool_calls'],
+      [1, 'length'],
+    ]);
+    expect(said(chunks.filter(({ choices }) => choices[0]?.index === 1))).toBe('other');
+  });
+
+  it('keeps up with a reader that is slow', async () => {
+    const frames = Array.from({ length: 400 }, (_, i) => frame({ content: `${i} `.padEnd(4096, 'x') }));
+    const { engine } = await upstream(streamed([...frames, frame({}, 'stop')]));
+    let count = 0;
+    for await (const chunk of engine.stream(ask(), call())) {
+      count += chunk.choices[0]?.delta.content ? 1 : 0;
+      if (count % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(count).toBe(400);
+  });
+});
+
+it('starts while the server is down and serves once it is up', async () => {
+  const fake = await startFakeUpstream();
+  await fake.close();
+  const engine = engineAt(fake.url);
+  open.push(engine);
+  await engine.start();
+  await expect(engine.generate(ask(), call())).rejects.toMatchObject({ code: 'upstream_unreachable' });
+  expect(await engine.countTokens(ask().value)).toBeUndefined();
+  expect(completion()).toBeDefined();
+});

@@ -1,0 +1,561 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Engine } from '../../../src/engines/engines.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import {
+  complete,
+  completion,
+  frame,
+  send,
+  startFakeUpstream,
+  streamed,
+  usageFrame,
+} from '../../support/fake-upstream.ts';
+import type { Answer } from '../../support/fake-upstream.ts';
+import { startFaultProxy } from '../../support/fault-proxy.ts';
+import type { Fault } from '../../support/fault-proxy.ts';
+import { ask, call, collect, createLogBook, engineAt, json, said } from './setup.ts';
+
+/** A connection is used again from the next turn of the event loop on. */
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
+});
+
+async function upstream(answer?: Answer, options: Partial<UpstreamOptions> = {}) {
+  const fake = await startFakeUpstream(answer);
+  const engine = engineAt(fake.url, options);
+  open.push(fake, engine);
+  return { fake, engine };
+}
+
+async function damaged(fault: Fault, bytes: number, answer: Answer, options: Partial<UpstreamOptions> = {}) {
+  const fake = await startFakeUpstream(answer);
+  const proxy = await startFaultProxy(fake.port);
+  Object.assign(proxy, { fault, bytes });
+  const engine = engineAt(proxy.url, options);
+  open.push(fake, proxy, engine);
+  return { fake, proxy, engine };
+}
+
+const status = (code: number, body: unknown = { error: { message: 'because' } }, headers = {}): Answer => {
+  return (response) => send(response, code, body, headers);
+};
+const generate = (engine: Engine) => engine.generate(ask(), call());
+
+describe('statuses', () => {
+  it.each([
+    [{ 'retry-after': '2' }, 2],
+    [{ 'retry-after': '86400' }, 60],
+    [{ 'retry-after': new Date(Date.now() + 30_000).toUTCString() }, expect.closeTo(30, -1)],
+    [{ 'retry-after': 'soon' }, 1],
+    [{ 'retry-after': '-5' }, 1],
+    [{}, 1],
+  ])('F18: 429 with %j is overload, to be asked again after %j s', async (headers, retryAfter) => {
+    const { engine } = await upstream(status(429, {}, headers));
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'engine_overloaded',
+      status: 503,
+      retryAfter,
+      retry: 'wait',
+    });
+  });
+
+  it.each([
+    [500, 'upstream_error', 'later'],
+    [502, 'upstream_error', 'later'],
+    [503, 'engine_overloaded', 'wait'],
+    [504, 'upstream_timeout', 'later'],
+    [529, 'engine_overloaded', 'wait'],
+  ])('F20: %i is %s, to be tried again %s', async (code, expected, retry) => {
+    const { engine } = await upstream(status(code));
+    await expect(generate(engine)).rejects.toMatchObject({ code: expected, retry });
+  });
+
+  it.each([400, 404, 413, 422])('F21: %i is final and keeps what the upstream said', async (code) => {
+    const { engine } = await upstream(status(code, { error: { message: 'top_p must be under 1' } }));
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'upstream_error',
+      retry: 'never',
+      shouldRetry: false,
+      message: expect.stringContaining('top_p must be under 1'),
+    });
+  });
+
+  it('F21: tells a prompt that is too long and a model that is not there', async () => {
+    const { fake, engine } = await upstream(
+      status(400, { error: { message: "This model's maximum context length is 4096 tokens" } }),
+    );
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'context_length_exceeded', retry: 'never' });
+    fake.answer = status(404, { error: { message: 'The model `x` does not exist.' } });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'model_not_found', retry: 'never' });
+  });
+
+  it('F21: shows neither the address nor the key', async () => {
+    const { fake, engine } = await upstream();
+    const leak = `key secret-upstream-key refused at http://10.0.0.7:8000/v1/chat by 127.0.0.1:${fake.port}\nBearer abcdefghijkl`;
+    fake.answer = status(400, { error: { message: leak } });
+    const error = await generate(engine).then(
+      () => undefined,
+      (thrown: Error) => thrown,
+    );
+    expect(error?.message).toContain('refused at [address]');
+    expect(error?.message).not.toMatch(/secret-upstream-key|10\.0\.0\.7|127\.0\.0\.1|abcdefghijkl|\n/);
+  });
+
+  it.each([401, 402, 403])(
+    'F22: %i lets lines wait, is logged once, and tells no client why',
+    async (code) => {
+      const log = createLogBook();
+      const { engine } = await upstream(
+        status(code, { error: { message: 'Incorrect API key sk-abcdefgh' } }),
+        { log },
+      );
+      for (let i = 0; i < 3; i++)
+        await expect(generate(engine)).rejects.toMatchObject({
+          code: 'upstream_error',
+          retry: 'wait',
+          shouldRetry: false,
+          message: expect.not.stringContaining('API key'),
+        });
+      expect(log.warnings).toHaveLength(1);
+    },
+  );
+
+  it('follows no redirect', async () => {
+    const { fake, engine } = await upstream(status(307, '', { location: 'http://169.254.169.254/' }));
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', retry: 'wait' });
+    expect(fake.received).toHaveLength(1);
+  });
+});
+
+describe('time', () => {
+  it('F23: gives up on a server that never answers', async () => {
+    const { engine } = await damaged('hang', 0, complete(), { timeouts: { firstByteMs: 100 } });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'upstream_timeout',
+      status: 504,
+      retry: 'later',
+    });
+  });
+
+  it('F23: gives up on a server that falls silent in the middle', async () => {
+    const { engine } = await damaged('hang-during', 250, complete('x'.repeat(500)), {
+      timeouts: { idleMs: 100 },
+    });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'upstream_timeout',
+      message: expect.stringContaining('silent'),
+    });
+  });
+
+  it('F23: gives up on a stream that falls silent', async () => {
+    const { engine } = await upstream(
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(frame({ content: 'one' }));
+      },
+      { timeouts: { idleMs: 100 } },
+    );
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ code: 'upstream_timeout' });
+  });
+
+  it('F24: ends a trickle at the total deadline', async () => {
+    const { engine } = await damaged('trickle', 0, complete(), { timeouts: { totalMs: 200 } });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'upstream_timeout',
+      message: expect.stringContaining('finish'),
+    });
+  });
+});
+
+describe('connections', () => {
+  it('F25: a server that is not there lets lines wait', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const engine = engineAt(`http://127.0.0.1:${port}/v1`);
+    open.push(engine);
+    await engine.start();
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', retry: 'wait' });
+  });
+
+  it('F25: a name that does not resolve is unreachable too', async () => {
+    const engine = engineAt('http://no-such-host.invalid/v1');
+    open.push(engine);
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', retry: 'wait' });
+  });
+
+  it.each([
+    ['reset-before', 0],
+    ['reset-during', 20],
+    ['reset-during', 250],
+    ['half-close', 250],
+  ] as const)(
+    'F25: %s after %i bytes fails, counts as an attempt and is not repeated by itself',
+    async (fault, bytes) => {
+      const { fake, engine } = await damaged(fault, bytes, complete('x'.repeat(500)));
+      await expect(generate(engine)).rejects.toMatchObject({ status: 502, retry: 'later' });
+      expect(fake.received.length).toBeLessThan(2);
+    },
+  );
+
+  it('F25: sends once more when a kept-alive connection is reset before a byte came', async () => {
+    let resets = 0;
+    const { fake, engine } = await upstream();
+    await generate(engine);
+    await nextTurn();
+    fake.answer = (response) => {
+      fake.answer = complete('after all');
+      resets++;
+      response.socket?.resetAndDestroy();
+    };
+    const { body } = await generate(engine);
+    expect(body.choices[0]?.message.content).toBe('after all');
+    expect(resets).toBe(1);
+    expect(fake.received.map(({ connection }) => connection)).toEqual([0, 0, 1]);
+  });
+
+  it('F25: does the same when it is closed politely, but only once', async () => {
+    const { fake, engine } = await upstream();
+    await generate(engine);
+    await nextTurn();
+    fake.answer = (response) => response.socket?.end();
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', retry: 'later' });
+    expect(fake.received).toHaveLength(3);
+  });
+
+  it('keeps connections for the next call', async () => {
+    const { fake, engine } = await upstream();
+    for (let i = 0; i < 3; i++) {
+      await generate(engine);
+      await nextTurn();
+    }
+    fake.answer = streamed([frame({ content: 'a' }), frame({}, 'stop'), 'data: [DONE]\n\n']);
+    await collect(engine.stream(ask(), call()));
+    expect(new Set(fake.received.map(({ connection }) => connection))).toEqual(new Set([0]));
+    fake.answer = complete();
+    const connectionOfNext = async () => {
+      await generate(engine);
+      return fake.received.at(-1)?.connection;
+    };
+    await expect.poll(connectionOfNext).toBe(0);
+  });
+
+  it('has slots and an eighth more in flight, and queues the rest', async () => {
+    const waiting: (() => void)[] = [];
+    const { fake, engine } = await upstream(
+      (response) => void waiting.push(() => send(response, 200, completion())),
+      { slots: 8 },
+    );
+    const calls = Array.from({ length: 12 }, () => generate(engine));
+    while (waiting.length < 10) await nextTurn();
+    expect(fake.received).toHaveLength(10);
+    while (fake.received.length < 12 || waiting.length > 0) {
+      waiting.shift()?.();
+      await nextTurn();
+    }
+    expect(await Promise.all(calls)).toHaveLength(12);
+  });
+});
+
+describe('streams', () => {
+  it.each([
+    ['after some text', [frame({ role: 'assistant', content: 'Hel' }), frame({ content: 'lo' })]],
+    ['before anything', []],
+    ['after [DONE] without a reason', [frame({ content: 'Hel' }), 'data: [DONE]\n\n']],
+    [
+      'with one of two choices unfinished',
+      [frame({ content: 'a' }), frame({ content: 'b' }, null, 1), frame({}, 'stop')],
+    ],
+  ])('F26: a stream cut %s throws', async (_, frames) => {
+    const { engine } = await upstream(streamed(frames));
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({
+      code: 'invalid_upstream_response',
+      retry: 'later',
+    });
+  });
+
+  it('F26: a connection reset in the middle of a stream throws', async () => {
+    const frames = [frame({ content: 'one' }), frame({ content: 'two' }), frame({}, 'stop')];
+    const { engine } = await damaged('reset-during', 300, streamed(frames));
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ status: 502 });
+  });
+
+  it('F27: reads CRLF, comments, split characters, a 2 MB line and a last frame without a newline', async () => {
+    const long = 'x'.repeat(2 * 1024 * 1024);
+    const text = [
+      ': hello',
+      '',
+      frame({ content: 'grün 🌱' }),
+      frame({ content: long }),
+      usageFrame,
+      frame({}, 'stop').trimEnd(),
+    ]
+      .join('\n')
+      .replaceAll('\n', '\r\n');
+    const bytes = Buffer.from(text);
+    const middle = bytes.indexOf(0xf0) + 2;
+    const pieces = [bytes.subarray(0, 7), bytes.subarray(7, middle), bytes.subarray(middle)];
+    const { engine } = await upstream(streamed(pieces));
+    const chunks = await collect(engine.stream(ask(), call()));
+    expect(said(chunks)).toBe(`grün 🌱${long}`);
+    expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 2 });
+    expect(chunks.slice(0, -1).every(({ choices }) => choices.length === 1)).toBe(true);
+  });
+
+  it('always asks for the usage, and estimates it when none comes', async () => {
+    const { fake, engine } = await upstream(
+      streamed([frame({ content: 'word '.repeat(8) }), frame({}, 'stop')]),
+    );
+    const chunks = await collect(engine.stream(ask(), call()));
+    expect(JSON.parse(fake.received[0]?.text ?? '')).toMatchObject({
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 10 } });
+  });
+
+  it.each([
+    ['an error frame', 'data: {"error":{"message":"out of memory","code":500}}\n\n', 'upstream_error'],
+    ['a named error event', 'event: error\ndata: {"message":"busy","code":503}\n\n', 'engine_overloaded'],
+    ['a frame that is not JSON', 'data: {"choices":[\n\n', 'invalid_upstream_response'],
+  ])('throws at %s', async (_, bad, code) => {
+    const { engine } = await upstream(streamed([frame({ content: 'a' }), bad, frame({}, 'stop')]));
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ code });
+  });
+
+  it('tells a refusal of a stream like that of any request', async () => {
+    const { fake, engine } = await upstream(status(429, {}, { 'retry-after': '7' }));
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({
+      code: 'engine_overloaded',
+      retryAfter: 7,
+    });
+    fake.answer = complete();
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({
+      code: 'invalid_upstream_response',
+    });
+  });
+});
+
+describe('answers that are none', () => {
+  const ok = (body: string | Buffer, headers = {}): Answer => status(200, body, headers);
+
+  it.each([
+    ['an HTML page', ok('<html>Welcome</html>', { 'content-type': 'text/html' })],
+    ['nothing', ok('')],
+    ['an empty object', ok('{}')],
+    ['an array', ok('[]')],
+    ['half of JSON', ok('{"choices":[{"message":{"content":"a"')],
+    ['no choices', ok(JSON.stringify(completion('', { choices: [] })))],
+    ['a choice without a message', ok(JSON.stringify(completion('', { choices: [{ index: 0 }] })))],
+    [
+      'a tool call without a name',
+      ok(JSON.stringify(completion('', { choices: [{ message: { tool_calls: [{}] } }] }))),
+    ],
+    ['a raw NUL', ok('{"choices":[{"message":{"content":"a\u0000b"}}]}')],
+    ['a gzip bomb', ok(gzipSync(Buffer.alloc(1024 * 1024)), { 'content-encoding': 'gzip' })],
+  ])('F28: %s is refused and may be tried again', async (_, answer) => {
+    const { engine } = await upstream(answer);
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'invalid_upstream_response',
+      status: 502,
+      retry: 'later',
+    });
+  });
+
+  it('F28: so is what is not HTTP', async () => {
+    const { engine } = await damaged('garbage', 0, complete());
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'invalid_upstream_response' });
+  });
+
+  it('F28: so is a body shorter than announced', async () => {
+    const { engine } = await upstream((response) => {
+      response.writeHead(200, { 'content-length': '5000' });
+      response.write(JSON.stringify(completion()), () => response.socket?.end());
+    });
+    await expect(generate(engine)).rejects.toMatchObject({ status: 502, retry: 'later' });
+  });
+
+  it('F28: stops reading after 64 MiB', async () => {
+    let sent = 0;
+    const { engine } = await upstream((response) => {
+      const more = Buffer.alloc(1024 * 1024, 0x20);
+      const pump = () => {
+        while (!response.destroyed && response.write(more)) sent++;
+      };
+      response.on('drain', pump);
+      pump();
+    });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'invalid_upstream_response',
+      message: expect.stringContaining('64 MiB'),
+    });
+    expect(sent).toBeLessThan(120);
+  });
+
+  it('F29: an error inside a 200 is an error', async () => {
+    const { fake, engine } = await upstream(status(200, { error: { message: 'CUDA out of memory' } }));
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'upstream_error',
+      retry: 'later',
+      message: expect.stringContaining('CUDA'),
+    });
+    fake.answer = status(200, { error: { message: 'bad temperature', code: 400 } });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', retry: 'never' });
+    fake.answer = status(200, { error: 'loading' });
+    await expect(generate(engine)).rejects.toMatchObject({ message: expect.stringContaining('loading') });
+  });
+});
+
+describe('answers to put right', () => {
+  it.each([
+    ['missing', undefined],
+    ['negative', { prompt_tokens: -1, completion_tokens: -3 }],
+    ['text', { prompt_tokens: '12', completion_tokens: 'many' }],
+    ['absurd', { prompt_tokens: 1e18, completion_tokens: 4e12 }],
+    ['fractions', { prompt_tokens: 1.5, completion_tokens: 0.1 }],
+    ['null', { prompt_tokens: null, completion_tokens: null }],
+  ])('F30: usage that is %s is estimated and said once in the log', async (_, usage) => {
+    const log = createLogBook();
+    const { engine } = await upstream(complete('x'.repeat(40), { usage }), { log });
+    for (let i = 0; i < 2; i++) {
+      const { body } = await generate(engine);
+      const { prompt_tokens, completion_tokens, total_tokens } = body.usage;
+      expect(prompt_tokens).toBeGreaterThan(10);
+      expect(completion_tokens).toBe(10);
+      expect(total_tokens).toBe(prompt_tokens + completion_tokens);
+      expect(body.usage.prompt_tokens_details).toEqual({ cached_tokens: 0 });
+    }
+    expect(log.warnings.map(({ message }) => message)).toEqual([expect.stringContaining('usage estimated')]);
+  });
+
+  it('F30: never counts more cached tokens than there were', async () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 500 } };
+    const { engine } = await upstream(complete('a', { usage }));
+    const { body } = await generate(engine);
+    expect(body.usage.prompt_tokens_details.cached_tokens).toBe(9);
+  });
+
+  it('F31: invalid UTF-8, NUL and lone surrogates leave text that is Unicode', async () => {
+    const log = createLogBook();
+    const { fake, engine } = await upstream(undefined, { log });
+    const around = JSON.stringify(completion('@@'));
+    const at = around.indexOf('@@');
+    const bytes = [
+      Buffer.from(around.slice(0, at)),
+      Buffer.of(0xff, 0xc3),
+      Buffer.from(around.slice(at + 2)),
+    ];
+    fake.answer = status(200, Buffer.concat(bytes));
+    const first = await generate(engine);
+    expect(first.body.choices[0]?.message.content).toBe('\ufffd\ufffd');
+
+    fake.answer = status(200, around.replace('@@', 'a\\u0000b\\ud83dc'));
+    const second = await generate(engine);
+    const { content } = second.body.choices[0]!.message;
+    expect(content).toBe('a\u0000b\ufffdc');
+    expect(JSON.parse(Buffer.from(JSON.stringify(second.body)).toString())).toEqual(second.body);
+    expect(log.warnings.map(({ message }) => message)).toEqual([expect.stringContaining('not Unicode')]);
+  });
+});
+
+describe('leaving', () => {
+  it('closes the connection at once when the signal aborts', async () => {
+    const left = new AbortController();
+    const { fake, engine } = await upstream(() => left.abort(new Error('the client left')));
+    await expect(engine.generate(ask(), call(left.signal))).rejects.toThrow('the client left');
+    await expect.poll(() => fake.received[0]?.aborted).toBe(true);
+  });
+
+  it('closes it when a stream is abandoned', async () => {
+    const { fake, engine } = await upstream((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(frame({ content: 'one' }));
+    });
+    for await (const _ of engine.stream(ask(), call())) break;
+    await expect.poll(() => fake.received[0]?.aborted).toBe(true);
+  });
+
+  it('does not begin for a signal that has aborted already', async () => {
+    const { fake, engine } = await upstream();
+    await expect(engine.generate(ask(), call(AbortSignal.abort(new Error('gone'))))).rejects.toThrow('gone');
+    expect(fake.received).toHaveLength(0);
+  });
+
+  it('fails what is in flight when stopped, and starts again', async () => {
+    const { fake, engine } = await upstream(() => {});
+    const pending = generate(engine);
+    const refused = expect(pending).rejects.toMatchObject({ code: 'shutting_down' });
+    await expect.poll(() => fake.received.length).toBe(1);
+    await engine.stop();
+    await engine.stop();
+    await refused;
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'shutting_down' });
+    await engine.start();
+    fake.answer = complete();
+    await expect(generate(engine)).resolves.toBeDefined();
+  });
+});
+
+describe('embeddings', () => {
+  const request = json({ model: 'public', input: ['a', 'b'], encoding_format: 'base64' as const });
+  const vectors = (...list: unknown[]) => ({
+    data: list.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+    usage: { prompt_tokens: 4, total_tokens: 4 },
+  });
+
+  it('asks for floats and takes floats or base64, in the order of the inputs', async () => {
+    const { fake, engine } = await upstream(
+      status(200, {
+        ...vectors([1, 2]),
+        data: vectors([3, 4], [1, 2]).data.map((item, i) => ({ ...item, index: 1 - i })),
+      }),
+    );
+    const floats = await engine.embed(request, call());
+    expect(floats.vectors.map((vector) => [...vector])).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    expect(JSON.parse(fake.received[0]?.text ?? '')).toEqual({
+      model: 'real-name',
+      input: ['a', 'b'],
+      encoding_format: 'float',
+    });
+
+    const base64 = (...numbers: number[]) =>
+      Buffer.from(Float32Array.from(numbers).buffer).toString('base64');
+    fake.answer = status(200, vectors(base64(1.5, -2), base64(0, 1)));
+    const packed = await engine.embed(request, call());
+    expect(packed.vectors.map((vector) => [...vector])).toEqual([
+      [1.5, -2],
+      [0, 1],
+    ]);
+    expect(packed.promptTokens).toBe(4);
+  });
+
+  it.each([
+    ['too few', vectors([1])],
+    ['different lengths', vectors([1], [1, 2])],
+    ['text', vectors(['a'], ['b'])],
+    ['nothing', vectors([], [])],
+    ['no data', {}],
+  ])('refuses %s', async (_, body) => {
+    const { engine } = await upstream(status(200, body));
+    await expect(engine.embed(request, call())).rejects.toMatchObject({ code: 'invalid_upstream_response' });
+  });
+
+  it('says so when the model does not heed the dimensions', async () => {
+    const { engine } = await upstream(status(200, vectors([1, 2], [3, 4])));
+    const asked = json({ model: 'public', input: ['a', 'b'], dimensions: 1 });
+    await expect(engine.embed(asked, call())).rejects.toMatchObject({
+      code: 'validation_error',
+      param: 'dimensions',
+    });
+  });
+});

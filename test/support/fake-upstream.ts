@@ -1,0 +1,107 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** The body as it came. */
+  text: string;
+  /** The connection it came on, numbered from 0. */
+  connection: number;
+  /** The client was gone before it had an answer. */
+  aborted: boolean;
+}
+
+export type Answer = (response: ServerResponse, request: Received) => unknown;
+
+/** A model's server in this process that says what a test tells it to. */
+export interface FakeUpstream {
+  /** Ends in `/v1`. */
+  url: string;
+  port: number;
+  received: Received[];
+  answer: Answer;
+  close(): Promise<void>;
+}
+
+export async function startFakeUpstream(answer: Answer = complete()): Promise<FakeUpstream> {
+  const connections = new Map<unknown, number>();
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const { url: path = '', headers, socket } = request;
+      if (!connections.has(socket)) connections.set(socket, connections.size);
+      const connection = connections.get(socket) ?? -1;
+      const text = Buffer.concat(parts).toString();
+      const received: Received = { path, headers, text, connection, aborted: false };
+      response.on('close', () => (received.aborted = !response.writableFinished));
+      fake.received.push(received);
+      fake.answer(response, received);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const fake: FakeUpstream = {
+    url: `http://127.0.0.1:${port}/v1`,
+    port,
+    received: [],
+    answer,
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+  return fake;
+}
+
+/** A whole chat completion; `more` overrides its top-level members. */
+export function completion(content = 'Hello there.', more: object = {}): object {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_790_000_000,
+    model: 'real-name',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+    ...more,
+  };
+}
+
+export function complete(content?: string, more?: object): Answer {
+  return (response) => send(response, 200, completion(content, more));
+}
+
+export function send(response: ServerResponse, status: number, body: unknown, headers: object = {}): void {
+  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(text);
+}
+
+/** A `data:` frame of a streamed answer. */
+export function frame(delta: object, finish: string | null = null, index = 0): string {
+  const choices = [{ index, delta, finish_reason: finish }];
+  return `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
+}
+
+export const usageFrame = `data: ${JSON.stringify({
+  id: 'c1',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
+  choices: [],
+  usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
+})}\n\n`;
+
+/** Sends bytes as an event stream, in the pieces given, and ends it. */
+export function streamed(pieces: (string | Buffer)[]): Answer {
+  return async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const piece of pieces) {
+      response.write(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
+  };
+}
