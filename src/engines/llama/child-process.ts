@@ -1,0 +1,61 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FromChild, ToChild } from './protocol.ts';
+
+/** A running child process, as its supervisor sees it. */
+export interface Child {
+  readonly pid: number | undefined;
+  send(message: ToChild): void;
+  kill(): void;
+}
+
+export interface ChildEvents {
+  onMessage(message: FromChild): void;
+  /** Once, when the process is gone. `said` is the end of what it wrote to its standard error. */
+  onExit(how: string, said: string): void;
+}
+
+/** How starting a child is done; tests may pass their own. */
+export type Spawn = (events: ChildEvents) => Child;
+
+/** Lines of standard error kept to explain a crash. */
+const keptCharacters = 2_000;
+
+/** Forks `child.ts`, or `child.js` in the published package, from beside this file. */
+export function spawnChild(events: ChildEvents): Child {
+  const own = fileURLToPath(import.meta.url);
+  const script = fileURLToPath(new URL(`./child${extname(own)}`, import.meta.url));
+  const process = fork(script, {
+    // None of the parent's flags: a watcher or an inspector is not meant for the child.
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  const said = keepEnd(process);
+  let isGone = false;
+  const gone = (how: string): void => {
+    if (isGone) return;
+    isGone = true;
+    events.onExit(how, said());
+  };
+  process.on('message', (message) => events.onMessage(message as FromChild));
+  process.on('error', (error) => gone(error.message));
+  process.on('exit', (code, signal) => gone(signal ? `was killed by ${signal}` : `exited with code ${code}`));
+  return {
+    pid: process.pid,
+    send(message) {
+      // A message to a process that is dying is answered by its exit.
+      if (process.connected) process.send(message, () => {});
+    },
+    kill: () => void process.kill('SIGKILL'),
+  };
+}
+
+function keepEnd(process: ChildProcess): () => string {
+  let text = '';
+  process.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(-keptCharacters);
+  });
+  return () => text.trim();
+}

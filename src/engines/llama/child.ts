@@ -1,0 +1,101 @@
+import { constants, setPriority } from 'node:os';
+import { StartError } from '../../base/start-error.ts';
+import { systemRandom } from '../../base/system.ts';
+import { ApiError } from '../../core/errors.ts';
+import { type Inference, createInference } from './inference/inference.ts';
+import { loadModel } from './inference/load.ts';
+import type { Answer, Failure, FromChild, LoadOptions, ToChild } from './protocol.ts';
+
+/**
+ * The process in which llama.cpp runs. It answers its parent and dies with it; a native crash ends only this process.
+ */
+const working = new Map<number, AbortController>();
+let inference: Inference | undefined;
+
+// The API's threads come first; a token late by a moment is a token all the same.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+// A Ctrl-C reaches the whole process group. Only the parent decides when work ends.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+process.on('disconnect', () => process.exit(0));
+process.on('message', (message: ToChild) => void receive(message));
+
+function send(message: FromChild): void {
+  if (process.connected) process.send?.(message);
+}
+
+async function receive(message: ToChild): Promise<void> {
+  switch (message.type) {
+    case 'load':
+      return load(message.options);
+    case 'generate':
+      return answer(message.id, async (loaded, signal) => {
+        const { streamed } = message.options;
+        const value = await loaded.generate(message.request, {
+          ...message.options,
+          signal,
+          onDelta: (choice, delta) => {
+            if (streamed) send({ type: 'delta', id: message.id, choice, delta });
+          },
+        });
+        return { kind: 'generated', value };
+      });
+    case 'embed':
+      return answer(message.id, async (loaded, signal) => ({
+        kind: 'embedded',
+        value: await loaded.embed(message.request, signal),
+      }));
+    case 'count':
+      return answer(message.id, async (loaded) => ({
+        kind: 'counted',
+        value: loaded.countTokens(message.request),
+      }));
+    case 'abort':
+      working.get(message.id)?.abort(new Error('The caller is gone.'));
+      return;
+    case 'ping':
+      send({ type: 'pong', steps: inference?.steps ?? 0, working: working.size });
+  }
+}
+
+async function load(options: LoadOptions): Promise<void> {
+  try {
+    const loaded = await loadModel(options);
+    inference = createInference(loaded, systemRandom);
+    const { hasDecoder } = loaded.model.fileInsights;
+    send({
+      type: 'loaded',
+      model: {
+        serves: hasDecoder ? ['chat', 'embeddings'] : ['embeddings'],
+        contextLength: loaded.contextLength,
+        threads: loaded.threads,
+        bytes: { model: loaded.fileBytes, cache: loaded.cacheBytes },
+      },
+    });
+  } catch (error) {
+    const message =
+      error instanceof StartError ? error.message : `The model cannot be loaded: ${String(error)}`;
+    send({ type: 'refused', message });
+  }
+}
+
+async function answer(
+  id: number,
+  work: (loaded: Inference, signal: AbortSignal) => Promise<Answer>,
+): Promise<void> {
+  const controller = new AbortController();
+  working.set(id, controller);
+  try {
+    if (!inference) throw new Error('No model is loaded.');
+    send({ type: 'done', id, answer: await work(inference, controller.signal) });
+  } catch (error) {
+    send({ type: 'failed', id, error: toFailure(error) });
+  } finally {
+    working.delete(id);
+  }
+}
+
+function toFailure(error: unknown): Failure {
+  if (error instanceof ApiError) return { code: error.code, message: error.message, param: error.param };
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 'upstream_error', message: `The embedded engine failed: ${message}`, param: null };
+}

@@ -1,0 +1,130 @@
+import { basename } from 'node:path';
+import { type Clock, unixSeconds } from '../../base/clock.ts';
+import { type Ids, createIds } from '../../base/ids.ts';
+import type { Log } from '../../base/log.ts';
+import { systemRandom } from '../../base/system.ts';
+import type { ChatChunk, ChatRequest } from '../../wire/chat/chat.ts';
+import type { Capabilities, Engine, EngineCall } from '../engines.ts';
+import { type Spawn, spawnChild } from './child-process.ts';
+import { createMailbox } from './mailbox.ts';
+import { type Envelope, createChunkWriter, toChatResponse } from './present.ts';
+import type { Answer, Delta, Generated, LoadOptions, Values } from './protocol.ts';
+import { createSupervisor } from './supervisor.ts';
+
+export interface LlamaEngineOptions extends LoadOptions {
+  log: Log;
+  clock: Clock;
+  ids?: Ids;
+  spawn?: Spawn;
+}
+
+/** The embedded engine, and what only it can tell. */
+export interface LlamaEngine extends Engine {
+  /** The process in which the model runs now. */
+  readonly pid: number | undefined;
+}
+
+/**
+ * Runs a GGUF model with llama.cpp in a child process of its own. `start` loads it and throws a `StartError` when it
+ * cannot be loaded; its capabilities are known from then on. Needs the optional package node-llama-cpp.
+ */
+export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
+  const { modelPath, sequences, contextSize, threads, flashAttention, log, clock } = deps;
+  const ids = deps.ids ?? createIds(clock, systemRandom);
+  const name = basename(modelPath, '.gguf');
+  const supervisor = createSupervisor({
+    options: { modelPath, sequences, contextSize, threads, flashAttention },
+    spawn: deps.spawn ?? spawnChild,
+    clock,
+    log: log.child({ model: name }),
+  });
+  const newCallId = (): string => ids.next('call_');
+
+  function envelope(): Envelope {
+    return { id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: name };
+  }
+
+  async function generate(
+    request: ChatRequest,
+    call: EngineCall,
+    onDelta?: (choice: number, delta: Delta) => void,
+  ): Promise<Generated> {
+    const { priority, signal, prefix = '' } = call;
+    const options = { priority, prefix, streamed: onDelta !== undefined };
+    const answer = await supervisor.run(
+      { type: 'generate', request, options },
+      { signal, priority, onDelta: onDelta ?? (() => {}) },
+    );
+    return valueOf(answer, 'generated');
+  }
+
+  return {
+    slots: sequences,
+    get capabilities(): Capabilities {
+      return {
+        serves: supervisor.model?.serves ?? ['chat', 'embeddings'],
+        contextLength: supervisor.model?.contextLength ?? null,
+        jsonSchema: 'exact',
+        forcedTool: 'exact',
+      };
+    },
+    get pid() {
+      return supervisor.pid;
+    },
+
+    async start() {
+      await supervisor.start();
+    },
+    stop: () => supervisor.stop(),
+
+    async generate(request, call) {
+      const generated = await generate(request.value, call);
+      return { body: toChatResponse(generated, envelope(), newCallId) };
+    },
+
+    async *stream(request, call): AsyncGenerator<ChatChunk, void> {
+      const writer = createChunkWriter(envelope(), newCallId);
+      const mailbox = createMailbox<ChatChunk>();
+      const left = new AbortController();
+      const signal = AbortSignal.any([call.signal, left.signal]);
+      generate(request.value, { ...call, signal }, (choice, delta) => {
+        for (const chunk of writer.write(choice, delta)) mailbox.put(chunk);
+      }).then(
+        ({ tokens }) => {
+          mailbox.put(writer.usage(tokens));
+          mailbox.close();
+        },
+        (error: unknown) => mailbox.fail(error),
+      );
+      try {
+        yield* mailbox;
+      } finally {
+        // A caller that stops reading wants no more of it.
+        left.abort(new Error('The stream was left.'));
+      }
+    },
+
+    async embed(request, call) {
+      const { signal, priority } = call;
+      const answer = await supervisor.run(
+        { type: 'embed', request: request.value },
+        { signal, priority, onDelta() {} },
+      );
+      return valueOf(answer, 'embedded');
+    },
+
+    async countTokens(request) {
+      const { signal } = new AbortController();
+      const answer = await supervisor.run(
+        { type: 'count', request },
+        { signal, priority: 'interactive', onDelta() {} },
+      );
+      return valueOf(answer, 'counted');
+    },
+  };
+}
+
+function valueOf<K extends keyof Values>(answer: Answer, kind: K): Values[K] {
+  if (answer.kind === kind) return answer.value as Values[K];
+  throw new Error(`The engine process answered ${answer.kind} where ${kind} was due.`);
+}

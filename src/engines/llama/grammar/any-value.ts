@@ -1,0 +1,47 @@
+import type { CharElement, GrammarBuilder, RuleElement } from './grammar.ts';
+
+/** The rules of JSON itself, without white space: what a schema leaves open may be any of these. */
+export interface Json {
+  value: RuleElement;
+  object: RuleElement;
+  array: RuleElement;
+  string: RuleElement;
+  /** One character of a string, escaped or not; it counts as one for minLength and maxLength. */
+  stringCharacter: RuleElement;
+  number: RuleElement;
+  integer: RuleElement;
+  boolean: RuleElement;
+  null: RuleElement;
+  digit: CharElement;
+}
+
+/** Digits that survive a double: 15 before the point; the 6 after it are a matter of taste. */
+const integerDigits = 15;
+const fractionDigits = 6;
+
+export function createJson(b: GrammarBuilder): Json {
+  const digit = b.chars([0x30, 0x39]);
+  const nonZero = b.chars([0x31, 0x39]);
+  // Raw controls are forbidden by JSON; C1 controls and lone surrogates are allowed but never wanted.
+  const plain = b.chars([0x20, 0x21], [0x23, 0x5b], [0x5d, 0x7e], [0xa0, 0xd7ff], [0xe000, 0x10ffff]);
+  const escaped = b.chars(...Array.from('"\\/bfnrt', (c) => [c.charCodeAt(0), c.charCodeAt(0)] as const));
+  const stringCharacter = b.rule([[plain], [...b.literal('\\'), escaped]]);
+  const quote = b.literal('"');
+  const string = b.rule([[...quote, b.repeat([stringCharacter], 0, Infinity), ...quote]]);
+  const digits = b.repeat([digit], 0, integerDigits - 1);
+  const magnitude = b.rule([[nonZero, digits]]);
+  const integer = b.rule([b.literal('0'), [magnitude], [...b.literal('-'), magnitude]]);
+  const fraction = b.optional([...b.literal('.'), b.repeat([digit], 1, fractionDigits)]);
+  const number = b.rule([[b.optional(b.literal('-')), b.rule([b.literal('0'), [magnitude]]), fraction]]);
+  const boolean = b.rule([b.literal('true'), b.literal('false')]);
+  const nothing = b.rule([b.literal('null')]);
+  const { element: value, define } = b.declare();
+  const comma = b.literal(',');
+  const pair = b.rule([[string, ...b.literal(':'), value]]);
+  const pairs = b.optional([pair, b.repeat([...comma, pair], 0, Infinity)]);
+  const object = b.rule([[...b.literal('{'), pairs, ...b.literal('}')]]);
+  const values = b.optional([value, b.repeat([...comma, value], 0, Infinity)]);
+  const array = b.rule([[...b.literal('['), values, ...b.literal(']')]]);
+  define([[string], [number], [object], [array], [boolean], [nothing]]);
+  return { value, object, array, string, stringCharacter, number, integer, boolean, null: nothing, digit };
+}

@@ -1,0 +1,104 @@
+/**
+ * Context-free grammars over Unicode code points, small enough to be followed by our own matcher and printed as
+ * GBNF for llama.cpp. Both read the same rules, so what llama.cpp may sample and what we believe about it agree.
+ */
+export interface Grammar {
+  /** Alternatives of each rule. A rule without alternatives matches nothing. */
+  readonly rules: readonly (readonly Alternative[])[];
+  readonly root: number;
+}
+
+export type Alternative = readonly Element[];
+export type Element = CharElement | RuleElement;
+
+/** One code point out of inclusive ranges. */
+export interface CharElement {
+  readonly ranges: readonly CharRange[];
+}
+
+export interface RuleElement {
+  readonly rule: number;
+}
+
+export type CharRange = readonly [low: number, high: number];
+
+/** The schema asks for more rules than we are willing to follow. */
+export class GrammarTooLarge extends Error {
+  constructor(limit: number) {
+    super(`The grammar would need more than ${limit} elements.`);
+    this.name = 'GrammarTooLarge';
+  }
+}
+
+export interface GrammarBuilder {
+  rule(alternatives: readonly Alternative[]): RuleElement;
+  /** A rule to refer to before it is defined; without a definition it matches nothing. */
+  declare(): { element: RuleElement; define: (alternatives: readonly Alternative[]) => void };
+  literal(text: string): CharElement[];
+  chars(...ranges: CharRange[]): CharElement;
+  optional(elements: Alternative): RuleElement;
+  /** `elements` from `min` to `max` times; `max` may be Infinity. */
+  repeat(elements: Alternative, min: number, max: number): RuleElement;
+  build(root: RuleElement): Grammar;
+}
+
+/** Elements in all rules together; llama.cpp copies them for every request. */
+const maxElements = 50_000;
+
+export function createGrammarBuilder(): GrammarBuilder {
+  const rules: Alternative[][] = [];
+  const letters = new Map<number, CharElement>();
+  let elements = 0;
+
+  function set(index: number, alternatives: readonly Alternative[]): void {
+    for (const alternative of alternatives) elements += alternative.length + 1;
+    if (elements > maxElements) throw new GrammarTooLarge(maxElements);
+    rules[index] = [...alternatives];
+  }
+
+  function rule(alternatives: readonly Alternative[]): RuleElement {
+    const index = rules.length;
+    rules.push([]);
+    set(index, alternatives);
+    return { rule: index };
+  }
+
+  function letter(codePoint: number): CharElement {
+    let element = letters.get(codePoint);
+    if (!element) letters.set(codePoint, (element = { ranges: [[codePoint, codePoint]] }));
+    return element;
+  }
+
+  // A chain of short rules, not one long sequence: llama.cpp copies the whole stack at every character.
+  function repeat(what: Alternative, min: number, max: number): RuleElement {
+    let tail: RuleElement;
+    if (max === Infinity) {
+      const { element, define } = builder.declare();
+      define([[], [...what, element]]);
+      tail = element;
+    } else {
+      tail = rule([[]]);
+      for (let i = min; i < max; i++) tail = rule([[], [...what, tail]]);
+    }
+    for (let i = 0; i < min; i++) tail = rule([[...what, tail]]);
+    return tail;
+  }
+
+  const builder: GrammarBuilder = {
+    rule,
+    declare() {
+      const element = rule([]);
+      return { element, define: (alternatives) => set(element.rule, alternatives) };
+    },
+    literal: (text) => Array.from(text, (character) => letter(character.codePointAt(0)!)),
+    chars: (...ranges) => ({ ranges }),
+    optional: (what) => rule([[], what]),
+    repeat,
+    build: (root) => ({ rules, root: root.rule }),
+  };
+  return builder;
+}
+
+export function isChar(element: Element): element is CharElement {
+  return 'ranges' in element;
+}

@@ -1,0 +1,127 @@
+import { ApiError, invalid } from '../../../core/errors.ts';
+import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
+import { type Analysed, LeftRecursiveGrammar, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
+import { toGbnf } from '../grammar/gbnf.ts';
+import { type Alternative, type GrammarBuilder, createGrammarBuilder } from '../grammar/grammar.ts';
+import { schemaRule } from '../grammar/json-schema.ts';
+import { callEnd, callStart } from './tool-calls.ts';
+
+/** What a request confines its answer to, for our matcher and for llama.cpp. */
+export interface Constraint {
+  analysed: Analysed;
+  gbnf: string;
+}
+
+/**
+ * The constraint of a request: a schema, any JSON object, or a tool call that must come. Undefined leaves the model
+ * free. Throws 422 for schemas that cannot be held.
+ */
+export function createConstraint(request: ChatRequest): Constraint | undefined {
+  const tools = forcedTools(request);
+  const format = request.response_format;
+  const isFormatted = format?.type === 'json_schema' || format?.type === 'json_object';
+  if (!tools && !isFormatted) return undefined;
+  const param = tools ? 'tools' : 'response_format';
+  const b = createGrammarBuilder();
+  const alternatives = tools ? toolCalls(b, tools) : [formatted(b, format!), ...optionalCalls(b, request)];
+  const grammar = b.build(b.rule(alternatives));
+  try {
+    const analysed = analyse(grammar);
+    return { analysed, gbnf: toGbnf(analysed.grammar) };
+  } catch (error) {
+    if (error instanceof UnsatisfiableGrammar)
+      throw invalid(param, 'no finite JSON value satisfies the schema');
+    if (error instanceof LeftRecursiveGrammar) {
+      throw invalid(param, 'the schema refers to itself without a value in between', 'schema_too_complex');
+    }
+    throw error;
+  }
+}
+
+/** What distinguishes constraints, to keep them between requests. */
+export function constraintKey(request: ChatRequest): string {
+  return JSON.stringify([request.response_format, request.tool_choice, request.tools]);
+}
+
+interface IndexedTool {
+  tool: Tool;
+  index: number;
+}
+
+/** The tools one of which must be called, or undefined when none has to be. */
+function forcedTools(request: ChatRequest): IndexedTool[] | undefined {
+  const choice = request.tool_choice ?? 'auto';
+  if (choice === 'none' || choice === 'auto') return undefined;
+  const all = (request.tools ?? []).map((tool, index) => ({ tool, index }));
+  const chosen =
+    choice === 'required' ? all : all.filter(({ tool }) => tool.function.name === choice.function.name);
+  if (chosen.length > 0) return chosen;
+  throw invalid(
+    'tool_choice',
+    choice === 'required' ? 'there are no tools to choose from' : 'tools has no tool of this name',
+  );
+}
+
+/** Beside a schema, a model that may call tools still may. */
+function optionalCalls(b: GrammarBuilder, request: ChatRequest): Alternative[] {
+  if (request.tool_choice === 'none' || !request.tools?.length) return [];
+  return toolCalls(
+    b,
+    request.tools.map((tool, index) => ({ tool, index })),
+  );
+}
+
+/**
+ * The marks belong into the grammar, never behind the prompt: the model then cuts its tokens as it was trained to.
+ * Models differ in the white space they put between the parts.
+ */
+function toolCalls(b: GrammarBuilder, tools: readonly IndexedTool[]): Alternative[] {
+  const [line, space] = [b.optional(b.literal('\n')), b.optional(b.literal(' '))];
+  return tools.map(({ tool, index }) => [
+    ...b.literal(callStart),
+    line,
+    ...b.literal('{"name":'),
+    space,
+    ...b.literal(`${JSON.stringify(tool.function.name)},`),
+    space,
+    ...b.literal('"arguments":'),
+    space,
+    ...parameters(b, tool, index),
+    ...b.literal('}'),
+    line,
+    ...b.literal(callEnd),
+  ]);
+}
+
+function parameters(b: GrammarBuilder, tool: Tool, index: number): Alternative {
+  const { parameters: schema, strict } = tool.function;
+  if (schema === undefined || takesNothing(schema)) return b.literal('{}');
+  const param = `tools[${index}].function.parameters`;
+  return [schemaRule(b, { schema, param, strict: strict === true })];
+}
+
+/** How a function without parameters is written; taken literally it would allow any members. */
+function takesNothing(schema: Tool['function']['parameters']): boolean {
+  if (typeof schema !== 'object') return false;
+  const { type, properties, ...rest } = schema;
+  const isEmpty =
+    typeof properties === 'object' && properties !== null && Object.keys(properties).length === 0;
+  const says = ['additionalProperties', '$ref', 'allOf', 'anyOf', 'oneOf', 'required', 'minProperties'];
+  return (
+    type === 'object' &&
+    isEmpty &&
+    !says.some((keyword) => Object.hasOwn(rest, keyword) && rest[keyword] !== false)
+  );
+}
+
+function formatted(b: GrammarBuilder, format: NonNullable<ChatRequest['response_format']>): Alternative {
+  if (format.type !== 'json_schema') {
+    return [schemaRule(b, { schema: { type: 'object' }, param: 'response_format', strict: false })];
+  }
+  const { schema, strict } = format.json_schema;
+  if (schema === undefined)
+    throw new ApiError('validation_error', 'response_format.json_schema.schema: is missing', {
+      param: 'response_format.json_schema.schema',
+    });
+  return [schemaRule(b, { schema, param: 'response_format.json_schema.schema', strict: strict === true })];
+}

@@ -1,0 +1,97 @@
+import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp';
+import { ApiError, invalid } from '../../../core/errors.ts';
+import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
+import type { Embedded } from '../protocol.ts';
+
+export interface Embedder {
+  embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded>;
+}
+
+export interface EmbedderDeps {
+  model: LlamaModel;
+  contextLength: number;
+  threads: number;
+  vocabularySize: number;
+  onStep: () => void;
+}
+
+/** Embeddings have a context of their own, made when the first request comes. Texts are evaluated one by one. */
+export function createEmbedder({
+  model,
+  contextLength,
+  threads,
+  vocabularySize,
+  onStep,
+}: EmbedderDeps): Embedder {
+  let context: Promise<LlamaEmbeddingContext> | undefined;
+
+  function open(): Promise<LlamaEmbeddingContext> {
+    // A text must fit into one batch: what pooling sees is the last one.
+    context ??= model.createEmbeddingContext({
+      contextSize: contextLength,
+      batchSize: contextLength,
+      threads,
+    });
+    return context;
+  }
+
+  function tokensOf(input: string | number[], param: string): Token[] {
+    if (typeof input === 'string') {
+      const tokens = model.tokenize(input);
+      if (tokens.length === 0) throw invalid(param, 'must not be empty');
+      return tokens;
+    }
+    if (input.length === 0) throw invalid(param, 'must not be empty');
+    const wrong = input.findIndex(
+      (token) => !Number.isInteger(token) || token < 0 || token >= vocabularySize,
+    );
+    if (wrong === -1) return [...input] as Token[];
+    throw invalid(`${param}[${wrong}]`, `must be a token id of this model, 0 to ${vocabularySize - 1}`);
+  }
+
+  async function embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded> {
+    const size = model.embeddingVectorSize;
+    if ((request.dimensions ?? size) !== size) {
+      throw invalid('dimensions', `this model's vectors have ${size} dimensions and cannot be cut`);
+    }
+    const inputs = splitInput(request.input);
+    const tokens = inputs.map(({ input, param }) => tokensOf(input, param));
+    const embedder = await open();
+    tokens.forEach((list, index) =>
+      refuseTooLong(embedder.calculateInputLength([...list]), inputs[index]!.param),
+    );
+    const vectors: Float32Array[] = [];
+    let promptTokens = 0;
+    for (const list of tokens) {
+      signal.throwIfAborted();
+      promptTokens += embedder.calculateInputLength([...list]);
+      const { vector } = await embedder.getEmbeddingFor(list);
+      vectors.push(normalise(vector));
+      onStep();
+    }
+    return { vectors, promptTokens };
+  }
+
+  function refuseTooLong(length: number, param: string): void {
+    if (length < contextLength) return;
+    throw new ApiError(
+      'context_length_exceeded',
+      `${param} has ${length} tokens, and this model embeds at most ${contextLength - 1}. Split the text.`,
+      { param },
+    );
+  }
+
+  return { embed };
+}
+
+function splitInput(input: EmbeddingsRequest['input']): { input: string | number[]; param: string }[] {
+  if (typeof input === 'string') return [{ input, param: 'input' }];
+  if (typeof input[0] === 'number') return [{ input: input as number[], param: 'input' }];
+  return (input as (string | number[])[]).map((one, index) => ({ input: one, param: `input[${index}]` }));
+}
+
+/** A vector of length 1; a zero vector stays as it is. */
+export function normalise(vector: readonly number[]): Float32Array {
+  const length = Math.hypot(...vector);
+  return Float32Array.from(vector, (x) => (length > 0 ? x / length : x));
+}

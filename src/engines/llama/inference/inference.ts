@@ -1,0 +1,206 @@
+import type { LlamaGrammar, Token } from 'node-llama-cpp';
+import type { Random } from '../../../base/random.ts';
+import { ApiError, invalid } from '../../../core/errors.ts';
+import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
+import { type Closer, type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
+import { createMatcher } from '../grammar/matcher.ts';
+import type { Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } from '../protocol.ts';
+import { createAnswerText } from './answer-text.ts';
+import { type Constraint, constraintKey, createConstraint } from './constraint.ts';
+import { createEmbedder } from './embeddings.ts';
+import { type GenerationOutput, generateAnswer } from './generation.ts';
+import { type TokenLimit, tokenLimit } from './limits.ts';
+import type { Loaded } from './load.ts';
+import { tokenLogprob, wantedLogprobs } from './logprobs.ts';
+import { createPrompts } from './prompt.ts';
+import { createRunner } from './runner.ts';
+import { choiceSeed, samplingOptions } from './sampling.ts';
+import { createTextDecoder } from './text-decoder.ts';
+import { callStart } from './tool-calls.ts';
+
+/** Everything a loaded model can be asked. */
+export interface Inference {
+  generate(request: ChatRequest, call: InferenceCall): Promise<Generated>;
+  embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded>;
+  countTokens(request: ChatRequest): number;
+  /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
+  readonly steps: number;
+  /** Answers being generated. */
+  readonly working: number;
+}
+
+export interface InferenceCall extends GenerateOptions {
+  signal: AbortSignal;
+  onDelta: (choice: number, delta: Delta) => void;
+}
+
+const keptConstraints = 32;
+const controlTokenType = 3;
+
+export function createInference(loaded: Loaded, random: Random): Inference {
+  const { library, llama, model, context, contextLength } = loaded;
+  const { metadata } = model.fileInfo;
+  const template = metadata.tokenizer.chat_template;
+  const vocabulary = metadata.tokenizer.ggml.tokens;
+  const controlTexts = vocabulary.filter(
+    (_, id) => Number(metadata.tokenizer.ggml.token_type?.[id]) === controlTokenType,
+  );
+  const prompts = createPrompts(template, {
+    tokenize: (text, special) => model.tokenize(text, special),
+    controlTexts,
+    bosText: model.tokens.bosString ?? '',
+    eosText: model.tokens.eosString ?? '',
+    bos: model.tokens.shouldPrependBosToken ? (model.tokens.bos ?? undefined) : undefined,
+  });
+  const teachesCallMarks =
+    template === undefined || template.includes(callStart) || !/\btools\b/.test(template);
+  const runner = createRunner(Array.from({ length: context.totalSequences }, () => context.getSequence()));
+  const constraints = new Map<string, { constraint: Constraint; grammar: LlamaGrammar }>();
+  let steps = 0;
+  const onStep = (): void => void steps++;
+  const embedder = createEmbedder({
+    model,
+    contextLength,
+    threads: loaded.threads,
+    vocabularySize: vocabulary.length,
+    onStep,
+  });
+  const measure: Measure = (text) => model.tokenize(text).length;
+  const textOf = (token: number): string => model.detokenize([token as Token]);
+
+  /** Schemas come again and again in a batch; their grammars are kept. */
+  async function constraintOf(
+    request: ChatRequest,
+  ): Promise<{ constraint: Constraint; grammar: LlamaGrammar } | undefined> {
+    const key = constraintKey(request);
+    const kept = constraints.get(key);
+    if (kept) return kept;
+    const constraint = createConstraint(request);
+    if (!constraint) return undefined;
+    const made = { constraint, grammar: await llama.createGrammar({ grammar: constraint.gbnf }) };
+    constraints.set(key, made);
+    const [oldest] = constraints.keys();
+    if (constraints.size > keptConstraints) constraints.delete(oldest!);
+    return made;
+  }
+
+  async function generate(request: ChatRequest, call: InferenceCall): Promise<Generated> {
+    const prompt = prompts.tokens(request);
+    const limit = tokenLimit(request, prompt.length, contextLength);
+    const logprobs = wantedLogprobs(request);
+    const confined = await constraintOf(request);
+    if (confined) refuseTooShort(confined.constraint, limit, prompt.length);
+    const firstSeed = request.seed ?? new DataView(random.bytes(4).buffer).getUint32(0);
+    const outputs = await Promise.all(
+      Array.from({ length: request.n ?? 1 }, (_, choice) => generateChoice(choice)),
+    );
+    return {
+      choices: outputs.map(({ choice }) => choice),
+      tokens: {
+        prompt: prompt.length,
+        cached: outputs[0]!.output.cachedTokens,
+        completion: outputs.reduce((sum, { output }) => sum + output.completionTokens, 0),
+      },
+    };
+
+    async function generateChoice(
+      index: number,
+    ): Promise<{ choice: GeneratedChoice; output: GenerationOutput }> {
+      const generated: number[] = [];
+      const options = samplingOptions(
+        request,
+        { model, newBias: () => new library.TokenBias(model.tokenizer), vocabularySize: vocabulary.length },
+        { prompt, generated, seed: choiceSeed(firstSeed, index) },
+      );
+      options.evaluationPriority = call.priority === 'interactive' ? 5 : 1;
+      let closer: Closer | undefined;
+      if (confined) {
+        closer = createCloser(createMatcher(confined.constraint.analysed), measure);
+        options.grammarEvaluationState = new library.LlamaGrammarEvaluationState({
+          model,
+          grammar: confined.grammar,
+        });
+      }
+      const answer = createAnswerText({
+        stops: stopsOf(request),
+        tools: toolNames(request),
+        bareJson: !teachesCallMarks,
+        onDelta: (delta) => call.onDelta(index, delta),
+      });
+      const temperature = request.temperature ?? 1;
+      const output = await runner.run({ ...call, prompt }, ({ sequence }) =>
+        generateAnswer({
+          sequence,
+          prompt,
+          limit: limit.tokens,
+          options,
+          generated,
+          decoder: createTextDecoder((tokens, previous) =>
+            model.detokenize(tokens as Token[], false, previous as Token[]),
+          ),
+          answer,
+          closer,
+          measure,
+          describe:
+            logprobs === undefined
+              ? undefined
+              : (token, probabilities) =>
+                  tokenLogprob(token, probabilities, { top: logprobs, temperature, textOf }),
+          signal: call.signal,
+          onStep,
+        }),
+      );
+      call.onDelta(index, { finish: output.finish });
+      const { content, calls } = answer;
+      return {
+        choice: {
+          content,
+          calls,
+          logprobs: logprobs === undefined ? null : answer.logprobs,
+          finish: output.finish,
+        },
+        output,
+      };
+    }
+  }
+
+  function refuseTooShort({ analysed }: Constraint, limit: TokenLimit, promptTokens: number): void {
+    const shortest = shortestTokens(createMatcher(analysed), measure);
+    if (shortest <= limit.tokens) return;
+    if (limit.field) {
+      throw invalid(
+        limit.field,
+        `the shortest answer the schema allows needs ${shortest} tokens, so at least ${shortest}`,
+      );
+    }
+    throw new ApiError(
+      'context_length_exceeded',
+      `The prompt has ${promptTokens} tokens and the shortest answer the schema allows needs ${shortest} more, ` +
+        `but this model's context holds ${contextLength}. Shorten the messages.`,
+      { param: 'messages' },
+    );
+  }
+
+  return {
+    generate,
+    embed: (request, signal) => embedder.embed(request, signal),
+    countTokens: (request) => prompts.tokens(request).length,
+    get steps() {
+      return steps;
+    },
+    get working() {
+      return runner.working;
+    },
+  };
+}
+
+function stopsOf(request: ChatRequest): string[] {
+  return [request.stop ?? []].flat().filter((stop) => stop !== '');
+}
+
+/** The tools an answer may call. Without any, marks in the text are text. */
+function toolNames(request: ChatRequest): ReadonlySet<string> | undefined {
+  if (!request.tools?.length || request.tool_choice === 'none') return undefined;
+  return new Set(request.tools.map((tool) => tool.function.name));
+}

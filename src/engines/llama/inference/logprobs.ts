@@ -1,0 +1,41 @@
+import { invalid } from '../../../core/errors.ts';
+import type { ChatRequest, TokenLogprob } from '../../../wire/chat/chat.ts';
+
+/** How many alternatives a request wants beside each token, or undefined when it wants no log probabilities. */
+export function wantedLogprobs(request: ChatRequest): number | undefined {
+  if (!request.logprobs) {
+    if (request.top_logprobs) throw invalid('top_logprobs', 'needs logprobs: true');
+    return undefined;
+  }
+  return request.top_logprobs ?? 0;
+}
+
+/**
+ * The log probabilities of a sampled token. `probabilities` are what the sampler chose from, most likely first:
+ * behind the temperature and the cuts of top_k, top_p and min_p. The temperature is undone, so that they are the
+ * model's own, spread over the tokens that were left.
+ */
+export function tokenLogprob(
+  token: number,
+  probabilities: ReadonlyMap<number, number>,
+  options: { top: number; temperature: number; textOf(token: number): string },
+): TokenLogprob {
+  const scale = options.temperature > 0 ? options.temperature : 1;
+  let sum = 0;
+  for (const probability of probabilities.values()) sum += probability ** scale;
+  const describe = (id: number): Omit<TokenLogprob, 'top_logprobs'> => {
+    const text = options.textOf(id);
+    const probability = (probabilities.get(id) ?? 0) ** scale / sum;
+    return {
+      token: text,
+      logprob: probability > 0 ? Math.min(0, Math.log(probability)) : leastLogprob,
+      // A token inside a character has no text of its own, and its bytes are not told.
+      bytes: text.includes('\uFFFD') ? null : [...new TextEncoder().encode(text)],
+    };
+  };
+  const best = [...probabilities.keys()].slice(0, options.top);
+  return { ...describe(token), top_logprobs: best.map(describe) };
+}
+
+/** Stands for minus infinity, which JSON cannot write. */
+const leastLogprob = -9999;

@@ -1,0 +1,65 @@
+import { invalid } from '../../../core/errors.ts';
+import type { ChatMessage, ContentPart, Tool, ToolCall } from '../../../wire/chat/chat.ts';
+
+/** A message in the form chat templates are written for: plain text, arguments as an object. */
+export interface TemplateMessage {
+  role: string;
+  content: string;
+  name?: string;
+  tool_call_id?: string;
+  reasoning_content?: string;
+  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
+}
+
+/** Throws 422 `validation_error` for content other than text. */
+export function toTemplateMessages(messages: readonly ChatMessage[]): TemplateMessage[] {
+  return messages.map((message, index) => {
+    const templated: TemplateMessage = {
+      role: roles[message.role] ?? message.role,
+      content: flatten(message.content ?? message.refusal ?? '', `messages[${index}].content`),
+    };
+    if (message.name !== undefined) templated.name = message.name;
+    if (message.tool_call_id !== undefined) templated.tool_call_id = message.tool_call_id;
+    const reasoning = message.reasoning_content ?? message.reasoning;
+    if (reasoning) templated.reasoning_content = reasoning;
+    if (message.tool_calls?.length) templated.tool_calls = message.tool_calls.map(toTemplateCall);
+    return templated;
+  });
+}
+
+/** Roles that older or newer dialects have and templates do not know. */
+const roles: Partial<Record<ChatMessage['role'], string>> = { developer: 'system', function: 'tool' };
+
+function flatten(content: string | ContentPart[], param: string): string {
+  if (typeof content === 'string') return content;
+  const texts = content.map((part, index) => {
+    const text = part.text ?? part.refusal;
+    if (typeof text === 'string') return text;
+    throw invalid(`${param}[${index}].type`, `this model reads text only, not ${JSON.stringify(part.type)}`);
+  });
+  return texts.join('');
+}
+
+function toTemplateCall(call: ToolCall): NonNullable<TemplateMessage['tool_calls']>[number] {
+  const { name, arguments: text } = call.function;
+  return { id: call.id, type: 'function', function: { name, arguments: parsed(text) } };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A model once wrote broken arguments; the template shows them as they were.
+    return text;
+  }
+}
+
+/** Tools with a parameter object that templates can walk through. */
+export function toTemplateTools(tools: readonly Tool[]): Tool[] {
+  return tools.map((tool) => {
+    const given = tool.function.parameters;
+    const parameters =
+      typeof given === 'object' ? { properties: {}, ...given } : { type: 'object', properties: {} };
+    return { type: 'function', function: { ...tool.function, parameters } };
+  });
+}

@@ -1,0 +1,89 @@
+import type { LlamaContextSequence } from 'node-llama-cpp';
+import { chooseSlot } from './slots.ts';
+
+/** One sequence of the context, which works on one answer at a time. */
+export interface Slot {
+  readonly sequence: LlamaContextSequence;
+  tokens: readonly number[];
+  prefix: string;
+  lastUsed: number;
+  isBusy: boolean;
+}
+
+export interface SlotRequest {
+  prompt: readonly number[];
+  prefix: string;
+  priority: 'interactive' | 'batch';
+  signal: AbortSignal;
+}
+
+/** Hands out the sequences: interactive requests first, each to the slot that already holds most of its prompt. */
+export interface Runner {
+  /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts in the queue. */
+  run<T>(request: SlotRequest, work: (slot: Slot) => Promise<T>): Promise<T>;
+  readonly working: number;
+}
+
+export function createRunner(sequences: readonly LlamaContextSequence[]): Runner {
+  const slots = sequences.map((sequence): Slot => ({
+    sequence,
+    tokens: [],
+    prefix: '',
+    lastUsed: 0,
+    isBusy: false,
+  }));
+  const queue: { request: SlotRequest; begin: (slot: Slot) => void }[] = [];
+  let uses = 0;
+
+  function pump(): void {
+    for (;;) {
+      const free = slots.filter((slot) => !slot.isBusy);
+      if (free.length === 0 || queue.length === 0) return;
+      const urgent = queue.findIndex(({ request }) => request.priority === 'interactive');
+      const [next] = queue.splice(Math.max(0, urgent), 1);
+      const slot = chooseSlot(free, next!.request.prompt, next!.request.prefix);
+      slot.isBusy = true;
+      slot.lastUsed = ++uses;
+      slot.prefix = next!.request.prefix;
+      next!.begin(slot);
+    }
+  }
+
+  function acquire(request: SlotRequest): Promise<Slot> {
+    return new Promise((resolve, reject) => {
+      const entry = {
+        request,
+        begin(slot: Slot) {
+          request.signal.removeEventListener('abort', giveUp);
+          resolve(slot);
+        },
+      };
+      const giveUp = (): void => {
+        const at = queue.indexOf(entry);
+        if (at !== -1) queue.splice(at, 1);
+        reject(request.signal.reason as Error);
+      };
+      if (request.signal.aborted) return giveUp();
+      request.signal.addEventListener('abort', giveUp, { once: true });
+      queue.push(entry);
+      pump();
+    });
+  }
+
+  return {
+    async run(request, work) {
+      const slot = await acquire(request);
+      try {
+        return await work(slot);
+      } finally {
+        // Whatever happened, the library knows which tokens are in the sequence.
+        slot.tokens = slot.sequence.contextTokens;
+        slot.isBusy = false;
+        pump();
+      }
+    },
+    get working() {
+      return slots.filter((slot) => slot.isBusy).length;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
+import { invalid } from '../../../core/errors.ts';
+import type { ChatRequest } from '../../../wire/chat/chat.ts';
+
+export interface SamplingDeps {
+  model: LlamaModel;
+  /** `TokenBias` of the library, which is loaded at run time. */
+  newBias(): { set(token: Token, bias: 'never' | { logit: number }): unknown };
+  vocabularySize: number;
+}
+
+/** The window of llama.cpp's multiplicative penalty. */
+const repeatWindow = 64;
+/** The longest answer whose every token still counts for the penalties. */
+const penaltyWindow = 4096;
+
+/**
+ * The library's options for a request. `generated` grows while the answer does; `seed` is the request's or a random
+ * one, already different for each choice.
+ */
+export function samplingOptions(
+  request: ChatRequest,
+  deps: SamplingDeps,
+  run: { prompt: readonly number[]; generated: readonly number[]; seed: number },
+): SequenceEvaluateOptions {
+  const options: SequenceEvaluateOptions = {
+    temperature: request.temperature ?? 1,
+    topP: request.top_p ?? 1,
+    topK: request.top_k ?? 0,
+    minP: request.min_p ?? 0,
+    seed: run.seed,
+  };
+  const bias = tokenBias(request, deps);
+  if (bias) options.tokenBias = bias;
+  const repeat = request.repeat_penalty ?? 1;
+  const [frequency, presence] = [request.frequency_penalty ?? 0, request.presence_penalty ?? 0];
+  if (repeat === 1 && frequency === 0 && presence === 0) return options;
+  // OpenAI's penalties count the answer alone, llama.cpp's also the end of the prompt.
+  const before = repeat === 1 ? [] : run.prompt.slice(-repeatWindow);
+  options.repeatPenalty = {
+    punishTokens: () => [...before, ...run.generated].slice(-penaltyWindow) as Token[],
+    penalty: repeat,
+    frequencyPenalty: frequency,
+    presencePenalty: presence,
+  };
+  return options;
+}
+
+function tokenBias(request: ChatRequest, deps: SamplingDeps): SequenceEvaluateOptions['tokenBias'] {
+  const entries = Object.entries(request.logit_bias ?? {});
+  if (entries.length === 0) return undefined;
+  const bias = deps.newBias();
+  for (const [key, value] of entries) {
+    const token = Number(key);
+    if (!Number.isInteger(token) || token < 0 || token >= deps.vocabularySize) {
+      throw invalid(
+        `logit_bias.${key}`,
+        `this model has no such token; its ids go from 0 to ${deps.vocabularySize - 1}`,
+      );
+    }
+    if (deps.model.isEogToken(token as Token)) {
+      throw invalid(`logit_bias.${key}`, 'the tokens that end an answer cannot be biased by this engine');
+    }
+    bias.set(token as Token, value <= -100 ? 'never' : { logit: value });
+  }
+  return bias as SequenceEvaluateOptions['tokenBias'];
+}
+
+/** A seed as the sampler takes it, 32 bits without sign, for the `choice`-th answer. */
+export function choiceSeed(seed: number, choice: number): number {
+  return Number(BigInt.asUintN(32, BigInt(Math.trunc(seed)) + BigInt(choice)));
+}

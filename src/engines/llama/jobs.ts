@@ -1,0 +1,137 @@
+import { ApiError } from '../../core/errors.ts';
+import type { Answer, Delta, ToChild } from './protocol.ts';
+
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+
+/** A request on its way to the child and back. */
+export interface Job {
+  id: number;
+  message: WithoutId<Extract<ToChild, { type: 'generate' | 'embed' | 'count' }>>;
+  signal: AbortSignal;
+  priority: 'interactive' | 'batch';
+  onDelta: (choice: number, delta: Delta) => void;
+  resolve: (answer: Answer) => void;
+  reject: (error: unknown) => void;
+  /** Children that died while they had it. */
+  crashes: number;
+  /** Something of the answer already left: it cannot be repeated. */
+  isAnswering: boolean;
+}
+
+export type NewJob = Omit<Job, 'id' | 'crashes' | 'isAnswering'>;
+
+/** Who waits for the child and who is with it. */
+export interface JobQueue {
+  add(job: NewJob, abort: (id: number) => void): void;
+  /** The next job to send, counted as in flight from here on. */
+  next(): Job | undefined;
+  onDelta(id: number, choice: number, delta: Delta): void;
+  /** The child is done with the job. */
+  settle(id: number, finish: (job: Job) => void): void;
+  /** The child is gone with everything it had. */
+  onCrash(how: string): void;
+  rejectWaiting(error: ApiError): void;
+  rejectAll(error: ApiError): void;
+  readonly inFlight: number;
+}
+
+export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
+  const waiting: Job[] = [];
+  const sent = new Map<number, Job>();
+  let lastId = 0;
+
+  function take(index: number): Job | undefined {
+    const [job] = waiting.splice(index, 1);
+    if (job) sent.set(job.id, job);
+    return job;
+  }
+
+  function rejectWaiting(error: ApiError): void {
+    for (const job of waiting.splice(0)) job.reject(error);
+  }
+
+  return {
+    add(incoming, abort) {
+      const job: Job = { ...incoming, id: ++lastId, crashes: 0, isAnswering: false };
+      const onAbort = (): void => {
+        const at = waiting.indexOf(job);
+        if (at !== -1) waiting.splice(at, 1);
+        // It stays in flight until the child says that it stopped: the slot is not free before.
+        else if (sent.has(job.id)) abort(job.id);
+        job.reject(job.signal.reason);
+      };
+      if (job.signal.aborted) return job.reject(job.signal.reason);
+      job.signal.addEventListener('abort', onAbort, { once: true });
+      const leave = (): void => job.signal.removeEventListener('abort', onAbort);
+      const { resolve, reject } = incoming;
+      job.resolve = (answer) => {
+        leave();
+        resolve(answer);
+      };
+      job.reject = (error) => {
+        leave();
+        reject(error);
+      };
+      waiting.push(job);
+    },
+
+    next() {
+      const isAlone = sent.size === 0;
+      const suspectIsOut = [...sent.values()].some((job) => job.crashes > 0);
+      if (suspectIsOut || sent.size >= capacity) return undefined;
+      const suspect = waiting.findIndex((job) => job.crashes > 0);
+      if (suspect !== -1) return isAlone ? take(suspect) : undefined;
+      const urgent = waiting.findIndex((job) => job.priority === 'interactive');
+      return take(Math.max(0, urgent));
+    },
+
+    onDelta(id, choice, delta) {
+      const job = sent.get(id);
+      if (!job || job.signal.aborted) return;
+      job.isAnswering = true;
+      job.onDelta(choice, delta);
+    },
+
+    settle(id, finish) {
+      const job = sent.get(id);
+      sent.delete(id);
+      if (job && !job.signal.aborted) finish(job);
+    },
+
+    onCrash(how) {
+      const lost = [...sent.values()].filter((job) => !job.signal.aborted);
+      sent.clear();
+      const again: Job[] = [];
+      for (const job of lost) {
+        job.crashes++;
+        if (job.crashes > 1) {
+          job.reject(
+            new ApiError('poison_request', `The engine process ${how} both times it ran this request.`, {
+              shouldRetry: false,
+            }),
+          );
+        } else if (job.isAnswering) {
+          job.reject(
+            new ApiError(
+              'upstream_error',
+              `The engine process ${how} in the middle of the answer. Try again.`,
+            ),
+          );
+        } else {
+          again.push(job);
+        }
+      }
+      waiting.unshift(...again);
+    },
+
+    rejectWaiting,
+    rejectAll(error) {
+      rejectWaiting(error);
+      for (const job of sent.values()) job.reject(error);
+      sent.clear();
+    },
+    get inFlight() {
+      return sent.size;
+    },
+  };
+}

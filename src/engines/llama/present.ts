@@ -1,0 +1,102 @@
+import type {
+  ChatChunk,
+  ChatResponse,
+  ChatUsage,
+  ChoiceLogprobs,
+  TokenLogprob,
+  ToolCall,
+} from '../../wire/chat/chat.ts';
+import type { Delta, Generated, GeneratedCall, TokenCounts } from './protocol.ts';
+
+/** What every chunk and response of one request carries. */
+export interface Envelope {
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  model: string;
+}
+
+/** Makes the id of a tool call. */
+export type NewCallId = () => string;
+
+export function toChatResponse(generated: Generated, envelope: Envelope, newCallId: NewCallId): ChatResponse {
+  return {
+    ...envelope,
+    object: 'chat.completion',
+    choices: generated.choices.map(({ content, calls, logprobs, finish }, index) => ({
+      index,
+      message: {
+        role: 'assistant',
+        // Beside calls, an empty text is no text.
+        content: content === '' && calls.length > 0 ? null : content,
+        refusal: null,
+        ...(calls.length > 0 ? { tool_calls: calls.map((call) => toToolCall(call, newCallId())) } : {}),
+      },
+      logprobs: logprobs && toLogprobs(logprobs),
+      finish_reason: finish,
+    })),
+    usage: toUsage(generated.tokens),
+  };
+}
+
+function toToolCall(call: GeneratedCall, id: string): ToolCall {
+  return { id, type: 'function', function: { name: call.name, arguments: call.arguments } };
+}
+
+function toLogprobs(content: TokenLogprob[]): ChoiceLogprobs {
+  return { content, refusal: null };
+}
+
+function toUsage({ prompt, cached, completion }: TokenCounts): ChatUsage {
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached },
+  };
+}
+
+/** Turns deltas into chunks: the role first, a call as its head and its arguments, the finish reason alone. */
+export interface ChunkWriter {
+  write(choice: number, delta: Delta): ChatChunk[];
+  usage(tokens: TokenCounts): ChatChunk;
+}
+
+export function createChunkWriter(envelope: Envelope, newCallId: NewCallId): ChunkWriter {
+  const calls = new Map<number, number>();
+
+  function chunk(choice: number, fields: Partial<ChatChunk['choices'][number]>): ChatChunk {
+    const choices = [{ index: choice, delta: {}, logprobs: null, finish_reason: null, ...fields }];
+    return { ...envelope, object: 'chat.completion.chunk', choices };
+  }
+
+  return {
+    write(choice, { content, call, logprobs, finish }) {
+      const chunks: ChatChunk[] = [];
+      if (!calls.has(choice)) {
+        calls.set(choice, 0);
+        chunks.push(chunk(choice, { delta: { role: 'assistant', content: '' } }));
+      }
+      if (content !== undefined) {
+        chunks.push(chunk(choice, { delta: { content }, logprobs: logprobs ? toLogprobs(logprobs) : null }));
+      }
+      if (call) {
+        const index = calls.get(choice)!;
+        calls.set(choice, index + 1);
+        const head = { index, ...toToolCall({ name: call.name, arguments: '' }, newCallId()) };
+        chunks.push(chunk(choice, { delta: { tool_calls: [head] } }));
+        chunks.push(
+          chunk(choice, { delta: { tool_calls: [{ index, function: { arguments: call.arguments } }] } }),
+        );
+      }
+      if (finish) chunks.push(chunk(choice, { finish_reason: finish }));
+      return chunks;
+    },
+    usage: (tokens) => ({
+      ...envelope,
+      object: 'chat.completion.chunk',
+      choices: [],
+      usage: toUsage(tokens),
+    }),
+  };
+}

@@ -1,0 +1,104 @@
+import type { ErrorCode } from '../../core/errors.ts';
+import type { Serves } from '../../core/model.ts';
+import type { ChatRequest, FinishReason, TokenLogprob } from '../../wire/chat/chat.ts';
+import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
+
+/**
+ * What the engine and its child process say to each other, over Node's IPC with structured clones. Every request
+ * carries an id of the parent's choosing; the child answers it with any number of `delta`s and then exactly one
+ * `done` or `failed`.
+ */
+export type ToChild =
+  | { type: 'load'; options: LoadOptions }
+  | { type: 'generate'; id: number; request: ChatRequest; options: GenerateOptions }
+  | { type: 'embed'; id: number; request: EmbeddingsRequest }
+  | { type: 'count'; id: number; request: ChatRequest }
+  | { type: 'abort'; id: number }
+  | { type: 'ping' };
+
+export type FromChild =
+  | { type: 'loaded'; model: LoadedModel }
+  /** The model cannot be loaded, and trying again will not help. */
+  | { type: 'refused'; message: string }
+  | { type: 'delta'; id: number; choice: number; delta: Delta }
+  | { type: 'done'; id: number; answer: Answer }
+  | { type: 'failed'; id: number; error: Failure }
+  /** `steps` grows with every token evaluated; the parent tells a slow child from a stuck one by it. */
+  | { type: 'pong'; steps: number; working: number };
+
+export interface LoadOptions {
+  modelPath: string;
+  /** Requests worked on at once; each has `contextSize` tokens of its own. */
+  sequences: number;
+  contextSize: number | 'auto';
+  threads: number | 'auto';
+  flashAttention: boolean;
+}
+
+export interface LoadedModel {
+  serves: Serves[];
+  contextLength: number;
+  threads: number;
+  /** Bytes of the model file and of all key-value caches. */
+  bytes: { model: number; cache: number };
+}
+
+export interface GenerateOptions {
+  priority: 'interactive' | 'batch';
+  prefix: string;
+  /** Whether deltas are wanted; a batch line needs only the end. */
+  streamed: boolean;
+}
+
+/** A piece of one choice. A tool call comes whole. */
+export interface Delta {
+  content?: string;
+  call?: GeneratedCall;
+  logprobs?: TokenLogprob[];
+  finish?: FinishReason;
+}
+
+/** `arguments` is JSON text. */
+export interface GeneratedCall {
+  name: string;
+  arguments: string;
+}
+
+export interface GeneratedChoice {
+  content: string;
+  calls: GeneratedCall[];
+  logprobs: TokenLogprob[] | null;
+  finish: FinishReason;
+}
+
+export interface TokenCounts {
+  prompt: number;
+  cached: number;
+  completion: number;
+}
+
+export interface Generated {
+  choices: GeneratedChoice[];
+  tokens: TokenCounts;
+}
+
+export interface Embedded {
+  vectors: Float32Array[];
+  promptTokens: number;
+}
+
+/** What a request can be answered with. */
+export interface Values {
+  generated: Generated;
+  embedded: Embedded;
+  counted: number;
+}
+
+export type Answer = { [K in keyof Values]: { kind: K; value: Values[K] } }[keyof Values];
+
+/** An `ApiError` on its way between processes. */
+export interface Failure {
+  code: ErrorCode;
+  message: string;
+  param: string | null;
+}

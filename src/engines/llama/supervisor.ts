@@ -1,0 +1,203 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { StartError } from '../../base/start-error.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Child, Spawn } from './child-process.ts';
+import { type Job, createJobQueue } from './jobs.ts';
+import type { Answer, FromChild, LoadOptions, LoadedModel, ToChild } from './protocol.ts';
+import { createWatchdog } from './watchdog.ts';
+
+/**
+ * Keeps one child process alive and gives it work.
+ *
+ *   stopped --start--> loading --loaded--> ready --exit--> waiting --backoff--> loading
+ *                         `--refused or exit at the first start--> stopped
+ *
+ * When the child dies, the requests it had are tried once more, each alone, so that one that kills the child again is
+ * known: it ends as `poison_request`. A stream that already said something cannot be repeated and ends at once.
+ */
+export interface Supervisor {
+  start(): Promise<LoadedModel>;
+  stop(): Promise<void>;
+  run(message: JobMessage, options: RunOptions): Promise<Answer>;
+  readonly model: LoadedModel | undefined;
+  /** Of the child that runs now. */
+  readonly pid: number | undefined;
+}
+
+export type JobMessage = Job['message'];
+export type RunOptions = Pick<Job, 'signal' | 'priority' | 'onDelta'>;
+
+export interface SupervisorDeps {
+  options: LoadOptions;
+  spawn: Spawn;
+  clock: Clock;
+  log: Log;
+}
+
+/** Requests the child may hold beyond those it works on, so that a free slot never waits for a message. */
+const ahead = 4;
+const firstDelayMs = 100;
+const longestDelayMs = 10_000;
+/** A child that lived this long is not part of a series of crashes. */
+const stableMs = 30_000;
+/** After so many starts in a row that came to nothing, requests are no longer held back. */
+const patience = 5;
+
+export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps): Supervisor {
+  const jobs = createJobQueue({ capacity: options.sequences + ahead });
+  let state: 'stopped' | 'loading' | 'ready' | 'waiting' = 'stopped';
+  let child: Child | undefined;
+  let model: LoadedModel | undefined;
+  let starting: { resolve(model: LoadedModel): void; reject(error: Error): void } | undefined;
+  let backoff: Timer | undefined;
+  let failures = 0;
+  let readyAt = 0;
+  /** Why requests are refused for now, after starts in vain. */
+  let outage: string | undefined;
+  let exited: (() => void) | undefined;
+  const watchdog = createWatchdog(clock, (why) => {
+    log.error({ pid: child?.pid, why }, 'The engine process is stuck and is killed.');
+    child?.kill();
+  });
+
+  function launch(): void {
+    state = 'loading';
+    const launched = spawn({
+      onMessage: (message) => child === launched && receive(message),
+      onExit: (how, said) => child === launched && onExit(how, said),
+    });
+    child = launched;
+    send({ type: 'load', options });
+  }
+
+  function send(message: ToChild): void {
+    child?.send(message);
+  }
+
+  function receive(message: FromChild): void {
+    switch (message.type) {
+      case 'loaded':
+        return onLoaded(message.model);
+      case 'refused':
+        return onRefused(message.message);
+      case 'pong':
+        return watchdog.heard(message);
+      case 'delta':
+        return jobs.onDelta(message.id, message.choice, message.delta);
+      case 'done':
+        jobs.settle(message.id, (job) => job.resolve(message.answer));
+        return pump();
+      case 'failed': {
+        const { code, message: text, param } = message.error;
+        jobs.settle(message.id, (job) => job.reject(new ApiError(code, text, { param })));
+        return pump();
+      }
+    }
+  }
+
+  function onLoaded(loaded: LoadedModel): void {
+    state = 'ready';
+    model = loaded;
+    outage = undefined;
+    readyAt = clock.monotonic();
+    watchdog.start(send);
+    starting?.resolve(loaded);
+    starting = undefined;
+    log.info({ ...loaded, pid: child?.pid }, 'The embedded engine is ready.');
+    pump();
+  }
+
+  function onRefused(message: string): void {
+    child?.kill();
+    if (starting) return abandonStart(message);
+    outage = message;
+    jobs.rejectWaiting(unreachable());
+  }
+
+  function abandonStart(message: string): void {
+    state = 'stopped';
+    starting?.reject(new StartError(message));
+    starting = undefined;
+  }
+
+  function onExit(how: string, said: string): void {
+    const livedMs = clock.monotonic() - readyAt;
+    const wasReady = state === 'ready';
+    child = undefined;
+    watchdog.stop();
+    exited?.();
+    if (state === 'stopped') return;
+    if (starting)
+      return abandonStart(
+        `The engine process ${how} while it loaded the model.${said && ` It said: ${said}`}`,
+      );
+    failures = wasReady && livedMs > stableMs ? 1 : failures + 1;
+    log.error(
+      { how, said, failures, inFlight: jobs.inFlight },
+      'The engine process is gone and is started again.',
+    );
+    jobs.onCrash(how);
+    if (failures >= patience) {
+      outage ??= `The engine process ${how}, again and again.`;
+      jobs.rejectWaiting(unreachable());
+    }
+    state = 'waiting';
+    backoff = clock.after(Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1)), launch);
+  }
+
+  function unreachable(): ApiError {
+    return new ApiError('upstream_unreachable', `The embedded engine is not running: ${outage}`, {
+      retryAfter: 10,
+    });
+  }
+
+  function pump(): void {
+    if (state !== 'ready') return;
+    for (let job = jobs.next(); job; job = jobs.next()) {
+      send({ ...job.message, id: job.id });
+    }
+  }
+
+  return {
+    get model() {
+      return model;
+    },
+    get pid() {
+      return child?.pid;
+    },
+    start: () =>
+      new Promise((resolve, reject) => {
+        if (state !== 'stopped') return reject(new Error('The engine is running already.'));
+        starting = { resolve, reject };
+        launch();
+      }),
+    async stop() {
+      state = 'stopped';
+      backoff?.cancel();
+      starting?.reject(new StartError('The engine was stopped while it started.'));
+      starting = undefined;
+      jobs.rejectAll(new ApiError('shutting_down', 'The engine is shutting down.'));
+      if (!child) return;
+      await new Promise<void>((resolve) => {
+        const before = exited;
+        exited = () => {
+          before?.();
+          resolve();
+        };
+        child?.kill();
+      });
+    },
+    run(message, { signal, priority, onDelta }) {
+      if (state === 'stopped')
+        return Promise.reject(new ApiError('shutting_down', 'The engine is not running.'));
+      if (outage !== undefined) return Promise.reject(unreachable());
+      return new Promise((resolve, reject) => {
+        jobs.add({ message, signal, priority, onDelta, resolve, reject }, (id) =>
+          send({ type: 'abort', id }),
+        );
+        pump();
+      });
+    },
+  };
+}
