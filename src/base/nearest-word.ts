@@ -1,6 +1,6 @@
 /** The member of `known` closest to `word`, or undefined when none is close enough to be what was meant. */
 export function nearestWord(word: string, known: readonly string[]): string | undefined {
-  const limit = Math.max(1, Math.floor(word.length / 3));
+  const limit = word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3));
   let best: string | undefined;
   let least = limit + 1;
   for (const candidate of known) {

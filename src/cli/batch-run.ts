@@ -111,11 +111,12 @@ async function wait(
   { started, run, quiet }: { started: RemoteBatch; run: RunFile; quiet: boolean },
 ): Promise<RemoteBatch | undefined> {
   const progress = quiet ? noProgress : createProgress(cli.terminal, cli.clock);
+  let batch = started;
   let stop = new AbortController();
   const release = cli.onInterrupt(() => stop.abort());
   try {
     for (;;) {
-      const batch = await follow(started.id, { client, clock: cli.clock, progress, signal: stop.signal });
+      batch = await follow(batch, { client, clock: cli.clock, progress, signal: stop.signal });
       progress.stop();
       if (isFinal(batch.status)) return batch;
       const choice = await askAtInterrupt(cli.terminal);

@@ -17,7 +17,8 @@ export function batchWatch(cli: Cli): Command {
       const stop = new AbortController();
       const release = cli.onInterrupt(() => stop.abort());
       try {
-        const batch = await follow(id, { client, clock: cli.clock, progress, signal: stop.signal });
+        const seen = await client.batches.get(id);
+        const batch = await follow(seen, { client, clock: cli.clock, progress, signal: stop.signal });
         progress.stop();
         cli.exitCode = isFinal(batch.status) ? exitCodeOf(batch) : exitCodes.interrupted;
         if (options.json === true) cli.terminal.json(batch);

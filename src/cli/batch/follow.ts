@@ -19,12 +19,12 @@ export interface Following {
 }
 
 /**
- * Asks for the batch until it is final, and returns it; at an abort, as it was last seen.
+ * Asks for a batch that was `seen` until it is final, and returns it; at an abort, as it was last.
  * @throws Unreachable after two minutes without an answer
  */
-export async function follow(id: string, following: Following): Promise<RemoteBatch> {
+export async function follow(seen: RemoteBatch, following: Following): Promise<RemoteBatch> {
   const { client, clock, progress, signal } = following;
-  let batch = await client.batches.get(id);
+  let batch = seen;
   let pause = fastestPollMs;
   let lostSince: number | undefined;
   progress.update(batch);
@@ -33,7 +33,7 @@ export async function follow(id: string, following: Following): Promise<RemoteBa
     await sleep(clock, pause, signal);
     pause = Math.min(slowestPollMs, pause * 1.3);
     try {
-      batch = await client.batches.get(id);
+      batch = await client.batches.get(seen.id);
       lostSince = undefined;
       progress.update(batch);
     } catch (error) {

@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import { cleanLine } from './clean-text.ts';
+import type { Cli } from './cli.ts';
+import { exitCodes } from './exit-codes.ts';
+import { checkFile } from './files/check-file.ts';
+import { existingFile } from './local-file.ts';
+import { formatFault } from './report.ts';
+
+/** What a server takes unless it is told otherwise (specification, section 8). */
+const limits = { bytes: 33_554_432, requests: 10_000, lineBytes: 8_388_608 };
+
+export function filesValidate(cli: Cli): Command {
+  return new Command('validate')
+    .description('check a JSONL file of requests without a server; exits 2 when lines are bad')
+    .argument('<file>')
+    .option('--json', 'print JSON')
+    .action(async (file: string, options: { json?: boolean }) => {
+      const { terminal } = cli;
+      const verdict = await checkFile(existingFile(file, cli.cwd), limits);
+      if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
+      if (options.json === true) return terminal.json(verdict);
+      if (verdict.valid) {
+        const { requests, endpoint, estimatedTokens } = verdict;
+        terminal.print(
+          `${terminal.paint('green', 'Valid:')} ${requests} requests to ${endpoint ?? ''}, about ${estimatedTokens} tokens.`,
+        );
+        terminal.note('Whether its models exist, only a server can tell.');
+        return;
+      }
+      terminal.print(
+        `${terminal.paint('red', 'Not valid:')} ${verdict.faultCount} faults in ${verdict.requests} requests.`,
+      );
+      for (const fault of verdict.faults) terminal.print(`  ${cleanLine(formatFault(fault))}`);
+      const more = verdict.faultCount - verdict.faults.length;
+      if (more > 0) terminal.print(`  ... and ${more} more`);
+    });
+}

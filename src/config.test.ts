@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest';
+import { clientSettings, ConfigError, loadConfig } from './config.ts';
+import type { ConfigSources } from './config.ts';
+
+const folder = '/srv/offpeak';
+const long = '0123456789abcdef0123456789abcdef';
+
+function load(yaml: string | null, sources: ConfigSources = {}) {
+  return loadConfig({
+    env: {},
+    cwd: folder,
+    exists: (path) => path.endsWith('.gguf') || (yaml !== null && path === `${folder}/offpeak.yaml`),
+    readFile: (path) => {
+      if (path === `${folder}/offpeak.yaml` && yaml !== null) return yaml;
+      if (path === '/run/secrets/x') return 'from-a-file\n';
+      throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+    },
+    ...sources,
+  });
+}
+
+function problems(yaml: string | null, sources: ConfigSources = {}): string[] {
+  try {
+    load(yaml, sources);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n');
+    throw error;
+  }
+  return [];
+}
+
+const model = (more: string, engine = 'kind: scripted') =>
+  `models:\n  - id: m\n    engine: { ${engine} }\n${more}`;
+
+describe('without a file', () => {
+  it('is the embedded model alone, on this machine alone', () => {
+    const config = load(null);
+    expect(config.server).toEqual({ host: '127.0.0.1', port: 8080 });
+    expect(config.data).toBe(`${folder}/offpeak-data`);
+    expect(config.database).toBe('sqlite');
+    expect(config.models).toHaveLength(1);
+    expect(config.models[0]).toMatchObject({
+      id: 'offpeak-tiny',
+      aliases: ['default', 'tiny'],
+      prices: { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 },
+      engine: { kind: 'llama', sequences: 8, context: 'auto', threads: 'auto' },
+    });
+    expect(config.batch).toEqual({
+      priceFactor: 0.5,
+      resultTtlMs: 2_592_000_000,
+      completionWindowMs: 86_400_000,
+      cancelGraceMs: 2000,
+    });
+    expect(config.limits).toMatchObject({ requestsPerBatch: 10_000, bytesPerBatch: 33_554_432 });
+    expect(config).not.toHaveProperty('apiKey');
+  });
+
+  it('says so when its model is missing', () => {
+    expect(problems(null, { exists: () => false })).toEqual([
+      expect.stringContaining('offpeak-tiny.gguf: the built-in model is missing'),
+    ]);
+  });
+});
+
+describe('what beats what', () => {
+  const yaml = 'server: { port: 1 }\n';
+
+  it('is flag, environment, file, default', () => {
+    const env = { OFFPEAK_PORT: '2' };
+    expect(load(yaml).server.port).toBe(1);
+    expect(load(yaml, { env }).server.port).toBe(2);
+    expect(load(yaml, { env, flags: { port: '3' } }).server.port).toBe(3);
+  });
+
+  it('takes an empty variable for none', () => {
+    expect(load(yaml, { env: { OFFPEAK_PORT: '' } }).server.port).toBe(1);
+  });
+
+  it('puts a folder of the file beside the file, and one of a flag where the command runs', () => {
+    const readFile = () => 'data: d\n';
+    const other = { readFile, flags: { config: '/etc/offpeak/o.yaml' } };
+    expect(load(null, other).data).toBe('/etc/offpeak/d');
+    expect(load(null, { ...other, flags: { ...other.flags, data: 'd' } }).data).toBe(`${folder}/d`);
+  });
+});
+
+describe('models', () => {
+  it('may be an upstream', () => {
+    const config = load(
+      `models:
+  - id: qwen3-32b
+    aliases: [big]
+    serves: [chat]
+    engine:
+      kind: openai
+      flavor: vllm
+      urls: [http://gpu-1:8000/v1/]
+      model: Qwen/Qwen3-32B
+      api_key: \${QWEN_KEY}
+      slots: auto
+      timeouts: { total: 5m }
+    price: { input: 0.20, output: 0.60 }
+`,
+      { env: { QWEN_KEY: 'k' } },
+    );
+    expect(config.models).toEqual([
+      {
+        id: 'qwen3-32b',
+        aliases: ['big'],
+        serves: ['chat'],
+        prices: { input: 200_000_000, cachedInput: 200_000_000, output: 600_000_000 },
+        engine: {
+          kind: 'openai',
+          flavor: 'vllm',
+          url: 'http://gpu-1:8000/v1',
+          model: 'Qwen/Qwen3-32B',
+          apiKey: 'k',
+          slots: 8,
+          timeouts: { connectMs: 5000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 300_000 },
+        },
+      },
+    ]);
+  });
+
+  it('finds a model file beside the configuration, and the built-in one from anywhere', () => {
+    const beside = load(model('', 'kind: llama, path: my.gguf'));
+    expect(beside.models[0]?.engine).toMatchObject({ path: `${folder}/my.gguf` });
+    const inside = (path: string) => path.endsWith('models/offpeak-tiny.gguf') && !path.startsWith(folder);
+    const builtIn = load(model('', 'kind: llama, path: models/offpeak-tiny.gguf'), {
+      exists: (path) => inside(path) || path.endsWith('.yaml'),
+    });
+    expect(builtIn.models[0]?.engine).toMatchObject({
+      path: expect.stringMatching(/models\/offpeak-tiny\.gguf$/),
+    });
+  });
+
+  it('reads a key from a file', () => {
+    const config = load(model('', 'kind: openai, url: "http://h/v1", api_key: "${file:/run/secrets/x}"'));
+    expect(config.models[0]?.engine).toMatchObject({ apiKey: 'from-a-file' });
+  });
+});
+
+describe('what is wrong', () => {
+  it.each<[string, string, string]>([
+    [
+      'an unknown key',
+      'server:\n  prot: 1\n',
+      "offpeak.yaml:2: server.prot: unknown key. Did you mean 'port'?",
+    ],
+    ['a wrong type', 'server:\n  port: "x"\n', 'offpeak.yaml:2: server.port: expected a number, found "x"'],
+    ['a port out of range', 'server: { port: 70000 }\n', 'server.port: must be from 0 to 65535, not 70000'],
+    [
+      'a duplicate id',
+      model('  - id: m\n    engine: { kind: scripted }\n'),
+      "offpeak.yaml:4: models[1].id: 'm' is taken",
+    ],
+    [
+      'a duplicate alias',
+      model('    aliases: [a, a]\n'),
+      "offpeak.yaml:4: models[0].aliases[1]: 'a' is taken",
+    ],
+    [
+      'an alias that is an id',
+      model('    aliases: [m]\n'),
+      "models[0].aliases[0]: 'm' is taken already by models[0].id",
+    ],
+    [
+      'a missing model file',
+      model('', 'kind: llama, path: my.bin'),
+      'models[0].engine.path: there is no file /srv/offpeak/my.bin',
+    ],
+    ['no model path', model('', 'kind: llama'), 'offpeak.yaml:3: models[0].engine: needs the path'],
+    [
+      'an unknown engine',
+      model('', 'kind: lama'),
+      "models[0].engine.kind: must be one of llama, openai, scripted. Did you mean 'llama'?",
+    ],
+    ['no engine', 'models: [ { id: a } ]\n', 'models[0]: needs an engine'],
+    ['no id', 'models: [ { engine: { kind: scripted } } ]\n', 'models[0]: needs an id'],
+    ['no models', 'models: []\n', 'models: must name at least one model'],
+    ['two urls', model('', 'kind: openai, urls: ["http://a", "http://b"]'), 'needs exactly one url'],
+    ['a key of another engine', model('', 'kind: scripted, path: x'), 'models[0].engine.path: unknown key'],
+    ['a negative price', model('    price: { input: -1 }\n'), 'models[0].price.input: must be from 0'],
+    ['a bad duration', 'batch: { result_ttl: 30 }\n', 'batch.result_ttl: expected a duration, found 30'],
+    ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
+    ['a storage that is not there', 'files: s3://b\n', 'files: must be one of disk'],
+    ['a list as the whole', '- 1\n', 'expected an object with server'],
+  ])('tells %s', (_, yaml, message) => {
+    expect(problems(yaml)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('is told all at once', () => {
+    expect(
+      problems('server:\n  port: x\nlogs: 1\nmodels: []\n', { flags: { logLevel: 'loud' } }),
+    ).toHaveLength(4);
+  });
+
+  it('names a flag or a variable as its place', () => {
+    expect(problems(null, { flags: { port: 'abc' } })).toEqual(['--port: expected a number, found "abc"']);
+    expect(problems(null, { env: { OFFPEAK_LOG_LEVEL: 'inf' } })[0]).toContain(
+      'OFFPEAK_LOG_LEVEL: must be one of',
+    );
+  });
+
+  it('includes a file that is named and not there', () => {
+    expect(problems(null, { flags: { config: 'o.yaml' } })).toEqual([
+      `${folder}/o.yaml: the configuration file cannot be read. There is no such file.`,
+    ]);
+  });
+});
+
+describe('keys from outside', () => {
+  it('are taken when long enough', () => {
+    expect(load(null, { env: { OFFPEAK_API_KEY: long } })).toMatchObject({ apiKey: long });
+  });
+
+  it('are refused when short, without being quoted', () => {
+    const found = problems(null, { env: { OFFPEAK_ADMIN_KEY: 'sesame' } });
+    expect(found).toEqual([expect.stringContaining('OFFPEAK_ADMIN_KEY: must have at least 32 characters')]);
+    expect(found.join()).not.toContain('sesame');
+  });
+
+  it('are refused when guessable and the server is open to others', () => {
+    const env = { OFFPEAK_API_KEY: 'a'.repeat(32) };
+    expect(problems(null, { env })).toEqual([]);
+    expect(problems(null, { env, flags: { host: '0.0.0.0' } })).toEqual([expect.stringContaining('guessed')]);
+    expect(problems(null, { env: { OFFPEAK_API_KEY: long }, flags: { host: '0.0.0.0' } })).toEqual([]);
+  });
+
+  it('differ from one another', () => {
+    const env = { OFFPEAK_API_KEY: long, OFFPEAK_ADMIN_KEY: long };
+    expect(problems(null, { env })).toEqual([expect.stringContaining('must differ')]);
+  });
+});
+
+describe('clientSettings', () => {
+  it('prefers flags to the environment', () => {
+    const env = { OFFPEAK_URL: 'http://e', OFFPEAK_API_KEY: 'k', OFFPEAK_ADMIN_KEY: 'a' };
+    expect(clientSettings({}, env)).toEqual({ url: 'http://e', key: 'k', adminKey: 'a' });
+    expect(clientSettings({ url: 'http://f', key: 'x' }, env)).toEqual({
+      url: 'http://f',
+      key: 'x',
+      adminKey: 'x',
+    });
+    expect(clientSettings({}, {})).toEqual({
+      url: 'http://127.0.0.1:8080',
+      key: undefined,
+      adminKey: undefined,
+    });
+  });
+});

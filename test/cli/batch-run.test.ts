@@ -1,0 +1,208 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFakeServer, failed, refusal, succeeded } from './support/fake-server.ts';
+import type { FakeServer } from './support/fake-server.ts';
+import { runCli } from './support/run-cli.ts';
+
+let cwd: string;
+let server: FakeServer;
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'offpeak-cli-'));
+  server = createFakeServer();
+  writeInput(['a', 'b', 'c']);
+});
+
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+function writeInput(ids: string[], url = '/v1/chat/completions') {
+  const lines = ids.map((custom_id) => JSON.stringify({ custom_id, method: 'POST', url, body: {} }));
+  writeFileSync(join(cwd, 'in.jsonl'), `${lines.join('\n')}\n`);
+}
+
+function idsOf(file: string): string[] {
+  const lines = readFileSync(join(cwd, file), 'utf8').trimEnd().split('\n');
+  return lines.map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
+}
+
+const runBatch = (...more: string[]) =>
+  runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl', ...more], { server, cwd });
+
+const posts = (path: string) =>
+  server.requests.filter((request) => request.method === 'POST' && request.path === path);
+
+describe('batch run', () => {
+  it('writes the results in the order of the input and leaves nothing else behind', async () => {
+    const { code, out } = await runBatch();
+    expect(code).toBe(0);
+    expect(idsOf('out.jsonl')).toEqual(['a', 'b', 'c']);
+    expect(readdirSync(cwd).toSorted()).toEqual(['in.jsonl', 'out.jsonl']);
+    expect(out).toContain('completed: 3 completed, 0 failed');
+    expect(out).toContain('0.0005 USD (0.001 without a batch)');
+  });
+
+  it('takes the endpoint from the file', async () => {
+    writeInput(['a'], '/v1/embeddings');
+    await runBatch();
+    expect(server.batches.get('batch_1')?.batch.endpoint).toBe('/v1/embeddings');
+  });
+
+  it('exits 2 when lines failed, and puts them into a file of their own', async () => {
+    server.behaviour.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
+    expect((await runBatch()).code).toBe(2);
+    expect(idsOf('out.jsonl')).toEqual(['a', 'c']);
+    expect(idsOf('out.errors.jsonl')).toEqual(['b']);
+  });
+
+  it.each([
+    ['failed', 3],
+    ['expired', 4],
+    ['cancelled', 4],
+  ] as const)('exits with a code of its own when the batch %s', async (end, code) => {
+    server.behaviour.end = end;
+    expect((await runBatch()).code).toBe(code);
+  });
+
+  it('prints the batch and its files as JSON, and nothing besides', async () => {
+    const { out, err } = await runBatch('--json');
+    expect(JSON.parse(out)).toMatchObject({
+      id: 'batch_1',
+      files: { output: join(cwd, 'out.jsonl'), errors: null },
+    });
+    expect(err.split('\n').filter((line) => line.includes('%'))).toEqual([]);
+  });
+
+  it('takes a broken download up again behind the last whole line', async () => {
+    server.behaviour.cuts = 2;
+    expect((await runBatch()).code).toBe(0);
+    expect(idsOf('out.jsonl')).toEqual(['a', 'b', 'c']);
+  });
+
+  it('waits for a server that is away for a while', async () => {
+    let asked = 0;
+    server.behaviour.before = (method, path) => {
+      if (method === 'GET' && path === '/v1/batches/batch_1' && asked++ < 5)
+        throw new TypeError('fetch failed');
+      return undefined;
+    };
+    const { code, err } = await runBatch();
+    expect(code).toBe(0);
+    expect(err.match(/Waiting for the server/g)).toHaveLength(1);
+  });
+
+  it('gives up on a server that stays away, and can go on later', async () => {
+    server.behaviour.before = (method) => {
+      if (method === 'GET') throw new TypeError('fetch failed');
+      return undefined;
+    };
+    expect((await runBatch()).code).toBe(5);
+    server.behaviour.before = () => undefined;
+    expect((await runBatch()).code).toBe(0);
+    expect(posts('/v1/batches')).toHaveLength(1);
+  });
+
+  it('refuses to overwrite results, unless forced', async () => {
+    writeFileSync(join(cwd, 'out.jsonl'), 'precious\n');
+    const refused = await runBatch();
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('--force');
+    expect(readFileSync(join(cwd, 'out.jsonl'), 'utf8')).toBe('precious\n');
+    expect((await runBatch('--force')).code).toBe(0);
+    expect(idsOf('out.jsonl')).toEqual(['a', 'b', 'c']);
+  });
+
+  it('refuses to write over its input', async () => {
+    const { code, err } = await runCli(['batch', 'run', 'in.jsonl', '-o', 'in.jsonl'], { server, cwd });
+    expect(code).toBe(1);
+    expect(err).toContain('overwrite the input');
+  });
+});
+
+describe('an interrupted batch run', () => {
+  it('leaves the batch running and goes on with it when run again', async () => {
+    server.behaviour.polls = 1000;
+    const first = await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], {
+      server,
+      cwd,
+      interrupt: true,
+    });
+    expect(first.code).toBe(130);
+    expect(first.err).toContain('batch_1 goes on running');
+    expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(true);
+    server.behaviour.polls = 1;
+    const second = await runBatch();
+    expect(second.code).toBe(0);
+    expect(second.err).toContain('Going on with batch_1');
+    expect(posts('/v1/batches')).toHaveLength(1);
+    expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(false);
+  });
+
+  it('does not make a second batch when the answer to the first create was lost', async () => {
+    let lost = false;
+    const { fetch } = server;
+    server.fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (lost || init?.method !== 'POST' || !new Request(input).url.endsWith('/v1/batches')) return response;
+      lost = true;
+      throw new TypeError('fetch failed');
+    };
+    expect((await runBatch()).code).toBe(5);
+    expect((await runBatch()).code).toBe(0);
+    expect(server.batches.size).toBe(1);
+    expect(server.files.size).toBe(1);
+  });
+
+  it('starts anew when the batch is gone', async () => {
+    server.behaviour.polls = 1000;
+    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: true });
+    server.batches.clear();
+    server.behaviour.polls = 1;
+    // Another token than before, or the server would answer with the batch that it had.
+    const { code, err } = await runBatch();
+    expect(err).toContain('batch_1 is gone');
+    expect(code).toBe(0);
+  });
+
+  it('will not go on with another input or on another server', async () => {
+    server.behaviour.polls = 1000;
+    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: true });
+    const elsewhere = await runBatch('--url', 'http://other.test');
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.err).toContain('Pass --url http://offpeak.test');
+    writeInput(['x']);
+    const other = await runBatch();
+    expect(other.code).toBe(1);
+    expect(other.err).toContain('belongs to another input');
+  });
+});
+
+describe('a refused batch run', () => {
+  it('shows each bad line, and leaves nothing to resume', async () => {
+    server.behaviour.before = (method, path) =>
+      method === 'POST' && path === '/v1/files'
+        ? refusal(422, 'validation_error', '2 lines are bad', [
+            {
+              line: 1,
+              custom_id: 'a',
+              param: 'body.messages',
+              code: 'validation_error',
+              message: 'expected a list',
+            },
+            { line: 3, code: 'invalid_json_line', message: 'not JSON \u001b[31m' },
+          ])
+        : undefined;
+    const { code, err } = await runBatch();
+    expect(code).toBe(1);
+    expect(err).toContain('Error: 2 lines are bad (validation_error, request req_1)');
+    expect(err).toContain('line 1 (a), body.messages: expected a list [validation_error]');
+    expect(err).not.toContain('\u001b[31m');
+    expect(readdirSync(cwd)).toEqual(['in.jsonl']);
+  });
+
+  it('says which file is missing', async () => {
+    const { code, err } = await runCli(['batch', 'run', 'nope.jsonl'], { server, cwd });
+    expect([code, err]).toEqual([1, 'Error: There is no file nope.jsonl.\n']);
+  });
+});

@@ -1,0 +1,259 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFakeServer, failed, refusal } from './support/fake-server.ts';
+import type { FakeServer } from './support/fake-server.ts';
+import { runCli } from './support/run-cli.ts';
+
+let cwd: string;
+let server: FakeServer;
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'offpeak-cli-'));
+  server = createFakeServer();
+  const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: {} };
+  writeFileSync(join(cwd, 'in.jsonl'), `${JSON.stringify(line)}\n`);
+});
+
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const cli = (...argv: string[]) => runCli(argv, { server, cwd });
+
+describe('files', () => {
+  it('are uploaded under their name, listed, shown, read and deleted', async () => {
+    const uploaded = await cli('files', 'upload', 'in.jsonl', '--json');
+    expect(JSON.parse(uploaded.out)).toMatchObject({ id: 'file-1', filename: 'in.jsonl', purpose: 'batch' });
+    const listed = await cli('files', 'list');
+    expect(listed.out).toBe(
+      `file-1\tbatch\t${server.files.get('file-1')?.text.length}\t2027-01-15T08:00:00Z\tin.jsonl\n`,
+    );
+    expect((await cli('files', 'get', 'file-1')).out).toContain('filename  in.jsonl');
+    expect((await cli('files', 'content', 'file-1')).out).toBe(readFileSync(join(cwd, 'in.jsonl'), 'utf8'));
+    await cli('files', 'content', 'file-1', '-o', 'copy.jsonl');
+    expect(readFileSync(join(cwd, 'copy.jsonl'), 'utf8')).toBe(readFileSync(join(cwd, 'in.jsonl'), 'utf8'));
+  });
+
+  it('cannot play with the terminal through their names', async () => {
+    await cli('files', 'upload', 'in.jsonl');
+    const found = server.files.get('file-1');
+    if (found) found.file.filename = 'a\u001b[2J\u001b]0;x\u0007\nb\u202Egpj.exe';
+    const { out } = await runCli(['files', 'list'], { server, cwd, tty: true });
+    expect(out).toContain('a bgpj.exe');
+    // eslint-disable-next-line no-control-regex
+    expect(out.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+  });
+});
+
+describe('files validate', () => {
+  const line = (fields: object = {}) =>
+    JSON.stringify({
+      custom_id: 'a',
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+      ...fields,
+    });
+  const validate = (text: string, ...more: string[]) => {
+    writeFileSync(join(cwd, 'v.jsonl'), text);
+    return runCli(['files', 'validate', 'v.jsonl', ...more], { cwd });
+  };
+
+  it('needs no server', async () => {
+    const { code, out } = await validate(`${line()}\n\n${line({ custom_id: 'b' })}`);
+    expect(code).toBe(0);
+    expect(out).toContain('Valid: 2 requests to /v1/chat/completions');
+  });
+
+  it('names every bad line', async () => {
+    const { code, out } = await validate(
+      `${line()}\n${line()}\n{"custom_id"\n${line({ custom_id: 'd', url: '/x' })}\n`,
+    );
+    expect(code).toBe(2);
+    expect(out).toContain(
+      'line 2 (a), custom_id: lines 1 and 2 have the same custom_id [duplicate_custom_id]',
+    );
+    expect(out).toMatch(/line 3: not valid JSON.*\[invalid_json_line\]/);
+    expect(out).toMatch(/line 4 \(d\), url: .*\[url_mismatch\]/);
+  });
+
+  it.each([
+    ['', 'empty_file'],
+    ['[{}]\n', 'invalid_json_line'],
+    [Array.from({ length: 10_001 }, (_, i) => line({ custom_id: `c${i}` })).join('\n'), 'too_many_tasks'],
+  ])('refuses a file as a whole', async (text, code) => {
+    const { out } = await validate(text, '--json');
+    expect(JSON.parse(out)).toMatchObject({ valid: false, faultCount: 1, faults: [{ code }] });
+  });
+});
+
+describe('batches', () => {
+  it('are created from a file, listed and shown', async () => {
+    const created = await cli('batch', 'create', 'in.jsonl', '-m', 'team=search', '--json');
+    expect(JSON.parse(created.out)).toMatchObject({ id: 'batch_1', metadata: { team: 'search' } });
+    expect((await cli('batch', 'list')).out.split('\t').slice(0, 3)).toEqual([
+      'batch_1',
+      'validating',
+      '0/1',
+    ]);
+    expect((await cli('batch', 'get', 'batch_1')).out).toMatch(/requests +0 completed, 0 failed, of 1/);
+  });
+
+  it('are created from the id of a file', async () => {
+    await cli('files', 'upload', 'in.jsonl');
+    const created = await cli('batch', 'create', 'file-1', '--endpoint', '/v1/embeddings', '--json');
+    expect(JSON.parse(created.out)).toMatchObject({ input_file_id: 'file-1', endpoint: '/v1/embeddings' });
+    expect(server.files.size).toBe(1);
+  });
+
+  it('are watched to their end, which decides the exit code', async () => {
+    server.behaviour.answer = failed;
+    await cli('batch', 'create', 'in.jsonl');
+    const { code, err } = await cli('batch', 'watch', 'batch_1');
+    expect(code).toBe(2);
+    expect(err).toContain('completed 1/1');
+  });
+
+  it('give their results and errors as they are', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    const results = await cli('batch', 'results', 'batch_1');
+    expect(JSON.parse(results.out)).toMatchObject({ custom_id: 'a', response: { status_code: 200 } });
+    expect(await cli('batch', 'errors', 'batch_1')).toMatchObject({ code: 0, out: '' });
+  });
+
+  it('are cancelled', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    expect((await cli('batch', 'cancel', 'batch_1')).out).toContain('batch_1  cancelled');
+  });
+
+  it('refuse metadata that is not key=value', async () => {
+    const { code, err } = await cli('batch', 'create', 'in.jsonl', '-m', 'team');
+    expect([code, err]).toEqual([1, "Error: --metadata takes key=value, not 'team'.\n"]);
+  });
+});
+
+describe('chat', () => {
+  const events = (...data: string[]) =>
+    new Response(data.map((one) => `data: ${one}\n\n`).join(''), {
+      headers: { 'content-type': 'text/event-stream' },
+    });
+  const delta = (content: string) => JSON.stringify({ choices: [{ index: 0, delta: { content } }] });
+  const answerWith = (response: () => Response) => {
+    server.behaviour.before = (_, path) => (path === '/v1/chat/completions' ? response() : undefined);
+  };
+
+  it('prints the answer as it comes', async () => {
+    answerWith(() => events(delta('Par'), delta('is'), '[DONE]'));
+    expect(await cli('chat', 'What', 'is?')).toEqual({ code: 0, out: 'Paris\n', err: '' });
+  });
+
+  it('asks what is piped in', async () => {
+    answerWith(() => events(delta('hi'), '[DONE]'));
+    expect(await runCli(['chat'], { server, cwd, stdin: 'Hello\n' })).toMatchObject({ code: 0, out: 'hi\n' });
+    expect((await runCli(['chat'], { server, cwd, stdin: '' })).code).toBe(1);
+  });
+
+  it('does not take half an answer for a whole one', async () => {
+    answerWith(() => events(delta('Par')));
+    const { code, out, err } = await cli('chat', 'x');
+    expect([code, out]).toEqual([5, 'Par\n']);
+    expect(err).toContain('ended before the answer did');
+  });
+
+  it('tells an error in the middle of a stream', async () => {
+    answerWith(() =>
+      events(delta('Par'), JSON.stringify({ error: { code: 'upstream_error', message: 'it broke' } })),
+    );
+    const { code, err } = await cli('chat', 'x');
+    expect(code).toBe(1);
+    expect(err).toContain('Error: it broke (upstream_error)');
+  });
+});
+
+describe('what goes wrong', () => {
+  it('is told with its code, its request and a hint, without a stack', async () => {
+    server.behaviour.before = () => refusal(401, 'invalid_api_key', 'This key is not known.');
+    const { code, out, err } = await cli('batch', 'list');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('Error: This key is not known. (invalid_api_key, request req_1)');
+    expect(err).toContain('OFFPEAK_API_KEY');
+    expect(err).not.toMatch(/\n\s+at /);
+  });
+
+  it('is JSON with --json', async () => {
+    server.behaviour.before = () => refusal(404, 'not_found', 'No such batch.');
+    const { err } = await cli('batch', 'get', 'batch_x', '--json');
+    expect(JSON.parse(err)).toEqual({
+      error: { message: 'No such batch.', code: 'not_found', request_id: 'req_1' },
+    });
+  });
+
+  it('is a server that is none of ours', async () => {
+    server.behaviour.before = () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' });
+    expect((await cli('batch', 'list')).err).toContain(
+      'answered 502 Bad Gateway, which is not an answer of Offpeak',
+    );
+    server.behaviour.before = () => new Response('<html>');
+    const { code, err } = await cli('batch', 'list');
+    expect(code).toBe(5);
+    expect(err).toContain('is this an Offpeak server?');
+  });
+
+  it('is no server at all', async () => {
+    const { code, err } = await runCli(['batch', 'list'], { env: { OFFPEAK_URL: 'http://nobody.test' } });
+    expect(code).toBe(5);
+    expect(err).toContain('http://nobody.test cannot be reached');
+  });
+
+  it.each([
+    [['batch', 'lst'], 'unknown command'],
+    [['batch', 'get'], 'missing required argument'],
+    [['files', 'list', '--limit', 'x'], '--limit must be a whole number'],
+    [['keys', 'create'], 'required option'],
+    [['keys', 'list'], 'needs an admin key'],
+    [['batch', 'list', '--url', 'nonsense'], 'is not an http:// or https:// URL'],
+  ])('is usage: %j', async (argv, message) => {
+    const { code, err } = await cli(...argv);
+    expect(code).toBe(1);
+    expect(err).toContain(message);
+  });
+
+  it('is not asking for help or the version', async () => {
+    expect(await cli('--version')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+    expect(await cli('batch', 'run', '--help')).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+describe('config check', () => {
+  it('names every problem with file, line and suggestion', async () => {
+    writeFileSync(
+      join(cwd, 'offpeak.yaml'),
+      'server:\n  prot: 1\nmodels:\n  - id: m\n    engine: { kind: scriptd }\n',
+    );
+    const { code, err } = await cli('config', 'check');
+    expect(code).toBe(1);
+    expect(err).toContain(`${cwd}/offpeak.yaml:2: server.prot: unknown key. Did you mean 'port'?`);
+    expect(err).toContain(
+      "offpeak.yaml:5: models[0].engine.kind: must be one of llama, openai, scripted. Did you mean 'scripted'?",
+    );
+  });
+
+  it('shows what it would run, without secrets', async () => {
+    writeFileSync(
+      join(cwd, 'offpeak.yaml'),
+      'database: postgres://u:hidden-1@h/db\nmodels:\n  - id: m\n    engine: { kind: openai, url: "http://h/v1", api_key: hidden-2 }\n',
+    );
+    for (const more of [[], ['--json']]) {
+      const { code, out } = await runCli(['config', 'check', ...more], {
+        cwd,
+        env: { OFFPEAK_API_KEY: 'hidden-3'.repeat(4) },
+      });
+      expect(code).toBe(0);
+      expect(out).toContain('http://h/v1');
+      expect(out).not.toContain('hidden');
+    }
+  });
+});

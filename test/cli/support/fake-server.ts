@@ -1,0 +1,182 @@
+import type { RemoteBatch, RemoteFile, ResultLine } from '../../../src/client/resources.ts';
+import type { Fetch } from '../../../src/client/transport.ts';
+import type { BatchStatus } from '../../../src/core/batch.ts';
+
+/** What the fake server does when it is asked; tests change it between steps. */
+export interface Behaviour {
+  /** How a finished line ends. */
+  answer: (customId: string) => ResultLine;
+  /** The final state, and how many times a batch is asked for before it is there. */
+  end: BatchStatus;
+  polls: number;
+  /** Called for every request; a response it returns is the answer, an error it throws is the network's. */
+  before: (method: string, path: string) => Response | undefined;
+  /** Cut the next this many result downloads in the middle of a line. */
+  cuts: number;
+}
+
+export interface FakeServer {
+  fetch: Fetch;
+  url: string;
+  behaviour: Behaviour;
+  files: Map<string, { file: RemoteFile; text: string }>;
+  batches: Map<string, { batch: RemoteBatch; polls: number; lines: ResultLine[] }>;
+  requests: { method: string; path: string; headers: Headers }[];
+}
+
+export function succeeded(customId: string): ResultLine {
+  const body = { choices: [{ message: { content: `answer to ${customId}` } }] };
+  return { id: `req_${customId}`, custom_id: customId, response: { status_code: 200, body }, error: null };
+}
+
+export function failed(customId: string): ResultLine {
+  const error = { code: 'context_length_exceeded', message: 'too long' };
+  return { id: `req_${customId}`, custom_id: customId, response: null, error };
+}
+
+/** An Offpeak as far as the command line can tell, behind `fetch`: no socket, no waiting. */
+export function createFakeServer(): FakeServer {
+  const url = 'http://offpeak.test';
+  const behaviour: Behaviour = {
+    answer: succeeded,
+    end: 'completed',
+    polls: 2,
+    before: () => undefined,
+    cuts: 0,
+  };
+  const files: FakeServer['files'] = new Map();
+  const batches: FakeServer['batches'] = new Map();
+  const requests: FakeServer['requests'] = [];
+  const replays = new Map<string, object>();
+
+  async function handle(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    const { method } = request;
+    requests.push({ method, path: pathname, headers: request.headers });
+    const early = behaviour.before(method, pathname);
+    if (early !== undefined) return early;
+    const [, , noun, id = '', what] = pathname.split('/');
+    const key = request.headers.get('idempotency-key');
+    if (method === 'POST' && id === '') {
+      const seen = key === null ? undefined : replays.get(key);
+      const made = seen ?? (noun === 'files' ? await upload(request) : create(await request.json()));
+      if (key !== null) replays.set(key, made);
+      return json(made, 201);
+    }
+    if (noun === 'files') return readFile(id, what);
+    return readBatch({ id, what, after: Number(searchParams.get('after') ?? 0) });
+  }
+
+  async function upload(request: Request): Promise<RemoteFile> {
+    const form = await request.formData();
+    const part = form.get('file');
+    if (!(part instanceof File)) throw new Error('no file');
+    const text = await part.text();
+    const file: RemoteFile = {
+      id: `file-${files.size + 1}`,
+      object: 'file',
+      bytes: text.length,
+      created_at: 1_800_000_000,
+      filename: part.name,
+      purpose: form.get('purpose') === 'batch' ? 'batch' : 'wrong',
+      status: 'processed',
+    };
+    files.set(file.id, { file, text });
+    return file;
+  }
+
+  function create(input: unknown): RemoteBatch {
+    const { endpoint, input_file_id, metadata } = input as Record<string, string>;
+    const text = files.get(input_file_id ?? '')?.text ?? '';
+    const ids = text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
+    // Lines finish in another order than they were asked in.
+    const lines = ids.toReversed().map((customId) => behaviour.answer(customId));
+    const batch = {
+      id: `batch_${batches.size + 1}`,
+      object: 'batch',
+      endpoint,
+      status: 'validating',
+      input_file_id,
+      created_at: '2026-11-21T09:30:00Z',
+      expires_at: '2026-11-22T09:30:00Z',
+      completion_window: '24h',
+      request_counts: { total: ids.length, completed: 0, failed: 0 },
+      metadata: metadata ?? {},
+      cost: { currency: 'USD', amount: '0.0005', list_amount: '0.001' },
+    } as unknown as RemoteBatch;
+    batches.set(batch.id, { batch, polls: 0, lines });
+    return batch;
+  }
+
+  function readFile(id: string, what: string | undefined): Response {
+    const found = files.get(id);
+    if (id === '') return json(page([...files.values()].map(({ file }) => file)));
+    if (found === undefined) return refusal(404, 'not_found', 'No such file.');
+    return what === 'content' ? new Response(found.text) : json(found.file);
+  }
+
+  function readBatch({ id, what, after }: { id: string; what: string | undefined; after: number }): Response {
+    if (id === '') return json(page([...batches.values()].map(({ batch }) => batch)));
+    const found = batches.get(id);
+    if (found === undefined) return refusal(404, 'not_found', 'No such batch.');
+    if (what === 'output' || what === 'errors') return results(found, what, after);
+    if (what === 'cancel') found.batch.status = 'cancelled';
+    else advance(found);
+    return json(found.batch);
+  }
+
+  function advance(found: { batch: RemoteBatch; polls: number; lines: ResultLine[] }): void {
+    found.polls++;
+    const done = found.polls >= behaviour.polls;
+    if (found.batch.status === 'cancelled') return;
+    found.batch.status = done ? behaviour.end : 'in_progress';
+    if (!done) return;
+    const good = found.lines.filter((line) => line.error === null).length;
+    Object.assign(found.batch.request_counts, { completed: good, failed: found.lines.length - good });
+  }
+
+  function results(
+    found: { batch: RemoteBatch; lines: ResultLine[] },
+    stream: 'output' | 'errors',
+    after: number,
+  ) {
+    const lines = found.lines.filter((line) => (line.error === null) === (stream === 'output')).slice(after);
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    const headers = { 'x-batch-status': found.batch.status, 'x-last-line': String(after + lines.length) };
+    if (text === '' || behaviour.cuts === 0) return new Response(text, { headers });
+    behaviour.cuts--;
+    return new Response(text.slice(0, -10), { headers });
+  }
+
+  const fetch: Fetch = (input, init) => handle(new Request(input, init));
+  return { fetch, url, behaviour, files, batches, requests };
+}
+
+/** The error body of the server (api.md, section 2). */
+export function refusal(status: number, code: string, message: string, errors: object[] = []): Response {
+  const error = {
+    type: 'invalid_request_error',
+    code,
+    message,
+    param: null,
+    details: { error_code: code, errors },
+  };
+  return json({ type: 'error', error, message, request_id: 'req_1' }, status, { 'x-request-id': 'req_1' });
+}
+
+function json(value: object, status = 200, headers: Record<string, string> = {}): Response {
+  return Response.json(value, { status, headers });
+}
+
+function page(data: { id: string }[]): object {
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: false,
+  };
+}

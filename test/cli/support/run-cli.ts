@@ -1,0 +1,67 @@
+import { PassThrough } from 'node:stream';
+import type { Clock } from '../../../src/base/clock.ts';
+import { run } from '../../../src/cli/run.ts';
+import { createTerminal } from '../../../src/cli/terminal.ts';
+import type { FakeServer } from './fake-server.ts';
+
+/** A clock whose timers ring at once, moving its time. */
+function hurriedClock(): Clock {
+  let time = 1_800_000_000_000;
+  return {
+    now: () => time,
+    monotonic: () => time,
+    after(ms, fn) {
+      const pending = setImmediate(() => {
+        time += ms;
+        fn();
+      });
+      return { cancel: () => clearImmediate(pending) };
+    },
+  };
+}
+
+export interface CliRun {
+  server?: FakeServer;
+  cwd?: string;
+  env?: Record<string, string>;
+  stdin?: string;
+  /** A terminal on the other end of stdout and stderr. */
+  tty?: boolean;
+  /** Presses Ctrl-C as soon as something listens for it. */
+  interrupt?: boolean;
+}
+
+export interface CliOutcome {
+  code: number;
+  out: string;
+  err: string;
+}
+
+let draws = 0;
+
+/** Runs one command of the command line in this process. */
+export async function runCli(argv: string[], options: CliRun = {}): Promise<CliOutcome> {
+  const { server, cwd = '/nowhere', tty = false } = options;
+  const stdin = new PassThrough();
+  stdin.end(options.stdin ?? '');
+  const stdout = Object.assign(new PassThrough(), { isTTY: tty });
+  const stderr = Object.assign(new PassThrough(), { isTTY: tty, columns: 100 });
+  const seen = { out: '', err: '' };
+  stdout.setEncoding('utf8').on('data', (text: string) => (seen.out += text));
+  stderr.setEncoding('utf8').on('data', (text: string) => (seen.err += text));
+  const code = await run(argv, {
+    terminal: createTerminal({ stdin, stdout, stderr }),
+    fetch: server?.fetch ?? (() => Promise.reject(new TypeError('fetch failed'))),
+    clock: hurriedClock(),
+    random: { bytes: (n) => new Uint8Array(n).fill(++draws), float: () => 0 },
+    onInterrupt(handle) {
+      if (options.interrupt === true) setImmediate(handle);
+      return () => {};
+    },
+    env: { OFFPEAK_URL: server?.url, OFFPEAK_API_KEY: 'key', ...options.env },
+    cwd,
+    exitCode: 0,
+  });
+  await new Promise(setImmediate);
+  return { code, ...seen };
+}
