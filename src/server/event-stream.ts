@@ -26,7 +26,7 @@ export interface EventStream {
 export async function writeEvents(stream: EventStream): Promise<void> {
   const { response, headers, failed, clock, signal } = stream;
   const source = stream.events[Symbol.asyncIterator]();
-  let silent = true;
+  let lastWrite = clock.monotonic();
   let timer = clock.after(keepAliveMs, tick);
 
   function write(text: string): boolean {
@@ -34,14 +34,13 @@ export async function writeEvents(stream: EventStream): Promise<void> {
       stream.takeOver();
       response.writeHead(200, { ...headers, ...sseHeaders });
     }
-    silent = false;
+    lastWrite = clock.monotonic();
     return response.write(text);
   }
 
   function tick() {
-    if (silent) write(sseKeepAlive);
-    silent = true;
-    timer = clock.after(keepAliveMs, tick);
+    if (clock.monotonic() - lastWrite >= keepAliveMs) write(sseKeepAlive);
+    timer = clock.after(lastWrite + keepAliveMs - clock.monotonic(), tick);
   }
 
   try {

@@ -13,7 +13,6 @@ import { noSuchRoute, toApiError } from './to-api-error.ts';
 
 export interface Mounting {
   services: Services;
-  limits: ServerLimits;
   traffic: Traffic;
 }
 
@@ -39,10 +38,10 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
       caller,
       method: request.method,
       param: paramOf(request, route),
-      query: new URLSearchParams(queryText(request)),
+      query: request.query as Record<string, unknown>,
       headers: request.headers,
       startedAt: exchange.startedAt,
-      body: await bodyOf(request, route, mounting.limits),
+      body: await bodyOf(request, route, services.limits),
       form: () => readForm(request),
       signal: exchange.signal,
     };
@@ -91,11 +90,6 @@ function decodePath(text: string): string {
   } catch {
     throw noSuchRoute();
   }
-}
-
-function queryText(request: FastifyRequest): string {
-  const at = request.url.indexOf('?');
-  return at < 0 ? '' : request.url.slice(at + 1);
 }
 
 async function bodyOf(

@@ -58,8 +58,8 @@ function note(
   fields[known] = value;
 }
 
-const shortest = 3_600;
-const longest = 2_592_000;
+/** Seconds (specification, section 8). */
+export const expiryBounds = { shortest: 3_600, longest: 2_592_000 } as const;
 
 function expiryOf(fields: Partial<Record<FieldName, string>>): number | null {
   const { 'expires_after[anchor]': anchor, 'expires_after[seconds]': seconds } = fields;
@@ -67,6 +67,7 @@ function expiryOf(fields: Partial<Record<FieldName, string>>): number | null {
   if (anchor === undefined) throw invalid('expires_after[anchor]', 'required beside expires_after[seconds]');
   if (seconds === undefined) throw invalid('expires_after[seconds]', 'required beside expires_after[anchor]');
   if (anchor !== 'created_at') throw invalid('expires_after[anchor]', 'expected "created_at"');
+  const { shortest, longest } = expiryBounds;
   const value = /^[0-9]{1,9}$/.test(seconds) ? Number(seconds) : Number.NaN;
   if (!(value >= shortest && value <= longest))
     throw invalid('expires_after[seconds]', `expected a whole number from ${shortest} to ${longest}`);

@@ -21,6 +21,7 @@ export interface Services {
   catalog: Catalog;
   clock: Clock;
   log: Log;
+  limits: ServerLimits;
   /** Whether this process can do its work, beyond being alive. */
   ready: () => Promise<{ ok: boolean; reason?: string }>;
   version: string;
@@ -51,6 +52,7 @@ export interface ServerLimits {
   bodyBytes: number;
   /** Largest file, and largest sum of inline requests counted as JSONL. */
   bytesPerBatch: number;
+  requestsPerBatch: number;
 }
 
 /** A request as a handler sees it. */
@@ -62,7 +64,8 @@ export interface Incoming {
   method: string;
   /** The decoded parameter of the path, or ''. */
   param: string;
-  query: URLSearchParams;
+  /** Each parameter as text, a repeated one as an array. */
+  query: Record<string, unknown>;
   headers: IncomingHttpHeaders;
   /** When the request began, in epoch milliseconds. */
   startedAt: number;

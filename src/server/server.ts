@@ -9,12 +9,11 @@ import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
 import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
 import { cutSlowBodies } from './plugins/slow-bodies.ts';
 import { countTraffic } from './plugins/traffic.ts';
-import type { ServerLimits, Services } from './route.ts';
+import type { Services } from './route.ts';
 import { routes } from './routes/routes.ts';
 
 export interface ServerDeps extends Omit<Services, 'openapi'> {
   ids: Ids;
-  limits: ServerLimits;
   /** `127.0.0.1` when absent. */
   host?: string;
   /** 0, any free one, when absent. */
@@ -36,7 +35,7 @@ const lastWordsMs = 1_000;
  * time, then aborts them.
  */
 export function createServer(deps: ServerDeps): Server {
-  const { clock, ids, log, limits, host = '127.0.0.1', port = 0, drainMs = 25_000 } = deps;
+  const { clock, ids, log, host = '127.0.0.1', port = 0, drainMs = 25_000 } = deps;
   const app = fastify({
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -64,7 +63,7 @@ export function createServer(deps: ServerDeps): Server {
     openapi: () => openapi,
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
-  for (const route of routes) mount(app, route, { services, limits, traffic });
+  for (const route of routes) mount(app, route, { services, traffic });
 
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;

@@ -1,6 +1,6 @@
-import type { TSchema } from 'typebox';
 import type { Route } from '../route.ts';
 import { errorSchema } from './error-schema.ts';
+import type { QueryDocs } from './query-schemas.ts';
 
 /** Statuses any operation can end with; the error body is the same for all (api.md, section 2). */
 const errors: Record<number, string> = {
@@ -75,11 +75,14 @@ function pathParameters(path: string): object[] {
   return Array.from(names, ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
 }
 
-function queryParameters(query: TSchema | undefined): object[] {
-  const { properties = {} } = (query ?? {}) as {
-    properties?: Record<string, TSchema & { description?: string }>;
-  };
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
+function queryParameters(query: QueryDocs = {}): object[] {
+  return Object.entries(query).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema,
+  }));
 }
 
 function bodyType(route: Route): string {

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import type { QueryDocs } from './query-schemas.ts';
 
 /** What the OpenAPI document tells of a route, beyond what the route itself says. */
 export interface RouteDocs {
@@ -6,8 +7,7 @@ export interface RouteDocs {
   name: string;
   summary: string;
   tag: 'Batches' | 'Files' | 'Generation' | 'Models' | 'Admin' | 'Server';
-  /** The query's parameters: an object schema, the same that validates them. */
-  query?: TSchema;
+  query?: QueryDocs;
   /** The body, the same schema that validates it. */
   body?: TSchema;
   /** What a success looks like: its status, and its content type. */

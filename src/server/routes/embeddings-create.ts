@@ -1,6 +1,7 @@
 import { parseEmbeddingsRequest } from '../../wire/embeddings/request.ts';
 import { embeddingsRequestSchema } from '../../wire/embeddings/schema.ts';
 import { json } from '../answer.ts';
+import { embeddingsSchema } from '../openapi/answer-schemas.ts';
 import type { Route } from '../route.ts';
 
 /** `POST /v1/embeddings`. */
@@ -14,7 +15,7 @@ export const createEmbeddings: Route = {
     summary: 'Turn texts into vectors',
     tag: 'Generation',
     body: embeddingsRequestSchema,
-    answer: { status: 200, type: 'application/json' },
+    answer: { status: 200, type: 'application/json', schema: embeddingsSchema },
   },
   async handle({ body, caller, requestId, signal }, { generate }) {
     const request = parseEmbeddingsRequest(body.text);

@@ -1,14 +1,39 @@
 import type { Route } from '../route.ts';
+import { cancelBatch } from './batches-cancel.ts';
+import { createBatch } from './batches-create.ts';
+import { getBatch } from './batches-get.ts';
+import { listBatches } from './batches-list.ts';
+import { getBatchErrors, getBatchOutput } from './batches-results.ts';
 import { createChatCompletion } from './chat-completions-create.ts';
 import { createEmbeddings } from './embeddings-create.ts';
+import { getFileContent } from './files-content.ts';
+import { createFile } from './files-create.ts';
+import { deleteFile } from './files-delete.ts';
+import { getFile } from './files-get.ts';
+import { listFiles } from './files-list.ts';
 import { getHealth } from './healthz-get.ts';
+import { getModel } from './models-get.ts';
+import { listModels } from './models-list.ts';
 import { getOpenApi } from './openapi-get.ts';
 import { getReadiness } from './readyz-get.ts';
 
 /** Every operation of the API. What is not here does not exist. */
 export const routes: readonly Route[] = [
+  createBatch,
+  listBatches,
+  getBatch,
+  cancelBatch,
+  getBatchOutput,
+  getBatchErrors,
+  createFile,
+  listFiles,
+  getFile,
+  getFileContent,
+  deleteFile,
   createChatCompletion,
   createEmbeddings,
+  listModels,
+  getModel,
   getHealth,
   getReadiness,
   getOpenApi,

@@ -1,0 +1,179 @@
+import { type TSchema, Type } from 'typebox';
+import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
+import { filePurposes } from '../../core/file.ts';
+import { scopes } from '../../core/org.ts';
+
+/** What the operations answer, for the document. The tests check real answers against these. */
+
+const nullable = (type: string, more: object = {}) => Type.Unsafe<unknown>({ type: [type, 'null'], ...more });
+const instant = Type.String({ format: 'date-time' });
+const instantOrNull = nullable('string', { format: 'date-time' });
+const unixSeconds = Type.Integer({ description: 'Unix time in seconds.' });
+const decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
+const choice = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...values] });
+
+const closed = { additionalProperties: false };
+
+const usage = Type.Object({
+  input_tokens: Type.Integer(),
+  input_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+  output_tokens: Type.Integer(),
+  output_tokens_details: Type.Object({ reasoning_tokens: Type.Integer() }),
+  total_tokens: Type.Integer(),
+});
+
+const counts = Type.Object(
+  { total: Type.Integer(), completed: Type.Integer(), failed: Type.Integer() },
+  closed,
+);
+const cost = Type.Object({ currency: Type.Literal('USD'), amount: decimal, list_amount: decimal });
+
+export const fileSchema = Type.Object(
+  {
+    id: Type.String({ pattern: '^file-' }),
+    object: Type.Literal('file'),
+    bytes: Type.Integer(),
+    created_at: unixSeconds,
+    expires_at: Type.Optional(unixSeconds),
+    filename: Type.String(),
+    purpose: choice(filePurposes),
+    status: Type.Literal('processed'),
+  },
+  { title: 'File', ...closed },
+);
+
+export const deletedFileSchema = Type.Object(
+  { id: Type.String(), object: Type.Literal('file'), deleted: Type.Literal(true) },
+  { title: 'DeletedFile', ...closed },
+);
+
+export const batchSchema = Type.Object(
+  {
+    id: Type.String({ pattern: '^batch_' }),
+    object: Type.Literal('batch'),
+    endpoint: choice(batchEndpoints),
+    model: nullable('string', { description: 'When all requests name the same one.' }),
+    status: choice(batchStatuses),
+    input_file_id: Type.String(),
+    output_file_id: nullable('string'),
+    error_file_id: nullable('string'),
+    completion_window: Type.Literal('24h'),
+    errors: nullable('object', { description: 'Faults of the batch as a whole.' }),
+    created_at: instant,
+    in_progress_at: instantOrNull,
+    expires_at: instant,
+    completed_at: instantOrNull,
+    failed_at: instantOrNull,
+    expired_at: instantOrNull,
+    cancelling_at: instantOrNull,
+    cancelled_at: instantOrNull,
+    request_counts: counts,
+    progress: Type.Object({
+      pending: Type.Integer(),
+      running: Type.Integer(),
+      rate_per_minute: nullable('number'),
+      eta: instantOrNull,
+    }),
+    usage,
+    cost,
+    error_summary: Type.Array(
+      Type.Object({ code: Type.String(), count: Type.Integer(), example: Type.String() }, closed),
+    ),
+    metadata: nullable('object', { description: 'As it was given at creation.' }),
+  },
+  { title: 'Batch', ...closed },
+);
+
+export const estimateSchema = Type.Object(
+  {
+    object: Type.Literal('batch.estimate'),
+    endpoint: choice(batchEndpoints),
+    request_counts: counts,
+    usage,
+    cost,
+  },
+  { title: 'BatchEstimate', ...closed },
+);
+
+export const modelSchema = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('model'),
+    created: unixSeconds,
+    owned_by: Type.String(),
+    type: Type.Literal('model'),
+    display_name: Type.String(),
+    created_at: instant,
+    aliases: Type.Array(Type.String()),
+    serves: Type.Array(choice(['chat', 'embeddings'])),
+    pricing: Type.Object({
+      currency: Type.Literal('USD'),
+      unit: Type.String(),
+      input: decimal,
+      cached_input: decimal,
+      output: decimal,
+    }),
+  },
+  { title: 'Model', ...closed },
+);
+
+export const orgSchema = Type.Object(
+  {
+    id: Type.String({ pattern: '^org_' }),
+    object: Type.Literal('org'),
+    name: Type.String(),
+    created_at: instant,
+  },
+  { title: 'Org', ...closed },
+);
+
+const keyFields = {
+  id: Type.String({ pattern: '^key_' }),
+  object: Type.Literal('api_key'),
+  org_id: Type.String(),
+  name: Type.String(),
+  prefix: Type.String({ description: 'Its first characters and its last four.' }),
+  scopes: Type.Array(choice(scopes)),
+  models: nullable('array', { items: { type: 'string' } }),
+  created_at: instant,
+  expires_at: instantOrNull,
+  revoked_at: instantOrNull,
+  last_used_at: instantOrNull,
+};
+
+export const keySchema = Type.Object(keyFields, { title: 'ApiKey', ...closed });
+
+export const newKeySchema = Type.Object(
+  { ...keyFields, key: Type.String({ description: 'The secret. It is shown here and never again.' }) },
+  { title: 'NewApiKey', ...closed },
+);
+
+export const embeddingsSchema = Type.Object(
+  {
+    object: Type.Literal('list'),
+    model: Type.String(),
+    data: Type.Array(
+      Type.Object({
+        object: Type.Literal('embedding'),
+        index: Type.Integer(),
+        embedding: Type.Unsafe<unknown>({
+          type: ['array', 'string'],
+          items: { type: 'number' },
+          description: 'Numbers, or base64 of little-endian float32.',
+        }),
+      }),
+    ),
+    usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
+  },
+  { title: 'Embeddings' },
+);
+
+/** A page of a list. */
+export const pageOf = (item: TSchema) =>
+  Type.Object({
+    object: Type.Literal('list'),
+    data: Type.Array(item),
+    first_id: nullable('string'),
+    last_id: nullable('string'),
+    has_more: Type.Boolean(),
+  });

@@ -1,0 +1,50 @@
+import { batchStatuses } from '../../core/batch.ts';
+import { filePurposes } from '../../core/file.ts';
+import { batchListLimits } from '../../wire/batch/list.ts';
+import { fileListLimits } from '../../wire/file/list.ts';
+
+/** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
+export type QueryDocs = Record<string, { type: string; description: string; [keyword: string]: unknown }>;
+
+const limit = ({ most, otherwise }: { most: number; otherwise: number }) => ({
+  type: 'integer',
+  minimum: 1,
+  maximum: most,
+  default: otherwise,
+  description: 'Page size.',
+});
+
+const after = {
+  type: 'string',
+  description: 'The id after which the page starts; last_id of the page before.',
+};
+
+export const batchListQuery: QueryDocs = {
+  limit: limit(batchListLimits),
+  after,
+  status: { type: 'string', enum: batchStatuses, description: 'Only batches in this state.' },
+  created_after: {
+    type: 'string',
+    description: 'Only batches created at or after this time: ISO 8601, or Unix seconds.',
+  },
+};
+
+export const fileListQuery: QueryDocs = {
+  limit: limit(fileListLimits),
+  after,
+  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By creation.' },
+  purpose: { type: 'string', enum: filePurposes, description: 'Only files with this purpose.' },
+};
+
+export const resultsQuery: QueryDocs = {
+  after: {
+    type: 'integer',
+    minimum: 0,
+    default: 0,
+    description: 'How many lines you have: the last X-Last-Line.',
+  },
+};
+
+export const keyListQuery: QueryDocs = {
+  org_id: { type: 'string', description: 'Only keys of this org.' },
+};

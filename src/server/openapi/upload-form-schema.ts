@@ -1,0 +1,15 @@
+import { Type } from 'typebox';
+import { expiryBounds } from '../receive-upload.ts';
+
+/** The fields of an upload (specification, section 4.3), in any order. */
+export const uploadFormSchema = Type.Object(
+  {
+    file: Type.Unsafe<string>({ type: 'string', format: 'binary', description: 'The JSONL file.' }),
+    purpose: Type.Literal('batch'),
+    'expires_after[anchor]': Type.Optional(Type.Literal('created_at')),
+    'expires_after[seconds]': Type.Optional(
+      Type.Integer({ minimum: expiryBounds.shortest, maximum: expiryBounds.longest }),
+    ),
+  },
+  { title: 'UploadForm' },
+);

@@ -1,0 +1,36 @@
+import { presentFile } from '../../wire/file/present.ts';
+import { json } from '../answer.ts';
+import { creationOf, formHash, replayHeaders } from '../creation.ts';
+import { receiveUpload } from '../receive-upload.ts';
+import { fileSchema } from '../openapi/answer-schemas.ts';
+import { uploadFormSchema } from '../openapi/upload-form-schema.ts';
+import type { Route } from '../route.ts';
+
+/** `POST /v1/files`: the file is validated while it comes in and stored only when every line is good. */
+export const createFile: Route = {
+  method: 'POST',
+  path: '/v1/files',
+  access: 'files',
+  body: 'multipart',
+  docs: {
+    name: 'Create File',
+    summary: 'Upload a JSONL file; every line is validated before the file is stored',
+    tag: 'Files',
+    body: uploadFormSchema,
+    answer: { status: 201, type: 'application/json', schema: fileSchema },
+  },
+  async handle(incoming, { files }) {
+    const form = await receiveUpload(incoming.form(), () => files.begin(incoming.caller));
+    const { upload, filename, purpose, expiresAfterSeconds } = form;
+    const expiresAt = expiresAfterSeconds === null ? null : incoming.startedAt + expiresAfterSeconds * 1000;
+    const sealed = await upload.seal({ filename, expiresAt });
+    const hash = formHash({
+      filename,
+      purpose,
+      expires: String(expiresAfterSeconds),
+      sha256: sealed.file.sha256,
+    });
+    const { file, replayed } = await sealed.commit(creationOf(incoming, 'files', hash));
+    return json(201, presentFile(file), replayHeaders(replayed));
+  },
+};

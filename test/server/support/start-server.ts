@@ -1,0 +1,146 @@
+import { createAccounts } from '../../../src/accounts/create-accounts.ts';
+import type { Accounts } from '../../../src/accounts/accounts.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import { createIds } from '../../../src/base/ids.ts';
+import type { Log } from '../../../src/base/log.ts';
+import { systemClock, systemRandom } from '../../../src/base/system.ts';
+import type { Model } from '../../../src/core/model.ts';
+import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
+import { createGenerate } from '../../../src/generate/create-generate.ts';
+import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
+import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';
+import type { Store } from '../../../src/store/store.ts';
+
+export interface Running {
+  url: string;
+  server: Server;
+  store: Store;
+  accounts: Accounts;
+  engine: ScriptedEngine;
+  /** Keys of two orgs, and one that only administers. */
+  keys: { a: string; b: string; admin: string };
+  /** Every line the server logged. */
+  logged: { level: string; fields: Record<string, unknown>; message: string }[];
+  call(method: string, path: string, options?: CallOptions): Promise<Answered>;
+  stop(): Promise<void>;
+}
+
+export interface CallOptions {
+  /** The key to send: org a's when absent, none when null. */
+  key?: string | null;
+  json?: unknown;
+  body?: NonNullable<RequestInit['body']>;
+  headers?: Record<string, string>;
+}
+
+export interface Answered {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The parsed body. */
+  json: Json;
+}
+
+/** What a test reads out of a body; a wrong guess fails the test. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any;
+
+const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
+
+export const testModels: Model[] = [
+  { id: 'tiny', aliases: ['default'], serves: ['chat', 'embeddings'], prices, createdAt: 1_700_000_000_000 },
+  { id: 'org/model:tag', aliases: [], serves: ['chat'], prices, createdAt: 1_700_000_000_000 },
+  { id: 'vectors', aliases: [], serves: ['embeddings'], prices, createdAt: 1_700_000_000_000 },
+];
+
+/** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
+export async function startServer(
+  options: Partial<Pick<ServerDeps, 'limits' | 'ready' | 'drainMs' | 'generate'>> & { clock?: Clock } = {},
+): Promise<Running> {
+  const { clock = systemClock, ...overrides } = options;
+  const logged: Running['logged'] = [];
+  const log = recordingLog(logged);
+  const ids = createIds(clock, systemRandom);
+  const store = createMemoryStore({ clock });
+  const accounts = createAccounts({ store, clock, random: systemRandom, ids, log, config: {} });
+  const engine = createScriptedEngine({ clock });
+  const generate = createGenerate({
+    models: testModels.map((model) => ({ model, engine })),
+    accounts,
+    clock,
+    ids,
+    log,
+  });
+  const server = createServer({
+    files: {} as never,
+    batches: {} as never,
+    generate,
+    accounts,
+    catalog: generate.catalog,
+    clock,
+    ids,
+    log,
+    limits: { bodyBytes: 1_000_000, bytesPerBatch: 2_000_000, requestsPerBatch: 100 },
+    ready: async () => ({ ok: true }),
+    version: '1.2.3',
+    ...overrides,
+  });
+  const services = [store, accounts, generate, server];
+  for (const service of services) await service.start();
+  const second = await accounts.orgs.create({ name: 'second' });
+  const keys = {
+    a: accounts.firstKeys?.key ?? '',
+    b: (await accounts.keys.create({ orgId: second.id })).key,
+    admin: accounts.firstKeys?.adminKey ?? '',
+  };
+
+  return {
+    url: server.url,
+    server,
+    store,
+    accounts,
+    engine,
+    keys,
+    logged,
+    call: (method, path, how = {}) => call(`${server.url}${path}`, method, { key: keys.a, ...how }),
+    async stop() {
+      for (const service of services.toReversed()) await service.stop();
+    },
+  };
+}
+
+async function call(
+  url: string,
+  method: string,
+  { key, json, body, headers }: CallOptions,
+): Promise<Answered> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined && { body, duplex: 'half' }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson ? JSON.parse(text) : undefined,
+  };
+}
+
+function recordingLog(logged: Running['logged'], inherited: object = {}): Log {
+  const at = (level: string) => (fields: object, message: string) =>
+    void logged.push({ level, fields: { ...inherited, ...fields }, message });
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => recordingLog(logged, { ...inherited, ...fields }),
+  };
+}
