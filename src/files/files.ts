@@ -6,7 +6,7 @@ import type { InputIndex } from './input-index.ts';
 
 /** Files: streaming upload, reading back, removal, expiry (api.md, section 4). */
 export interface Files extends Service {
-  /** Begins an upload: bytes are spooled and validated as they come, nothing is visible before `finish`. */
+  /** Begins an upload: bytes are spooled and validated as they come, nothing is visible before `commit`. */
   begin(caller: Caller, options?: UploadOptions): Promise<Upload>;
   get(caller: Caller, id: string): Promise<StoredFile>;
   list(caller: Caller, query: FileListQuery): Promise<{ files: StoredFile[]; hasMore: boolean }>;
@@ -25,12 +25,20 @@ export interface Upload {
   /** @throws ApiError `payload_too_large` as soon as the cap is crossed */
   write(chunk: Uint8Array): Promise<void>;
   /**
-   * Ends the validation and makes blob and index durable, without a row: the caller inserts it (files with `finish`, an
+   * Ends the validation and makes blob and index durable, without a row: the caller inserts it (files with `commit`, an
    * inline batch in its own transaction).
    * @throws ApiError with all bad lines (the first 100 and the total); the spool is gone then
    */
-  seal(meta: { filename: string; expiresAt: number | null }): Promise<SealedUpload>;
+  seal(meta: UploadMeta): Promise<SealedUpload>;
   abort(): Promise<void>;
+}
+
+export interface UploadMeta {
+  /** Cleaned already; it only labels the file. */
+  filename: string;
+  expiresAt: number | null;
+  /** The anchor that `expiresAt` was counted from; now when absent. */
+  createdAt?: number;
 }
 
 export interface SealedUpload {

@@ -16,6 +16,6 @@ export interface InputIndex {
   model: Uint16Array;
   /** Estimated tokens: bytes / 4 + min(max_tokens, 512). */
   est: Uint32Array;
-  /** `prefixLevels` cumulative hashes a line, level by level; 0 where the prompt is shorter. */
+  /** `prefixLevels` cumulative hashes a line, one line's levels after the other's; 0 where the prompt is shorter. */
   hashes: Uint32Array;
 }

@@ -55,6 +55,10 @@ export function when(name: string, value: string | readonly string[], schema: ob
   return ifThen({ properties: { [name]: is }, required: [name] }, schema);
 }
 
+/** An object or array that may be null. */
+export const nullable = (type: 'object' | 'array', rule: Record<string, unknown> = {}) =>
+  Type.Unsafe<unknown>({ type: [type, 'null'], ...rule });
+
 /** Any JSON object. */
 export const anyObject = (note: Note = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', ...note });

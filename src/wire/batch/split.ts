@@ -35,9 +35,10 @@ const byteOrderMark = [0xef, 0xbb, 0xbf] as const;
  * Cuts a file into lines on `\n` alone, whatever the chunks it comes in (reliability.md, B01-B09): CRLF and one leading
  * byte order mark are accepted, blank lines are counted and skipped, and what is no UTF-8 text of JSON lines is named.
  * Holds one line at most.
+ * @param options.guess false for lines that were cut out of something else: the first one is not asked what file it begins
  */
-export function createSplitter(options: { lineBytes: number }): Splitter {
-  return new LineSplitter(options.lineBytes);
+export function createSplitter(options: { lineBytes: number; guess?: boolean }): Splitter {
+  return new LineSplitter(options.lineBytes, options.guess ?? true);
 }
 
 class LineSplitter implements Splitter {
@@ -54,8 +55,9 @@ class LineSplitter implements Splitter {
   #seenText = false;
   #over = false;
 
-  constructor(lineBytes: number) {
+  constructor(lineBytes: number, guess: boolean) {
     this.#lineBytes = lineBytes;
+    this.#seenText = !guess;
   }
 
   *push(chunk: Uint8Array): Generator<SplitItem, void> {
@@ -95,7 +97,8 @@ class LineSplitter implements Splitter {
     while (!this.#over) {
       const end = chunk.indexOf(newline, from);
       if (end < 0) break;
-      if (this.#skipping) this.#skip(end + 1 - from);
+      if (end === from && this.#held === 0 && !this.#skipping) this.#skip(1);
+      else if (this.#skipping) this.#skip(end + 1 - from);
       else if (this.#held + end - from > this.#lineBytes) {
         yield this.#tooLong();
         this.#skip(end + 1 - from);

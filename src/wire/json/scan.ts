@@ -45,6 +45,8 @@ export interface ScanOptions {
 
 /** From this many keys on, a set is quicker than comparing with each. */
 const listKeys = 16;
+/** No honest object has more keys, and the set of them is memory. */
+const maxKeys = 200_000;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -99,7 +101,12 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
       if (expectKey) {
         expectKey = false;
         const key = keyText(text, at, end);
-        if (!addKey(keys[depth]!, key)) scan.duplicate ??= { key, at };
+        const known = keys[depth]!;
+        if (!addKey(known, key)) scan.duplicate ??= { key, at };
+        if (known.set !== undefined && known.set.size > maxKeys) {
+          scan.limit = { code: 'too_many_nodes', at };
+          break;
+        }
         if (depth === 1) memberName = key;
       } else nodes += 1;
       tokenEnd = at = end + 1;

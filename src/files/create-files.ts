@@ -1,0 +1,103 @@
+import type { Blobs } from '../blobs/blobs.ts';
+import type { Clock } from '../base/clock.ts';
+import { isId } from '../base/ids.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import { ApiError, notFound } from '../core/errors.ts';
+import type { StoredFile } from '../core/file.ts';
+import type { Catalog } from '../core/model.ts';
+import type { Caller } from '../core/org.ts';
+import type { Creation, FileStore } from '../store/store.ts';
+import type { Files, SealedUpload } from './files.ts';
+import { decodeIndex } from './input-index-codec.ts';
+import { createSweeper, removeBlobs } from './sweeper.ts';
+import { SpooledUpload, indexName } from './upload.ts';
+import type { FileLimits } from './upload.ts';
+import { verifiedBytes } from './verified-bytes.ts';
+
+export interface FilesDeps {
+  store: { files: FileStore };
+  blobs: Blobs;
+  catalog: Catalog;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  limits: FileLimits;
+}
+
+/** Files on any store and any blobs. Starting it starts the hourly sweep. */
+export function createFiles(deps: FilesDeps): Files {
+  const { store, blobs, clock, ids } = deps;
+  const sweeper = createSweeper(deps);
+
+  async function get(caller: Caller, id: string): Promise<StoredFile> {
+    const file = isId('file-', id) ? await store.files.get(caller.orgId, id, clock.now()) : undefined;
+    if (!file) throw notFound('file');
+    return file;
+  }
+
+  function sealed(file: StoredFile, index: SealedUpload['index']): SealedUpload {
+    const discard = () => removeBlobs(blobs, file);
+    return { file, index, discard, commit: (creation) => commit(file, creation, discard) };
+  }
+
+  /** Whatever does not become a row leaves no blob. */
+  async function commit(file: StoredFile, creation: Creation | undefined, discard: () => Promise<void>) {
+    const inserted = await store.files.insert(file, creation, clock.now());
+    if (inserted.outcome === 'created') return { file, replayed: false };
+    await discard();
+    if (inserted.outcome === 'mismatch')
+      throw new ApiError(
+        'idempotency_mismatch',
+        'This Idempotency-Key was used with another file or other fields.',
+      );
+    const first = await store.files.find(inserted.id);
+    if (!first) throw notFound('file');
+    return { file: first, replayed: true };
+  }
+
+  return {
+    get,
+    start: () => sweeper.start(),
+    stop: () => sweeper.stop(),
+
+    async begin(caller, options = {}) {
+      const blobId = ids.next('blob_');
+      const writer = await blobs.create(blobId);
+      return new SpooledUpload(deps, { caller, source: options.source ?? 'file', sealed }, blobId, writer);
+    },
+
+    async list(caller, query) {
+      const found = await store.files.list(caller.orgId, {
+        ...query,
+        limit: query.limit + 1,
+        now: clock.now(),
+      });
+      return { files: found.slice(0, query.limit), hasMore: found.length > query.limit };
+    },
+
+    async remove(caller, id) {
+      if (!isId('file-', id)) throw notFound('file');
+      const removed = await store.files.remove(caller.orgId, id, clock.now());
+      if (removed.outcome === 'missing') throw notFound('file');
+      if (removed.outcome === 'in_use')
+        throw new ApiError(
+          'file_in_use',
+          `${id} is read by a batch that is not finished; cancel that batch first.`,
+        );
+      if (removed.outcome === 'removed') await removeBlobs(blobs, removed.file);
+    },
+
+    async content(caller, id) {
+      const file = await get(caller, id);
+      return { file, bytes: await verifiedBytes(blobs, file) };
+    },
+
+    async index(file) {
+      const name = indexName(file.blobId);
+      const size = await blobs.size(name);
+      if (size === undefined) throw new Error(`The index of ${file.id} is missing.`);
+      return decodeIndex(await blobs.slice(name, 0, size));
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { ApiError } from '../core/errors.ts';
+import type { Fault } from '../core/errors.ts';
+import { maxFaults } from '../wire/validate.ts';
+
+/** What is wrong with an upload: the first hundred faults, and how many there are. */
+export class UploadFaults {
+  readonly #faults: Fault[] = [];
+  #total = 0;
+  #badLines = 0;
+
+  get any(): boolean {
+    return this.#total > 0;
+  }
+
+  /** The faults of one line. */
+  add(faults: readonly Fault[]): void {
+    this.#badLines += 1;
+    this.#total += faults.length;
+    for (const fault of faults) if (this.#faults.length < maxFaults) this.#faults.push(fault);
+  }
+
+  /** A fault of the file as a whole, told before all others. */
+  addFirst(fault: Fault): void {
+    this.#total += 1;
+    this.#faults.unshift(fault);
+    this.#faults.length = Math.min(this.#faults.length, maxFaults);
+  }
+
+  /** One 422 for all of them; the message tells the first and the total. */
+  error(): ApiError {
+    const first = this.#faults[0]!;
+    const place = [first.line === undefined ? '' : `line ${first.line}`, first.param ?? ''];
+    const where = place.filter((part) => part !== '').join(', ');
+    const more = this.#total > 1 ? ` (${this.#total} faults in all, ${this.#badLines} bad lines)` : '';
+    return new ApiError(first.code, `${where === '' ? '' : `${where}: `}${first.message}${more}`, {
+      param: first.param ?? null,
+      faults: this.#faults,
+      status: 422,
+    });
+  }
+}

@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import type { BlobWriter, Blobs } from '../blobs/blobs.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import { ApiError } from '../core/errors.ts';
+import type { Fault } from '../core/errors.ts';
+import type { StoredFile } from '../core/file.ts';
+import { modelFor } from '../core/model-access.ts';
+import type { Catalog } from '../core/model.ts';
+import type { Caller } from '../core/org.ts';
+import { createLineChecker } from '../wire/batch/line.ts';
+import type { LineChecker } from '../wire/batch/line.ts';
+import { createSplitter } from '../wire/batch/split.ts';
+import type { SplitItem, Splitter } from '../wire/batch/split.ts';
+import type { SealedUpload, Upload, UploadMeta } from './files.ts';
+import { IndexBuilder } from './index-builder.ts';
+import { encodeIndex } from './input-index-codec.ts';
+import { UploadFaults } from './upload-faults.ts';
+
+/** The caps of one file (api.md, section 4). */
+export interface FileLimits {
+  fileBytes: number;
+  /** Requests in a file. */
+  lines: number;
+  lineBytes: number;
+}
+
+export interface UploadDeps {
+  blobs: Blobs;
+  catalog: Catalog;
+  clock: Clock;
+  ids: Ids;
+  limits: FileLimits;
+}
+
+export interface UploadTarget {
+  caller: Caller;
+  source: 'file' | 'inline';
+  /** What becomes of the upload when its bytes are durable. */
+  sealed: (file: StoredFile, index: SealedUpload['index']) => SealedUpload;
+}
+
+/** Lines are checked in slices of this many bytes, and everybody else gets a turn in between. */
+const sliceBytes = 64 * 1024;
+
+/** The name of the index beside a blob. */
+export function indexName(blobId: string): string {
+  return `${blobId}.index`;
+}
+
+/**
+ * An upload under way: every chunk is spooled, hashed, cut into lines and checked before the next one is taken, so that
+ * memory holds one line and one chunk. After the first fault nothing is spooled any more; the rest is only checked.
+ */
+export class SpooledUpload implements Upload {
+  readonly #deps: UploadDeps;
+  readonly #target: UploadTarget;
+  readonly #blobId: string;
+  #writer: BlobWriter | undefined;
+  readonly #splitter: Splitter;
+  readonly #checker: LineChecker;
+  readonly #hash = createHash('sha256');
+  readonly #index = new IndexBuilder();
+  readonly #faults = new UploadFaults();
+  #bytes = 0;
+  #requests = 0;
+  /** A fault after which the lines that follow say nothing. */
+  #fatal = false;
+  #ended = false;
+
+  constructor(deps: UploadDeps, target: UploadTarget, blobId: string, writer: BlobWriter) {
+    const { caller, source } = target;
+    this.#deps = deps;
+    this.#target = target;
+    this.#blobId = blobId;
+    this.#writer = writer;
+    this.#splitter = createSplitter({ lineBytes: deps.limits.lineBytes, guess: source === 'file' });
+    this.#checker = createLineChecker({
+      source,
+      refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
+    });
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#assertOpen();
+    const { fileBytes } = this.#deps.limits;
+    this.#bytes += chunk.length;
+    if (this.#bytes > fileBytes) {
+      await this.abort();
+      throw new ApiError('payload_too_large', `The file is larger than ${fileBytes} bytes.`);
+    }
+    for (let from = 0; from < chunk.length; from += sliceBytes) {
+      await this.#slice(chunk.subarray(from, from + sliceBytes));
+      if (this.#ended) return;
+    }
+  }
+
+  async seal(meta: UploadMeta): Promise<SealedUpload> {
+    this.#assertOpen();
+    this.#take(this.#splitter.end());
+    if (this.#requests === 0 && !this.#faults.any)
+      this.#faults.addFirst({ code: 'empty_file', message: 'The file holds no requests.' });
+    if (this.#faults.any) {
+      await this.abort();
+      throw this.#faults.error();
+    }
+    const index = this.#index.build();
+    const now = meta.createdAt ?? this.#deps.clock.now();
+    const file: StoredFile = {
+      id: this.#deps.ids.next('file-'),
+      orgId: this.#target.caller.orgId,
+      purpose: 'batch',
+      filename: meta.filename,
+      bytes: this.#bytes,
+      blobId: this.#blobId,
+      sha256: this.#hash.digest('hex'),
+      requests: index.count,
+      endpoint: this.#checker.endpoint ?? null,
+      createdAt: now,
+      expiresAt: meta.expiresAt,
+    };
+    await this.#makeDurable(encodeIndex(index));
+    return this.#target.sealed(file, index);
+  }
+
+  async abort(): Promise<void> {
+    this.#ended = true;
+    const writer = this.#writer;
+    this.#writer = undefined;
+    await writer?.abort();
+  }
+
+  /** The index first: a blob without its index would never be named by a row. */
+  async #makeDurable(index: Uint8Array): Promise<void> {
+    const name = indexName(this.#blobId);
+    const content = this.#writer;
+    const beside = await this.#deps.blobs.create(name);
+    try {
+      await beside.write(index);
+      await beside.commit();
+      await content?.commit();
+    } catch (error) {
+      await beside.abort();
+      await this.abort();
+      await this.#deps.blobs.remove(name);
+      throw error;
+    }
+    this.#writer = undefined;
+    this.#ended = true;
+  }
+
+  async #slice(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes);
+    const written = this.#writer?.write(bytes);
+    // Awaited below; until then a failure must not count as unhandled.
+    written?.catch(() => {});
+    this.#take(this.#splitter.push(bytes));
+    await written;
+    if (this.#faults.any) await this.#stopSpooling();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async #stopSpooling(): Promise<void> {
+    const writer = this.#writer;
+    this.#writer = undefined;
+    await writer?.abort();
+  }
+
+  #take(items: Generator<SplitItem, void>): void {
+    if (this.#fatal) return;
+    for (const item of items) {
+      this.#requests += 1;
+      if (item.fault) this.#faults.add([this.#placed(item.fault)]);
+      if (item.fault && item.fatal) this.#fatal = true;
+      if (item.line) {
+        const verdict = this.#checker.check(item.line.text, item.line.number, item.line.length);
+        if (!verdict.ok) this.#faults.add(verdict.faults);
+        else if (!this.#faults.any) this.#index.add(item.line, verdict);
+      }
+      if (this.#requests > this.#deps.limits.lines) this.#tooMany();
+      if (this.#fatal) return;
+    }
+  }
+
+  #tooMany(): void {
+    this.#fatal = true;
+    const message = `more than ${this.#deps.limits.lines} requests in one file`;
+    this.#faults.addFirst({ code: 'too_many_tasks', message });
+  }
+
+  /** The splitter counts lines; an inline batch has requests. */
+  #placed(fault: Fault): Fault {
+    const { line, ...rest } = fault;
+    if (this.#target.source === 'file' || line === undefined) return fault;
+    return { ...rest, param: `requests[${line - 1}]` };
+  }
+
+  #assertOpen(): void {
+    if (this.#ended) throw new Error('This upload has ended.');
+  }
+}
+
+function refusal(resolve: () => unknown): ApiError | undefined {
+  try {
+    resolve();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
