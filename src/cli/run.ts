@@ -4,6 +4,7 @@ import { batch } from './batch.ts';
 import { chat } from './chat.ts';
 import type { Cli } from './cli.ts';
 import { config } from './config.ts';
+import { demo } from './demo.ts';
 import { files } from './files.ts';
 import { keys } from './keys.ts';
 import { models } from './models.ts';
@@ -18,7 +19,8 @@ export function createProgram(cli: Cli): Command {
     .version(packageVersion())
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help to see how it is used.');
-  for (const make of [serve, batch, files, chat, models, orgs, keys, config]) program.addCommand(make(cli));
+  for (const make of [serve, demo, batch, files, chat, models, orgs, keys, config])
+    program.addCommand(make(cli));
   return harden(program, cli);
 }
 

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { ResultLine } from '../../client/resources.ts';
+
+/** A request of the sample beside its answer. */
+export interface Answered {
+  customId: string;
+  prompt: string;
+  answer: string;
+  kind: 'text' | 'json' | 'tool';
+  /** What the answer breaks of what the request demanded, or null. */
+  broken: string | null;
+}
+
+export interface Sample {
+  answered: Answered[];
+  /** Requests that have no result. */
+  missing: string[];
+}
+
+/** Reads requests and results and holds every answer to what its request demanded: its schema, its tool. */
+export function checkResults(inputPath: string, outputPath: string): Sample {
+  const results = new Map(readLines<ResultLine>(outputPath).map((line) => [line.custom_id, line]));
+  const missing: string[] = [];
+  const answered = readLines<{ custom_id: string; body: ChatRequest }>(inputPath).flatMap((request) => {
+    const result = results.get(request.custom_id);
+    if (result?.response?.status_code === 200)
+      return [judge(request.custom_id, request.body, result.response.body as ChatResponse)];
+    missing.push(request.custom_id);
+    return [];
+  });
+  return { answered, missing };
+}
+
+function judge(customId: string, request: ChatRequest, response: ChatResponse): Answered {
+  const prompt = request.messages
+    .map(({ content }) => (typeof content === 'string' ? content : ''))
+    .join('\n');
+  const message = response.choices[0]?.message;
+  const format = request.response_format;
+  if (typeof request.tool_choice === 'object' && request.tool_choice !== null) {
+    const wanted = request.tool_choice.function.name;
+    const call = message?.tool_calls?.[0]?.function;
+    const schema = request.tools?.find((tool) => tool.function.name === wanted)?.function.parameters ?? true;
+    const broken = call?.name === wanted ? breaks(schema, call.arguments) : `${wanted} was not called`;
+    return {
+      customId,
+      prompt,
+      answer: `${call?.name ?? ''}(${call?.arguments ?? ''})`,
+      kind: 'tool',
+      broken,
+    };
+  }
+  const answer = message?.content ?? '';
+  if (format?.type !== 'json_schema') return { customId, prompt, answer, kind: 'text', broken: null };
+  return {
+    customId,
+    prompt,
+    answer,
+    kind: 'json',
+    broken: breaks(format.json_schema.schema ?? true, answer),
+  };
+}
+
+/** Why a text is no JSON that conforms to the schema, or null. */
+function breaks(schema: Record<string, unknown> | boolean, text: string): string | null {
+  const ajv = new Ajv();
+  try {
+    return ajv.validate(schema, JSON.parse(text)) ? null : ajv.errorsText();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function readLines<T>(path: string): T[] {
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as T);
+}
