@@ -77,8 +77,11 @@ function toCandidate(row: CandidateRow): Candidate {
 }
 
 function byUrgency(a: Candidate, b: Candidate): number {
-  if (a.due !== b.due) return a.due - b.due;
-  return a.batchId === b.batchId ? Number(a.model > b.model) : a.batchId < b.batchId ? -1 : 1;
+  return a.due - b.due || order(a.batchId, b.batchId) || order(a.model, b.model);
+}
+
+function order(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 async function linesToRun(q: Queries, models: string[], limit: number): Promise<Candidate[]> {
@@ -192,7 +195,7 @@ export async function releaseLeases(q: Queries, worker: string, leases: readonly
 
 /** One order for all who lock several chunks. */
 function byChunk(a: Lease, b: Lease): number {
-  return a.batchId === b.batchId ? a.seq - b.seq : a.batchId < b.batchId ? -1 : 1;
+  return order(a.batchId, b.batchId) || a.seq - b.seq;
 }
 
 async function lastSeq(q: Queries, batchId: string): Promise<number> {

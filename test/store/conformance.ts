@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
+import { batchTests } from './conformance/batches.ts';
+import { chunkTests } from './conformance/chunks.ts';
+import { closingTests } from './conformance/closing.ts';
+import { creationTests } from './conformance/creations.ts';
+import { endingTests } from './conformance/ending.ts';
+import { fileTests } from './conformance/files.ts';
+import { keyTests } from './conformance/keys.ts';
+import { ledgerTests } from './conformance/ledger.ts';
+import { recordTests } from './conformance/record.ts';
+import { workerTests } from './conformance/workers.ts';
+
+/** A database under test. */
+export interface Backend {
+  /** A started store. */
+  store: Store;
+  /** Another process's store on the same database; the same one where only one process may open it. */
+  other: Store;
+  /** Empties the database. */
+  reset(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the tests of one group see. The stores are there once a test runs. */
+export interface Stores {
+  store: Store;
+  other: Store;
+}
+
+/** Defines what a store is: every operation of the contract, every rule, for every database. */
+export function storeConformance(name: string, open: () => Promise<Backend>): void {
+  describe(name, () => {
+    let backend: Backend;
+    const stores = {
+      get store() {
+        return backend.store;
+      },
+      get other() {
+        return backend.other;
+      },
+    };
+    beforeAll(async () => {
+      backend = await open();
+    });
+    beforeEach(() => backend.reset());
+    afterAll(() => backend?.close());
+
+    test('answers a ping', async () => {
+      await expect(stores.store.ping()).resolves.toBeUndefined();
+    });
+
+    keyTests(stores);
+    fileTests(stores);
+    creationTests(stores);
+    batchTests(stores);
+    chunkTests(stores);
+    recordTests(stores);
+    endingTests(stores);
+    closingTests(stores);
+    workerTests(stores);
+    ledgerTests(stores);
+  });
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import type { Batch } from '../../../src/core/batch.ts';
+import type { Stores } from '../conformance.ts';
+import { addBatch, closeBatch, hour, makeBatch, makeChunks, makeFile, range, start } from '../fixtures.ts';
+
+export function batchTests(on: Stores): void {
+  const options = { maxOpen: 100, now: start };
+  const ids = (batches: Batch[]) => batches.map((batch) => batch.id);
+
+  describe('batches', () => {
+    test('come back with every field', async () => {
+      const batch = await addBatch(on.store, {
+        metadata: '{ "a": 1.10, "b": "\\u0000\\ud800 naïve", "a": 12345678901234567890 }',
+        model: null,
+        priceFactor: 0.25,
+        errors: [{ code: 'batch_failed', message: 'Because.', param: null, line: 3 }],
+        prices: {},
+        due: start - 5,
+      });
+      expect(await on.store.batches.get('org_a', batch.id)).toEqual(batch);
+      expect(await on.store.batches.find(batch.id)).toEqual(batch);
+    });
+
+    test('of another org and unknown ones are not there', async () => {
+      const batch = await addBatch(on.store);
+      expect(await on.store.batches.get('org_b', batch.id)).toBeUndefined();
+      expect(await on.store.batches.get('org_a', 'batch_unknown')).toBeUndefined();
+      expect(await on.store.batches.find('batch_unknown')).toBeUndefined();
+    });
+
+    test.each([
+      ['unknown', undefined],
+      ['of another org', { orgId: 'org_b' }],
+      ['expired', { expiresAt: start }],
+      ['a result', { purpose: 'batch_output' as const }],
+    ])('are not created on a file that is %s', async (_, fields) => {
+      const file = makeFile(fields);
+      if (fields) await on.store.files.insert(file, undefined, start);
+      const batch = makeBatch({ inputFileId: file.id });
+      expect(await on.store.batches.create(batch, makeChunks(batch), options)).toEqual({
+        outcome: 'input_missing',
+      });
+      expect(await on.store.batches.find(batch.id)).toBeUndefined();
+      expect(await on.store.batches.candidates(['m1'], 10)).toEqual([]);
+    });
+
+    test('bring their inline requests along as a file', async () => {
+      const inlineFile = makeFile();
+      const batch = makeBatch({ inputFileId: inlineFile.id });
+      expect(await on.store.batches.create(batch, makeChunks(batch), { ...options, inlineFile })).toEqual({
+        outcome: 'created',
+      });
+      expect(await on.store.files.get('org_a', inlineFile.id, start)).toEqual(inlineFile);
+    });
+
+    test('of 10,000 lines in 2,500 chunks are stored whole', async () => {
+      const batch = await addBatch(on.store, { total: 10_000 }, (made) => makeChunks(made, 4));
+      const claimed = await on.store.batches.claim('w', batch.id, 'm1', 3_000, start);
+      expect(claimed).toEqual(makeChunks(batch, 4).map((chunk) => ({ ...chunk, epoch: 1 })));
+    });
+
+    test('that are open are limited per org, and nothing of one too many stays', async () => {
+      const [first] = [
+        await addBatch(on.store),
+        await addBatch(on.store),
+        await addBatch(on.store, { orgId: 'org_b' }),
+      ];
+      const inlineFile = makeFile();
+      const batch = makeBatch({ inputFileId: inlineFile.id });
+      const attempt = () =>
+        on.store.batches.create(batch, makeChunks(batch), { ...options, inlineFile, maxOpen: 2 });
+      expect(await attempt()).toEqual({ outcome: 'too_many_open' });
+      expect(await on.store.batches.find(batch.id)).toBeUndefined();
+      expect(await on.store.files.find(inlineFile.id)).toBeUndefined();
+      await on.store.batches.cancel('org_a', first.id, start, 0);
+      expect(await attempt()).toEqual({ outcome: 'too_many_open' });
+      await closeBatch(on.store, first.id);
+      expect(await attempt()).toEqual({ outcome: 'created' });
+    });
+
+    test('that are created at once never exceed the limit', async () => {
+      await on.store.orgs.insert({ id: 'org_a', name: 'Acme', createdAt: start });
+      const file = makeFile();
+      await on.store.files.insert(file, undefined, start);
+      const outcomes = await Promise.all(
+        range(0, 8).map((i) => {
+          const batch = makeBatch({ inputFileId: file.id });
+          return (i % 2 === 0 ? on.store : on.other).batches.create(batch, makeChunks(batch), {
+            ...options,
+            maxOpen: 3,
+          });
+        }),
+      );
+      expect(outcomes.filter(({ outcome }) => outcome === 'created')).toHaveLength(3);
+      expect(outcomes.filter(({ outcome }) => outcome === 'too_many_open')).toHaveLength(5);
+    });
+
+    test('are listed newest first, within the org, page by page', async () => {
+      const [a, b, c] = [await addBatch(on.store), await addBatch(on.store), await addBatch(on.store)];
+      await addBatch(on.store, { orgId: 'org_b' });
+      expect(await on.store.batches.list('org_a', { limit: 10 })).toEqual([c, b, a]);
+      expect(ids(await on.store.batches.list('org_a', { limit: 2 }))).toEqual([c.id, b.id]);
+      expect(ids(await on.store.batches.list('org_a', { limit: 2, after: b.id }))).toEqual([a.id]);
+      expect(ids(await on.store.batches.list('org_a', { limit: 2, after: 'batch_' }))).toEqual([]);
+      expect(ids(await on.store.batches.list('org_c', { limit: 2 }))).toEqual([]);
+    });
+
+    test('are listed by status and by age', async () => {
+      const old = await addBatch(on.store);
+      const young = await addBatch(on.store, { createdAt: start + hour });
+      await on.store.batches.claim('w', old.id, 'm1', 1, start);
+      expect(ids(await on.store.batches.list('org_a', { limit: 10, status: 'in_progress' }))).toEqual([
+        old.id,
+      ]);
+      expect(ids(await on.store.batches.list('org_a', { limit: 10, status: 'failed' }))).toEqual([]);
+      expect(ids(await on.store.batches.list('org_a', { limit: 10, createdAfter: start + hour }))).toEqual([
+        young.id,
+      ]);
+      const both = { limit: 10, status: 'validating', createdAfter: start, after: young.id } as const;
+      expect(ids(await on.store.batches.list('org_a', both))).toEqual([]);
+    });
+
+    test('tell their state in short', async () => {
+      const [a, b] = [await addBatch(on.store), await addBatch(on.store, { orgId: 'org_b' })];
+      await on.store.batches.fail(b.id, { code: 'x', message: 'y', param: null, line: null }, start);
+      const states = await on.store.batches.states([b.id, 'batch_unknown', a.id]);
+      expect(states.toSorted((x, y) => (x.id < y.id ? -1 : 1))).toEqual([
+        {
+          id: a.id,
+          orgId: 'org_a',
+          status: 'validating',
+          closing: null,
+          acceptUntil: a.acceptUntil,
+          expiresAt: a.expiresAt,
+          total: 8,
+          ok: 0,
+          err: 0,
+        },
+        expect.objectContaining({ id: b.id, orgId: 'org_b', closing: 'failed', acceptUntil: start + 2_000 }),
+      ]);
+      expect(await on.store.batches.states([])).toEqual([]);
+    });
+  });
+}

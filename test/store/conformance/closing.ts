@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'vitest';
+import { closeModel } from '../../../src/core/batch.ts';
+import type { Batch } from '../../../src/core/batch.ts';
+import type { LineResult } from '../../../src/store/store.ts';
+import type { Stores } from '../conformance.ts';
+import {
+  addBatch,
+  claimClosing,
+  closeBatch,
+  failure,
+  lease,
+  makeFile,
+  output,
+  range,
+  start,
+} from '../fixtures.ts';
+
+export function closingTests(on: Stores): void {
+  const none = { output: null, errors: null };
+  /** A batch with these results, being cancelled. */
+  const cancelled = async (results: (batch: Batch) => LineResult[] = () => []) => {
+    const batch = await addBatch(on.store);
+    await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+    await on.store.results.record('w', results(batch), [], start);
+    await on.store.batches.cancel('org_a', batch.id, start, 2_000);
+    return batch;
+  };
+
+  describe('closing', () => {
+    test('shuts the gate, and only its holder may', async () => {
+      const batch = await cancelled();
+      const closing = await claimClosing(on.store, 'c', batch.id);
+      expect(await on.store.batches.shut('d', closing)).toBe(false);
+      expect(await on.store.batches.shut('c', { ...closing, epoch: 9 })).toBe(false);
+      expect(await on.store.batches.shut('c', { ...closing, batchId: 'batch_unknown' })).toBe(false);
+      expect((await on.store.batches.find(batch.id))?.acceptUntil).toBe(start + 2_000);
+      expect(await on.store.batches.shut('c', closing)).toBe(true);
+      expect((await on.store.batches.find(batch.id))?.acceptUntil).toBe(0);
+    });
+
+    test('is not in the hands of one who holds lines', async () => {
+      const batch = await addBatch(on.store);
+      const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      await on.store.batches.cancel('org_a', batch.id, start, 0);
+      expect(await on.store.batches.shut('w', lease(chunk!))).toBe(false);
+      expect(await on.store.results.recordMissing('w', lease(chunk!), [failure(batch, 0)], start)).toBe(
+        false,
+      );
+      expect(await on.store.batches.publish('w', lease(chunk!), none, start)).toBe('fenced');
+    });
+
+    test('records the missing lines behind the gate, once each', async () => {
+      const batch = await cancelled((made) => [output(made, 0), failure(made, 1)]);
+      const closing = await claimClosing(on.store, 'c', batch.id);
+      await on.store.batches.shut('c', closing);
+      const missing = (await on.store.results.missing(batch.id, 4)).map((line) =>
+        failure(batch, line, { code: 'batch_cancelled' }),
+      );
+      expect(await on.store.results.recordMissing('d', closing, missing, start)).toBe(false);
+      expect(await on.store.results.recordMissing('c', closing, missing, start)).toBe(true);
+      expect(await on.store.results.recordMissing('c', closing, missing, start)).toBe(true);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({ ok: 1, err: 5 });
+      expect(await on.store.results.missing(batch.id, 10)).toEqual([6, 7]);
+      expect(
+        (await on.store.results.tail(batch.id, 'errors', 0, 10)).map(({ n, line }) => [n, line]),
+      ).toEqual([
+        [1, 1],
+        [2, 2],
+        [3, 3],
+        [4, 4],
+        [5, 5],
+      ]);
+    });
+
+    test('is taken over from one who died, and fences him', async () => {
+      const batch = await cancelled();
+      await on.store.workers.beat('new', { interactive: {} });
+      const stale = await claimClosing(on.store, 'dead', batch.id);
+      await on.store.workers.reap(0);
+      const closing = await claimClosing(on.other, 'new', batch.id);
+      expect(closing.epoch).toBe(stale.epoch + 1);
+      const all = range(0, 8).map((line) => failure(batch, line));
+      expect(await on.store.batches.shut('dead', stale)).toBe(false);
+      expect(await on.store.results.recordMissing('dead', stale, all, start)).toBe(false);
+      expect(await on.other.results.recordMissing('new', closing, all, start)).toBe(true);
+      expect(await on.store.batches.publish('dead', stale, none, start)).toBe('fenced');
+      expect(await on.other.batches.publish('new', closing, none, start)).toBe('published');
+    });
+  });
+
+  describe('publishing', () => {
+    test('completes a batch: files, status, instant, summary in one', async () => {
+      const batch = await addBatch(on.store);
+      await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+      const results = range(0, 8).map((line) => (line < 5 ? output(batch, line) : failure(batch, line)));
+      await on.store.results.record('w', results, [], start);
+      const closing = await claimClosing(on.store, 'c', batch.id);
+      const files = {
+        output: makeFile({ purpose: 'batch_output' }),
+        errors: makeFile({ purpose: 'batch_output', expiresAt: start + 99 }),
+      };
+      expect(await on.store.batches.publish('c', closing, files, start + 50)).toBe('published');
+      expect(await on.store.batches.find(batch.id)).toEqual({
+        ...batch,
+        status: 'completed',
+        closing: 'completed',
+        ok: 5,
+        err: 3,
+        inProgressAt: start,
+        completedAt: start + 50,
+        outputFileId: files.output.id,
+        errorFileId: files.errors.id,
+      });
+      expect(await on.store.files.get('org_a', files.output.id, start)).toEqual(files.output);
+      expect(await on.store.files.get('org_a', files.errors.id, start)).toEqual(files.errors);
+      expect(await on.store.batches.publish('c', closing, files, start + 60)).toBe('fenced');
+      expect(await on.store.batches.candidates([closeModel], 10)).toEqual([]);
+    });
+
+    test.each([
+      ['cancelled', 'cancelledAt'],
+      ['expired', 'expiredAt'],
+      ['failed', 'failedAt'],
+    ] as const)('ends a batch that nobody had claimed as %s', async (end, instant) => {
+      const batch = await addBatch(on.store);
+      if (end === 'cancelled') await on.store.batches.cancel('org_a', batch.id, start, 0);
+      if (end === 'expired') await on.store.batches.expire(batch.expiresAt, 10);
+      if (end === 'failed')
+        await on.store.batches.fail(batch.id, { code: 'x', message: 'y', param: null, line: null }, start);
+      const closed = await closeBatch(on.store, batch.id, start + 50);
+      expect(closed).toMatchObject({ status: end, [instant]: start + 50, ok: 0, err: 8, inProgressAt: null });
+      const instants = [closed.completedAt, closed.failedAt, closed.expiredAt, closed.cancelledAt];
+      expect(instants.filter((at) => at !== null)).toHaveLength(1);
+    });
+
+    test('is refused while a line is missing, and writes nothing then', async () => {
+      const batch = await cancelled((made) => [output(made, 0)]);
+      const closing = await claimClosing(on.store, 'c', batch.id);
+      const files = { output: makeFile({ purpose: 'batch_output' }), errors: null };
+      expect(await on.store.batches.publish('c', closing, files, start)).toBe('incomplete');
+      expect(await on.store.files.find(files.output.id)).toBeUndefined();
+      expect((await on.store.batches.find(batch.id))?.status).toBe('cancelling');
+    });
+
+    test('is refused when the ledger does not agree', async () => {
+      const batch = await addBatch(on.store);
+      await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+      await on.store.ledger.add([
+        {
+          sourceId: batch.id,
+          orgId: 'org_a',
+          model: 'm9',
+          day: '2026-11-21',
+          requests: 1,
+          usage: { inputTokens: 1, cachedTokens: 0, outputTokens: 0 },
+          amount: 1,
+        },
+      ]);
+      await on.store.results.record(
+        'w',
+        range(0, 8).map((line) => output(batch, line)),
+        [],
+        start,
+      );
+      const closing = await claimClosing(on.store, 'c', batch.id);
+      expect(await on.store.batches.publish('c', closing, none, start)).toBe('incomplete');
+    });
+
+    test('by two at once happens once', async () => {
+      const batch = await cancelled((made) => range(0, 8).map((line) => output(made, line)));
+      const closing = await claimClosing(on.store, 'c', batch.id);
+      const outcomes = await Promise.all(
+        [on.store, on.other, on.store].map((store) => store.batches.publish('c', closing, none, start)),
+      );
+      expect(outcomes.toSorted()).toEqual(['fenced', 'fenced', 'published']);
+    });
+  });
+
+  describe('the error summary', () => {
+    const body = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+
+    test('counts codes, the most frequent first, each with its first message; live and after the end alike', async () => {
+      const batch = await cancelled((made) => [
+        failure(made, 0, { code: 'upstream_timeout' }),
+        output(made, 1),
+        failure(made, 2, {
+          code: 'poison_request',
+          body: body({ error: null, response: { body: { error: { message: 'Boom.' } } } }),
+        }),
+        failure(made, 3, { code: 'upstream_timeout' }),
+        failure(made, 4, { code: 'schema_not_met', body: new TextEncoder().encode('not JSON') }),
+      ]);
+      const live = [
+        { code: 'upstream_timeout', count: 2, example: 'Line 0 failed.' },
+        { code: 'poison_request', count: 1, example: 'Boom.' },
+        { code: 'schema_not_met', count: 1, example: '' },
+      ];
+      expect(await on.store.results.errorSummary(batch.id)).toEqual(live);
+      await closeBatch(on.store, batch.id);
+      const stored = [{ code: 'batch_cancelled', count: 3, example: 'Line 5 failed.' }, ...live];
+      expect(await on.store.results.errorSummary(batch.id)).toEqual(stored);
+      while (!(await on.store.results.purge(batch.id, 100)));
+      expect(await on.store.results.errorSummary(batch.id)).toEqual(stored);
+    });
+
+    test('is empty without errors and for the unknown', async () => {
+      const batch = await cancelled((made) => [output(made, 0)]);
+      expect(await on.store.results.errorSummary(batch.id)).toEqual([]);
+      expect(await on.store.results.errorSummary('batch_unknown')).toEqual([]);
+    });
+  });
+
+  describe('purging', () => {
+    test('clears finished batches from the front, in slices', async () => {
+      const batch = await cancelled((made) => [output(made, 3), output(made, 1)]);
+      const open = await addBatch(on.store);
+      expect(await on.store.results.leftovers(10)).toEqual([]);
+      await closeBatch(on.store, batch.id);
+      expect(await on.store.results.leftovers(10)).toEqual([batch.id]);
+      const left = async () =>
+        [
+          ...(await on.store.results.tail(batch.id, 'errors', 0, 10)),
+          ...(await on.store.results.tail(batch.id, 'output', 0, 10)),
+        ].map((row) => row.n);
+      expect(await on.store.results.purge(batch.id, 3)).toBe(false);
+      expect(await left()).toEqual([4, 5, 6, 1, 2]);
+      expect(await on.store.results.leftovers(10)).toEqual([batch.id]);
+      expect(await on.store.results.purge(batch.id, 4)).toBe(false);
+      expect(await left()).toEqual([2]);
+      expect(await on.store.results.purge(batch.id, 100)).toBe(true);
+      expect(await left()).toEqual([]);
+      expect(await on.store.results.leftovers(10)).toEqual([]);
+      expect(await on.store.results.purge(batch.id, 100)).toBe(true);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({ status: 'cancelled', ok: 2, err: 6 });
+      expect(await on.store.ledger.of(batch.id)).toMatchObject([{ requests: 2 }]);
+      expect(await on.store.batches.claim('w', open.id, 'm1', 9, start)).toHaveLength(2);
+    });
+
+    test('is refused for a batch that is not finished', async () => {
+      const batch = await cancelled((made) => [output(made, 0)]);
+      await expect(on.store.results.purge(batch.id, 10)).rejects.toThrow('its results are still needed');
+      expect(await on.store.results.tail(batch.id, 'output', 0, 10)).toHaveLength(1);
+      expect(await on.store.results.purge('batch_unknown', 10)).toBe(true);
+    });
+
+    test('lists leftovers oldest first, a few at a time', async () => {
+      const ids = [];
+      for (let i = 0; i < 3; i++) ids.push((await cancelled()).id);
+      for (const id of ids.toReversed()) await closeBatch(on.store, id);
+      expect(await on.store.results.leftovers(2)).toEqual(ids.slice(0, 2));
+    });
+  });
+}

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { closeModel } from '../../../src/core/batch.ts';
+import type { BatchFault } from '../../../src/core/batch.ts';
+import type { Stores } from '../conformance.ts';
+import { addBatch, closeBatch, hour, output, range, start } from '../fixtures.ts';
+
+export function endingTests(on: Stores): void {
+  const fault: BatchFault = { code: 'batch_failed', message: 'The input is gone.', param: null, line: null };
+  const complete = async () => {
+    const batch = await addBatch(on.store);
+    await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+    await on.store.results.record(
+      'w',
+      range(0, 8).map((line) => output(batch, line)),
+      [],
+      start,
+    );
+    return batch;
+  };
+
+  describe('cancelling', () => {
+    test.each(['validating', 'in_progress'])('begins once while %s', async (status) => {
+      const batch = await addBatch(on.store);
+      if (status === 'in_progress') await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const cancelled = await on.store.batches.cancel('org_a', batch.id, start + 5, 2_000);
+      const expected = {
+        status: 'cancelling',
+        closing: 'cancelled',
+        acceptUntil: start + 2_005,
+        cancellingAt: start + 5,
+      };
+      expect(cancelled).toMatchObject({ began: true, batch: expected });
+      expect(await on.store.batches.find(batch.id)).toEqual(cancelled!.batch);
+      expect(await on.store.batches.cancel('org_a', batch.id, start + 9, 2_000)).toEqual({
+        began: false,
+        batch: cancelled!.batch,
+      });
+      expect(await on.store.batches.candidates(['m1'], 10)).toEqual([]);
+      expect(await on.store.batches.candidates([closeModel], 10)).toMatchObject([{ batchId: batch.id }]);
+      expect(await on.store.batches.running(batch.id)).toBe(status === 'validating' ? 0 : 4);
+    });
+
+    test('does not know unknown and foreign batches', async () => {
+      const batch = await addBatch(on.store);
+      expect(await on.store.batches.cancel('org_b', batch.id, start, 0)).toBeUndefined();
+      expect(await on.store.batches.cancel('org_a', 'batch_unknown', start, 0)).toBeUndefined();
+      expect(await on.store.batches.find(batch.id)).toEqual(batch);
+    });
+
+    test.each(['completed', 'failed', 'expired', 'cancelled'] as const)(
+      'changes nothing when %s',
+      async (end) => {
+        const batch = end === 'completed' ? await complete() : await addBatch(on.store);
+        if (end === 'failed') await on.store.batches.fail(batch.id, fault, start);
+        if (end === 'expired') await on.store.batches.expire(batch.expiresAt, 10);
+        if (end === 'cancelled') await on.store.batches.cancel('org_a', batch.id, start, 0);
+        const decided = await on.store.batches.find(batch.id);
+        expect(await on.store.batches.cancel('org_a', batch.id, start, 0)).toEqual({
+          began: false,
+          batch: decided,
+        });
+        const closed = await closeBatch(on.store, batch.id);
+        expect(closed.status).toBe(end);
+        expect(await on.store.batches.cancel('org_a', batch.id, start, 0)).toEqual({
+          began: false,
+          batch: closed,
+        });
+      },
+    );
+
+    test('from many sides at once begins once', async () => {
+      const batch = await addBatch(on.store);
+      const outcomes = await Promise.all(
+        range(0, 6).map((i) =>
+          (i % 2 === 0 ? on.store : on.other).batches.cancel('org_a', batch.id, start + i, 0),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome!.began)).toHaveLength(1);
+      for (const outcome of outcomes) expect(outcome!.batch.status).toBe('cancelling');
+    });
+
+    test('that races the last line, the expiry and a fault has one winner', async () => {
+      for (let round = 0; round < 5; round++) {
+        const batch = await addBatch(on.store);
+        await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+        await on.store.results.record(
+          'w',
+          range(0, 7).map((line) => output(batch, line)),
+          [],
+          start,
+        );
+        const [cancelled, , expired, failed] = await Promise.all([
+          on.other.batches.cancel('org_a', batch.id, start, 2_000),
+          on.store.results.record('w', [output(batch, 7)], [], start),
+          on.store.batches.expire(batch.expiresAt, 10),
+          on.other.batches.fail(batch.id, fault, start),
+        ]);
+        const { closing } = (await on.store.batches.find(batch.id))!;
+        expect(cancelled!.began).toBe(closing === 'cancelled');
+        expect(expired.includes(batch.id)).toBe(closing === 'expired');
+        expect(failed).toBe(closing === 'failed');
+        expect((await closeBatch(on.store, batch.id)).status).toBe(closing);
+      }
+    });
+  });
+
+  describe('expiring', () => {
+    test('decides the end of those whose time has come, the oldest first', async () => {
+      const late = await addBatch(on.store, { expiresAt: start + 3 });
+      const second = await addBatch(on.store, { expiresAt: start + 2 });
+      const first = await addBatch(on.store, { expiresAt: start + 1 });
+      await on.store.batches.claim('w', first.id, 'm1', 1, start);
+      expect(await on.store.batches.expire(start, 10)).toEqual([]);
+      expect(await on.store.batches.expire(start + 2, 1)).toEqual([first.id]);
+      expect(await on.store.batches.expire(start + 2, 9)).toEqual([second.id]);
+      expect(await on.store.batches.expire(start + 2, 9)).toEqual([]);
+      expect(await on.store.batches.find(first.id)).toMatchObject({
+        status: 'in_progress',
+        closing: 'expired',
+        acceptUntil: first.acceptUntil,
+      });
+      expect(await on.store.batches.candidates(['m1'], 10)).toMatchObject([{ batchId: late.id }]);
+      expect(await on.store.batches.candidates([closeModel], 10)).toHaveLength(2);
+    });
+
+    test('leaves those whose end is decided: a cancelling batch ends cancelled', async () => {
+      const [cancelling, done] = [await addBatch(on.store), await complete()];
+      await on.store.batches.cancel('org_a', cancelling.id, start, 0);
+      expect(await on.store.batches.expire(start + 48 * hour, 10)).toEqual([]);
+      expect((await closeBatch(on.store, cancelling.id)).status).toBe('cancelled');
+      expect((await closeBatch(on.store, done.id)).status).toBe('completed');
+    });
+  });
+
+  describe('failing', () => {
+    test('decides the end once and tells why', async () => {
+      const batch = await addBatch(on.store);
+      expect(await on.store.batches.fail(batch.id, fault, start)).toBe(true);
+      expect(await on.store.batches.fail(batch.id, { ...fault, message: 'Another.' }, start)).toBe(false);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({
+        status: 'validating',
+        closing: 'failed',
+        errors: [fault],
+        acceptUntil: start + 2_000,
+      });
+      expect(await closeBatch(on.store, batch.id)).toMatchObject({
+        status: 'failed',
+        errors: [fault],
+        err: 8,
+      });
+    });
+
+    test('comes too late when the end is decided, and is nothing for the unknown', async () => {
+      const batch = await addBatch(on.store);
+      await on.store.batches.cancel('org_a', batch.id, start, 0);
+      expect(await on.store.batches.fail(batch.id, fault, start)).toBe(false);
+      expect((await on.store.batches.find(batch.id))?.errors).toEqual([]);
+      expect(await on.store.batches.fail('batch_unknown', fault, start)).toBe(false);
+    });
+  });
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import type { Stores } from '../conformance.ts';
+import { addBatch, closeBatch, hour, makeFile, nextId, start } from '../fixtures.ts';
+
+export function fileTests(on: Stores): void {
+  const add = async (fields: Parameters<typeof makeFile>[0] = {}) => {
+    const file = makeFile(fields);
+    expect(await on.store.files.insert(file, undefined, start)).toEqual({ outcome: 'created' });
+    return file;
+  };
+  const query = { order: 'asc', limit: 100, now: start } as const;
+  const ids = (files: { id: string }[]) => files.map((file) => file.id);
+
+  describe('files', () => {
+    test('come back with every field', async () => {
+      const input = await add({ filename: 'naïve 日本 "1".jsonl', bytes: 2 ** 40, expiresAt: start + 1 });
+      const result = await add({ purpose: 'batch_output', requests: null, endpoint: null });
+      expect(await on.store.files.get('org_a', input.id, start)).toEqual(input);
+      expect(await on.store.files.get('org_a', result.id, start)).toEqual(result);
+    });
+
+    test('of another org and unknown ones are not there', async () => {
+      const file = await add();
+      expect(await on.store.files.get('org_b', file.id, start)).toBeUndefined();
+      expect(await on.store.files.get('org_a', 'file-unknown', start)).toBeUndefined();
+      expect(await on.store.files.find('file-unknown')).toBeUndefined();
+    });
+
+    test('that expired are gone for clients and there for running batches', async () => {
+      const file = await add({ expiresAt: start + hour });
+      expect(await on.store.files.get('org_a', file.id, start + hour - 1)).toEqual(file);
+      expect(await on.store.files.get('org_a', file.id, start + hour)).toBeUndefined();
+      expect(await on.store.files.list('org_a', { ...query, now: start + hour })).toEqual([]);
+      expect(await on.store.files.find(file.id)).toEqual(file);
+    });
+
+    test('are listed in both orders, by purpose, within the org', async () => {
+      const [a, b, c] = [await add(), await add({ purpose: 'batch_output' }), await add()];
+      await add({ orgId: 'org_b' });
+      expect(ids(await on.store.files.list('org_a', query))).toEqual(ids([a, b, c]));
+      expect(ids(await on.store.files.list('org_a', { ...query, order: 'desc' }))).toEqual(ids([c, b, a]));
+      expect(ids(await on.store.files.list('org_a', { ...query, purpose: 'batch' }))).toEqual(ids([a, c]));
+      expect(ids(await on.store.files.list('org_a', { ...query, limit: 2 }))).toEqual(ids([a, b]));
+    });
+
+    test('are paged behind an id that is there, that was removed, and that never was', async () => {
+      const [a, b, c] = [await add(), await add(), await add()];
+      const page = (after: string, order: 'asc' | 'desc' = 'asc') =>
+        on.store.files.list('org_a', { ...query, after, order });
+      expect(ids(await page(b.id))).toEqual([c.id]);
+      expect(ids(await page(b.id, 'desc'))).toEqual([a.id]);
+      await on.store.files.remove('org_a', b.id, start);
+      expect(ids(await page(b.id))).toEqual([c.id]);
+      expect(ids(await page(b.id, 'desc'))).toEqual([a.id]);
+      expect(ids(await page('file-'))).toEqual(ids([a, c]));
+      expect(ids(await page('zzz'))).toEqual([]);
+    });
+
+    test('are removed once, and only by their org', async () => {
+      const file = await add();
+      expect(await on.store.files.remove('org_b', file.id, start)).toEqual({ outcome: 'missing' });
+      expect(await on.store.files.remove('org_a', file.id, start)).toEqual({ outcome: 'removed', file });
+      expect(await on.store.files.remove('org_a', file.id, start)).toEqual({ outcome: 'missing' });
+      expect(await on.store.files.find(file.id)).toBeUndefined();
+    });
+
+    test('that expired cannot be removed by a client any more', async () => {
+      const file = await add({ expiresAt: start });
+      expect(await on.store.files.remove('org_a', file.id, start)).toEqual({ outcome: 'missing' });
+    });
+
+    test('stay while a batch that is not finished reads them', async () => {
+      const batch = await addBatch(on.store);
+      const remove = () => on.store.files.remove('org_a', batch.inputFileId, start);
+      expect(await remove()).toEqual({ outcome: 'in_use' });
+      await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      expect(await remove()).toEqual({ outcome: 'in_use' });
+      await on.store.batches.cancel('org_a', batch.id, start, 0);
+      expect(await remove()).toEqual({ outcome: 'in_use' });
+      await closeBatch(on.store, batch.id);
+      expect((await remove()).outcome).toBe('removed');
+    });
+
+    test('that expired are swept a few at a time, but not under a batch', async () => {
+      const batch = await addBatch(on.store);
+      const pinned = await add({ expiresAt: start + 1 });
+      const reading = await addBatch(on.store, { inputFileId: pinned.id });
+      const old = [
+        await add({ expiresAt: start + 2 }),
+        await add({ expiresAt: start + 3 }),
+        await add({ expiresAt: start + 4 }),
+      ];
+      const young = await add({ expiresAt: start + 6 });
+      const sweep = (limit: number) => on.store.files.removeExpired(start + 5, limit);
+      expect(await sweep(2)).toEqual([old[0], old[1]]);
+      expect(await sweep(2)).toEqual([old[2]]);
+      expect(await sweep(2)).toEqual([]);
+      expect(await on.store.files.find(young.id)).toEqual(young);
+      await on.store.batches.cancel('org_a', reading.id, start, 0);
+      await closeBatch(on.store, reading.id);
+      expect(await sweep(2)).toEqual([pinned]);
+      expect(await on.store.files.find(batch.inputFileId)).toBeDefined();
+    });
+
+    test('name their blobs, however many are asked for', async () => {
+      const files = [await add(), await add({ orgId: 'org_b' })];
+      const asked = Array.from({ length: 40_000 }, (_, i) => `blob_unknown${i}`);
+      asked[123] = files[0]!.blobId;
+      asked[39_999] = files[1]!.blobId;
+      expect((await on.store.files.knownBlobs(asked)).toSorted()).toEqual(
+        files.map((file) => file.blobId).toSorted(),
+      );
+      expect(await on.store.files.knownBlobs([])).toEqual([]);
+    });
+
+    test('never share a blob', async () => {
+      const file = await add();
+      await expect(
+        on.store.files.insert(makeFile({ blobId: file.blobId }), undefined, start),
+      ).rejects.toThrow();
+      expect(await on.store.files.list('org_a', query)).toEqual([file]);
+    });
+
+    test('are either removed or taken by a batch, never both', async () => {
+      for (let round = 0; round < 5; round++) {
+        const file = await add();
+        const [removed, created] = await Promise.all([
+          on.other.files.remove('org_a', file.id, start),
+          addBatch(on.store, { inputFileId: file.id, id: nextId('batch_') }).then(
+            () => true,
+            () => false,
+          ),
+        ]);
+        expect(created).toBe(removed.outcome === 'in_use');
+        expect((await on.store.files.find(file.id)) !== undefined).toBe(created);
+      }
+    });
+  });
+}

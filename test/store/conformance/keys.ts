@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import type { Stores } from '../conformance.ts';
+import { makeKey, makeOrg, start } from '../fixtures.ts';
+
+export function keyTests(on: Stores): void {
+  describe('orgs', () => {
+    test('are found by id and listed oldest first', async () => {
+      const [first, second] = [makeOrg({ name: 'Zebra ✓' }), makeOrg({ name: '' })];
+      await on.store.orgs.insert(second);
+      await on.store.orgs.insert(first);
+      expect(await on.store.orgs.get(first.id)).toEqual(first);
+      expect(await on.store.orgs.get('org_unknown')).toBeUndefined();
+      expect(await on.store.orgs.list()).toEqual([first, second]);
+    });
+
+    test('keep their id to themselves', async () => {
+      const org = makeOrg();
+      await on.store.orgs.insert(org);
+      await expect(on.store.orgs.insert({ ...org, name: 'Impostor' })).rejects.toThrow();
+      expect(await on.store.orgs.list()).toEqual([org]);
+    });
+  });
+
+  describe('keys', () => {
+    test('are found by hash, with every field', async () => {
+      const key = makeKey({ models: ['m1', 'm2'], expiresAt: start + 1, scopes: ['admin'] });
+      expect(await on.store.keys.insert(key, 'h1')).toBe(true);
+      expect(await on.store.keys.findByHash('h1')).toEqual(key);
+      expect(await on.store.keys.findByHash('H1')).toBeUndefined();
+      expect(await on.store.keys.findByHash('')).toBeUndefined();
+    });
+
+    test('for all models, for none, and for some are told apart', async () => {
+      for (const models of [null, [], ['m1']]) {
+        const key = makeKey({ models });
+        await on.store.keys.insert(key, key.id);
+        expect((await on.store.keys.findByHash(key.id))?.models).toEqual(models);
+      }
+    });
+
+    test('with a known hash are not stored', async () => {
+      const key = makeKey();
+      await on.store.keys.insert(key, 'h1');
+      expect(await on.store.keys.insert(makeKey({ orgId: 'org_b' }), 'h1')).toBe(false);
+      expect(await on.store.keys.list()).toEqual([key]);
+    });
+
+    test('are listed oldest first, all or of one org', async () => {
+      const keys = [makeKey(), makeKey({ orgId: 'org_b' }), makeKey()];
+      for (const key of keys.toReversed()) await on.store.keys.insert(key, key.id);
+      expect(await on.store.keys.list()).toEqual(keys);
+      expect(await on.store.keys.list('org_a')).toEqual([keys[0], keys[2]]);
+      expect(await on.store.keys.list('org_c')).toEqual([]);
+    });
+
+    test('are revoked once: the first instant stays', async () => {
+      const key = makeKey();
+      await on.store.keys.insert(key, 'h1');
+      expect(await on.store.keys.revoke(key.id, start + 5)).toEqual({ ...key, revokedAt: start + 5 });
+      expect(await on.store.keys.revoke(key.id, start + 9)).toEqual({ ...key, revokedAt: start + 5 });
+      expect((await on.store.keys.findByHash('h1'))?.revokedAt).toBe(start + 5);
+      expect(await on.store.keys.revoke('key_unknown', start)).toBeUndefined();
+    });
+
+    test('remember their latest use, in whatever order uses arrive', async () => {
+      const [a, b] = [makeKey(), makeKey()];
+      await on.store.keys.insert(a, 'a');
+      await on.store.keys.insert(b, 'b');
+      await on.store.keys.touch([
+        { id: b.id, at: start + 3 },
+        { id: a.id, at: start + 2 },
+        { id: 'key_unknown', at: start },
+      ]);
+      await on.store.keys.touch([{ id: a.id, at: start + 1 }]);
+      await on.store.keys.touch([]);
+      expect((await on.store.keys.list()).map((key) => key.lastUsedAt)).toEqual([start + 2, start + 3]);
+    });
+  });
+}

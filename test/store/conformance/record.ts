@@ -1,0 +1,277 @@
+import { describe, expect, test } from 'vitest';
+import { closeModel } from '../../../src/core/batch.ts';
+import type { Batch } from '../../../src/core/batch.ts';
+import type { LineResult } from '../../../src/store/store.ts';
+import type { Stores } from '../conformance.ts';
+import {
+  addBatch,
+  claimClosing,
+  closeBatch,
+  day,
+  failure,
+  hour,
+  lease,
+  output,
+  range,
+  start,
+  text,
+} from '../fixtures.ts';
+
+export function recordTests(on: Stores): void {
+  /** A batch that is running, all its chunks leased by `w`. */
+  const running = async (fields: Partial<Batch> = {}) => {
+    const batch = await addBatch(on.store, fields);
+    const chunks = await on.store.batches.claim('w', batch.id, 'm1', 1_000, start);
+    return { batch, leases: chunks.map(lease) };
+  };
+  const record = (results: LineResult[], now = start) => on.store.results.record('w', results, [], now);
+  const tail = (batch: Batch, stream: 'output' | 'errors' = 'output', after = 0, limit = 10_000) =>
+    on.store.results.tail(batch.id, stream, after, limit);
+
+  describe('recording', () => {
+    test('counts, numbers and keeps what came', async () => {
+      const { batch } = await running();
+      expect(await record([output(batch, 5), failure(batch, 1), output(batch, 0)])).toEqual([
+        { batchId: batch.id, kept: 3, closed: false },
+      ]);
+      await record([failure(batch, 2), output(batch, 7)]);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({
+        ok: 3,
+        err: 2,
+        closing: null,
+        status: 'in_progress',
+      });
+      expect((await tail(batch)).map(({ n, line, body }) => [n, line, text(body)])).toEqual([
+        [1, 5, '{"line":5}'],
+        [2, 0, '{"line":0}'],
+        [3, 7, '{"line":7}'],
+      ]);
+      expect((await tail(batch, 'errors')).map(({ n, line }) => [n, line])).toEqual([
+        [1, 1],
+        [2, 2],
+      ]);
+    });
+
+    test('gives bodies back byte for byte', async () => {
+      const { batch } = await running();
+      const bodies = [[], [0], [0xff, 0xfe, 0x00, 0xc3, 0x28], range(0, 256)].map((bytes) =>
+        Uint8Array.from(bytes),
+      );
+      const big = new Uint8Array(3_000_000).fill(7);
+      // A view into a larger buffer, as bodies cut from a stream are.
+      const view = new Uint8Array(Uint8Array.from([9, 9, 1, 2, 3, 9]).buffer, 2, 3);
+      const all = [...bodies, big, view];
+      await record(all.map((body, line) => output(batch, line, { body })));
+      expect((await tail(batch)).map((row) => [...row.body])).toEqual(all.map((body) => [...body]));
+      expect(view.byteLength).toBe(3);
+    });
+
+    test('keeps the first result of a line: twins in one call, later twins, twins of another kind', async () => {
+      const { batch } = await running();
+      const twin = { body: new TextEncoder().encode('"twin"') };
+      expect(await record([output(batch, 1), output(batch, 1, twin), output(batch, 2)])).toMatchObject([
+        { kept: 2 },
+      ]);
+      expect(await record([failure(batch, 1), output(batch, 2, twin), output(batch, 3)])).toMatchObject([
+        { kept: 1 },
+      ]);
+      expect(await record([output(batch, 3, twin)])).toEqual([{ batchId: batch.id, kept: 0, closed: false }]);
+      expect((await tail(batch)).map(({ n, body }) => [n, text(body)])).toEqual([
+        [1, '{"line":1}'],
+        [2, '{"line":2}'],
+        [3, '{"line":3}'],
+      ]);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({ ok: 3, err: 0 });
+    });
+
+    test('decides that a batch is complete with its last line', async () => {
+      const { batch, leases } = await running();
+      await record(range(0, 7).map((line) => (line < 3 ? output(batch, line) : failure(batch, line))));
+      expect(await on.store.batches.candidates([closeModel], 10)).toEqual([]);
+      await on.store.results.record('w', [output(batch, 7)], leases, start);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({
+        ok: 4,
+        err: 4,
+        closing: 'completed',
+        status: 'in_progress',
+      });
+      expect(await on.store.batches.candidates([closeModel], 10)).toMatchObject([{ batchId: batch.id }]);
+      expect(await record([output(batch, 7)])).toMatchObject([{ kept: 0 }]);
+    });
+
+    test('leaves an end that was decided before', async () => {
+      const { batch } = await running();
+      await on.store.batches.cancel('org_a', batch.id, start, 2_000);
+      expect(
+        await record(
+          range(0, 8).map((line) => output(batch, line)),
+          start + 1_999,
+        ),
+      ).toMatchObject([{ kept: 8, closed: false }]);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({
+        ok: 8,
+        closing: 'cancelled',
+        status: 'cancelling',
+      });
+    });
+
+    test('is refused after the gate, before the start, after the end, and for the unknown', async () => {
+      const { batch } = await running();
+      const closed = [{ batchId: batch.id, kept: 0, closed: true }];
+      expect(await record([output(batch, 0)], batch.acceptUntil)).toEqual(closed);
+      await on.store.batches.cancel('org_a', batch.id, start, 2_000);
+      expect(await record([output(batch, 0)], start + 2_000)).toEqual(closed);
+      const closing = await claimClosing(on.store, 'c', batch.id);
+      await on.store.batches.shut('c', closing);
+      expect(await record([output(batch, 0)], start)).toEqual(closed);
+      await on.store.batches.release('c', [closing]);
+      await closeBatch(on.store, batch.id);
+      expect(await record([output(batch, 0)], start)).toEqual(closed);
+      expect(await tail(batch)).toEqual([]);
+      const waiting = await addBatch(on.store);
+      expect(await record([output(waiting, 0)])).toEqual([{ batchId: waiting.id, kept: 0, closed: true }]);
+      expect(await record([output('batch_unknown', 0)])).toEqual([
+        { batchId: 'batch_unknown', kept: 0, closed: true },
+      ]);
+      expect(await record([])).toEqual([]);
+    });
+
+    test('tells each batch of a call by itself', async () => {
+      const [a, b, c] = [await running(), await running(), await running()];
+      await on.store.batches.cancel('org_a', b.batch.id, start, 0);
+      const outcomes = await on.store.results.record(
+        'w',
+        [output(c.batch, 0), output(b.batch, 0), output(a.batch, 0), output(c.batch, 1)],
+        a.leases,
+        start,
+      );
+      expect(outcomes).toEqual([
+        { batchId: a.batch.id, kept: 1, closed: false },
+        { batchId: b.batch.id, kept: 0, closed: true },
+        { batchId: c.batch.id, kept: 2, closed: false },
+      ]);
+    });
+
+    test('takes thousands of lines at once', async () => {
+      const { batch } = await running({ total: 5_000 });
+      expect(await record(range(0, 5_000).map((line) => output(batch, line)))).toMatchObject([
+        { kept: 5_000 },
+      ]);
+      expect((await tail(batch)).map((row) => row.n)).toEqual(range(1, 5_001));
+    });
+
+    test('finishes chunks, but only those still leased', async () => {
+      const { batch, leases } = await running({ total: 12 });
+      const [first, second, third] = leases;
+      await on.store.batches.release('w', [second!]);
+      await on.store.batches.claim('v', batch.id, 'm1', 1, start);
+      await on.store.results.record(
+        'w',
+        [output(batch, 0)],
+        [first!, second!, { ...third!, epoch: 7 }],
+        start,
+      );
+      expect(await on.store.workers.keepOnly('w', [])).toBe(1);
+      expect(await on.store.workers.keepOnly('v', [])).toBe(1);
+      expect((await on.store.batches.claim('v', batch.id, 'm1', 9, start)).map(({ seq }) => seq)).toEqual([
+        2, 3,
+      ]);
+    });
+  });
+
+  describe('the ledger of a batch', () => {
+    test('is the sum of its outputs, by model and day', async () => {
+      const { batch } = await running();
+      const usage = { inputTokens: 100, cachedTokens: 0, outputTokens: 1 };
+      await record([
+        output(batch, 0),
+        output(batch, 1),
+        failure(batch, 2),
+        output(batch, 3, { model: 'm2', usage }),
+      ]);
+      await record([output(batch, 0), output(batch, 4)]);
+      await record([output(batch, 5)], start + 14 * hour);
+      const row = { sourceId: batch.id, orgId: 'org_a', model: 'm1', amount: null };
+      expect(await on.store.ledger.of(batch.id)).toEqual([
+        { ...row, day, requests: 3, usage: { inputTokens: 30, cachedTokens: 12, outputTokens: 9 } },
+        {
+          ...row,
+          day: '2026-11-22',
+          requests: 1,
+          usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3 },
+        },
+        { ...row, model: 'm2', day, requests: 1, usage },
+      ]);
+    });
+
+    test('is empty when every line failed', async () => {
+      const { batch } = await running();
+      await record(range(0, 8).map((line) => failure(batch, line)));
+      expect(await on.store.ledger.of(batch.id)).toEqual([]);
+    });
+  });
+
+  describe('reading results', () => {
+    test('goes on behind a line, in pages', async () => {
+      const { batch } = await running();
+      await record(range(0, 6).map((line) => output(batch, line)));
+      expect((await tail(batch, 'output', 2, 3)).map((row) => row.n)).toEqual([3, 4, 5]);
+      expect((await tail(batch, 'output', 5, 3)).map((row) => row.n)).toEqual([6]);
+      expect(await tail(batch, 'output', 6)).toEqual([]);
+      expect(await tail(batch, 'errors')).toEqual([]);
+    });
+
+    test('finds the lines that are missing', async () => {
+      const { batch } = await running();
+      await record([output(batch, 0), failure(batch, 3), output(batch, 7)]);
+      expect(await on.store.results.missing(batch.id, 10)).toEqual([1, 2, 4, 5, 6]);
+      expect(await on.store.results.missing(batch.id, 2)).toEqual([1, 2]);
+      await record(range(0, 8).map((line) => output(batch, line)));
+      expect(await on.store.results.missing(batch.id, 10)).toEqual([]);
+      expect(await on.store.results.missing('batch_unknown', 10)).toEqual([]);
+    });
+  });
+
+  describe('recording from several sides at once', () => {
+    test('keeps each line once, numbers without gaps, and bills what it keeps', async () => {
+      const { batch } = await running({ total: 400 });
+      let seen = 0;
+      const watch = async () => {
+        while (seen < 380) {
+          const rows = await tail(batch, 'output', seen);
+          // Numbers appear in order and never below one already seen.
+          expect(rows.map((row) => row.n)).toEqual(range(seen + 1, seen + 1 + rows.length));
+          seen += rows.length;
+        }
+      };
+      const write = async (side: number) => {
+        for (const first of range(0, 20).map((i) => ((i + side * 7) % 20) * 20)) {
+          const lines = range(first, first + 20).map((line) =>
+            line % 20 === 19 ? failure(batch, line) : output(batch, line),
+          );
+          await (side % 2 === 0 ? on.store : on.other).results.record(`w${side}`, lines, [], start);
+        }
+      };
+      await Promise.all([watch(), write(0), write(1), write(2), write(3)]);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({ ok: 380, err: 20, closing: 'completed' });
+      const lines = [...(await tail(batch)), ...(await tail(batch, 'errors'))].map((row) => row.line);
+      expect(lines.toSorted((a, b) => a - b)).toEqual(range(0, 400));
+      expect(await on.store.ledger.of(batch.id)).toMatchObject([
+        { requests: 380, usage: { inputTokens: 3_800 } },
+      ]);
+    });
+
+    test('never deadlocks over several batches', async () => {
+      const [a, b] = [await running({ total: 100 }), await running({ total: 100 })];
+      await Promise.all(
+        range(0, 100).map((line) => {
+          const results = [output(a.batch, line), output(b.batch, line)];
+          const store = line % 2 === 0 ? on.store : on.other;
+          return store.results.record('w', line % 3 === 0 ? results : results.toReversed(), [], start);
+        }),
+      );
+      for (const { batch } of [a, b])
+        expect(await on.store.batches.find(batch.id)).toMatchObject({ ok: 100, closing: 'completed' });
+    });
+  });
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import type { Stores } from '../conformance.ts';
+import { addBatch, lease, start } from '../fixtures.ts';
+
+export function workerTests(on: Stores): void {
+  const idle = { interactive: {} };
+  const claim = async (worker: string, batchId: string, count = 1) =>
+    (await on.store.batches.claim(worker, batchId, 'm1', count, start)).map(lease);
+
+  describe('workers', () => {
+    test('learn the time and the loads of the others', async () => {
+      const first = await on.store.workers.beat('w1', { interactive: { m1: 3 } });
+      expect(first.others).toEqual([]);
+      const second = await on.other.workers.beat('w2', idle);
+      expect(second.others).toEqual([{ interactive: { m1: 3 } }]);
+      expect(second.now).toBeGreaterThanOrEqual(first.now);
+      expect(Number.isInteger(first.now)).toBe(true);
+      await on.store.workers.beat('w1', { interactive: { m1: 5, m2: 1 } });
+      expect((await on.other.workers.beat('w2', idle)).others).toEqual([{ interactive: { m1: 5, m2: 1 } }]);
+      expect((await on.store.workers.beat('w1', idle)).others).toEqual([idle]);
+    });
+
+    test('keep only what they hold', async () => {
+      const batch = await addBatch(on.store, { total: 16 });
+      const [a, b, c] = await claim('w', batch.id, 3);
+      const [foreign] = await claim('v', batch.id);
+      expect(await on.store.workers.keepOnly('w', [a!, c!])).toBe(1);
+      expect(await on.store.workers.keepOnly('w', [a!, c!])).toBe(0);
+      expect(await claim('u', batch.id, 9)).toEqual([{ ...b!, epoch: 2 }]);
+      expect(await on.store.workers.keepOnly('w', [{ ...a!, epoch: 9 }, foreign!])).toBe(2);
+      expect(await on.store.workers.keepOnly('v', [foreign!])).toBe(0);
+      expect(await on.store.batches.release('v', [foreign!])).toBe(1);
+    });
+
+    test('that are dead lose their chunks, which count a kill; living ones keep theirs', async () => {
+      const batch = await addBatch(on.store, { total: 12 });
+      const { now } = await on.store.workers.beat('alive', idle);
+      const kept = await claim('alive', batch.id);
+      await claim('unheard', batch.id);
+      expect(await on.store.workers.reap(now)).toBe(1);
+      expect(await on.store.workers.reap(now)).toBe(0);
+      const [again] = await on.store.batches.claim('alive', batch.id, 'm1', 1, start);
+      expect(again).toMatchObject({ seq: 2, epoch: 2, kills: 1 });
+      expect(await on.store.workers.reap(now + 1)).toBe(2);
+      expect(
+        (await on.store.batches.claim('v', batch.id, 'm1', 9, start)).map(({ seq, kills }) => [seq, kills]),
+      ).toEqual([
+        [1, 1],
+        [2, 2],
+        [3, 0],
+      ]);
+      expect(await on.store.batches.release('alive', kept)).toBe(0);
+    });
+
+    test('that were declared dead are forgotten, and may come back', async () => {
+      const { now } = await on.store.workers.beat('w1', { interactive: { m1: 1 } });
+      await on.store.workers.reap(now + 60_000);
+      expect((await on.store.workers.beat('w2', idle)).others).toEqual([]);
+      await on.store.workers.beat('w1', idle);
+      expect((await on.store.workers.beat('w2', idle)).others).toEqual([idle]);
+    });
+
+    test('that leave give everything back without a kill', async () => {
+      const batch = await addBatch(on.store);
+      await on.store.workers.beat('w', idle);
+      await claim('w', batch.id, 2);
+      await on.store.workers.leave('w');
+      expect((await on.store.workers.beat('v', idle)).others).toEqual([]);
+      expect((await on.store.batches.claim('v', batch.id, 'm1', 9, start)).map(({ kills }) => kills)).toEqual(
+        [0, 0],
+      );
+      await on.store.workers.leave('unknown');
+    });
+
+    test('are all forgotten by a database that only one process opens', async () => {
+      const batch = await addBatch(on.store);
+      const { now } = await on.store.workers.beat('w', idle);
+      await claim('w', batch.id, 2);
+      await on.store.workers.clear();
+      expect(await on.store.workers.reap(now - 1_000_000)).toBe(2);
+    });
+
+    test('claim, record, beat and reap at once without losing a chunk', async () => {
+      const batch = await addBatch(on.store, { total: 80 });
+      const done = new Set<number>();
+      const work = async (worker: string, store = on.store) => {
+        for (;;) {
+          await store.workers.beat(worker, idle);
+          const chunks = await store.batches.claim(worker, batch.id, 'm1', 1, start);
+          if (chunks.length === 0) return;
+          if (!done.has(chunks[0]!.seq)) done.add(chunks[0]!.seq);
+          else throw new Error(`Chunk ${chunks[0]!.seq} was given out twice.`);
+          await store.results.record(worker, [], chunks.map(lease), start);
+          await store.workers.reap(0);
+        }
+      };
+      await Promise.all([work('a'), work('b', on.other), work('c'), work('d', on.other)]);
+      expect(done.size).toBe(20);
+    });
+  });
+}

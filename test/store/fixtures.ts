@@ -1,0 +1,194 @@
+import type { Batch, Chunk } from '../../src/core/batch.ts';
+import { closeModel } from '../../src/core/batch.ts';
+import type { StoredFile } from '../../src/core/file.ts';
+import type { ApiKey, Org } from '../../src/core/org.ts';
+import type { IdPrefix } from '../../src/base/ids.ts';
+import type { Creation, Lease, LineResult, Store } from '../../src/store/store.ts';
+
+/** The instant at which the stories of these tests begin: 2026-11-21T10:00:00Z. */
+export const start = 1_795_255_200_000;
+export const day = '2026-11-21';
+export const hour = 3_600_000;
+
+let counter = 0;
+
+/** Ids that sort in the order they were made, as the real ones do. */
+export function nextId(prefix: IdPrefix): string {
+  return prefix + (++counter).toString(16).padStart(32, '0');
+}
+
+export function makeOrg(fields: Partial<Org> = {}): Org {
+  return { id: nextId('org_'), name: 'Acme', createdAt: start, ...fields };
+}
+
+export function makeKey(fields: Partial<ApiKey> = {}): ApiKey {
+  return {
+    id: nextId('key_'),
+    orgId: 'org_a',
+    name: 'laptop',
+    prefix: 'sk-op-1234...abcd',
+    scopes: ['inference', 'batches'],
+    models: null,
+    createdAt: start,
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    ...fields,
+  };
+}
+
+export function makeFile(fields: Partial<StoredFile> = {}): StoredFile {
+  return {
+    id: nextId('file-'),
+    orgId: 'org_a',
+    purpose: 'batch',
+    filename: 'requests.jsonl',
+    bytes: 4_096,
+    blobId: nextId('blob_'),
+    sha256: 'ab'.repeat(32),
+    requests: 8,
+    endpoint: '/v1/chat/completions',
+    createdAt: start,
+    expiresAt: null,
+    ...fields,
+  };
+}
+
+export function makeBatch(fields: Partial<Batch> = {}): Batch {
+  return {
+    id: nextId('batch_'),
+    orgId: 'org_a',
+    keyId: 'key_a',
+    endpoint: '/v1/chat/completions',
+    status: 'validating',
+    total: 8,
+    ok: 0,
+    err: 0,
+    due: start,
+    closing: null,
+    acceptUntil: start + 24 * hour + 2_000,
+    inputFileId: 'file-a',
+    outputFileId: null,
+    errorFileId: null,
+    model: 'm1',
+    metadata: null,
+    prices: { m1: { input: 100_000_000, cachedInput: 50_000_000, output: 400_000_000 } },
+    priceFactor: 0.5,
+    errors: [],
+    resultTtlMs: 30 * 24 * hour,
+    createdAt: start,
+    inProgressAt: null,
+    expiresAt: start + 24 * hour,
+    completedAt: null,
+    failedAt: null,
+    expiredAt: null,
+    cancellingAt: null,
+    cancelledAt: null,
+    ...fields,
+  };
+}
+
+/** Chunks of `size` lines that cover the whole batch. */
+export function makeChunks(batch: Batch, size = 4, model = 'm1'): Chunk[] {
+  const chunks: Chunk[] = [];
+  for (let first = 0; first < batch.total; first += size)
+    chunks.push({
+      batchId: batch.id,
+      seq: chunks.length + 1,
+      model,
+      prefix: `p${first}`,
+      lines: Array.from({ length: Math.min(size, batch.total - first) }, (_, i) => ({
+        line: first + i,
+        offset: (first + i) * 100,
+        length: 99,
+      })),
+      est: 100,
+      epoch: 0,
+      kills: 0,
+    });
+  return chunks;
+}
+
+/** Stores a batch with its input file, ready to be claimed. */
+export async function addBatch(
+  store: Store,
+  fields: Partial<Batch> = {},
+  chunks?: (batch: Batch) => Chunk[],
+): Promise<Batch> {
+  const file = makeFile({ orgId: fields.orgId ?? 'org_a' });
+  await store.files.insert(file, undefined, start);
+  const batch = makeBatch({ inputFileId: file.id, ...fields });
+  const outcome = await store.batches.create(batch, (chunks ?? makeChunks)(batch), {
+    maxOpen: 1_000,
+    now: start,
+  });
+  if (outcome.outcome !== 'created') throw new Error(`The batch was not created: ${outcome.outcome}`);
+  return batch;
+}
+
+export function makeCreation(fields: Partial<Creation> = {}): Creation {
+  return {
+    token: 'k:/v1/files:one',
+    bodyHash: 'aa',
+    startedAt: start,
+    retry: 0,
+    ttlMs: 24 * hour,
+    ...fields,
+  };
+}
+
+const encoder = new TextEncoder();
+export const text = (body: Uint8Array) => new TextDecoder().decode(body);
+
+export function output(batch: Batch | string, line: number, fields: Partial<LineResult> = {}): LineResult {
+  return {
+    batchId: typeof batch === 'string' ? batch : batch.id,
+    line,
+    stream: 'output',
+    body: encoder.encode(`{"line":${line}}`),
+    model: 'm1',
+    usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3 },
+    attempts: 1,
+    code: null,
+    ...fields,
+  };
+}
+
+export function failure(batch: Batch | string, line: number, fields: Partial<LineResult> = {}): LineResult {
+  const code = fields.code ?? 'upstream_error';
+  const body = encoder.encode(JSON.stringify({ error: { code, message: `Line ${line} failed.` } }));
+  return output(batch, line, { stream: 'errors', code, body, ...fields });
+}
+
+export function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
+}
+
+export const lease = ({ batchId, seq, epoch }: Lease): Lease => ({ batchId, seq, epoch });
+
+/** Leases the closing chunk of a batch whose end is decided. */
+export async function claimClosing(store: Store, worker: string, batchId: string): Promise<Lease> {
+  const [chunk] = await store.batches.claim(worker, batchId, closeModel, 1, start);
+  if (!chunk) throw new Error(`The closing chunk of ${batchId} is not to be had.`);
+  return lease(chunk);
+}
+
+/** Brings a batch whose end is decided to it, recording what is missing as errors. */
+export async function closeBatch(store: Store, batchId: string, now = start): Promise<Batch> {
+  const closing = await claimClosing(store, 'closer', batchId);
+  await store.batches.shut('closer', closing);
+  const missing = await store.results.missing(batchId, 100_000);
+  await store.results.recordMissing(
+    'closer',
+    closing,
+    missing.map((line) => failure(batchId, line, { code: 'batch_cancelled' })),
+    now,
+  );
+  const files = {
+    output: makeFile({ purpose: 'batch_output', filename: `${batchId}_output.jsonl` }),
+    errors: makeFile({ purpose: 'batch_output', filename: `${batchId}_errors.jsonl` }),
+  };
+  const outcome = await store.batches.publish('closer', closing, files, now);
+  if (outcome !== 'published') throw new Error(`The batch was not published: ${outcome}`);
+  return (await store.batches.find(batchId))!;
+}
