@@ -1,36 +1,27 @@
-import { type Schema, type SchemaObject, sameJson } from './merge.ts';
+import { type Schema, type SchemaObject, type Walk, sameJson } from './merge.ts';
 
 /**
  * Whether no value can satisfy both schemas, as far as types, fixed values and properties required by both tell.
  * False means "not proven". oneOf is exactly anyOf where its branches are disjoint.
  */
-export function areDisjoint(
-  a: Schema,
-  b: Schema,
-  resolve: (reference: string) => Schema,
-  depth = 0,
-): boolean {
+export function areDisjoint(a: Schema, b: Schema, walk: Walk, depth = 0): boolean {
+  walk.step();
   if (depth > 8) return false;
   if (a === false || b === false) return true;
   if (a === true || b === true) return false;
-  if (typeof a.$ref === 'string') return areDisjoint(resolve(a.$ref), b, resolve, depth + 1);
-  if (typeof b.$ref === 'string') return areDisjoint(a, resolve(b.$ref), resolve, depth + 1);
+  if (typeof a.$ref === 'string') return areDisjoint(walk.resolve(a.$ref), b, walk, depth + 1);
+  if (typeof b.$ref === 'string') return areDisjoint(a, walk.resolve(b.$ref), walk, depth + 1);
   const [left, right] = [fixedValues(a), fixedValues(b)];
   if (left && right) return !left.some((x) => right.some((y) => sameJson(x, y)));
   if (!typesOf(a).some((type) => typesOf(b).includes(type))) return true;
-  return isOnlyObject(a) && isOnlyObject(b) && differInRequired(a, b, resolve, depth);
+  return isOnlyObject(a) && isOnlyObject(b) && differInRequired(a, b, walk, depth);
 }
 
-function differInRequired(
-  a: SchemaObject,
-  b: SchemaObject,
-  resolve: (reference: string) => Schema,
-  depth: number,
-): boolean {
+function differInRequired(a: SchemaObject, b: SchemaObject, walk: Walk, depth: number): boolean {
   const required = new Set(namesRequired(b));
   return namesRequired(a)
     .filter((name) => required.has(name))
-    .some((name) => areDisjoint(property(a, name), property(b, name), resolve, depth + 1));
+    .some((name) => areDisjoint(property(a, name), property(b, name), walk, depth + 1));
 }
 
 function namesRequired(schema: SchemaObject): string[] {

@@ -1,13 +1,14 @@
-import { type ErrorCode, type ApiError, invalid } from '../../../core/errors.ts';
+import { invalid } from '../../../core/errors.ts';
 import { createJson } from './any-value.ts';
 import type { Conversion } from './conversion.ts';
-import { areDisjoint, typeOf } from './disjoint.ts';
-import { formatRule } from './formats.ts';
+import { areDisjoint } from './disjoint.ts';
 import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
 import { constrainsBeyond, unsupportedKeywords } from './keywords.ts';
-import { type Schema, type SchemaObject, TooManyBranches, mergeSchemas } from './merge.ts';
-import { type Bounds, BoundsTooFine, integerRange, numberRange } from './number-range.ts';
+import { arrayRule, numberRule, stringRule } from './leaf-rules.ts';
+import { type Schema, type SchemaObject, TooManyBranches, type Walk, mergeSchemas } from './merge.ts';
 import { objectRule } from './object-rule.ts';
+import { satisfies } from './satisfies.ts';
+import { type FaultAt, checkShape, isObject } from './shape.ts';
 
 export interface SchemaSource {
   schema: unknown;
@@ -17,9 +18,9 @@ export interface SchemaSource {
   strict: boolean;
 }
 
-/** Where repeats are refused instead of unrolled. */
-const maxRepeats = 2_000;
-const maxSchemaDepth = 64;
+const maxDepth = 128;
+/** Schemas looked at while branches are combined and compared; nested unions multiply. */
+const maxSteps = 20_000;
 
 /**
  * The rule whose texts are JSON values without white space, every one of them valid under the schema. Object members
@@ -27,18 +28,39 @@ const maxSchemaDepth = 64;
  * with the JSON pointer of the culprit in `param`.
  */
 export function schemaRule(b: GrammarBuilder, source: SchemaSource): Element {
+  const fault: FaultAt = (pointer, message, code) => invalid(`${source.param}#${pointer}`, message, code);
+  const checked = new Set<object>();
+  checkShape(source.schema, '', fault, checked);
+  try {
+    return convertSchema(b, source, fault, checked);
+  } catch (error) {
+    if (error instanceof TooManyBranches) {
+      throw fault('', 'the combinations of its branches are too many', 'schema_too_complex');
+    }
+    if (error instanceof GrammarTooLarge) {
+      const message = 'unrolled, it needs too many rules; lower its lengths and item counts';
+      throw fault('', message, 'schema_too_complex');
+    }
+    throw error;
+  }
+}
+
+function convertSchema(
+  b: GrammarBuilder,
+  source: SchemaSource,
+  fault: FaultAt,
+  checked: Set<object>,
+): Element {
+  const { strict } = source;
   const json = createJson(b);
-  const fault = (pointer: string, message: string, code?: ErrorCode): ApiError =>
-    invalid(`${source.param}#${pointer}`, message, code);
   const known = new Map<object, Element>();
-  const conversion: Conversion = { b, json, convert, fault };
+  const conversion: Conversion = { b, json, strict, convert, fault };
+  let steps = 0;
 
   function convert(schema: unknown, pointer: string, depth: number): Element {
     if (schema === true || schema === undefined) return json.value;
-    if (schema === false) return b.rule([]);
-    if (!isSchemaObject(schema)) throw fault(pointer, 'a schema must be an object, true or false');
-    if (depth > maxSchemaDepth)
-      throw fault(pointer, `nested deeper than ${maxSchemaDepth} levels`, 'schema_too_complex');
+    if (!isObject(schema)) return b.rule([]);
+    if (depth > maxDepth) throw new TooManyBranches();
     const before = known.get(schema);
     if (before) return before;
     // Declared first: a schema may refer to itself.
@@ -49,19 +71,16 @@ export function schemaRule(b: GrammarBuilder, source: SchemaSource): Element {
   }
 
   function convertObject(schema: SchemaObject, pointer: string, depth: number): Element {
-    if (source.strict) refuseUnsupported(schema, pointer);
+    if (strict) refuseUnsupported(schema, pointer);
+    if (Object.hasOwn(schema, 'const')) return fixed([schema.const], schema, pointer);
+    if (schema.enum !== undefined) return fixed(schema.enum as unknown[], schema, pointer);
     if (schema.$ref !== undefined) return convertReference(schema, pointer, depth);
-    if (Object.hasOwn(schema, 'const')) return fixed([schema.const], schema);
-    if (schema.enum !== undefined) {
-      if (!Array.isArray(schema.enum)) throw fault(`${pointer}/enum`, 'must be an array');
-      return fixed(schema.enum, schema);
-    }
     if (schema.allOf !== undefined) return convertAllOf(schema, pointer, depth);
     if (schema.anyOf !== undefined) return convertUnion('anyOf', schema, pointer, depth);
     if (schema.oneOf !== undefined) return convertUnion('oneOf', schema, pointer, depth);
-    const types = [schema.type ?? impliedType(schema)].flat();
-    if (types.length === 1) return convertType(types[0], schema, pointer, depth);
-    return b.rule(types.map((type) => [convertType(type, schema, pointer, depth)]));
+    const types = [schema.type ?? impliedType(schema)].flat() as (string | undefined)[];
+    const rules = types.map((type) => convertType(type, schema, pointer, depth));
+    return rules.length === 1 ? rules[0]! : b.rule(rules.map((rule) => [rule]));
   }
 
   function refuseUnsupported(schema: SchemaObject, pointer: string): void {
@@ -73,52 +92,47 @@ export function schemaRule(b: GrammarBuilder, source: SchemaSource): Element {
 
   function resolve(reference: string, pointer: string): { schema: Schema; pointer: string } {
     if (reference !== '#' && !reference.startsWith('#/')) {
-      throw fault(
-        `${pointer}/$ref`,
-        'only references into the same schema (#/...) are followed',
-        'unsupported_keyword',
-      );
+      const message = 'only references into the same schema (#/...) are followed';
+      throw fault(`${pointer}/$ref`, message, 'unsupported_keyword');
     }
     let target: unknown = source.schema;
     for (const part of reference.split('/').slice(1)) {
       const key = decodePointer(part);
-      const holder = target;
-      target = isContainer(holder) && Object.hasOwn(holder, key) ? (holder as SchemaObject)[key] : undefined;
+      target = holds(target, key) ? target[key] : undefined;
     }
-    if (typeof target !== 'boolean' && !isSchemaObject(target)) {
+    if (typeof target !== 'boolean' && !isObject(target)) {
       throw fault(`${pointer}/$ref`, `${JSON.stringify(reference)} points to no schema`);
     }
+    checkShape(target, reference.slice(1), fault, checked);
     return { schema: target, pointer: reference.slice(1) };
   }
 
-  function merge(left: Schema, right: Schema, pointer: string): Schema {
-    try {
-      return mergeSchemas(left, right, (reference) => resolve(reference, pointer).schema);
-    } catch (error) {
-      if (!(error instanceof TooManyBranches)) throw error;
-      throw fault(pointer, 'the combinations of its branches are too many', 'schema_too_complex');
-    }
+  function walk(pointer: string): Walk {
+    return {
+      resolve: (reference) => resolve(reference, pointer).schema,
+      step() {
+        if (++steps > maxSteps) throw new TooManyBranches();
+      },
+    };
   }
 
   function convertReference(schema: SchemaObject, pointer: string, depth: number): Element {
-    if (typeof schema.$ref !== 'string') throw fault(`${pointer}/$ref`, 'must be a string');
-    const target = resolve(schema.$ref, pointer);
+    const target = resolve(schema.$ref as string, pointer);
     if (!constrainsBeyond(schema, ['$ref'])) return convert(target.schema, target.pointer, depth);
     const { $ref: _, ...rest } = schema;
-    return convert(merge(target.schema, rest, pointer), pointer, depth);
+    return convert(mergeSchemas(target.schema, rest, walk(pointer)), pointer, depth);
   }
 
   function convertAllOf(schema: SchemaObject, pointer: string, depth: number): Element {
     const { allOf, ...rest } = schema;
-    if (source.strict) {
-      branches(allOf, `${pointer}/allOf`).forEach((branch, i) => {
-        if (isSchemaObject(branch)) refuseUnsupported(branch, `${pointer}/allOf/${i}`);
-      });
+    const branches = allOf as Schema[];
+    if (strict) {
+      // Merged, a keyword could no longer be told where it came from.
+      for (const [i, branch] of branches.entries()) {
+        if (isObject(branch)) refuseUnsupported(branch, `${pointer}/allOf/${i}`);
+      }
     }
-    const merged = branches(allOf, `${pointer}/allOf`).reduce(
-      (a, branch) => merge(a, branch, pointer),
-      rest as Schema,
-    );
+    const merged = branches.reduce((all, branch) => mergeSchemas(all, branch, walk(pointer)), rest as Schema);
     return convert(merged, pointer, depth);
   }
 
@@ -129,140 +143,60 @@ export function schemaRule(b: GrammarBuilder, source: SchemaSource): Element {
     depth: number,
   ): Element {
     const { [keyword]: union, ...rest } = schema;
+    const branches = union as Schema[];
     const at = `${pointer}/${keyword}`;
-    const options = branches(union, at);
-    if (keyword === 'oneOf' && source.strict && overlap(options, pointer)) {
+    if (keyword === 'oneOf' && strict && mayOverlap(branches, pointer)) {
       const message =
-        'the branches of oneOf may overlap, which cannot be held; give them different types or constants, or use anyOf';
+        'its branches may overlap, which this engine cannot exclude; give them different types or constants, or use anyOf';
       throw fault(at, message, 'unsupported_keyword');
     }
-    const alone = !constrainsBeyond(rest, []);
-    return b.rule(
-      options.map((branch, i) => [
-        convert(alone ? branch : merge(rest, branch, pointer), alone ? `${at}/${i}` : pointer, depth),
-      ]),
+    const alternatives = constrainsBeyond(rest, [])
+      ? branches.map((branch) => convert(mergeSchemas(rest, branch, walk(pointer)), pointer, depth))
+      : branches.map((branch, i) => convert(branch, `${at}/${i}`, depth));
+    return b.rule(alternatives.map((alternative) => [alternative]));
+  }
+
+  function mayOverlap(branches: readonly Schema[], pointer: string): boolean {
+    return branches.some((a, i) =>
+      branches.slice(i + 1).some((other) => !areDisjoint(a, other, walk(pointer))),
     );
   }
 
-  function overlap(options: Schema[], pointer: string): boolean {
-    const follow = (reference: string): Schema => resolve(reference, pointer).schema;
-    return options.some((a, i) => options.slice(i + 1).some((other) => !areDisjoint(a, other, follow)));
-  }
-
-  function branches(value: unknown, pointer: string): Schema[] {
-    if (!Array.isArray(value) || value.length === 0)
-      throw fault(pointer, 'must be an array with at least one schema');
-    const broken = value.findIndex((branch) => typeof branch !== 'boolean' && !isSchemaObject(branch));
-    if (broken !== -1) throw fault(`${pointer}/${broken}`, 'a schema must be an object, true or false');
-    return value as Schema[];
-  }
-
-  function fixed(values: readonly unknown[], schema: SchemaObject): Element {
-    const kept = values.filter((value) => allows(schema, value));
+  function fixed(values: readonly unknown[], schema: SchemaObject, pointer: string): Element {
+    const kept = values.filter((value) => satisfies(value, schema, walk(pointer)));
     return b.rule(kept.map((value) => b.literal(JSON.stringify(value))));
   }
 
-  function convertType(type: unknown, schema: SchemaObject, pointer: string, depth: number): Element {
+  function convertType(
+    type: string | undefined,
+    schema: SchemaObject,
+    pointer: string,
+    depth: number,
+  ): Element {
     switch (type) {
-      case undefined:
-        return json.value;
       case 'string':
-        return stringRule(schema, pointer);
+        return stringRule(conversion, schema, pointer);
       case 'integer':
       case 'number':
-        return numberRule(type, schema, pointer);
+        return numberRule(conversion, type, schema, pointer);
       case 'boolean':
         return json.boolean;
       case 'null':
         return json.null;
       case 'array':
-        return arrayRule(schema, pointer, depth);
+        return arrayRule(conversion, schema, pointer, depth);
       case 'object':
         return objectRule(conversion, schema, pointer, depth);
       default:
-        throw fault(`${pointer}/type`, `${JSON.stringify(type)} is not a JSON type`);
+        return json.value;
     }
   }
 
-  function count(schema: SchemaObject, keyword: string, pointer: string): number | undefined {
-    const value = schema[keyword];
-    if (value === undefined) return undefined;
-    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
-      throw fault(`${pointer}/${keyword}`, 'must be a whole number of at least 0');
-    }
-    if (value > maxRepeats)
-      throw fault(`${pointer}/${keyword}`, `must not exceed ${maxRepeats}`, 'schema_too_complex');
-    return value;
-  }
-
-  function stringRule(schema: SchemaObject, pointer: string): Element {
-    const min = count(schema, 'minLength', pointer);
-    const max = count(schema, 'maxLength', pointer);
-    const quote = b.literal('"');
-    const isFree = min === undefined && max === undefined;
-    if (typeof schema.format === 'string') {
-      const format = isFree ? formatRule(b, json, schema.format) : undefined;
-      if (format) return b.rule([[...quote, format, ...quote]]);
-      const message = `the format ${schema.format}${isFree ? '' : ' beside a length'} cannot be held by this engine`;
-      if (source.strict) throw fault(`${pointer}/format`, message, 'unsupported_keyword');
-    }
-    if (isFree) return json.string;
-    if (max !== undefined && max < (min ?? 0)) return b.rule([]);
-    return b.rule([[...quote, b.repeat([json.stringCharacter], min ?? 0, max ?? Infinity), ...quote]]);
-  }
-
-  function numberRule(type: 'integer' | 'number', schema: SchemaObject, pointer: string): Element {
-    const bounds: Bounds = {};
-    for (const keyword of ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const) {
-      const value = schema[keyword];
-      if (value === undefined) continue;
-      if (typeof value !== 'number' || !Number.isFinite(value))
-        throw fault(`${pointer}/${keyword}`, 'must be a number');
-      bounds[keyword] = value;
-    }
-    try {
-      return type === 'integer' ? integerRange(b, json, bounds) : numberRange(b, json, bounds);
-    } catch (error) {
-      if (!(error instanceof BoundsTooFine)) throw error;
-      throw fault(pointer, 'its bounds need more digits than a double holds', 'schema_too_complex');
-    }
-  }
-
-  function arrayRule(schema: SchemaObject, pointer: string, depth: number): Element {
-    const min = count(schema, 'minItems', pointer) ?? 0;
-    const max = count(schema, 'maxItems', pointer) ?? Infinity;
-    if (max < min) return b.rule([]);
-    const [open, close] = [b.literal('['), b.literal(']')];
-    if (max === 0) return b.rule([[...open, ...close]]);
-    if (Array.isArray(schema.items)) {
-      if (source.strict)
-        throw fault(`${pointer}/items`, 'a list of schemas cannot be held', 'unsupported_keyword');
-      return json.array;
-    }
-    const item = convert(schema.items, `${pointer}/items`, depth);
-    const rest = b.repeat([...b.literal(','), item], Math.max(0, min - 1), max - 1);
-    const items = b.rule(min === 0 ? [[], [item, rest]] : [[item, rest]]);
-    return b.rule([[...open, items, ...close]]);
-  }
-
-  try {
-    return convert(source.schema, '', 0);
-  } catch (error) {
-    if (!(error instanceof GrammarTooLarge)) throw error;
-    throw fault(
-      '',
-      'unrolled, it needs too many rules; lower its lengths and item counts',
-      'schema_too_complex',
-    );
-  }
+  return convert(source.schema, '', 0);
 }
 
-function isSchemaObject(value: unknown): value is SchemaObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+function holds(target: unknown, key: string): target is Record<string, unknown> {
+  return typeof target === 'object' && target !== null && Object.hasOwn(target, key);
 }
 
 function decodePointer(part: string): string {
@@ -282,28 +216,4 @@ function impliedType(schema: SchemaObject): string | undefined {
   if (has('items', 'minItems', 'maxItems')) return 'array';
   if (has('minLength', 'maxLength', 'format')) return 'string';
   return has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum') ? 'number' : undefined;
-}
-
-/** Whether a fixed value also satisfies the plain keywords beside it. */
-function allows(schema: SchemaObject, value: unknown): boolean {
-  const types = schema.type === undefined ? undefined : [schema.type].flat();
-  const type = typeOf(value);
-  if (types && !types.includes(type) && !(types.includes('integer') && Number.isInteger(value))) return false;
-  if (typeof value === 'number') {
-    return (
-      value >= limit(schema.minimum, -Infinity) &&
-      value <= limit(schema.maximum, Infinity) &&
-      value > limit(schema.exclusiveMinimum, -Infinity) &&
-      value < limit(schema.exclusiveMaximum, Infinity)
-    );
-  }
-  if (typeof value === 'string') {
-    const length = Array.from(value).length;
-    return length >= limit(schema.minLength, 0) && length <= limit(schema.maxLength, Infinity);
-  }
-  return true;
-}
-
-function limit(bound: unknown, otherwise: number): number {
-  return typeof bound === 'number' ? bound : otherwise;
 }

@@ -2,6 +2,14 @@
 export type Schema = boolean | SchemaObject;
 export type SchemaObject = Record<string, unknown>;
 
+/** How schemas are walked through together. */
+export interface Walk {
+  /** The schema a `$ref` means. */
+  resolve(reference: string): Schema;
+  /** Called for every schema looked at; throws when they are too many. */
+  step(): void;
+}
+
 /** What two schemas ask for together cannot be written as one schema without growing out of hand. */
 export class TooManyBranches extends Error {
   constructor() {
@@ -14,24 +22,20 @@ const maxBranches = 256;
 const maxDepth = 32;
 
 /**
- * One schema that holds exactly where both do. `resolve` follows a `$ref`. Unions multiply; a schema that refers to
+ * One schema that holds exactly where both do. Unions multiply; a schema that refers to
  * itself through allOf throws `TooManyBranches`.
  */
-export function mergeSchemas(
-  left: Schema,
-  right: Schema,
-  resolve: (reference: string) => Schema,
-  depth = 0,
-): Schema {
+export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0): Schema {
+  walk.step();
   if (depth > maxDepth) throw new TooManyBranches();
   if (left === true) return right;
   if (right === true) return left;
   if (left === false || right === false) return false;
-  const merge = (a: Schema, b: Schema): Schema => mergeSchemas(a, b, resolve, depth + 1);
+  const merge = (a: Schema, b: Schema): Schema => mergeSchemas(a, b, walk, depth + 1);
   const inline = (schema: SchemaObject): Schema => {
     const { $ref, allOf, ...rest } = schema;
     const parts = [
-      ...(typeof $ref === 'string' ? [resolve($ref)] : []),
+      ...(typeof $ref === 'string' ? [walk.resolve($ref)] : []),
       ...((allOf as Schema[] | undefined) ?? []),
     ];
     return parts.length === 0 ? schema : parts.reduce<Schema>(merge, rest);

@@ -2,6 +2,7 @@ import type { Alternative, Element, GrammarBuilder } from './grammar.ts';
 import type { Json } from './any-value.ts';
 import type { Conversion } from './conversion.ts';
 import type { SchemaObject } from './merge.ts';
+import { encodePointer } from './shape.ts';
 
 /**
  * Members in the order of `properties`, optional ones skippable, each at most once; then, where
@@ -14,7 +15,7 @@ export function objectRule(
   depth: number,
 ): Element {
   const { b, json, convert } = conversion;
-  const members = readMembers(conversion, schema, pointer);
+  const members = readMembers(schema, pointer);
   const extra = schema.additionalProperties;
   if (members.length === 0 && (extra === undefined || extra === true)) return json.object;
   const [open, close, colon, comma] = ['{', '}', ':', ','].map((text) => b.literal(text));
@@ -59,19 +60,12 @@ interface Member {
   isRequired: boolean;
 }
 
-function readMembers({ fault }: Conversion, schema: SchemaObject, pointer: string): Member[] {
-  const properties = schema.properties ?? {};
-  if (typeof properties !== 'object' || properties === null || Array.isArray(properties)) {
-    throw fault(`${pointer}/properties`, 'must be an object');
-  }
-  const required: unknown = schema.required ?? [];
-  if (!Array.isArray(required) || !required.every((name) => typeof name === 'string')) {
-    throw fault(`${pointer}/required`, 'must be an array of property names');
-  }
-  const wanted = new Set<string>(required);
+function readMembers(schema: SchemaObject, pointer: string): Member[] {
+  const properties = (schema.properties as Record<string, unknown> | undefined) ?? {};
+  const wanted = new Set((schema.required as string[] | undefined) ?? []);
   const members = Object.entries(properties).map(([name, value]) => ({
     name,
-    value: value as unknown,
+    value,
     at: `${pointer}/properties/${encodePointer(name)}`,
     isRequired: wanted.has(name),
   }));
@@ -132,8 +126,4 @@ function without(ranges: readonly [number, number][], codePoints: readonly numbe
     });
   }
   return left;
-}
-
-function encodePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

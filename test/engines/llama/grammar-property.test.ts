@@ -1,0 +1,226 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ApiError } from '../../../src/core/errors.ts';
+import { createMatcher } from '../../../src/engines/llama/grammar/matcher.ts';
+import { UnsatisfiableGrammar } from '../../../src/engines/llama/grammar/analysis.ts';
+import { compile, bytes, randomAnswer, seeded } from './random-json.ts';
+
+const ajv = new Ajv2020({ strict: false });
+formats.default(ajv);
+
+const person = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    age: { type: 'integer', minimum: 0, maximum: 150 },
+    kind: { enum: ['a', 'b', 3, null, { deep: [1] }] },
+  },
+  required: ['name', 'age', 'kind'],
+  additionalProperties: false,
+};
+
+const schemas: Record<string, object> = {
+  person,
+  'an order with definitions and unions': {
+    $defs: {
+      item: {
+        type: 'object',
+        properties: {
+          sku: { type: 'string', minLength: 2, maxLength: 8 },
+          quantity: { type: 'integer', exclusiveMinimum: 0, exclusiveMaximum: 100 },
+          note: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+        },
+        required: ['sku', 'quantity', 'note'],
+        additionalProperties: false,
+      },
+    },
+    type: 'object',
+    properties: {
+      items: { type: 'array', minItems: 1, maxItems: 3, items: { $ref: '#/$defs/item' } },
+      total: { type: 'number' },
+      paid: { type: 'boolean' },
+      memo: { type: 'string' },
+    },
+    required: ['items', 'total', 'paid'],
+    additionalProperties: false,
+  },
+  'a tree': {
+    $defs: {
+      node: {
+        type: 'object',
+        properties: { value: { type: 'integer' }, kids: { type: 'array', items: { $ref: '#/$defs/node' } } },
+        required: ['value', 'kids'],
+        additionalProperties: false,
+      },
+    },
+    $ref: '#/$defs/node',
+  },
+  'optional members only': {
+    type: 'object',
+    properties: { a: { type: 'null' }, b: { type: 'boolean' }, c: { const: 'x' }, d: { type: 'integer' } },
+    additionalProperties: false,
+  },
+  'required names without a property': {
+    type: 'object',
+    required: ['x', 'y'],
+    additionalProperties: { type: 'boolean' },
+  },
+  'a map': { type: 'object', additionalProperties: { type: 'integer', minimum: -5, maximum: 12 } },
+  'named members beside others': {
+    type: 'object',
+    properties: { id: { type: 'integer' }, ideal: { type: 'boolean' }, 'a"b': { type: 'null' } },
+    required: ['id'],
+    additionalProperties: { type: 'string', maxLength: 3 },
+  },
+  anything: {},
+  'any object': { type: 'object' },
+  'several types': { type: ['string', 'integer', 'null'], maxLength: 4, minimum: 7 },
+  'exclusive branches': {
+    oneOf: [
+      { type: 'object', properties: { t: { const: 'a' }, x: { type: 'integer' } }, required: ['t', 'x'] },
+      {
+        type: 'object',
+        properties: { t: { enum: ['b', 'c'] }, x: { type: 'string' } },
+        required: ['t', 'x'],
+      },
+      { type: 'array', items: { type: 'boolean' }, maxItems: 2 },
+    ],
+  },
+  'all of several': {
+    allOf: [
+      { type: 'object', properties: { a: { type: 'number', minimum: 0 } }, required: ['a'] },
+      {
+        properties: { a: { type: 'integer', maximum: 9 }, b: { type: 'string', maxLength: 2 } },
+        required: ['b'],
+      },
+    ],
+  },
+  'a union under common members': {
+    type: 'object',
+    properties: { id: { type: 'integer' }, a: { type: 'string' }, b: { type: 'boolean' } },
+    required: ['id'],
+    anyOf: [{ required: ['a'] }, { required: ['b'] }],
+    additionalProperties: false,
+  },
+  'a reference with more beside it': {
+    $defs: { named: { type: 'object', properties: { name: { type: 'string' } } } },
+    $ref: '#/$defs/named',
+    required: ['name'],
+  },
+  'numbers between bounds': {
+    type: 'array',
+    minItems: 3,
+    items: { type: 'number', minimum: -1.25, exclusiveMaximum: 3.5 },
+    maxItems: 6,
+  },
+  formats: {
+    type: 'object',
+    properties: Object.fromEntries(
+      ['date', 'time', 'date-time', 'uuid', 'ipv4'].map((format) => [format, { type: 'string', format }]),
+    ),
+    required: ['date', 'time', 'date-time', 'uuid', 'ipv4'],
+  },
+  'a fixed length': { type: 'string', minLength: 40, maxLength: 40 },
+};
+
+describe('whatever is sampled, the answer is valid and within its limit', () => {
+  for (const [name, schema] of Object.entries(schemas)) {
+    test(name, () => {
+      const validate = ajv.compile(schema);
+      const analysed = compile(schema);
+      const matcher = createMatcher(analysed);
+      const least = matcher.closingBytes(matcher.start);
+      for (const budget of [least, least + 1, least + 7, least + 40, 400]) {
+        for (let seed = 1; seed <= 40; seed++) {
+          const text = randomAnswer(analysed, budget, seeded(seed * 1000 + budget));
+          expect(bytes(text), text).toBeLessThanOrEqual(budget);
+          expect(validate(JSON.parse(text)), `${text} ${ajv.errorsText(validate.errors)}`).toBe(true);
+        }
+      }
+    });
+  }
+});
+
+const bound = fc.oneof(
+  fc.integer({ min: -1200, max: 1200 }),
+  fc.double({ min: -50, max: 50, noNaN: true }).map((x) => Number(x.toFixed(3))),
+  fc.constantFrom(0, -0, 1e-7, 0.1, -0.05, 9.99, 1e6, -1e6),
+);
+const bounds = fc.record(
+  { minimum: bound, maximum: bound, exclusiveMinimum: bound, exclusiveMaximum: bound },
+  { requiredKeys: [] },
+);
+const count = fc.integer({ min: 0, max: 4 });
+const text = fc.string({
+  unit: fc.constantFrom('a', 'b', '"', '\\', '/', 'é', '😀', '\n', ' '),
+  maxLength: 4,
+});
+const scalar = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null));
+
+/** Schemas of every shape the converter knows; many of them allow nothing at all, which it must notice. */
+const { schema: anySchema } = fc.letrec<{ schema: object; leaf: object }>((tie) => ({
+  leaf: fc.oneof(
+    bounds.map((b) => ({ type: 'integer', ...b })),
+    bounds.map((b) => ({ type: 'number', ...b })),
+    fc
+      .record({ minLength: count, maxLength: count }, { requiredKeys: [] })
+      .map((b) => ({ type: 'string', ...b })),
+    fc.constantFrom({ type: 'boolean' }, { type: 'null' }, { type: ['integer', 'null'] }, {}),
+    fc.array(scalar, { minLength: 1, maxLength: 3 }).map((values) => ({ enum: values })),
+    scalar.map((value) => ({ const: value })),
+  ),
+  schema: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    tie('leaf'),
+    fc
+      .record({ items: tie('schema'), minItems: count, maxItems: count }, { requiredKeys: [] })
+      .map((b) => ({ type: 'array', ...b })),
+    fc
+      .record({
+        properties: fc.dictionary(text, tie('schema'), { maxKeys: 4 }),
+        additional: fc.oneof(fc.constant(undefined), fc.boolean(), tie('schema')),
+        asked: fc.array(fc.nat(5), { maxLength: 3 }),
+      })
+      .map(({ properties, additional, asked }) => {
+        const names = [...Object.keys(properties), 'extra'];
+        return {
+          type: 'object',
+          properties,
+          ...(additional === undefined ? {} : { additionalProperties: additional }),
+          required: [...new Set(asked.map((i) => names[i % names.length]!))],
+        };
+      }),
+    fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+    fc.array(tie('schema'), { minLength: 1, maxLength: 2 }).map((allOf) => ({ allOf })),
+  ),
+}));
+
+test('random schemas are met, or refused because nothing meets them', () => {
+  let met = 0;
+  fc.assert(
+    fc.property(anySchema, fc.nat(), (schema, seed) => {
+      let analysed;
+      try {
+        analysed = compile(schema);
+      } catch (error) {
+        expect(error instanceof UnsatisfiableGrammar || error instanceof ApiError, String(error)).toBe(true);
+        return;
+      }
+      const validate = ajv.compile(schema);
+      const matcher = createMatcher(analysed);
+      const least = matcher.closingBytes(matcher.start);
+      const random = seeded(seed);
+      for (const budget of [least, least + 5, least + 60]) {
+        const answer = randomAnswer(analysed, budget, random);
+        expect(bytes(answer)).toBeLessThanOrEqual(budget);
+        expect(validate(JSON.parse(answer)), answer).toBe(true);
+      }
+      met++;
+    }),
+    { numRuns: 800, seed: 20261121 },
+  );
+  // The generator must not have been refused its way through.
+  expect(met).toBeGreaterThan(400);
+});
