@@ -1,0 +1,30 @@
+// npm run bench [-- names...]: runs the workloads, prints and writes their results; exit code 1 when a goal is missed.
+// With --profile the measured server runs under V8's profiler: its figures are worse then, and are not written.
+import { batchFill } from './batch-fill.ts';
+import { restart } from './restart.ts';
+import { missed, publish } from './support/report.ts';
+import { bindSelf } from './support/processes.ts';
+import { describeProfiles, profiling } from './support/profile.ts';
+import { syncChat } from './sync-chat.ts';
+import { upload } from './upload.ts';
+
+const workloads = [batchFill, upload, syncChat, restart];
+
+const names = process.argv.slice(2).filter((value) => value !== '--profile');
+const unknown = names.filter((name) => !workloads.some((workload) => workload.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `No such benchmark: ${unknown.join(', ')}. There are: ${workloads.map(({ name }) => name).join(', ')}.`,
+  );
+  process.exit(2);
+}
+
+bindSelf();
+let misses = 0;
+for (const workload of workloads) {
+  if (names.length > 0 && !names.includes(workload.name)) continue;
+  const report = await workload.run();
+  console.log(profiling ? describeProfiles() : publish(workload, report));
+  misses += missed(report).length;
+}
+process.exit(misses === 0 ? 0 : 1);

@@ -1,0 +1,56 @@
+// What a measured process says about itself when its parent asks over IPC, and the parent's side of it.
+import type { ChildProcess } from 'node:child_process';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+export interface Figures {
+  /** CPU of all threads since the process began, in microseconds. */
+  cpuUs: number;
+  /** Resident memory in bytes: now, and the most since the last reset. */
+  rss: number;
+  peakRss: number;
+  /** How late the event loop was since the last reset, in milliseconds. */
+  loopP50: number;
+  loopP99: number;
+  loopMax: number;
+}
+
+const sampleMs = 10;
+
+/** Makes this process answer `figures` and `reset`. */
+export function answerFigures(): void {
+  const delay = monitorEventLoopDelay({ resolution: sampleMs });
+  delay.enable();
+  let peakRss = 0;
+  setInterval(() => (peakRss = Math.max(peakRss, process.memoryUsage.rss())), sampleMs).unref();
+  process.on('message', (message) => {
+    if (message !== 'reset' && message !== 'figures') return;
+    if (message === 'reset') {
+      delay.reset();
+      peakRss = process.memoryUsage.rss();
+    }
+    const { user, system } = process.cpuUsage();
+    const late = (ns: number) => Math.max(0, ns / 1e6 - sampleMs);
+    const figures: Figures = {
+      cpuUs: user + system,
+      rss: process.memoryUsage.rss(),
+      peakRss,
+      loopP50: late(delay.percentile(50)),
+      loopP99: late(delay.percentile(99)),
+      loopMax: late(delay.max),
+    };
+    process.send?.(figures);
+  });
+}
+
+/** Asks a measured child. `reset` begins a new interval for the peaks. */
+export function figuresOf(child: ChildProcess, question: 'figures' | 'reset' = 'figures'): Promise<Figures> {
+  return new Promise((resolve, reject) => {
+    const gone = () => reject(new Error('the measured process ended'));
+    child.once('exit', gone);
+    child.once('message', (message) => {
+      child.off('exit', gone);
+      resolve(message as Figures);
+    });
+    child.send(question);
+  });
+}

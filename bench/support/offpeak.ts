@@ -1,0 +1,102 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Pool } from 'undici';
+import { loadConfig } from '../../src/config.ts';
+import type { Config, EngineConfig } from '../../src/config.ts';
+import { figuresOf } from './measured.ts';
+import type { Figures } from './measured.ts';
+import { firstLine, start, stop } from './processes.ts';
+import { profileFlags } from './profile.ts';
+
+export const apiKey = 'bench-key-0123456789abcdef0123456789abcdef';
+
+/** A server under measurement, and the means to talk to it. */
+export interface Offpeak {
+  url: string;
+  child: ChildProcess;
+  /** Milliseconds from the start of the process until it answered. */
+  readyMs: number;
+  figures(question?: 'figures' | 'reset'): Promise<Figures>;
+  get<T>(path: string): Promise<T>;
+  post<T>(path: string, body: string | Buffer, contentType?: string): Promise<T>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface DataFolder {
+  path: string;
+  remove(): void;
+}
+
+export function createDataFolder(): DataFolder {
+  const path = mkdtempSync(join(tmpdir(), 'offpeak-bench-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+const serverFile = fileURLToPath(new URL('server.ts', import.meta.url));
+
+/** Starts a server on a data folder, as `offpeak serve` does with its defaults, with one model `bench`. */
+export async function startOffpeak(data: string, engine: EngineConfig): Promise<Offpeak> {
+  const began = performance.now();
+  const config = JSON.stringify(configFor(data, engine));
+  const child = start('target', process.execPath, [...profileFlags(), serverFile, config], true);
+  const { url } = JSON.parse(await firstLine(child)) as { url: string };
+  const readyMs = performance.now() - began;
+  const pool = new Pool(url, { connections: 4, headersTimeout: 0, bodyTimeout: 0 });
+  const headers = { authorization: `Bearer ${apiKey}` };
+
+  async function call<T>(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: string | Buffer,
+    type?: string,
+  ): Promise<T> {
+    const own = type ? { ...headers, 'content-type': type } : headers;
+    const reply = await pool.request({ method, path, headers: own, body: body ?? null });
+    const text = await reply.body.text();
+    if (reply.statusCode >= 300) throw new Error(`${method} ${path} answered ${reply.statusCode}: ${text}`);
+    return JSON.parse(text) as T;
+  }
+
+  return {
+    url,
+    child,
+    readyMs,
+    figures: (question) => figuresOf(child, question),
+    get: (path) => call('GET', path),
+    post: (path, body, type = 'application/json') => call('POST', path, body, type),
+    async stop(signal) {
+      await pool.destroy();
+      await stop(child, signal);
+    },
+  };
+}
+
+export function upstreamEngine(url: string, slots: number): EngineConfig {
+  const timeouts = { connectMs: 10_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 3_600_000 };
+  return {
+    kind: 'openai',
+    flavor: null,
+    url,
+    model: 'upstream-model',
+    apiKey: 'upstream-key',
+    slots,
+    timeouts,
+  };
+}
+
+function configFor(data: string, engine: EngineConfig): Config {
+  const defaults = loadConfig({ env: {}, cwd: data });
+  const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
+  const aliases = ['bench-alias'];
+  return {
+    ...defaults,
+    server: { host: '127.0.0.1', port: 0 },
+    data: join(data, 'data'),
+    models: [{ id: 'bench', aliases, serves: ['chat'], prices, engine }],
+    logLevel: 'warn',
+    apiKey,
+  };
+}

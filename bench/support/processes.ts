@@ -1,0 +1,73 @@
+import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+
+/** What is measured has core 0 to itself; load and upstream share core 1. On one core, or without taskset, nobody is bound. */
+export type Core = 'target' | 'rest';
+
+const canBind = availableParallelism() > 1 && works('taskset', ['--version']);
+
+function works(command: string, values: string[]): boolean {
+  try {
+    execFileSync(command, values, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+/** Starts a process on its core. Its standard error is ours; it has an IPC channel when `ipc`. */
+export function start(core: Core, command: string, values: string[], ipc = false): ChildProcess {
+  const bound = canBind
+    ? ['taskset', '-c', core === 'target' ? '0' : '1', command, ...values]
+    : [command, ...values];
+  const [first = command, ...rest] = bound;
+  const child = spawn(first, rest, {
+    stdio: ['pipe', 'pipe', 'inherit', ...(ipc ? (['ipc'] as const) : [])],
+    env: { ...process.env, NODE_ENV: 'production' },
+  });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+/** Binds this process, which is the load, to the core that is not measured. */
+export function bindSelf(): void {
+  if (canBind) execFileSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)], { stdio: 'ignore' });
+}
+
+/** The first line a process prints. Rejects when it ends instead. */
+export function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (part: Buffer) => {
+      text += part.toString();
+      const end = text.indexOf('\n');
+      if (end >= 0) resolve(text.slice(0, end));
+    });
+    child.once('exit', (code) => reject(new Error(`${child.spawnargs.join(' ')} ended with ${code}`)));
+  });
+}
+
+export async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await ended;
+}
+
+/** Work on this machine beyond what a benchmark starts makes its figures worse; they say so. */
+export function loadAverage(): number {
+  try {
+    return Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[0]);
+  } catch {
+    return Number.NaN;
+  }
+}

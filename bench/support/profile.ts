@@ -1,0 +1,71 @@
+// With `npm run bench -- --profile names...` the measured server writes a CPU profile; this says where the time went.
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const profiling = process.argv.includes('--profile');
+
+const folder = profiling ? mkdtempSync(join(tmpdir(), 'offpeak-profile-')) : '';
+
+/** Flags for the measured process. */
+export function profileFlags(): string[] {
+  return profiling ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [];
+}
+
+interface Profile {
+  nodes: {
+    id: number;
+    callFrame: { functionName: string; url: string; lineNumber: number };
+    children?: number[];
+  }[];
+  samples: number[];
+  timeDeltas: number[];
+}
+
+/** The newest profiles, the busiest places of each: own time by file, then by function. */
+export function describeProfiles(): string {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
+  return files
+    .map((name) => describe(name, JSON.parse(readFileSync(join(folder, name), 'utf8')) as Profile))
+    .join('\n');
+}
+
+function describe(name: string, { nodes, samples, timeDeltas }: Profile): string {
+  const own = new Map<number, number>();
+  for (const [i, id] of samples.entries()) own.set(id, (own.get(id) ?? 0) + (timeDeltas[i] ?? 0));
+  const byFile = new Map<string, number>();
+  const byFunction = new Map<string, number>();
+  let busy = 0;
+  for (const { id, callFrame } of nodes) {
+    const us = own.get(id) ?? 0;
+    const { functionName, url, lineNumber } = callFrame;
+    if (functionName === '(idle)' || us === 0) continue;
+    busy += us;
+    const file = short(url) || functionName;
+    add(byFile, file, us);
+    add(byFunction, `${functionName || '(anonymous)'} ${file}:${lineNumber + 1}`, us);
+  }
+  const list = (map: Map<string, number>, count: number) =>
+    [...map]
+      .toSorted(([, a], [, b]) => b - a)
+      .slice(0, count)
+      .map(([what, us]) => `  ${((100 * us) / busy).toFixed(1).padStart(5)} %  ${what}`);
+  return [
+    `${folder}/${name}: ${(busy / 1000).toFixed(0)} ms busy`,
+    ...list(byFile, 25),
+    '',
+    ...list(byFunction, 40),
+  ].join('\n');
+}
+
+function add(map: Map<string, number>, key: string, us: number): void {
+  map.set(key, (map.get(key) ?? 0) + us);
+}
+
+/** `src/engines/upstream/exchange.ts`, `undici/lib/core/request.js`, `node:internal/...`. */
+function short(url: string): string {
+  const inPackage = url.lastIndexOf('node_modules/');
+  if (inPackage >= 0) return url.slice(inPackage + 'node_modules/'.length);
+  const own = url.search(/(src|bench)\//);
+  return own >= 0 ? url.slice(own) : url;
+}

@@ -1,0 +1,85 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+export interface Figure {
+  name: string;
+  value: number;
+  unit?: string;
+  /** The goal, where there is one. */
+  atLeast?: number;
+  atMost?: number;
+}
+
+export interface Report {
+  figures: Figure[];
+  /** What a reader must know to judge the figures. */
+  notes: string[];
+}
+
+export interface Workload {
+  name: string;
+  /** One sentence: what is done and what is compared with what. */
+  about: string;
+  run(): Promise<Report>;
+}
+
+const folder = fileURLToPath(new URL('../results/', import.meta.url));
+
+export function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const [low = Number.NaN, high = Number.NaN] = [
+    sorted[middle - (sorted.length % 2 === 0 ? 1 : 0)],
+    sorted[middle],
+  ];
+  return (low + high) / 2;
+}
+
+export function met({ value, atLeast = -Infinity, atMost = Infinity }: Figure): boolean {
+  return value >= atLeast && value <= atMost;
+}
+
+export function missed(report: Report): Figure[] {
+  return report.figures.filter((figure) => !met(figure));
+}
+
+/** Writes the results beside the benchmarks and returns them as text. */
+export function publish({ name, about }: Workload, report: Report): string {
+  mkdirSync(folder, { recursive: true });
+  const machine = {
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    node: process.version,
+  };
+  writeFileSync(`${folder}${name}.json`, `${JSON.stringify({ name, about, machine, ...report }, null, 2)}\n`);
+  const rows = report.figures.map((figure) => {
+    const goal = goalOf(figure);
+    return `| ${figure.name} | ${format(figure.value)}${figure.unit ? ` ${figure.unit}` : ''} | ${goal} | ${goal && (met(figure) ? 'met' : 'MISSED')} |`;
+  });
+  const text = [
+    `# ${name}`,
+    '',
+    about,
+    '',
+    '| figure | value | goal | |',
+    '|---|--:|--:|---|',
+    ...rows,
+    '',
+    ...report.notes.map((note) => `- ${note}`),
+    `- ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}. Compare ratios; absolute figures belong to the machine.`,
+    '',
+  ].join('\n');
+  writeFileSync(`${folder}${name}.md`, text);
+  return text;
+}
+
+function goalOf({ atLeast, atMost }: Figure): string {
+  if (atLeast !== undefined) return `>= ${atLeast}`;
+  return atMost === undefined ? '' : `<= ${atMost}`;
+}
+
+function format(value: number): string {
+  if (!Number.isFinite(value)) return '-';
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(Math.abs(value) >= 10 ? 1 : 3);
+}

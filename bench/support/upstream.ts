@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
+import { firstLine, start, stop } from './processes.ts';
+
+/** What the upstream counted since its last reset, in its own words (`upstream/upstream.c`). */
+export interface UpstreamStats {
+  total: number;
+  max_active: number;
+  max_queued: number;
+  busy_slot_ms: number;
+  span_ms: number;
+  utilisation: number;
+  first_epoch_ms: number;
+  last_epoch_ms: number;
+}
+
+export interface Upstream {
+  kind: 'C' | 'Node';
+  /** Base address ending in `/v1`, for one way of answering. */
+  url(how: 'fast' | 'delay' | 'burst' | 'paced'): string;
+  stats(): Promise<UpstreamStats>;
+  reset(settings?: { slots?: number; delayMs?: number }): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const folder = fileURLToPath(new URL('../upstream/', import.meta.url));
+
+export async function startUpstream(): Promise<Upstream> {
+  const binary = compile();
+  const child = binary
+    ? start('rest', binary, [])
+    : start('rest', process.execPath, [join(folder, 'fallback.ts')]);
+  const { port } = JSON.parse(await firstLine(child)) as { port: number };
+  const origin = `http://127.0.0.1:${port}`;
+  const get = async (path: string) => (await request(origin + path)).body.json();
+  return {
+    kind: binary ? 'C' : 'Node',
+    url: (how) => `${origin}/${how}/v1`,
+    stats: async () => (await get('/stats')) as UpstreamStats,
+    async reset({ slots, delayMs } = {}) {
+      const query = [slots && `slots=${slots}`, delayMs && `delay=${delayMs}`].filter(Boolean).join('&');
+      await get(`/stats?reset&${query}`);
+    },
+    stop: () => stop(child),
+  };
+}
+
+/** The path of the compiled upstream, or undefined where there is no compiler for it. */
+function compile(): string | undefined {
+  const binary = join(mkdtempSync(join(tmpdir(), 'offpeak-bench-')), 'upstream');
+  try {
+    execFileSync('cc', ['-O2', '-o', binary, join(folder, 'upstream.c')], { stdio: 'ignore' });
+    return binary;
+  } catch {
+    return undefined;
+  }
+}

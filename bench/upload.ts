@@ -1,0 +1,112 @@
+import { batchFile, multipart } from './support/batch-file.ts';
+import { createDataFolder, startOffpeak } from './support/offpeak.ts';
+import { figuresOf } from './support/measured.ts';
+import { firstLine, loadAverage, start, stop } from './support/processes.ts';
+import { median } from './support/report.ts';
+import type { Report, Workload } from './support/report.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const rows = 10_000;
+const lineBytes = 3350;
+const rounds = 7;
+
+/** Uploading and validating a batch file, against nothing but parsing its lines. */
+export const upload: Workload = {
+  name: 'upload',
+  about: `POST /v1/files with ${rows} lines in 32 MB, validated line by line, against a process that only reads the file, splits it and runs JSON.parse on each line.`,
+
+  async run(): Promise<Report> {
+    const data = createDataFolder();
+    const file = batchFile(rows, lineBytes);
+    const path = join(data.path, 'input.jsonl');
+    writeFileSync(path, file);
+    const offpeak = await startOffpeak(data.path, { kind: 'scripted', slots: 8, delayMs: 0 });
+    const parser = start(
+      'target',
+      process.execPath,
+      [fileURLToPath(new URL('support/parse-only.ts', import.meta.url)), path],
+      true,
+    );
+    await firstLine(parser);
+    try {
+      const { body, contentType } = multipart(file);
+      const post = () => offpeak.post<{ id: string }>('/v1/files', body, contentType);
+      const warm = 2;
+      const results: Round[] = [];
+      for (let round = 0; round < warm + rounds; round++) {
+        const parsed = await timed(
+          () => parseOnce(parser),
+          () => figuresOf(parser),
+        );
+        await offpeak.figures('reset');
+        const before = await offpeak.figures();
+        const uploaded = await timed(post, () => offpeak.figures());
+        const { peakRss, loopP99, loopMax } = await offpeak.figures();
+        results.push({ parsed, uploaded, growth: (peakRss - before.rss) / 2 ** 20, loopP99, loopMax });
+      }
+      const measured = results.slice(warm);
+      const of = (figure: (round: Round) => number) => median(measured.map(figure));
+      const first = results[0];
+      return {
+        figures: [
+          {
+            name: 'speed against JSON.parse alone, by CPU',
+            value: of((r) => r.parsed.cpuMs / r.uploaded.cpuMs),
+            atLeast: 0.5,
+          },
+          {
+            name: 'speed against JSON.parse alone, by the clock',
+            value: of((r) => r.parsed.ms / r.uploaded.ms),
+          },
+          { name: 'CPU of an upload', value: of((r) => r.uploaded.cpuMs), unit: 'ms' },
+          { name: 'CPU of JSON.parse alone', value: of((r) => r.parsed.cpuMs), unit: 'ms' },
+          { name: 'memory growth', value: of((r) => r.growth), unit: 'MiB', atMost: 64 },
+          { name: 'memory growth, first upload', value: first?.growth ?? Number.NaN, unit: 'MiB' },
+          { name: 'event loop delay, p99', value: of((r) => r.loopP99), unit: 'ms', atMost: 100 },
+          { name: 'event loop delay, most', value: of((r) => r.loopMax), unit: 'ms' },
+          { name: 'size of the file', value: file.length / 2 ** 20, unit: 'MiB' },
+        ],
+        notes: [
+          `Medians of ${rounds} interleaved rounds after ${warm} to warm up.`,
+          `Load average at the end: ${loadAverage().toFixed(1)}.`,
+        ],
+      };
+    } finally {
+      await stop(parser);
+      await offpeak.stop();
+      data.remove();
+    }
+  },
+};
+
+interface Cost {
+  ms: number;
+  cpuMs: number;
+}
+
+interface Round {
+  parsed: Cost;
+  uploaded: Cost;
+  /** MiB of resident memory at the most, above what there was before. */
+  growth: number;
+  loopP99: number;
+  loopMax: number;
+}
+
+async function timed(work: () => Promise<unknown>, figures: () => Promise<{ cpuUs: number }>): Promise<Cost> {
+  const before = await figures();
+  const began = performance.now();
+  await work();
+  const ms = performance.now() - began;
+  const after = await figures();
+  return { ms, cpuMs: (after.cpuUs - before.cpuUs) / 1000 };
+}
+
+function parseOnce(parser: ReturnType<typeof start>): Promise<void> {
+  return new Promise((resolve) => {
+    parser.once('message', () => resolve());
+    parser.send('parse');
+  });
+}
