@@ -65,12 +65,15 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
   let { endpoint } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
-  const models = new Map<string, ApiError | undefined>();
+  const models = { chat: new Map<string, ApiError | null>(), embeddings: new Map<string, ApiError | null>() };
 
-  const refusal = (name: string, url: BatchEndpoint): ApiError | undefined => {
-    const key = `${url} ${name}`;
-    if (!models.has(key)) models.set(key, options.refuseModel(name, serves[url]));
-    return models.get(key);
+  const refusal = (name: string, url: BatchEndpoint): ApiError | null => {
+    const kind = serves[url];
+    const asked = models[kind].get(name);
+    if (asked !== undefined) return asked;
+    const refused = options.refuseModel(name, kind) ?? null;
+    models[kind].set(name, refused);
+    return refused;
   };
 
   /** Puts the place in front of every fault. */

@@ -1,0 +1,122 @@
+import { Type } from 'typebox';
+import { isoSeconds } from '../../base/clock.ts';
+import { invalid } from '../../core/errors.ts';
+import { scopes } from '../../core/org.ts';
+import type { ApiKey, Scope } from '../../core/org.ts';
+import { describe } from '../explain.ts';
+import { parseInstant } from '../instant.ts';
+import { parseJson } from '../json/parse.ts';
+import { nullable, oneOf, raw, string, stringOrNull } from '../schema.ts';
+import { faultsError, validator } from '../validate.ts';
+
+/** `POST /v1/admin/keys` (api.md, section 8). */
+export const createKeySchema = Type.Object(
+  {
+    org_id: string({ minLength: 1, maxLength: 100 }),
+    name: Type.Optional(stringOrNull({ maxLength: 200 })),
+    scopes: Type.Optional(
+      nullable('array', {
+        items: oneOf(scopes),
+        minItems: 1,
+        maxItems: scopes.length,
+        uniqueItems: true,
+        description: 'All but admin when absent.',
+      }),
+    ),
+    models: Type.Optional(
+      nullable('array', {
+        items: string({ minLength: 1, maxLength: 256 }),
+        minItems: 1,
+        maxItems: 1_000,
+        description: 'The ids of the models it may use; all when absent.',
+      }),
+    ),
+    expires_at: Type.Optional(
+      raw({
+        type: ['string', 'integer', 'null'],
+        expected: 'a time such as 2026-11-21T09:30:00Z or Unix seconds',
+        description: 'ISO 8601, or Unix seconds.',
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'CreateKey' },
+);
+
+const keyFields = {
+  id: string(),
+  object: oneOf(['api_key']),
+  org_id: string(),
+  name: string(),
+  prefix: string({ description: 'The beginning and the last four characters.' }),
+  scopes: Type.Array(oneOf(scopes)),
+  models: nullable('array', { items: { type: 'string' } }),
+  created_at: string({ description: 'ISO 8601 UTC' }),
+  expires_at: stringOrNull(),
+  revoked_at: stringOrNull(),
+  last_used_at: stringOrNull(),
+};
+
+export const keySchema = Type.Object(keyFields, { title: 'ApiKey' });
+export const createdKeySchema = Type.Object(
+  { ...keyFields, key: string({ description: 'The secret; shown only here.' }) },
+  { title: 'CreatedApiKey' },
+);
+
+/** What is to be made; `NewKey` of `accounts/` is the same. Instants are epoch milliseconds. */
+export interface CreateKeyInput {
+  orgId: string;
+  name?: string;
+  scopes?: Scope[];
+  models?: string[];
+  expiresAt?: number;
+}
+
+interface Body {
+  org_id: string;
+  name?: string | null;
+  scopes?: Scope[] | null;
+  models?: string[] | null;
+  expires_at?: string | number | null;
+}
+
+const check = validator(createKeySchema);
+
+/** @throws ApiError `validation_error` */
+export function parseCreateKey(text: string): CreateKeyInput {
+  const { value } = parseJson(text, { what: 'The request body' });
+  const faults = check(value);
+  if (faults.length > 0) throw faultsError(faults);
+  const { org_id: orgId, name, scopes: named, models, expires_at: expiry } = value as Body;
+  const expiresAt = expiry === undefined || expiry === null ? undefined : parseInstant(expiry);
+  if (expiry !== undefined && expiry !== null && expiresAt === undefined)
+    throw invalid('expires_at', `expected a time such as 2026-11-21T09:30:00Z, got ${describe(expiry)}`);
+  return {
+    orgId,
+    ...(typeof name === 'string' && { name }),
+    ...(named && { scopes: named }),
+    ...(models && { models }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+}
+
+/** @param secret the key itself, given once when it was made */
+export function presentKey(key: ApiKey, secret?: string) {
+  return {
+    id: key.id,
+    object: 'api_key',
+    org_id: key.orgId,
+    name: key.name,
+    prefix: key.prefix,
+    scopes: key.scopes,
+    models: key.models,
+    created_at: isoSeconds(key.createdAt),
+    expires_at: iso(key.expiresAt),
+    revoked_at: iso(key.revokedAt),
+    last_used_at: iso(key.lastUsedAt),
+    ...(secret !== undefined && { key: secret }),
+  };
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : isoSeconds(ms);
+}
