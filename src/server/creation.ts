@@ -6,26 +6,30 @@ import type { Incoming } from './route.ts';
 /** What makes two creates the same one; the type is the store's. */
 export type Creation = NonNullable<Parameters<Batches['create']>[2]>;
 
-const hour = 3_600_000;
+const minute = 60_000;
 const keyLength = 255;
 
 /**
  * The token of a create (api.md, section 1): the client's `Idempotency-Key`, else the key and the body, by which a
- * silent repetition of an official SDK is recognised.
- * @param bodyHash SHA-256 of the body, or of what a multipart body says
+ * silent repetition of an official SDK is recognised. The headers are checked at once, before a body is taken in.
+ * @returns what takes the SHA-256 of the body, or of what a multipart body says
  * @throws ApiError `validation_error` for an unfit Idempotency-Key
  */
-export function creationOf(incoming: Incoming, route: 'batches' | 'files', bodyHash: string): Creation {
+export function creationOf(incoming: Incoming, route: 'batches' | 'files'): (bodyHash: string) => Creation {
   const { headers, caller, startedAt } = incoming;
-  const key = headers['idempotency-key'];
-  const retry = Number(headers['x-stainless-retry-count'] ?? 0);
-  const attempt = { bodyHash, startedAt, retry: Number.isInteger(retry) && retry > 0 ? retry : 0 };
-  if (key === undefined)
-    return { ...attempt, token: `h:${route}:${caller.keyId}:${bodyHash}`, ttlMs: hour / 6 };
-  const text = Array.isArray(key) ? key.join() : key;
-  if (text.length === 0 || text.length > keyLength)
-    throw invalid('Idempotency-Key', `expected 1 to ${keyLength} characters, got ${text.length}`);
-  return { ...attempt, token: `k:${route}:${text}`, ttlMs: 24 * hour };
+  const sent = headers['idempotency-key'];
+  const key = Array.isArray(sent) ? sent.join() : sent;
+  if (key !== undefined && (key.length === 0 || key.length > keyLength))
+    throw invalid('Idempotency-Key', `expected 1 to ${keyLength} characters, got ${key.length}`);
+  const count = Number(headers['x-stainless-retry-count'] ?? 0);
+  const retry = Number.isInteger(count) && count > 0 ? count : 0;
+  return (bodyHash) => ({
+    token: key === undefined ? `h:${route}:${caller.keyId}:${bodyHash}` : `k:${route}:${key}`,
+    bodyHash,
+    startedAt,
+    retry,
+    ttlMs: key === undefined ? 10 * minute : 24 * 60 * minute,
+  });
 }
 
 /** The hash of a form, independent of its boundary and the order of its fields. */

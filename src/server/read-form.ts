@@ -19,26 +19,41 @@ const limits = {
 
 /**
  * The parts of a multipart body in the order they arrive, streamed with back-pressure.
- * @throws ApiError `validation_error` for what is no proper form
+ * @throws ApiError `validation_error` for what is no proper form, also while a file is read
  */
-export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPart> {
-  try {
-    // Whatever is sent as `file` is a file, whether it names itself or not.
-    const isPartAFile = (name: string, type: string | undefined, filename: string | undefined) =>
-      name === 'file' || filename !== undefined || type === 'application/octet-stream';
-    const parts = request.parts({ limits, isPartAFile, throwFileSizeLimit: false } as object);
-    for await (const part of parts) {
-      if (part.type === 'file') {
-        yield { kind: 'file', name: part.fieldname, filename: part.filename, bytes: part.file };
-        continue;
-      }
-      if (part.fieldnameTruncated || part.valueTruncated)
-        throw malformed(`${JSON.stringify(part.fieldname)}: the field is too long.`);
-      yield { kind: 'field', name: part.fieldname, value: String(part.value) };
+export function readForm(request: FastifyRequest): AsyncGenerator<FormPart> {
+  return explaining(request, partsOf(request));
+}
+
+async function* partsOf(request: FastifyRequest): AsyncGenerator<FormPart> {
+  // Whatever is sent as `file` is a file, whether it names itself or not.
+  const isPartAFile = (name: string, type: string | undefined, filename: string | undefined) =>
+    name === 'file' || filename !== undefined || type === 'application/octet-stream';
+  const options = { limits, isPartAFile, throwFileSizeLimit: false };
+  for await (const part of request.parts(options as object)) {
+    const name = part.fieldname;
+    if (name.length > limits.fieldNameSize) throw malformed('A field has too long a name.');
+    if (part.type === 'file') {
+      yield { kind: 'file', name, filename: part.filename, bytes: explaining(request, part.file) };
+      continue;
     }
-  } catch (error) {
-    throw error instanceof ApiError || request.raw.destroyed ? error : explained(error);
+    if (part.valueTruncated) throw malformed(`${JSON.stringify(name)}: the field is too long.`);
+    yield { kind: 'field', name, value: String(part.value) };
   }
+}
+
+/** Passes on what comes; what the form library throws becomes what a client understands. */
+async function* explaining<T>(request: FastifyRequest, source: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* source;
+  } catch (error) {
+    throw error instanceof ApiError || isGone(request) ? error : explained(error);
+  }
+}
+
+/** A body that was read to its end is destroyed too; one that was cut off is not complete. */
+function isGone({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete;
 }
 
 function explained(error: unknown): ApiError {

@@ -6,17 +6,20 @@ import { ApiError } from '../core/errors.ts';
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const { statusCode = 500, code } = error as { statusCode?: number; code?: string };
-  if (code === 'FST_ERR_BAD_URL') return noSuchRoute();
-  if (statusCode === 413)
-    return new ApiError('payload_too_large', 'The body is too large.', { cause: error });
-  if (statusCode === 415)
-    return new ApiError('unsupported_media_type', 'The Content-Type cannot be read.', { cause: error });
-  if (statusCode >= 400 && statusCode < 500)
-    return new ApiError('malformed_request', 'The request cannot be read.', { cause: error });
+  const { statusCode = 500, code } = Object(error) as { statusCode?: unknown; code?: unknown };
+  if (typeof code === 'string' && code.startsWith('FST_')) return refused(statusCode, code, error);
   return new ApiError('internal_error', 'Something went wrong here. The request id tells us what.', {
     cause: error,
   });
+}
+
+/** What the HTTP library refused. */
+function refused(statusCode: unknown, code: string, cause: unknown): ApiError {
+  if (code === 'FST_ERR_BAD_URL') return noSuchRoute();
+  if (statusCode === 413) return new ApiError('payload_too_large', 'The body is too large.', { cause });
+  if (statusCode === 415)
+    return new ApiError('unsupported_media_type', 'The Content-Type cannot be read.', { cause });
+  return new ApiError('malformed_request', 'The request cannot be read.', { cause });
 }
 
 /** The answer to a path that is no route. Clients with a base URL of the other family get told. */

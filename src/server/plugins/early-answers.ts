@@ -17,7 +17,11 @@ export function lingerAfterEarlyAnswers(app: FastifyInstance, clock: Clock): voi
       raw.unpipe();
       raw.resume();
       const timer = clock.after(lingerMs, () => socket.destroy());
-      const stop = () => timer.cancel();
+      const stop = () => {
+        timer.cancel();
+        raw.off('end', stop);
+        socket.off('close', stop);
+      };
       raw.once('end', stop);
       socket.once('close', stop);
     });

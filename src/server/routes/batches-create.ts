@@ -27,7 +27,7 @@ export const createBatch: Route = {
     const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
     const { input, dryRun } = parseCreateBatch(body.text, most);
     if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
-    const creation = creationOf(incoming, 'batches', body.sha256());
+    const creation = creationOf(incoming, 'batches')(body.sha256());
     const { batch, replayed } = await batches.create(caller, input, creation);
     return jsonText(201, batchJson(batch), replayHeaders(replayed));
   },

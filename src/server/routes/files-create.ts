@@ -19,18 +19,16 @@ export const createFile: Route = {
     body: uploadFormSchema,
     answer: { status: 201, type: 'application/json', schema: fileSchema },
   },
-  async handle(incoming, { files }) {
+  async handle(incoming, { files, clock }) {
+    const creationWith = creationOf(incoming, 'files');
     const form = await receiveUpload(incoming.form(), () => files.begin(incoming.caller));
     const { upload, filename, purpose, expiresAfterSeconds } = form;
-    const expiresAt = expiresAfterSeconds === null ? null : incoming.startedAt + expiresAfterSeconds * 1000;
-    const sealed = await upload.seal({ filename, expiresAt });
-    const hash = formHash({
-      filename,
-      purpose,
-      expires: String(expiresAfterSeconds),
-      sha256: sealed.file.sha256,
-    });
-    const { file, replayed } = await sealed.commit(creationOf(incoming, 'files', hash));
+    const createdAt = clock.now();
+    const expiresAt = expiresAfterSeconds === null ? null : createdAt + expiresAfterSeconds * 1000;
+    const sealed = await upload.seal({ filename, createdAt, expiresAt });
+    const { sha256 } = sealed.file;
+    const hash = formHash({ filename, purpose, sha256, expires: String(expiresAfterSeconds) });
+    const { file, replayed } = await sealed.commit(creationWith(hash));
     return json(201, presentFile(file), replayHeaders(replayed));
   },
 };

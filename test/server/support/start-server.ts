@@ -1,11 +1,17 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createAccounts } from '../../../src/accounts/create-accounts.ts';
 import type { Accounts } from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
+import { createBatches } from '../../../src/batches/create-batches.ts';
+import { createDiskBlobs } from '../../../src/blobs/disk.ts';
 import { createIds } from '../../../src/base/ids.ts';
 import type { Log } from '../../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import type { Model } from '../../../src/core/model.ts';
 import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
+import { createFiles } from '../../../src/files/create-files.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';
@@ -17,6 +23,8 @@ export interface Running {
   store: Store;
   accounts: Accounts;
   engine: ScriptedEngine;
+  /** Where the blobs stand. */
+  folder: string;
   /** Keys of two orgs, and one that only administers. */
   keys: { a: string; b: string; admin: string };
   /** Every line the server logged. */
@@ -53,6 +61,9 @@ export const testModels: Model[] = [
   { id: 'vectors', aliases: [], serves: ['embeddings'], prices, createdAt: 1_700_000_000_000 },
 ];
 
+/** Small, so that a test reaches them. */
+export const testLimits = { bodyBytes: 1_000_000, bytesPerBatch: 2_000_000, requestsPerBatch: 100 };
+
 /** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
 export async function startServer(
   options: Partial<Pick<ServerDeps, 'limits' | 'ready' | 'drainMs' | 'generate'>> & { clock?: Clock } = {},
@@ -71,21 +82,46 @@ export async function startServer(
     ids,
     log,
   });
+  const folder = await mkdtemp(join(tmpdir(), 'offpeak-server-'));
+  const blobs = createDiskBlobs({ folder, log });
+  const limits = { ...testLimits, ...options.limits };
+  const { catalog } = generate;
+  const fileLimits = { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: 500_000 };
+  const files = createFiles({ store, blobs, catalog, clock, ids, log, limits: fileLimits });
+  const batches = createBatches({
+    store,
+    blobs,
+    files,
+    generate,
+    clock,
+    ids,
+    log,
+    random: systemRandom,
+    limits: { openBatchesPerOrg: 1000 },
+    batch: {
+      priceFactor: 0.5,
+      resultTtlMs: 2_592_000_000,
+      completionWindowMs: 86_400_000,
+      cancelGraceMs: 100,
+    },
+    drainMs: 1000,
+    exclusive: true,
+  });
   const server = createServer({
-    files: {} as never,
-    batches: {} as never,
+    files,
+    batches,
     generate,
     accounts,
     catalog: generate.catalog,
     clock,
     ids,
     log,
-    limits: { bodyBytes: 1_000_000, bytesPerBatch: 2_000_000, requestsPerBatch: 100 },
     ready: async () => ({ ok: true }),
     version: '1.2.3',
     ...overrides,
+    limits,
   });
-  const services = [store, accounts, generate, server];
+  const services = [store, blobs, accounts, generate, files, batches, server];
   for (const service of services) await service.start();
   const second = await accounts.orgs.create({ name: 'second' });
   const keys = {
@@ -100,11 +136,13 @@ export async function startServer(
     store,
     accounts,
     engine,
+    folder,
     keys,
     logged,
     call: (method, path, how = {}) => call(`${server.url}${path}`, method, { key: keys.a, ...how }),
     async stop() {
       for (const service of services.toReversed()) await service.stop();
+      await rm(folder, { recursive: true });
     },
   };
 }
@@ -124,7 +162,7 @@ async function call(
     ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined && { body, duplex: 'half' }),
   });
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
+  const isJson = response.headers.get('content-type')?.startsWith('application/json;') && text !== '';
   return {
     status: response.status,
     headers: response.headers,

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../core/errors.ts';
+import { noSuchRoute, toApiError } from './to-api-error.ts';
+
+describe('toApiError', () => {
+  it('lets an ApiError be', () => {
+    const error = new ApiError('not_found', 'No such batch.');
+    expect(toApiError(error)).toBe(error);
+  });
+
+  it.each([
+    new Error('relation "keys" does not exist'),
+    new TypeError("Cannot read properties of undefined (reading 'x') at /srv/app/store.ts:1"),
+    Object.assign(new Error('SQLITE_BUSY'), { statusCode: 500 }),
+    'a thrown string',
+    { code: 'ENOENT', path: '/var/lib/offpeak/blobs/x' },
+    Object.assign(new Error('secret'), { statusCode: 404 }),
+    { code: 7 },
+  ])('says nothing of %s', (thrown) => {
+    const error = toApiError(thrown);
+    expect(error).toMatchObject({ status: 500, code: 'internal_error', cause: thrown });
+    expect(error.message).toBe('Something went wrong here. The request id tells us what.');
+  });
+
+  it.each([undefined, null])('survives a thrown %s', (thrown) => {
+    expect(toApiError(thrown).status).toBe(500);
+  });
+
+  it.each([
+    [413, 'payload_too_large'],
+    [415, 'unsupported_media_type'],
+    [400, 'malformed_request'],
+    [406, 'malformed_request'],
+  ])('translates %i of the HTTP library to %s', (statusCode, code) => {
+    expect(toApiError(Object.assign(new Error('inside'), { statusCode, code: 'FST_ERR_X' })).code).toBe(code);
+  });
+});
+
+describe('noSuchRoute', () => {
+  it.each([
+    ['/v1/v1/messages', /without \/v1/],
+    ['/chat/completions', /with \/v1/],
+    ['/v1/nothing', /no such route/i],
+    ['/', /no such route/i],
+  ])('%s: %s', (path, sentence) => {
+    expect(noSuchRoute(path).message).toMatch(sentence);
+  });
+});

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatLine, chatLines } from './support/jsonl.ts';
+import { uploadOf } from './support/multipart.ts';
+import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
+
+let app: Running;
+beforeAll(async () => void (app = await startServer()));
+afterAll(() => app.stop());
+
+const endpoint = '/v1/chat/completions';
+const window = { endpoint, completion_window: '24h' };
+const post = (json: unknown, headers = {}): Promise<Answered> =>
+  app.call('POST', '/v1/batches', { json, headers });
+const get = (path: string, key = app.keys.a) =>
+  app.call('GET', `/v1/batches${/^(\?|$)/.test(path) ? path : `/${path}`}`, { key });
+
+async function upload(content: string, key = app.keys.a): Promise<string> {
+  const { body, headers } = uploadOf(content);
+  return (await app.call('POST', '/v1/files', { key, headers, body: body as never })).json.id as string;
+}
+
+async function finished(id: string): Promise<Json> {
+  await expect.poll(async () => (await get(id)).json.status, { timeout: 20_000 }).toBe('completed');
+  return (await get(id)).json;
+}
+
+const linesOf = (text: string): Json[] =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+
+describe('POST /v1/batches', () => {
+  it('201: from a file; runs; its results and its counts agree', async () => {
+    const content = chatLines(4, { content: (n) => (n === 2 ? '[[fail 400]]' : `say ${n} [[tokens 2]]`) });
+    const created = await post({
+      ...window,
+      input_file_id: await upload(content),
+      metadata: { team: 'night' },
+    });
+    expect(created.status).toBe(201);
+    expect(created.json).toMatchObject({
+      id: expect.stringMatching(/^batch_[0-9a-f]{32}$/),
+      object: 'batch',
+      endpoint,
+      status: 'validating',
+      request_counts: { total: 4, completed: 0, failed: 0 },
+      metadata: { team: 'night' },
+    });
+    expect(Date.parse(created.json.expires_at) - Date.parse(created.json.created_at)).toBe(86_400_000);
+    const { id } = created.json;
+    const batch = await finished(id);
+    expect(batch.request_counts).toEqual({ total: 4, completed: 3, failed: 1 });
+    const output = await get(`${id}/output`);
+    expect(output.headers.get('content-type')).toMatch(/^application\/jsonl/);
+    expect(Object.fromEntries(output.headers)).toMatchObject({
+      'x-batch-status': 'completed',
+      'x-incomplete': 'false',
+      'x-last-line': '3',
+    });
+    expect(linesOf(output.text).map((line) => [line.response.status_code, line.error])).toEqual(
+      Array(3).fill([200, null]),
+    );
+    const errors = linesOf((await get(`${id}/errors`)).text);
+    expect(errors).toMatchObject([{ custom_id: 'c2', error: { code: expect.any(String) } }]);
+    const file = await app.call('GET', `/v1/files/${batch.output_file_id}/content`);
+    expect(file.text).toBe(output.text);
+  });
+
+  it('201: from inline requests, without metadata', async () => {
+    const { status, json } = await post({ ...window, requests: [chatLine(0), chatLine(1)] });
+    expect(status).toBe(201);
+    expect(json).toMatchObject({
+      request_counts: { total: 2 },
+      metadata: null,
+      input_file_id: expect.stringMatching(/^file-/),
+    });
+    await finished(json.id);
+  });
+
+  it('201: metadata is echoed byte for byte, everywhere', async () => {
+    const metadata =
+      '{"b":1.10,"a":12345678901234567890,"__proto__":{"x":1},"n":"\\u0000","deep":{"1":[null]}}';
+    const body = `{"endpoint":"${endpoint}","completion_window":"24h","requests":[${JSON.stringify(chatLine(0))}],"metadata":${metadata}}`;
+    const headers = { 'content-type': 'application/json' };
+    const created = await app.call('POST', '/v1/batches', { body, headers });
+    expect(created.status).toBe(201);
+    expect(created.text).toContain(`"metadata":${metadata}`);
+    expect((await get(created.json.id)).text).toContain(`"metadata":${metadata}`);
+    expect((await get('?limit=1')).text).toContain(`"metadata":${metadata}`);
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined();
+    await finished(created.json.id);
+  });
+
+  it.each<[string, object, string]>([
+    ['neither a file nor requests', {}, 'input_file_id'],
+    ['both', { input_file_id: 'file-x', requests: [chatLine(0)] }, 'requests'],
+    ['no requests in the list', { requests: [] }, 'requests'],
+    ['an unknown file', { input_file_id: `file-${'0'.repeat(32)}` }, 'input_file_id'],
+    ['no id of a file', { input_file_id: '../x' }, 'input_file_id'],
+    ['another window', { completion_window: '1h', requests: [chatLine(0)] }, 'completion_window'],
+    ['another endpoint', { endpoint: '/v1/messages', requests: [chatLine(0)] }, 'endpoint'],
+    ['requests for another endpoint', { endpoint: '/v1/embeddings', requests: [chatLine(0)] }, 'endpoint'],
+    ['an unknown field', { requests: [chatLine(0)], colour: 'red' }, 'colour'],
+    ['metadata that is a list', { requests: [chatLine(0)], metadata: [1] }, 'metadata'],
+    ['metadata that is text', { requests: [chatLine(0)], metadata: 'x' }, 'metadata'],
+    ['metadata over 16 KiB', { requests: [chatLine(0)], metadata: { x: 'y'.repeat(16_384) } }, 'metadata'],
+    [
+      'metadata nine levels deep',
+      { requests: [chatLine(0)], metadata: { a: { b: { c: { d: { e: { f: { g: { h: {} } } } } } } } } },
+      'metadata',
+    ],
+    [
+      'a bad request among good ones',
+      { requests: [chatLine(0), { ...chatLine(1), body: { model: 'tiny' } }] },
+      'requests[1].body.messages',
+    ],
+    ['an unknown model', { requests: [chatLine(0, 'nope')] }, 'requests[0].body.model'],
+  ])('422: %s', async (_name, body, param) => {
+    const before = (await get('')).json.data.length;
+    const { status, json } = await post({ ...window, ...body });
+    expect([status, json.error.param]).toEqual([422, param]);
+    expect((await get('')).json.data.length).toBe(before);
+  });
+
+  it('422: the window missing; a file of another org, told like an unknown one', async () => {
+    expect((await post({ endpoint, requests: [chatLine(0)] })).json.error.param).toBe('completion_window');
+    const foreign = await post({ ...window, input_file_id: await upload(chatLines(1), app.keys.b) });
+    const unknown = await post({ ...window, input_file_id: `file-${'0'.repeat(32)}` });
+    expect(foreign.status).toBe(422);
+    expect({ ...foreign.json, request_id: '' }).toEqual({ ...unknown.json, request_id: '' });
+  });
+
+  it('200: a dry run tells the price and stores nothing', async () => {
+    const before = (await get('')).json.first_id;
+    const { status, json } = await post({ ...window, requests: [chatLine(0)], dry_run: true });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ object: 'batch.estimate', request_counts: { total: 1 } });
+    expect(Number(json.cost.list_amount)).toBeCloseTo(Number(json.cost.amount) * 2, 9);
+    expect((await get('')).json.first_id).toBe(before);
+  });
+
+  it('201: a repetition returns the first batch, by key or by the retry count of an SDK', async () => {
+    const body = { ...window, requests: [chatLine(0, 'tiny', 'again')] };
+    const first = await post(body, { 'idempotency-key': 'b1' });
+    const again = await post(body, { 'idempotency-key': 'b1' });
+    expect([again.status, again.json.id]).toEqual([201, first.json.id]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    const other = await post({ ...body, metadata: {} }, { 'idempotency-key': 'b1' });
+    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_mismatch']);
+    const silent = await post(body);
+    expect((await post(body, { 'x-stainless-retry-count': '1' })).json.id).toBe(silent.json.id);
+  });
+
+  it('413: inline requests over the size of a batch', async () => {
+    const requests = Array.from({ length: 6 }, (_, n) => chatLine(n, 'tiny', 'x'.repeat(400_000)));
+    const { status, json } = await post({ ...window, requests });
+    expect([status, json.error.code]).toEqual([413, 'payload_too_large']);
+  });
+});
+
+describe('POST /v1/batches/{id}/cancel', () => {
+  it('200: again and again; 409 on a batch that is finished, with x-should-retry: false', async () => {
+    const { json } = await post({ ...window, requests: [chatLine(0, 'tiny', '[[hang]]')] });
+    const cancel = (id: string) => app.call('POST', `/v1/batches/${id}/cancel`);
+    expect((await cancel(json.id)).json.status).toBe('cancelling');
+    expect((await cancel(json.id)).status).toBe(200);
+    await expect.poll(async () => (await get(json.id)).json.status).toBe('cancelled');
+    expect((await cancel(json.id)).json.status).toBe('cancelled');
+    const done = await post({ ...window, requests: [chatLine(0)] });
+    await finished(done.json.id);
+    const refused = await cancel(done.json.id);
+    expect([refused.status, refused.json.error.code, refused.headers.get('x-should-retry')]).toEqual([
+      409,
+      'batch_not_cancellable',
+      'false',
+    ]);
+  });
+});
+
+describe('GET /v1/batches/{id}/output while it runs', () => {
+  it('200: empty at first, then resumed by line; 422 for a bad place', async () => {
+    const contents = ['a [[tokens 1]]', '[[hang]]'];
+    const { json } = await post({
+      ...window,
+      requests: contents.map((content, n) => chatLine(n, 'tiny', content)),
+    });
+    const path = `${json.id}/output`;
+    await expect.poll(async () => (await get(path)).headers.get('x-last-line')).toBe('1');
+    const { headers, text } = await get(path);
+    expect([headers.get('x-incomplete'), headers.get('x-batch-status')]).toEqual(['true', 'in_progress']);
+    expect(linesOf(text)).toHaveLength(1);
+    const rest = await get(`${path}?after=1`);
+    expect([rest.status, rest.text, rest.headers.get('x-last-line')]).toEqual([200, '', '1']);
+    for (const after of ['-1', 'x', '1.5', '99999999999'])
+      expect((await get(`${path}?after=${after}`)).json.error.param).toBe('after');
+    const head = await app.call('HEAD', `/v1/batches/${path}`);
+    expect([head.status, head.text, head.headers.get('x-last-line')]).toEqual([200, '', '1']);
+    await app.call('POST', `/v1/batches/${json.id}/cancel`);
+  });
+});
+
+describe('GET /v1/batches', () => {
+  it('200: newest first, page by page, each once', async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n++)
+      ids.unshift((await post({ ...window, requests: [chatLine(n, 'tiny', `page ${n}`)] })).json.id);
+    const seen: string[] = [];
+    for (let page: Json, after = ''; !page || (page.has_more && seen.length < 3);) {
+      page = (await get(`?limit=1${after}`)).json;
+      seen.push(page.last_id);
+      after = `&after=${page.last_id}`;
+    }
+    expect(seen).toEqual(ids);
+  });
+
+  it.each([
+    'limit=0',
+    'limit=-1',
+    'limit=101',
+    'limit=abc',
+    'limit=',
+    'after=x',
+    'status=done',
+    'created_after=soon',
+    'limit=1&limit=2',
+  ])('422: %s', async (query) => {
+    const { status, json } = await get(`?${query}`);
+    expect([status, json.error.param]).toEqual([422, query.split('=')[0]]);
+  });
+
+  it('200: unknown parameters are ignored, an unknown or foreign cursor still pages', async () => {
+    expect((await get('?colour=red')).status).toBe(200);
+    expect((await get(`?after=batch_${'0'.repeat(32)}`)).json.data).toEqual([]);
+    expect((await get(`?after=batch_${'f'.repeat(32)}&limit=1`)).json.data).toHaveLength(1);
+    expect((await get('?status=expired')).json.data).toEqual([]);
+    expect((await get('?created_after=2100-01-01T00:00:00Z')).json.data).toEqual([]);
+  });
+});

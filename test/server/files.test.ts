@@ -1,0 +1,351 @@
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatLines } from './support/jsonl.ts';
+import { multipart, type Part, uploadOf } from './support/multipart.ts';
+import { openRaw } from './support/raw-http.ts';
+import {
+  type Answered,
+  type CallOptions,
+  type Running,
+  startServer,
+  testLimits,
+} from './support/start-server.ts';
+
+let app: Running;
+beforeAll(async () => void (app = await startServer()));
+afterAll(() => app.stop());
+
+const create = (
+  form: { body: Uint8Array; headers: Record<string, string> },
+  how: CallOptions = {},
+): Promise<Answered> =>
+  app.call('POST', '/v1/files', {
+    ...how,
+    body: form.body as NonNullable<RequestInit['body']>,
+    headers: { ...form.headers, ...how.headers },
+  });
+
+const upload = async (content: string, filename?: string): Promise<string> => {
+  const { status, json } = await create(uploadOf(content, filename));
+  expect(status).toBe(201);
+  return json.id as string;
+};
+
+/** Blobs and spools on the disk. */
+async function stored(): Promise<string[]> {
+  const entries = await readdir(app.folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
+
+const file = (value = chatLines(2), filename: string | null = 'in.jsonl'): Part => ({
+  name: 'file',
+  value,
+  filename,
+});
+const purpose: Part = { name: 'purpose', value: 'batch' };
+const anchor: Part = { name: 'expires_after[anchor]', value: 'created_at' };
+const seconds = (value: string): Part => ({ name: 'expires_after[seconds]', value });
+
+describe('POST /v1/files', () => {
+  it('201: a file resource', async () => {
+    const content = chatLines(3);
+    const { status, json } = await create(uploadOf(content));
+    expect(status).toBe(201);
+    expect(json).toEqual({
+      id: expect.stringMatching(/^file-[0-9a-f]{32}$/),
+      object: 'file',
+      bytes: content.length,
+      created_at: expect.any(Number),
+      filename: 'in.jsonl',
+      purpose: 'batch',
+      status: 'processed',
+    });
+  });
+
+  it('201: fields behind the file, in any order, sent in chunks without a length', async () => {
+    const form = multipart([seconds('3600'), file(), anchor, purpose]);
+    const body = new Blob([form.body]).stream();
+    const { status, json } = await app.call('POST', '/v1/files', { body, headers: form.headers });
+    expect(status).toBe(201);
+    expect(json.expires_at - json.created_at).toBe(3600);
+  });
+
+  it('201: the form of the platform itself, and fields nobody knows', async () => {
+    const form = new FormData();
+    form.set('model', 'whatever');
+    form.set('file', new Blob([chatLines(1)]), 'a "quoted" 日本.jsonl');
+    form.set('purpose', 'batch');
+    const { status, json } = await app.call('POST', '/v1/files', { body: form });
+    expect(status).toBe(201);
+    expect(json.filename).toBe('a "quoted" 日本.jsonl');
+  });
+
+  it.each([
+    ['../../etc/passwd', 'passwd'],
+    ['C:\\data\\in.jsonl', 'in.jsonl'],
+    ['\u202egnp.jsonl', 'gnp.jsonl'],
+    ['x'.repeat(300), 'x'.repeat(255)],
+    [null, 'upload.jsonl'],
+    ['', 'upload.jsonl'],
+  ])('201: the filename %j is stored as %j', async (sent, kept) => {
+    const { status, json } = await create(multipart([purpose, file(chatLines(1), sent)]));
+    expect([status, json.filename]).toEqual([201, kept]);
+  });
+
+  it.each<[string, Part[], string | null]>([
+    ['no file', [purpose], 'file'],
+    ['no purpose', [file()], 'purpose'],
+    ['nothing', [], 'purpose'],
+    ['two files', [purpose, file(), file()], 'file'],
+    ['a file under another name', [purpose, { ...file(), name: 'document' }], 'document'],
+    ['purpose twice', [purpose, purpose, file()], 'purpose'],
+    ['an unknown purpose', [{ ...purpose, value: 'fine-tune' }, file()], 'purpose'],
+    ['the purpose of results', [file(), { ...purpose, value: 'batch_output' }], 'purpose'],
+    ['an anchor alone', [purpose, anchor, file()], 'expires_after[seconds]'],
+    ['seconds alone', [purpose, file(), seconds('3600')], 'expires_after[anchor]'],
+    [
+      'another anchor',
+      [purpose, { ...anchor, value: 'now' }, seconds('3600'), file()],
+      'expires_after[anchor]',
+    ],
+    ['3599 seconds', [purpose, anchor, seconds('3599'), file()], 'expires_after[seconds]'],
+    ['2592001 seconds', [purpose, anchor, seconds('2592001'), file()], 'expires_after[seconds]'],
+    ['1e4 seconds', [purpose, anchor, seconds('1e4'), file()], 'expires_after[seconds]'],
+    ['a fraction of seconds', [purpose, anchor, seconds('3600.5'), file()], 'expires_after[seconds]'],
+    [
+      'too many parts',
+      [purpose, ...Array.from({ length: 40 }, (_, n) => ({ name: `f${n}`, value: 'x' })), file()],
+      null,
+    ],
+    [
+      'ten thousand parts',
+      [purpose, ...Array.from({ length: 10_000 }, (_, n) => ({ name: `f${n}`, value: '' }))],
+      null,
+    ],
+    ['a field name of 1 MB', [purpose, { name: 'n'.repeat(1_000_000), value: 'x' }, file()], null],
+    ['a field value of 1 MB', [{ ...purpose, value: 'b'.repeat(1_000_000) }, file()], null],
+    ['a field named __proto__', [purpose, { name: '__proto__', value: 'x' }, file()], null],
+    ['a file named by NUL', [purpose, file(chatLines(1), 'a\0b')], 'file'],
+  ])('422: %s', async (_name, parts, param) => {
+    const before = await stored();
+    const { status, json } = await create(multipart(parts));
+    expect(status).toBe(422);
+    if (param !== null) expect(json.error.param).toBe(param);
+    expect(json.error.message).toMatch(/\w/);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('422: the final boundary is missing, in a field and in the file; another boundary; none', async () => {
+    const before = await stored();
+    expect((await create(multipart([purpose, file()], { end: false }))).status).toBe(422);
+    expect((await create(multipart([file(), purpose], { end: false }))).status).toBe(422);
+    const form = uploadOf(chatLines(1));
+    expect(
+      (await create({ ...form, headers: { 'content-type': 'multipart/form-data; boundary=other' } })).status,
+    ).toBe(422);
+    expect((await create({ ...form, headers: { 'content-type': 'multipart/form-data' } })).status).toBe(422);
+    expect((await create({ body: new Uint8Array(), headers: form.headers })).status).toBe(422);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('422: every bad line with its number, and nothing is stored', async () => {
+    const before = await stored();
+    const { status, json } = await create(uploadOf(`${chatLines(2)}{"custom_id":"x"}\n[]\nnot json\n`));
+    expect(status).toBe(422);
+    expect(new Set(json.error.details.errors.map((error: { line: number }) => error.line))).toEqual(
+      new Set([3, 4, 5]),
+    );
+    expect(await stored()).toEqual(before);
+  });
+
+  it('422: an empty file, and one request too many; exactly as many as allowed are accepted', async () => {
+    expect((await create(uploadOf(''))).json.error.code).toBe('empty_file');
+    expect((await create(uploadOf(chatLines(testLimits.requestsPerBatch + 1)))).json.error.code).toBe(
+      'too_many_tasks',
+    );
+    expect((await create(uploadOf(chatLines(testLimits.requestsPerBatch)))).status).toBe(201);
+  });
+
+  it('201 at exactly the largest size, 413 with one byte more', async () => {
+    const line = chatLines(1);
+    const exact = line + '\n'.repeat(testLimits.bytesPerBatch - line.length);
+    expect((await create(uploadOf(exact))).json.bytes).toBe(testLimits.bytesPerBatch);
+    expect((await create(uploadOf(`${exact}\n`))).json.error.code).toBe('payload_too_large');
+  });
+
+  it('413: as soon as the size is crossed, of an upload that would never end', async () => {
+    const before = await stored();
+    const connection = await openRaw(app.url);
+    connection.write(
+      `POST /v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\nContent-Type: multipart/form-data; boundary=b\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const send = (text: string) => connection.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+    send('--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n');
+    for (let sent = 0; sent <= testLimits.bytesPerBatch; sent += 100_000) send('\n'.repeat(100_000));
+    expect(await connection.until('"request_id"')).toMatch(/^HTTP\/1.1 413 /);
+    connection.socket.destroy();
+    expect(await stored()).toEqual(before);
+  });
+
+  it('leaves nothing behind when the client goes away', async () => {
+    const before = await stored();
+    const connection = await openRaw(app.url);
+    const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n';
+    connection.write(
+      `POST /v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000000\r\n\r\n${head}${chatLines(3)}`,
+    );
+    await expect.poll(async () => (await stored()).length).toBe(before.length + 1);
+    connection.socket.destroy();
+    await expect.poll(stored).toEqual(before);
+  });
+
+  it('415: JSON, a compressed form', async () => {
+    expect((await app.call('POST', '/v1/files', { json: { purpose: 'batch' } })).status).toBe(415);
+    expect((await create(uploadOf(chatLines(1)), { headers: { 'content-encoding': 'gzip' } })).status).toBe(
+      415,
+    );
+  });
+});
+
+describe('a repeated POST /v1/files', () => {
+  it('201: answers an Idempotency-Key with the first file, 422 with another body', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    const first = await create(uploadOf(chatLines(2)), { headers });
+    const form = multipart([file(), purpose]);
+    const boundary = 'another';
+    const again = await create(
+      {
+        body: Buffer.from(Buffer.from(form.body).toString().replaceAll('offpeak-test-boundary', boundary)),
+        headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+      },
+      { headers },
+    );
+    expect([again.status, again.json.id]).toEqual([201, first.json.id]);
+    expect(first.headers.has('idempotent-replayed')).toBe(false);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    const other = await create(uploadOf(chatLines(3)), { headers });
+    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_mismatch']);
+    const renamed = await create(uploadOf(chatLines(2), 'other.jsonl'), { headers });
+    expect(renamed.status).toBe(422);
+  });
+
+  it('201: the key of one org means nothing to another', async () => {
+    const headers = { 'idempotency-key': 'shared' };
+    const first = await create(uploadOf(chatLines(1)), { headers });
+    const second = await create(uploadOf(chatLines(1)), { headers, key: app.keys.b });
+    expect(second.status).toBe(201);
+    expect(second.json.id).not.toBe(first.json.id);
+  });
+
+  it('201: recognises what an SDK silently sends again, and only that', async () => {
+    const form = uploadOf(chatLines(2, { content: (n) => `twin ${n}` }));
+    const first = await create(form);
+    const retried = await create(form, { headers: { 'x-stainless-retry-count': '1' } });
+    expect(retried.json.id).toBe(first.json.id);
+    const meant = await create(form, { headers: { 'x-stainless-retry-count': '0' } });
+    expect(meant.json.id).not.toBe(first.json.id);
+  });
+
+  it('422: an Idempotency-Key of 256 characters, before anything is stored', async () => {
+    const before = await stored();
+    const { status, json } = await create(uploadOf(chatLines(1)), {
+      headers: { 'idempotency-key': 'x'.repeat(256) },
+    });
+    expect([status, json.error.param]).toEqual([422, 'Idempotency-Key']);
+    expect(await stored()).toEqual(before);
+  });
+});
+
+describe('GET /v1/files/{id}/content', () => {
+  it('200: the same bytes, as a download that cannot render', async () => {
+    const content = `\ufeff${chatLines(3).replaceAll('\n', '\r\n')}\r\n`;
+    const id = await upload(content, '日本%22x.html');
+    const response = await fetch(`${app.url}/v1/files/${id}/content`, {
+      headers: { authorization: `Bearer ${app.keys.a}`, accept: 'application/binary' },
+    });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(
+      createHash('sha256').update(content).digest('hex'),
+    );
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-length': String(bytes.length),
+      'content-disposition': expect.stringMatching(
+        /^attachment; filename="[^"\\]*(\\"[^"]*)*"; filename\*=UTF-8''%E6%97%A5%E6%9C%AC%22x\.html$/,
+      ),
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "sandbox; default-src 'none'",
+      'cross-origin-resource-policy': 'same-origin',
+    });
+  });
+
+  it('200: HEAD has the headers and no body', async () => {
+    const id = await upload(chatLines(2));
+    const { status, headers, text } = await app.call('HEAD', `/v1/files/${id}/content`);
+    expect([status, text, headers.get('content-length')]).toEqual([200, '', String(chatLines(2).length)]);
+  });
+});
+
+describe('GET and DELETE /v1/files/{id}', () => {
+  it('200, then 404 once deleted', async () => {
+    const id = await upload(chatLines(1));
+    expect((await app.call('GET', `/v1/files/${id}`)).json.id).toBe(id);
+    const deleted = await app.call('DELETE', `/v1/files/${id}`);
+    expect([deleted.status, deleted.json]).toEqual([200, { id, object: 'file', deleted: true }]);
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/content'],
+      ['DELETE', ''],
+    ] as const)
+      expect((await app.call(method, `/v1/files/${id}${path}`)).status).toBe(404);
+  });
+
+  it('409: a file that an unfinished batch reads, with x-should-retry: false', async () => {
+    const id = await upload(chatLines(1, { content: () => '[[hang]]' }));
+    const batch = await app.call('POST', '/v1/batches', {
+      json: { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: id },
+    });
+    const { status, headers, json } = await app.call('DELETE', `/v1/files/${id}`);
+    expect([status, json.error.code, headers.get('x-should-retry')]).toEqual([409, 'file_in_use', 'false']);
+    expect((await app.call('POST', `/v1/batches/${batch.json.id}/cancel`)).status).toBe(200);
+  });
+});
+
+describe('GET /v1/files', () => {
+  it('200: pages through everything once, in both orders', async () => {
+    const lister = await startServer();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) {
+      const form = uploadOf(chatLines(1, { content: () => `${n}` }));
+      ids.push(
+        (await lister.call('POST', '/v1/files', { body: form.body as never, headers: form.headers })).json.id,
+      );
+    }
+    for (const order of ['asc', 'desc']) {
+      const seen: string[] = [];
+      for (let page, after = ''; !page || page.has_more;) {
+        page = (await lister.call('GET', `/v1/files?limit=2&order=${order}${after}`)).json;
+        expect(page).toMatchObject({
+          object: 'list',
+          first_id: page.data[0].id,
+          last_id: page.data.at(-1).id,
+        });
+        seen.push(...page.data.map((item: { id: string }) => item.id));
+        after = `&after=${page.last_id}`;
+      }
+      expect(seen).toEqual(order === 'asc' ? ids : ids.toReversed());
+    }
+    await lister.call('DELETE', `/v1/files/${ids[2]}`);
+    const behind = await lister.call('GET', `/v1/files?order=asc&after=${ids[2]}`);
+    expect(behind.json.data.map((item: { id: string }) => item.id)).toEqual(ids.slice(3));
+    expect((await lister.call('GET', '/v1/files?purpose=batch_output')).json).toEqual({
+      object: 'list',
+      data: [],
+      first_id: null,
+      last_id: null,
+      has_more: false,
+    });
+    await lister.stop();
+  });
+});
