@@ -1,4 +1,4 @@
-import postgres from 'postgres';
+import { Client } from 'pg';
 import { afterAll, describe, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
@@ -19,14 +19,17 @@ else
         createPostgresStore({ url, log: silent }),
       ];
       await Promise.all([store.start(), other.start()]);
-      const beside = postgres(url, { max: 1 });
-      const tables = await beside<{ name: string }[]>`SELECT tablename AS name FROM pg_tables
-        WHERE schemaname = 'public' AND tablename <> 'schema_version'`;
+      const beside = new Client(url);
+      await beside.connect();
+      const tables = await beside.query<{ name: string }>(
+        `SELECT tablename AS name FROM pg_tables
+        WHERE schemaname = 'public' AND tablename <> 'schema_version'`,
+      );
       return {
         store,
         other,
         async reset() {
-          await beside.unsafe(`TRUNCATE ${tables.map(({ name }) => name).join(', ')}`);
+          await beside.query(`TRUNCATE ${tables.rows.map(({ name }) => name).join(', ')}`);
         },
         async close() {
           await Promise.all([store.stop(), other.stop(), beside.end()]);

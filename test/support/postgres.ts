@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import postgres from 'postgres';
+import { Client } from 'pg';
 
 /** A Postgres server of its own, in a temporary folder, for the length of one test file. */
 export interface PostgresServer {
@@ -109,26 +109,27 @@ async function launch(bin: string, user: User): Promise<PostgresServer> {
       stdio: ['pipe', 'ignore', 'ignore'],
     },
   );
-  const admin = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, { max: 1, onnotice() {} });
-  await answering(admin);
+  const admin = await connect(`postgres://postgres@127.0.0.1:${port}/postgres`);
   return serverOf(shell, admin, port, folder);
 }
 
-function serverOf(shell: ChildProcess, admin: postgres.Sql, port: number, folder: string): PostgresServer {
+function serverOf(shell: ChildProcess, admin: Client, port: number, folder: string): PostgresServer {
   let databases = 0;
   return {
     async createDatabase() {
       const name = `test_${++databases}`;
-      await admin.unsafe(`CREATE DATABASE ${name}`);
+      await admin.query(`CREATE DATABASE ${name}`);
       return `postgres://postgres@127.0.0.1:${port}/${name}`;
     },
     async cutConnections() {
-      const cut = await admin`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname LIKE 'test_%' AND pid <> pg_backend_pid()`;
-      return cut.length;
+      const cut = await admin.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname LIKE 'test_%' AND pid <> pg_backend_pid()`,
+      );
+      return cut.rows.length;
     },
     async stop() {
-      await admin.end({ timeout: 1 });
+      await admin.end();
       const exited = once(shell, 'exit');
       shell.stdin!.end();
       await exited;
@@ -137,15 +138,16 @@ function serverOf(shell: ChildProcess, admin: postgres.Sql, port: number, folder
   };
 }
 
-/** Asks until the server takes connections; the driver waits a little longer each time. */
-async function answering(admin: postgres.Sql): Promise<void> {
+/** Tries until the server takes connections. */
+async function connect(url: string): Promise<Client> {
   for (let attempt = 1; ; attempt++) {
+    const client = new Client(url);
     try {
-      await admin`SELECT 1`;
-      return;
+      await client.connect();
+      return client;
     } catch (error) {
-      if (attempt === 100) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      if (attempt === 200) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }
 }

@@ -1,42 +1,48 @@
-import postgres from 'postgres';
+import { Pool, types } from 'pg';
+import type { PoolClient } from 'pg';
+import type { Log } from '../../base/log.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import { isConflict, isLost, translate } from './errors.ts';
 
 /** A conflict resolves itself as soon as the other transaction is through. */
 const maxConflicts = 10;
 
+const connections = 10;
+
 const nowSql = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
 
-type Handle = Pick<postgres.Sql, 'unsafe'>;
+/** Whatever runs statements: the pool, each on a connection of its choice, or one connection. */
+type Runner = Pick<Pool, 'query'>;
 
 /**
  * A pool of connections as a `Db`. Conflicts between transactions are tried again; a connection that was lost is replaced
  * and the work tried once more where nothing can have happened twice: reads, and transactions that had not come to their
  * commit.
  */
-export function openPostgres(url: string): Db {
-  const sql = postgres(url, {
-    max: 10,
-    prepare: true,
-    // Arrays are never sent or read.
-    fetch_types: false,
-    onnotice() {},
-    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
-    connection: {
-      application_name: 'offpeak',
-      // A process that freezes inside a transaction must not keep its rows from the others for long.
-      idle_in_transaction_session_timeout: 10_000,
+export function openPostgres(url: string, log: Log): Db {
+  const pool = new Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: 'offpeak',
+    // A process that freezes inside a transaction must not keep its rows from the others for long.
+    idle_in_transaction_session_timeout: 10_000,
+    types: {
+      getTypeParser: (type, format) =>
+        type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
     },
   });
+  // Whoever uses the connection is told by his statement; without these, one that nobody uses would end the process.
+  pool.on('error', (error) => log.debug({ err: error }, 'An idle connection to the database was lost.'));
+  pool.on('connect', (client) => client.on('error', () => {}));
 
   const all = async <Row extends object>(text: string, params?: readonly Value[]): Promise<Row[]> => {
     try {
-      return await run<Row>(sql, text, params);
-    } catch (error) {
-      if (!isLost(error) || !isRead(text)) throw translate(error, url);
-    }
-    try {
-      return await run<Row>(sql, text, params);
+      return await run<Row>(pool, text, params).catch((error: unknown) => {
+        if (isLost(error) && isRead(text)) return run<Row>(pool, text, params);
+        throw error;
+      });
     } catch (error) {
       throw translate(error, url);
     }
@@ -45,28 +51,19 @@ export function openPostgres(url: string): Db {
   const tx = async <T>(work: (q: Queries) => Promise<T>): Promise<T> => {
     let reconnected = false;
     for (let conflicts = 0; ;) {
-      let committing = false;
-      try {
-        const result = await sql.begin('isolation level read committed', async (handle) => {
-          const done = await work(inside(handle));
-          committing = true;
-          return { done };
-        });
-        return result.done;
-      } catch (error) {
-        if (isConflict(error) && ++conflicts < maxConflicts) continue;
-        if (isLost(error) && !committing && !reconnected) {
-          reconnected = true;
-          continue;
-        }
-        throw translate(error, url);
+      const attempt = await transact(pool, work);
+      if (attempt.outcome === 'committed') return attempt.result;
+      if (isConflict(attempt.error) && ++conflicts < maxConflicts) continue;
+      if (isLost(attempt.error) && attempt.outcome === 'undone' && !reconnected) {
+        reconnected = true;
+        continue;
       }
+      throw translate(attempt.error, url);
     }
   };
 
   return {
-    lock: 'FOR UPDATE',
-    skip: 'FOR UPDATE SKIP LOCKED',
+    ...locks,
     types: {
       dialect: 'postgres',
       blob: 'bytea',
@@ -77,44 +74,73 @@ export function openPostgres(url: string): Db {
     all,
     tx,
     async exec(text) {
-      await sql.unsafe(text).simple();
+      await pool.query(text);
     },
     async now() {
       const [row] = await all<{ now: number }>(nowSql);
       return row!.now;
     },
-    close: () => sql.end({ timeout: 5 }),
+    close: () => pool.end(),
   };
 }
 
-function inside(handle: Handle): Queries {
-  return {
-    lock: 'FOR UPDATE',
-    skip: 'FOR UPDATE SKIP LOCKED',
-    all: (text, params) => run(handle, text, params),
-  };
+const locks = { lock: 'FOR UPDATE', skip: 'FOR UPDATE SKIP LOCKED' };
+
+type Attempt<T> =
+  | { outcome: 'committed'; result: T }
+  | { outcome: 'undone'; error: unknown }
+  /** The answer to the commit was lost: it may have happened. */
+  | { outcome: 'unknown'; error: unknown };
+
+async function transact<T>(pool: Pool, work: (q: Queries) => Promise<T>): Promise<Attempt<T>> {
+  let client: PoolClient | undefined;
+  let committing = false;
+  try {
+    client = await pool.connect();
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    const queries = client;
+    const result = await work({ ...locks, all: (text, params) => run(queries, text, params) });
+    committing = true;
+    await client.query('COMMIT');
+    client.release();
+    return { outcome: 'committed', result };
+  } catch (error) {
+    if (client) await giveBack(client, error);
+    return { outcome: committing && isLost(error) ? 'unknown' : 'undone', error };
+  }
 }
 
-/** Texts with `$1, $2 ...`, made once each. */
-const numbered = new Map<string, string>();
+/** A connection of which it is not sure that it is out of the transaction is not used again. */
+async function giveBack(client: PoolClient, error: unknown): Promise<void> {
+  if (isLost(error)) return client.release(true);
+  try {
+    await client.query('ROLLBACK');
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}
 
-function number(text: string): string {
-  let known = numbered.get(text);
-  if (known === undefined) {
+/** Statements by their text: `$1, $2 ...` for `?`, and a name under which each connection prepares it once. */
+const prepared = new Map<string, { name: string; text: string }>();
+
+function prepare(sql: string): { name: string; text: string } {
+  let known = prepared.get(sql);
+  if (!known) {
     let n = 0;
-    known = text.replaceAll('?', () => `$${++n}`);
-    numbered.set(text, known);
+    known = { name: `s${prepared.size}`, text: sql.replaceAll('?', () => `$${++n}`) };
+    prepared.set(sql, known);
   }
   return known;
 }
 
 async function run<Row extends object>(
-  handle: Handle,
-  text: string,
+  runner: Runner,
+  sql: string,
   params: readonly Value[] = [],
 ): Promise<Row[]> {
-  // An async function runs up to its first await, and awaiting a query sends it: nothing here is lazy.
-  return await handle.unsafe<Row[]>(number(text), [...params], { prepare: true });
+  const { rows } = await runner.query<Row>({ ...prepare(sql), values: [...params] });
+  return rows;
 }
 
 function isRead(text: string): boolean {

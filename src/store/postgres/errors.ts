@@ -1,11 +1,8 @@
 import { ApiError } from '../../core/errors.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Codes of Postgres (documentation, appendix A), of its driver and of the operating system. */
-const lost = new Set([
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECT_TIMEOUT',
+/** Codes of Postgres (documentation, appendix A) and of the operating system that mean a connection is gone. */
+const lostCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EHOSTUNREACH',
@@ -21,6 +18,11 @@ const lost = new Set([
   '25P03', // idle_in_transaction_session_timeout
 ]);
 
+/** The driver gives its own errors no codes. */
+const lostMessages =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|timeout expired)/;
+const endedMessage = /^Cannot use a pool after calling end/;
+
 /** Serialization failures and deadlocks: another transaction won, and the same work may be done again. */
 export function isConflict(error: unknown): boolean {
   const code = codeOf(error);
@@ -30,7 +32,7 @@ export function isConflict(error: unknown): boolean {
 /** The connection is gone, or there never was one. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
-  return lost.has(code) || code.startsWith('08');
+  return lostCodes.has(code) || code.startsWith('08') || (code === '' && lostMessages.test(messageOf(error)));
 }
 
 /** Faults that an operator can do something about as ours; whatever else was thrown passes through. */
@@ -40,18 +42,18 @@ export function translate(error: unknown, url: string): unknown {
   if (isLost(error))
     return new StoreError(
       'unreachable',
-      `The database ${nameOf(url)} does not answer (${code}).`,
+      `The database ${nameOf(url)} does not answer (${code || messageOf(error)}).`,
       'Check that Postgres runs there and that this machine may connect to it.',
       options,
     );
   if (code === '53100')
     return new ApiError('insufficient_storage', 'The database is full: nothing more can be stored.', options);
-  if (code === 'CONNECTION_ENDED')
+  if (endedMessage.test(messageOf(error)))
     return new StoreError('stopped', 'The store is not running.', 'Start the service again.', options);
   if (/^(28|3D|42501|53300)/.test(code))
     return new StoreError(
       'refused',
-      `The database ${nameOf(url)} refused the connection: ${(error as Error).message}.`,
+      `The database ${nameOf(url)} refused the connection: ${messageOf(error)}.`,
       'Check user, password, database name and rights, and the number of connections it allows.',
       options,
     );
@@ -74,4 +76,8 @@ export function nameOf(url: string): string {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

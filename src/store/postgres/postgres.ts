@@ -19,7 +19,7 @@ export interface PostgresStoreOptions {
  * @throws StoreError from `start`, when the database cannot be reached or used
  */
 export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
-  const db = openPostgres(url);
+  const db = openPostgres(url, log);
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
 

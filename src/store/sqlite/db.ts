@@ -2,10 +2,8 @@ import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import type { Db, Queries, Value } from '../db.ts';
-import { StoreError } from '../store-error.ts';
 import { translate } from './errors.ts';
-
-const leastVersion = [3, 51, 3] as const;
+import { requireVersion } from './version.ts';
 
 /**
  * Opens `path` (or `:memory:`) as a `Db`. Statements block the thread they run in; calls are queued, so that a read
@@ -74,7 +72,8 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
 function connect(path: string): DatabaseSync {
   try {
     const connection = new DatabaseSync(path, { timeout: 5_000 });
-    requireVersion(connection);
+    const { version } = connection.prepare('SELECT sqlite_version() AS version').get() as { version: string };
+    requireVersion(version);
     // WAL with FULL: a commit is on the disk when it returns, and readers do not wait for it.
     connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
       PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`);
@@ -82,17 +81,4 @@ function connect(path: string): DatabaseSync {
   } catch (error) {
     throw translate(error, path);
   }
-}
-
-/** Before 3.51.3 two connections that write and checkpoint at the same moment could damage a WAL database. */
-function requireVersion(connection: DatabaseSync): void {
-  const { version } = connection.prepare('SELECT sqlite_version() AS version').get() as { version: string };
-  const parts = version.split('.').map(Number);
-  const at = leastVersion.findIndex((least, i) => least !== parts[i]);
-  if (at !== -1 && parts[at]! < leastVersion[at]!)
-    throw new StoreError(
-      'unsupported',
-      `This Node.js carries SQLite ${version}, which has a bug that can damage the database.`,
-      `Use a Node.js with SQLite ${leastVersion.join('.')} or newer (node -p process.versions.sqlite).`,
-    );
 }

@@ -2,9 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pid } from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
+import { ApiError } from '../../core/errors.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
+import { StoreError } from '../store-error.ts';
 import { openSqlite } from './db.ts';
 import { lockFolder, notWritable } from './folder-lock.ts';
 import type { FolderLock } from './folder-lock.ts';
@@ -35,6 +37,13 @@ async function open(): Promise<Db> {
   db = openSqlite(path, { now: () => now });
   await migrate(db);
   return db;
+}
+
+/** A start answers an operator, not a client. */
+function startError(error: unknown): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const hint = `Make room on the disk of ${dirname(path)}.`;
+  return new StoreError('disk_full', error.message, hint, { cause: error });
 }
 
 async function close(): Promise<void> {
@@ -84,6 +93,6 @@ try {
   serve({ ...createSqlStore(await open()) });
   reply({ type: 'ready' });
 } catch (error) {
-  reply({ type: 'failed', error: packError(error) });
+  reply({ type: 'failed', error: packError(startError(error)) });
   await close();
 }

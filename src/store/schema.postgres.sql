@@ -1,0 +1,163 @@
+CREATE TABLE api_keys (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  prefix text COLLATE "C" NOT NULL,
+  scopes text COLLATE "C" NOT NULL,
+  models text COLLATE "C",
+  created_at bigint NOT NULL,
+  expires_at bigint,
+  revoked_at bigint,
+  last_used_at bigint,
+  PRIMARY KEY (id),
+  UNIQUE (hash));
+
+CREATE INDEX api_keys_by_org ON public.api_keys USING btree (org_id, id);
+
+CREATE TABLE batch_chunks (
+  batch_id text COLLATE "C" NOT NULL,
+  seq integer NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  prefix text COLLATE "C" NOT NULL,
+  lines text COLLATE "C" NOT NULL,
+  est bigint NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  owner text COLLATE "C",
+  epoch integer NOT NULL,
+  kills integer NOT NULL,
+  PRIMARY KEY (batch_id, seq));
+
+CREATE INDEX batch_chunks_closing ON public.batch_chunks USING btree (batch_id) WHERE ((seq = 0) AND (state = 'ready'::text));
+
+CREATE INDEX batch_chunks_leased ON public.batch_chunks USING btree (owner) WHERE (state = 'leased'::text);
+
+CREATE INDEX batch_chunks_ready ON public.batch_chunks USING btree (batch_id, model, seq) WHERE (state = 'ready'::text);
+
+CREATE TABLE batch_results (
+  batch_id text COLLATE "C" NOT NULL,
+  line integer NOT NULL,
+  stream text COLLATE "C" NOT NULL,
+  n integer NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  input_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  attempts integer NOT NULL,
+  code text COLLATE "C",
+  body bytea NOT NULL,
+  PRIMARY KEY (batch_id, line));
+
+CREATE INDEX batch_results_by_code ON public.batch_results USING btree (batch_id, code, n) WHERE (stream = 'errors'::text);
+
+CREATE UNIQUE INDEX batch_results_in_order ON public.batch_results USING btree (batch_id, stream, n);
+
+CREATE TABLE batches (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  key_id text COLLATE "C" NOT NULL,
+  endpoint text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  total integer NOT NULL,
+  ok integer NOT NULL,
+  err integer NOT NULL,
+  due bigint NOT NULL,
+  closing text COLLATE "C",
+  accept_until bigint NOT NULL,
+  input_file_id text COLLATE "C" NOT NULL,
+  output_file_id text COLLATE "C",
+  error_file_id text COLLATE "C",
+  model text COLLATE "C",
+  metadata text COLLATE "C",
+  prices text COLLATE "C" NOT NULL,
+  price_factor double precision NOT NULL,
+  errors text COLLATE "C" NOT NULL,
+  error_summary text COLLATE "C",
+  result_ttl_ms bigint NOT NULL,
+  created_at bigint NOT NULL,
+  in_progress_at bigint,
+  expires_at bigint NOT NULL,
+  completed_at bigint,
+  failed_at bigint,
+  expired_at bigint,
+  cancelling_at bigint,
+  cancelled_at bigint,
+  purged integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (id));
+
+CREATE INDEX batches_by_due ON public.batches USING btree (due, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));
+
+CREATE INDEX batches_by_expiry ON public.batches USING btree (expires_at, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));
+
+CREATE INDEX batches_by_org ON public.batches USING btree (org_id, id);
+
+CREATE INDEX batches_open_by_input ON public.batches USING btree (input_file_id) WHERE (status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'cancelling'::text]));
+
+CREATE INDEX batches_open_by_org ON public.batches USING btree (org_id) WHERE (status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'cancelling'::text]));
+
+CREATE INDEX batches_to_purge ON public.batches USING btree (id) WHERE ((purged = 0) AND (status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'expired'::text])));
+
+CREATE TABLE creates (
+  org_id text COLLATE "C" NOT NULL,
+  token text COLLATE "C" NOT NULL,
+  body_hash text COLLATE "C" NOT NULL,
+  resource_id text COLLATE "C" NOT NULL,
+  started_at bigint NOT NULL,
+  retry integer NOT NULL,
+  forget_at bigint NOT NULL,
+  PRIMARY KEY (org_id, token));
+
+CREATE INDEX creates_by_age ON public.creates USING btree (forget_at);
+
+CREATE INDEX creates_by_resource ON public.creates USING btree (resource_id);
+
+CREATE TABLE files (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  purpose text COLLATE "C" NOT NULL,
+  filename text COLLATE "C" NOT NULL,
+  bytes bigint NOT NULL,
+  blob_id text COLLATE "C" NOT NULL,
+  sha256 text COLLATE "C" NOT NULL,
+  requests integer,
+  endpoint text COLLATE "C",
+  created_at bigint NOT NULL,
+  expires_at bigint,
+  PRIMARY KEY (id),
+  UNIQUE (blob_id));
+
+CREATE INDEX files_by_expiry ON public.files USING btree (expires_at, id) WHERE (expires_at IS NOT NULL);
+
+CREATE INDEX files_by_org ON public.files USING btree (org_id, id);
+
+CREATE TABLE orgs (
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (id));
+
+CREATE TABLE schema_version (
+  version integer NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  applied_at bigint NOT NULL,
+  PRIMARY KEY (version));
+
+CREATE TABLE usage_ledger (
+  source_id text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  day text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  requests bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  amount bigint,
+  PRIMARY KEY (source_id, model, day));
+
+CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, day);
+
+CREATE TABLE workers (
+  id text COLLATE "C" NOT NULL,
+  beat_at bigint NOT NULL,
+  load text COLLATE "C" NOT NULL,
+  PRIMARY KEY (id));

@@ -1,0 +1,19 @@
+import { StoreError } from '../store-error.ts';
+
+const least = [3, 51, 3] as const;
+
+/**
+ * Before 3.51.3 two connections that write and checkpoint at the same moment could damage a WAL database.
+ * @param version as `sqlite_version()` answers it
+ * @throws StoreError `unsupported`
+ */
+export function requireVersion(version: string): void {
+  const parts = version.split('.').map(Number);
+  const at = least.findIndex((number, i) => number !== parts[i]);
+  if (at === -1 || parts[at]! > least[at]!) return;
+  throw new StoreError(
+    'unsupported',
+    `This Node.js carries SQLite ${version}, which has a bug that can damage the database.`,
+    `Use a Node.js with SQLite ${least.join('.')} or newer: node -p process.versions.sqlite tells.`,
+  );
+}

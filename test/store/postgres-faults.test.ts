@@ -1,0 +1,259 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { silent } from '../../src/base/log.ts';
+import type { Db } from '../../src/store/db.ts';
+import { migrate } from '../../src/store/migrations/migrate.ts';
+import { openPostgres } from '../../src/store/postgres/db.ts';
+import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
+import type { LineResult } from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import type { PostgresServer } from '../support/postgres.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { addBatch, output, range, start } from './fixtures.ts';
+import { dumpPostgres } from './schema-dump.ts';
+
+const server = await startPostgres();
+
+if ('reason' in server) test.skip(`faults of Postgres (skipped: ${server.reason})`, () => {});
+else
+  describe('faults of Postgres', () => {
+    afterAll(() => server.stop());
+    faultTests(server);
+  });
+
+function faultTests(postgres: PostgresServer): void {
+  const withDb = async (work: (db: Db) => Promise<void>) => {
+    const db = openPostgres(await postgres.createDatabase(), silent);
+    try {
+      await work(db);
+    } finally {
+      await db.close();
+    }
+  };
+  const raise = (code: string) => `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`;
+
+  // `npx vitest run test/store/postgres-faults.test.ts -u` writes the file after a new migration.
+  test('the schema is the one that is checked in', () =>
+    withDb(async (db) => {
+      await migrate(db);
+      await expect(await dumpPostgres(db)).toMatchFileSnapshot('../../src/store/schema.postgres.sql');
+    }));
+
+  test('several processes that start together migrate once', async () => {
+    const url = await postgres.createDatabase();
+    const stores = range(0, 5).map(() => createPostgresStore({ url, log: silent }));
+    await Promise.all(stores.map((store) => store.start()));
+    await Promise.all(stores.map((store) => store.ping()));
+    await Promise.all(stores.map((store) => store.stop()));
+    const db = openPostgres(url, silent);
+    expect(await db.all('SELECT version FROM schema_version ORDER BY version')).toEqual([{ version: 1 }]);
+    await db.close();
+  });
+
+  test('connections that are cut under load lose nothing and double nothing', async () => {
+    const url = await postgres.createDatabase();
+    const [one, two] = [createPostgresStore({ url, log: silent }), createPostgresStore({ url, log: silent })];
+    await Promise.all([one.start(), two.start()]);
+    const batch = await addBatch(one, { total: 600 });
+    await one.batches.claim('w', batch.id, 'm1', 1_000, start);
+    const failures: unknown[] = [];
+    /** As the recorder does: what failed is brought again. */
+    const record = async (results: LineResult[], store = one): Promise<void> => {
+      for (;;) {
+        try {
+          await store.results.record('w', results, [], start);
+          return;
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+    };
+    const load = async (side: number) => {
+      for (const first of range(0, 60).map((i) => ((i + side * 15) % 60) * 10))
+        await record(
+          range(first, first + 10).map((line) => output(batch, line)),
+          side % 2 === 0 ? one : two,
+        );
+    };
+    let cut = 0;
+    const recorded = async () => (await one.batches.find(batch.id).catch(() => undefined))?.ok ?? 0;
+    const disturb = async () => {
+      for (let i = 0; i < 6; i++) {
+        const before = await recorded();
+        cut += await postgres.cutConnections();
+        // Until something was recorded again: the next cut hits work, too.
+        for (let now = before; now <= before && now < 600; now = await recorded());
+      }
+    };
+    await Promise.all([load(0), load(1), load(2), load(3), disturb()]);
+    expect(cut).toBeGreaterThan(0);
+    for (const error of failures) expect(error).toMatchObject({ name: 'StoreError', code: 'unreachable' });
+    expect(await one.batches.find(batch.id)).toMatchObject({ ok: 600, err: 0, closing: 'completed' });
+    expect((await one.results.tail(batch.id, 'output', 0, 1_000)).map((row) => row.n)).toEqual(range(1, 601));
+    expect(await one.ledger.of(batch.id)).toMatchObject([{ requests: 600, usage: { inputTokens: 6_000 } }]);
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
+  test('a connection lost while idle is not noticed by the next read nor by the next transaction', () =>
+    withDb(async (db) => {
+      await db.all('SELECT 1 AS one');
+      await postgres.cutConnections();
+      expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      await postgres.cutConnections();
+      expect(await db.tx((q) => q.all('SELECT 2 AS two'))).toEqual([{ two: 2 }]);
+    }));
+
+  test('a transaction whose connection is lost before its commit is done again', () =>
+    withDb(async (db) => {
+      await db.exec('CREATE TABLE t (n integer)');
+      let attempts = 0;
+      await db.tx(async (q) => {
+        attempts++;
+        await q.all('INSERT INTO t VALUES (?)', [attempts]);
+        if (attempts === 1) await q.all('SELECT pg_terminate_backend(pg_backend_pid())');
+      });
+      expect(attempts).toBe(2);
+      expect(await db.all('SELECT n FROM t')).toEqual([{ n: 2 }]);
+    }));
+
+  test('a transaction whose connection is lost during its commit is not: it may have happened', () =>
+    withDb(async (db) => {
+      await db.exec(`CREATE TABLE t (n integer);
+        CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
+          FOR EACH ROW EXECUTE FUNCTION die()`);
+      let attempts = 0;
+      const insert = db.tx(async (q) => {
+        attempts++;
+        await q.all('INSERT INTO t VALUES (1)');
+      });
+      await expect(insert).rejects.toMatchObject({ name: 'StoreError', code: 'unreachable' });
+      expect(attempts).toBe(1);
+    }));
+
+  test('two transactions that wait for each other both end', () =>
+    withDb(async (db) => {
+      await db.exec(
+        'CREATE TABLE t (id integer PRIMARY KEY, n integer); INSERT INTO t VALUES (1, 0), (2, 0)',
+      );
+      let attempts = 0;
+      let waiting = 0;
+      let release: (() => void) | undefined;
+      const bothHoldOne = new Promise<void>((resolve) => (release = resolve));
+      const both = (first: number, second: number) =>
+        db.tx(async (q) => {
+          attempts++;
+          await q.all('UPDATE t SET n = n + 1 WHERE id = ?', [first]);
+          if (++waiting === 2) release!();
+          await bothHoldOne;
+          await q.all('UPDATE t SET n = n + 1 WHERE id = ?', [second]);
+        });
+      await Promise.all([both(1, 2), both(2, 1)]);
+      expect(attempts).toBeGreaterThanOrEqual(3);
+      expect(await db.all('SELECT n FROM t ORDER BY id')).toEqual([{ n: 2 }, { n: 2 }]);
+    }));
+
+  test('a conflict is tried again, but not for ever', () =>
+    withDb(async (db) => {
+      let attempts = 0;
+      const conflicting = (times: number) =>
+        db.tx(async (q) => {
+          if (++attempts <= times) await q.all(raise('40001'));
+          return attempts;
+        });
+      expect(await conflicting(3)).toBe(4);
+      attempts = 0;
+      await expect(conflicting(1_000)).rejects.toMatchObject({ code: '40001' });
+      expect(attempts).toBe(10);
+    }));
+
+  test('what a transaction throws undoes it and comes out as it is', () =>
+    withDb(async (db) => {
+      await db.exec('CREATE TABLE t (n integer)');
+      const fault = new Error('mine');
+      const failing = db.tx(async (q) => {
+        await q.all('INSERT INTO t VALUES (1)');
+        throw fault;
+      });
+      await expect(failing).rejects.toBe(fault);
+      expect(await db.all('SELECT n FROM t')).toEqual([]);
+    }));
+
+  test('a full disk is insufficient_storage', () =>
+    withDb(async (db) => {
+      await expect(db.tx((q) => q.all(raise('53100')))).rejects.toMatchObject({
+        code: 'insufficient_storage',
+        status: 507,
+      });
+    }));
+
+  test('a process that freezes in a transaction does not keep its locks', () =>
+    withDb(async (db) => {
+      const [row] = await db.all<{ timeout: string }>(
+        "SELECT current_setting('idle_in_transaction_session_timeout') AS timeout",
+      );
+      expect(row!.timeout).toBe('10s');
+    }));
+
+  test('integers come as numbers, up to the largest exact one', () =>
+    withDb(async (db) => {
+      expect(
+        await db.all(
+          'SELECT CAST(9007199254740991 AS bigint) AS big, count(*) AS n FROM pg_class WHERE false',
+        ),
+      ).toEqual([{ big: 9_007_199_254_740_991, n: 0 }]);
+    }));
+
+  describe('a start says what is wrong when', () => {
+    const starting = async (url: string) => {
+      const store = createPostgresStore({ url, log: silent });
+      const error: unknown = await store.start().catch((thrown: unknown) => thrown);
+      await store.stop();
+      expect(error).toBeInstanceOf(StoreError);
+      return error as StoreError;
+    };
+
+    test('nobody listens', async () => {
+      const error = await starting('postgres://someone:secret@127.0.0.1:1/offpeak');
+      expect(error.code).toBe('unreachable');
+      expect(error.message).toBe('The database 127.0.0.1:1/offpeak does not answer (ECONNREFUSED).');
+    });
+
+    test('there is no such database', async () => {
+      const error = await starting((await postgres.createDatabase()).replace('test_', 'absent_'));
+      expect(error.code).toBe('refused');
+      expect(error.message).toMatch(/absent_\d+" does not exist/);
+    });
+
+    test('the database is read-only', async () => {
+      const url = await postgres.createDatabase();
+      const db = openPostgres(url, silent);
+      await db.exec(
+        `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`,
+      );
+      await db.close();
+      expect((await starting(url)).code).toBe('unwritable');
+    });
+
+    test('its schema is newer', async () => {
+      const url = await postgres.createDatabase();
+      const db = openPostgres(url, silent);
+      await migrate(db);
+      await db.all("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
+      await db.close();
+      expect((await starting(url)).code).toBe('newer_schema');
+    });
+  });
+
+  test('start and stop may come in any number and order', async () => {
+    const url = await postgres.createDatabase();
+    const never = createPostgresStore({ url, log: silent });
+    await never.stop();
+    await never.stop();
+    const store = createPostgresStore({ url, log: silent });
+    const [started] = await Promise.allSettled([store.start(), store.start(), store.stop()]);
+    expect(started.status).toBe('fulfilled');
+    await store.stop();
+    await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', code: 'stopped' });
+  });
+}

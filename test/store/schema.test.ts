@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/system.ts';
+import type { Db, Queries } from '../../src/store/db.ts';
+import { migrate } from '../../src/store/migrations/migrate.ts';
+import { openSqlite } from '../../src/store/sqlite/db.ts';
+import { dumpSqlite } from './schema-dump.ts';
+
+const open = () => openSqlite(':memory:', systemClock);
+
+/** The same database, whose statements fail from the given one on. */
+function failingFrom(db: Db, statement: number): Db {
+  let count = 0;
+  const failing = (q: Queries): Queries => ({
+    ...q,
+    all: (sql, params) => (++count >= statement ? Promise.reject(new Error('cut')) : q.all(sql, params)),
+  });
+  return { ...db, tx: (work) => db.tx((q) => work(failing(q))) };
+}
+
+describe('the schema', () => {
+  // `npx vitest run test/store/schema.test.ts -u` writes the file after a new migration.
+  test('of SQLite is the one that is checked in', async () => {
+    const db = open();
+    await migrate(db);
+    await expect(await dumpSqlite(db)).toMatchFileSnapshot('../../src/store/schema.sqlite.sql');
+  });
+
+  test('is left as it is when it is up to date', async () => {
+    const db = open();
+    await migrate(db);
+    const versions = await db.all('SELECT * FROM schema_version');
+    await migrate(db);
+    expect(await db.all('SELECT * FROM schema_version')).toEqual(versions);
+  });
+
+  test('is there whole or not at all, wherever a migration was cut, and is then taken up', async () => {
+    const whole = open();
+    await migrate(whole);
+    const expected = await dumpSqlite(whole);
+    let cuts = 0;
+    for (let statement = 1; ; statement++) {
+      const db = open();
+      const outcome = await migrate(failingFrom(db, statement)).then(
+        () => 'done',
+        () => 'cut',
+      );
+      if (outcome === 'done') break;
+      cuts++;
+      expect(['', expected]).toContain(await dumpSqlite(db));
+      await migrate(db);
+      expect(await dumpSqlite(db)).toBe(expected);
+      await db.close();
+    }
+    expect(cuts).toBeGreaterThan(20);
+  });
+
+  test('of a newer version is refused and not touched', async () => {
+    const db = open();
+    await migrate(db);
+    await db.all("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
+    const before = await dumpSqlite(db);
+    await expect(migrate(db)).rejects.toMatchObject({
+      name: 'StoreError',
+      code: 'newer_schema',
+      message: expect.stringMatching(/schema version 99; this version of Offpeak knows up to \d+/),
+      hint: expect.stringContaining('Nothing was changed'),
+    });
+    expect(await dumpSqlite(db)).toBe(before);
+  });
+});
+
+/** The statements that run often must not read whole tables. */
+describe('an index serves', () => {
+  const plans = {
+    'the batches of an org':
+      "SELECT id FROM batches WHERE org_id = 'a' AND id < 'b' ORDER BY id DESC LIMIT 2",
+    'the most urgent batches': `SELECT b.id FROM batches b WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL
+      AND EXISTS (SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.model = 'm' AND c.state = 'ready') ORDER BY b.due, b.id`,
+    'what is due to expire': `SELECT id FROM batches WHERE status IN ('validating', 'in_progress') AND closing IS NULL
+      AND expires_at <= 1 ORDER BY expires_at, id LIMIT 1`,
+    'the open batches of an org': `SELECT count(*) FROM batches WHERE org_id = 'a'
+      AND status IN ('validating', 'in_progress', 'cancelling')`,
+    'the open batches of a file': `SELECT 1 FROM batches b WHERE b.input_file_id = 'f'
+      AND b.status IN ('validating', 'in_progress', 'cancelling')`,
+    'what is to be purged': `SELECT id FROM batches
+      WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired') ORDER BY id LIMIT 1`,
+    'the ready chunks':
+      "SELECT seq FROM batch_chunks WHERE batch_id = 'b' AND model = 'm' AND state = 'ready' ORDER BY seq LIMIT 1",
+    'the leases of a worker': "SELECT seq FROM batch_chunks WHERE owner = 'w' AND state = 'leased'",
+    'the closing chunks': "SELECT batch_id FROM batch_chunks WHERE seq = 0 AND state = 'ready'",
+    'the live tail':
+      "SELECT body FROM batch_results WHERE batch_id = 'b' AND stream = 'output' AND n > 7 ORDER BY n LIMIT 1",
+    'the errors by code':
+      "SELECT code, count(*), min(n) FROM batch_results WHERE batch_id = 'b' AND stream = 'errors' GROUP BY code",
+    'expired files': 'SELECT id FROM files WHERE expires_at <= 1 ORDER BY expires_at, id LIMIT 1',
+    'old creations': 'SELECT token FROM creates WHERE forget_at <= 1 ORDER BY forget_at LIMIT 1',
+  };
+
+  test.each(Object.entries(plans))('%s', async (_, sql) => {
+    const db = open();
+    await migrate(db);
+    const steps = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
+    const details = steps.map((step) => step.detail);
+    expect(details.filter((detail) => /^(SEARCH|SCAN)/.test(detail) && !detail.includes('INDEX'))).toEqual(
+      [],
+    );
+    expect(details.filter((detail) => detail.includes('TEMP B-TREE'))).toEqual([]);
+  });
+});
