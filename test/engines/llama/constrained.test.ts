@@ -1,0 +1,271 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ChatRequest, Tool } from '../../../src/wire/chat/chat.ts';
+import { testEngine, user } from './engine-fixture.ts';
+import { randomModelFile } from './random-model.ts';
+
+const model = randomModelFile({ seed: 3, contextLength: 1024 });
+const { engine, ask, refusal, chunks } = testEngine({ modelPath: model.path });
+beforeAll(() => engine.start());
+afterAll(async () => {
+  await engine.stop();
+  model.remove();
+});
+
+const ajv = new Ajv2020({ strict: false });
+const format = (schema: object, strict = true): Partial<ChatRequest> => ({
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'answer', strict, schema: schema as Record<string, unknown> },
+  },
+});
+
+const schemas: Record<string, object> = {
+  person: {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      age: { type: 'integer', minimum: 0, maximum: 150 },
+      kind: { enum: ['ä', 'b'] },
+    },
+    required: ['name', 'age', 'kind'],
+    additionalProperties: false,
+  },
+  tree: {
+    $defs: {
+      node: {
+        type: 'object',
+        properties: { v: { type: 'integer' }, kids: { type: 'array', items: { $ref: '#/$defs/node' } } },
+        required: ['v', 'kids'],
+        additionalProperties: false,
+      },
+    },
+    $ref: '#/$defs/node',
+  },
+  object: { type: 'object' },
+  union: {
+    anyOf: [
+      { type: 'string', maxLength: 5 },
+      { type: 'array', items: { type: 'number', minimum: -1, maximum: 2.5 } },
+      { type: 'null' },
+    ],
+  },
+};
+
+describe('a model of noise answers in the form of the schema, within its limit', () => {
+  for (const [name, schema] of Object.entries(schemas)) {
+    test(name, async () => {
+      const validate = ajv.compile(schema);
+      // The refusal tells the least; from there on every limit must do.
+      const least = Number(
+        /at least (\d+)/.exec((await refusal({ ...format(schema), max_tokens: 1 })).message)?.[1] ?? 1,
+      );
+      const requests = [least, least + 1, least + 9, 60].flatMap((max_tokens) =>
+        [1, 2, 3, 4, 5].map(async (seed) => {
+          const { choices, usage } = await ask({ ...format(schema), max_tokens, seed, temperature: 1.3 });
+          const { content } = choices[0]!.message;
+          expect(validate(JSON.parse(content!)), content!).toBe(true);
+          expect(usage.completion_tokens).toBeLessThanOrEqual(max_tokens);
+        }),
+      );
+      await Promise.all(requests);
+    });
+  }
+});
+
+test('what the limit cut is said to be cut', async () => {
+  const schema = { type: 'array', items: { type: 'integer' }, minItems: 200 };
+  const { choices } = await ask({ ...format(schema), max_tokens: 420, temperature: 1, seed: 1 });
+  expect(choices[0]!.finish_reason).toBe('length');
+  expect(JSON.parse(choices[0]!.message.content!)).toHaveLength(200);
+  const whole = await ask({ ...format({ const: [1, 2] }), max_tokens: 20 });
+  expect(whole.choices[0]).toMatchObject({ message: { content: '[1,2]' }, finish_reason: 'stop' });
+});
+
+test('a stop string ends the text early, and the form is kept', async () => {
+  const schema = {
+    type: 'object',
+    properties: { a: { const: 'stop here' }, b: { type: 'null' } },
+    required: ['a', 'b'],
+  };
+  const { choices } = await ask({ ...format(schema), stop: 'here', max_tokens: 60 });
+  expect(choices[0]).toMatchObject({
+    message: { content: '{"a":"stop here","b":null}' },
+    finish_reason: 'stop',
+  });
+});
+
+test('streamed and whole answers are the same', async () => {
+  const request = { ...format(schemas.person!), max_tokens: 40, seed: 5, temperature: 1 };
+  const streamed = (await chunks(request)).map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+  expect(streamed).toBe((await ask(request)).choices[0]!.message.content);
+});
+
+test('json_object gives an object', async () => {
+  const { choices } = await ask({
+    response_format: { type: 'json_object' },
+    max_tokens: 30,
+    temperature: 1.5,
+    seed: 2,
+  });
+  expect(JSON.parse(choices[0]!.message.content!)).toBeTypeOf('object');
+});
+
+describe('refusals', () => {
+  const schemaParam = 'response_format.json_schema.schema';
+  test.each([
+    [
+      'pattern',
+      { properties: { 'a/b': { type: 'string', pattern: '^x' } } },
+      'unsupported_keyword',
+      '#/properties/a~1b/pattern',
+    ],
+    [
+      'multipleOf',
+      { $defs: { n: { type: 'number', multipleOf: 3 } }, $ref: '#/$defs/n' },
+      'unsupported_keyword',
+      '#/$defs/n/multipleOf',
+    ],
+    [
+      'an overlapping oneOf',
+      { oneOf: [{ type: 'integer' }, { type: 'number' }] },
+      'unsupported_keyword',
+      '#/oneOf',
+    ],
+    [
+      'a remote reference',
+      { items: { $ref: 'https://example.com/x' } },
+      'unsupported_keyword',
+      '#/items/$ref',
+    ],
+    ['a reference to nothing', { $ref: '#/$defs/x' }, 'validation_error', '#/$ref'],
+    ['a broken schema', { properties: { a: { type: 'text' } } }, 'validation_error', '#/properties/a/type'],
+    [
+      'a schema nothing satisfies',
+      { type: 'object', required: ['a'], additionalProperties: false },
+      'validation_error',
+      undefined,
+    ],
+    [
+      'an endless schema',
+      { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] },
+      'validation_error',
+      undefined,
+    ],
+    ['a circle', { anyOf: [{ $ref: '#' }, { type: 'null' }] }, 'schema_too_complex', undefined],
+    ['too many repeats', { type: 'array', maxItems: 100_000 }, 'schema_too_complex', '#/maxItems'],
+    [
+      'too large a product',
+      {
+        type: 'array',
+        items: { type: 'string', maxLength: 2000 },
+        prefixItems: true,
+        anyOf: Array.from({ length: 30 }, (_, i) => ({
+          items: { type: 'string', minLength: i, maxLength: 2000 },
+        })),
+      },
+      'schema_too_complex',
+      '#',
+    ],
+  ])('%s', async (_, schema, code, pointer) => {
+    const isStrict = !('prefixItems' in schema);
+    const error = await refusal({ ...format(schema, isStrict), max_tokens: 50 });
+    expect(error).toMatchObject({ code, status: 422 });
+    if (pointer !== undefined) expect(error.param).toBe(schemaParam + pointer);
+  });
+
+  test('without strict the rest of the schema is held', async () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'string', pattern: '^x', maxLength: 4 } },
+      required: ['a'],
+    };
+    const { choices } = await ask({ ...format(schema, false), max_tokens: 30, temperature: 1 });
+    expect(JSON.parse(choices[0]!.message.content!)).toEqual({
+      a: expect.stringMatching(/^.{0,4}$/su) as string,
+    });
+  });
+
+  test('a limit below the shortest answer says what it takes', async () => {
+    const error = await refusal({ ...format(schemas.person!), max_completion_tokens: 5 });
+    expect(error).toMatchObject({ code: 'validation_error', param: 'max_completion_tokens' });
+    const least = Number(/at least (\d+)/.exec(error.message)![1]);
+    const { usage } = await ask({ ...format(schemas.person!), max_completion_tokens: least });
+    expect(usage.completion_tokens).toBeLessThanOrEqual(least);
+  });
+
+  test('a context too small for it too', async () => {
+    const messages = user('x'.repeat(990));
+    expect(await refusal({ ...format(schemas.person!), messages })).toMatchObject({
+      code: 'context_length_exceeded',
+    });
+  });
+});
+
+describe('tools', () => {
+  const tool = (name: string, parameters?: Record<string, unknown>): Tool => ({
+    type: 'function',
+    function: parameters ? { name, parameters } : { name },
+  });
+  const tools = [
+    tool('add', {
+      type: 'object',
+      properties: { a: { type: 'integer' }, b: { type: 'integer' } },
+      required: ['a', 'b'],
+    }),
+    tool('ping', { type: 'object', properties: {} }),
+    tool('pong'),
+  ];
+
+  test.each([1, 2, 3, 4])('a call that is required comes, with seed %i', async (seed) => {
+    const { choices } = await ask({ tools, tool_choice: 'required', seed, temperature: 1.5, max_tokens: 90 });
+    const { message, finish_reason } = choices[0]!;
+    expect(message.content).toBeNull();
+    expect(message.tool_calls).toHaveLength(1);
+    expect(['tool_calls', 'length']).toContain(finish_reason);
+    const { name, arguments: text } = message.tool_calls![0]!.function;
+    const parameters = tools.find((one) => one.function.name === name)!.function.parameters ?? {
+      maxProperties: 0,
+    };
+    expect(ajv.validate(parameters as object, JSON.parse(text)), text).toBe(true);
+  });
+
+  test('a named tool is the one called', async () => {
+    for (const name of ['add', 'ping', 'pong']) {
+      const { choices } = await ask({
+        tools,
+        tool_choice: { type: 'function', function: { name } },
+        max_tokens: 90,
+      });
+      expect(choices[0]!.message.tool_calls![0]!.function.name).toBe(name);
+    }
+  });
+
+  test('each call has an id of its own', async () => {
+    const { choices } = await ask({ tools, tool_choice: 'required', n: 2, temperature: 1, max_tokens: 90 });
+    const ids = choices.map(({ message }) => message.tool_calls![0]!.id);
+    expect(ids[0]).toMatch(/^call_[0-9a-f]{32}$/);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test('an unknown tool and an unheld keyword are refused', async () => {
+    expect(
+      await refusal({ tools, tool_choice: { type: 'function', function: { name: 'nope' } } }),
+    ).toMatchObject({
+      code: 'validation_error',
+      param: 'tool_choice',
+    });
+    const strict: Tool = {
+      type: 'function',
+      function: {
+        name: 'f',
+        strict: true,
+        parameters: { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } },
+      },
+    };
+    expect(await refusal({ tools: [tools[0]!, strict], tool_choice: 'required' })).toMatchObject({
+      code: 'unsupported_keyword',
+      param: 'tools[1].function.parameters#/properties/a/pattern',
+    });
+  });
+});
