@@ -1,0 +1,116 @@
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { chatLines, endings } from '../support/batch-lines.ts';
+import { startCountingUpstream } from '../support/counting-upstream.ts';
+import type { CountingUpstream } from '../support/counting-upstream.ts';
+import { install, scriptedYaml, upstreamYaml } from '../support/server-process.ts';
+import type { Installation } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
+
+// F07: a shutdown in good order loses nothing, repeats nothing, and leaves nobody waiting for a lease to run out.
+
+let installation: Installation;
+let upstream: CountingUpstream | undefined;
+
+afterEach(async () => {
+  await installation?.remove();
+  await upstream?.close();
+  upstream = undefined;
+});
+
+describe('SIGTERM', () => {
+  it('lets calls in flight finish, gives the rest back, and the next start goes on at once', async () => {
+    const lines = 200;
+    upstream = await startCountingUpstream({ delayMs: 300 });
+    installation = install(upstreamYaml(upstream.url, { slots: 8, more: 'drain: 10s\n' }));
+    const first = await installation.start();
+    const { id } = await first.api.createBatch((await first.api.upload(chatLines(lines))).id);
+    await until('calls are in flight', () => upstream!.total() >= 12);
+
+    const began = performance.now();
+    const exit = await first.end('SIGTERM');
+    const drainMs = performance.now() - began;
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(drainMs).toBeLessThan(5000);
+    expect(chunkStates()).not.toContain('leased');
+    expect(mostKills()).toBe(0);
+
+    const asked = upstream.total();
+    const second = await installation.start();
+    const resumed = performance.now();
+    await until('lines run again', () => upstream!.total() > asked);
+    console.info(
+      `drained in ${Math.round(drainMs)} ms; ready again after ${Math.round(second.readyMs)} ms; ` +
+        `the first line was sent ${Math.round(performance.now() - resumed)} ms later`,
+    );
+    expect(performance.now() - resumed).toBeLessThan(5000);
+    const batch = await second.api.finished(id);
+    expect(batch.request_counts).toEqual({ total: lines, completed: lines, failed: 0 });
+    expect(endings((await second.api.results(id, 'output')).text, '').distinct.size).toBe(lines);
+    expect([...upstream.calls.values()].filter((calls) => calls !== 1)).toEqual([]);
+  });
+
+  it('aborts what is not done within the drain time, without counting it against the line', async () => {
+    installation = install(scriptedYaml({ slots: 4, more: 'drain: 500ms\n' }));
+    const first = await installation.start();
+    const contents = (n: number) => (n < 3 ? `[[hang]] ${n}` : `row-${n}`);
+    const { id } = await first.api.createBatch({ requests: chatLines(30, contents) });
+    await until(
+      'only the hanging lines are left',
+      async () => (await first.api.batch(id)).request_counts.completed === 27,
+    );
+    const began = performance.now();
+    expect(await first.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - began).toBeLessThan(4000);
+    expect(chunkStates()).not.toContain('leased');
+    const second = await installation.start();
+    expect((await second.api.batch(id)).request_counts).toEqual({ total: 30, completed: 27, failed: 0 });
+  });
+
+  it('refuses new requests while it drains, and ends at once at the second signal', async () => {
+    installation = install(scriptedYaml({ slots: 4 }));
+    const server = await installation.start();
+    const hanging = server.api
+      .post('/v1/chat/completions', {
+        model: 'tiny',
+        messages: [{ role: 'user', content: '[[hang]]' }],
+      })
+      .catch((error: unknown) => error);
+    await until('the batch engine is idle and the call hangs', async () => {
+      const { status } = await server.api.send('/readyz');
+      return status === 200;
+    });
+    server.signal('SIGTERM');
+    await until('it says that it stops', () => server.stderr().includes('Stopping'));
+    const began = performance.now();
+    expect(await server.end('SIGTERM')).toEqual({ code: 143, signal: null });
+    expect(performance.now() - began).toBeLessThan(1000);
+    expect(await hanging).toBeInstanceOf(Error);
+  });
+
+  it('wins over a start that is not done yet', async () => {
+    installation = install(scriptedYaml());
+    const server = await installation.start();
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(server.stderr()).not.toMatch(/Error|at .*\.ts:/);
+  });
+});
+
+/** What the database says of the chunks, read when no server runs. */
+function chunkStates(): string[] {
+  return rows<{ state: string }>('SELECT DISTINCT state FROM batch_chunks').map(({ state }) => state);
+}
+
+function mostKills(): number {
+  return rows<{ kills: number }>('SELECT max(kills) AS kills FROM batch_chunks')[0]!.kills;
+}
+
+function rows<T>(sql: string): T[] {
+  const db = new DatabaseSync(join(installation.data, 'offpeak.db'), { readOnly: true });
+  try {
+    return db.prepare(sql).all() as T[];
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { cost, formatDollars } from '../../src/core/price.ts';
+import { addUsage, noUsage } from '../../src/core/usage.ts';
+import type { Usage } from '../../src/core/usage.ts';
+import { silent } from '../../src/base/log.ts';
+import { systemClock } from '../../src/base/system.ts';
+import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
+import type { Api } from '../support/api.ts';
+import { testPrices } from '../support/app.ts';
+import { chatLines, endings, parseLines } from '../support/batch-lines.ts';
+import { startCountingUpstream, tokensOf } from '../support/counting-upstream.ts';
+import type { CountingUpstream } from '../support/counting-upstream.ts';
+import { seeded } from '../support/seeded.ts';
+import { install, upstreamYaml } from '../support/server-process.ts';
+import type { Installation } from '../support/server-process.ts';
+import { pause, until } from '../support/until.ts';
+
+// F04: the server is killed again and again in the middle of a batch. Nothing may be lost, doubled or billed twice, and
+// no more may be asked again than was in flight or in the one group that was not committed.
+
+const lines = 1000;
+const kills = 12;
+const slots = 16;
+const seed = 20_261_121;
+/** In flight are the slots and an eighth more; a group is at most 256 answers. */
+const repeatsAKill = Math.ceil((slots * 9) / 8) + 256;
+
+let upstream: CountingUpstream;
+let installation: Installation;
+
+beforeAll(async () => {
+  upstream = await startCountingUpstream({ delayMs: 10 });
+  installation = install(upstreamYaml(upstream.url, { slots }));
+});
+
+afterAll(async () => {
+  await installation?.remove();
+  await upstream?.close();
+});
+
+describe('a batch whose server is killed again and again', () => {
+  it(`ends every one of ${lines} lines exactly once after ${kills} kills`, async () => {
+    const random = seeded(seed);
+    const readyMs: number[] = [];
+    let server = await installation.start();
+    const file = await server.api.upload(chatLines(lines));
+    const { id } = await server.api.createBatch(file.id);
+    let seen = '';
+
+    for (let kill = 0; kill < kills; kill++) {
+      const goal = upstream.total() + random.whole(20, 90);
+      await until('the upstream is asked more', () => upstream.total() >= goal, { everyMs: 2 });
+      await pause(random.whole(0, 40));
+      seen = await readOn(server.api, id, seen);
+      const { request_counts: counts } = await server.api.batch(id);
+      expect(counts.completed).toBeLessThan(lines);
+      expect(counts.completed).toBeGreaterThanOrEqual(parseLines(seen).length);
+      await server.end('SIGKILL');
+      server = await installation.start();
+      readyMs.push(server.readyMs);
+      const after = await server.api.batch(id);
+      expect(after.request_counts.completed).toBeGreaterThanOrEqual(counts.completed);
+    }
+
+    const batch = await server.api.finished(id, 45_000);
+    const output = (await server.api.results(id, 'output')).text;
+    const errors = (await server.api.results(id, 'errors')).text;
+    const repeats = upstream.total() - lines;
+    console.info(
+      `${kills} kills: ${repeats} of ${lines} calls repeated; ready again after ${round(readyMs)} ms`,
+    );
+
+    expect(batch.status).toBe('completed');
+    expect(batch.request_counts).toEqual({ total: lines, completed: lines, failed: 0 });
+    expect(errors).toBe('');
+    const { all, distinct } = endings(output, errors);
+    expect(all).toHaveLength(lines);
+    expect(distinct.size).toBe(lines);
+    expect(output.startsWith(seen)).toBe(true);
+    expect((await server.api.send(`/v1/files/${batch.output_file_id}/content`)).text).toBe(output);
+    for (const line of parseLines(output))
+      expect(line.response?.body.choices[0]?.message.content).toBe(`Answer to ${line.custom_id}`);
+
+    expect(upstream.calls.size).toBe(lines);
+    expect(repeats).toBeLessThanOrEqual(kills * repeatsAKill);
+
+    const billed = usageOf(output);
+    expect(billed).toEqual(expectedUsage());
+    expect(batch.usage).toMatchObject({
+      input_tokens: billed.inputTokens,
+      input_tokens_details: { cached_tokens: billed.cachedTokens },
+      output_tokens: billed.outputTokens,
+    });
+    expect(batch.cost.amount).toBe(formatDollars(cost(billed, testPrices, 0.5)));
+    await server.end('SIGTERM');
+    expect(await ledgerOf(id)).toEqual({ usage: billed, requests: lines });
+  }, 90_000);
+});
+
+/** The output so far: what was seen before, and what came since. */
+async function readOn(api: Api, id: string, seen: string): Promise<string> {
+  const { text, headers } = await api.results(id, 'output', parseLines(seen).length);
+  const now = seen + text;
+  expect(Number(headers.get('x-last-line'))).toBe(parseLines(now).length);
+  expect(headers.get('x-incomplete')).toBe('true');
+  return now;
+}
+
+function usageOf(output: string): Usage {
+  return parseLines(output)
+    .map(({ response }) => response!.body.usage)
+    .map((usage) => ({
+      inputTokens: usage.prompt_tokens,
+      cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+      outputTokens: usage.completion_tokens,
+    }))
+    .reduce(addUsage, noUsage);
+}
+
+function expectedUsage(): Usage {
+  return chatLines(lines)
+    .map((line) => tokensOf(line.custom_id))
+    .map((tokens) => ({
+      inputTokens: tokens.prompt_tokens,
+      cachedTokens: tokens.cached,
+      outputTokens: tokens.completion_tokens,
+    }))
+    .reduce(addUsage, noUsage);
+}
+
+/** What the database says was billed, read when no server runs. */
+async function ledgerOf(id: string): Promise<{ usage: Usage; requests: number }> {
+  const store = createSqliteStore({
+    path: join(installation.data, 'offpeak.db'),
+    clock: systemClock,
+    log: silent,
+  });
+  await store.start();
+  try {
+    const rows = await store.ledger.of(id);
+    const requests = rows.reduce((sum, row) => sum + row.requests, 0);
+    return { usage: rows.map((row) => row.usage).reduce(addUsage, noUsage), requests };
+  } finally {
+    await store.stop();
+  }
+}
+
+function round(times: number[]): string {
+  const sorted = times.toSorted((a, b) => a - b).map(Math.round);
+  return `${sorted[0]} to ${sorted.at(-1)}, median ${sorted[sorted.length >> 1]}`;
+}

@@ -1,0 +1,136 @@
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BatchBody, FileBody, ListBody } from '../support/api.ts';
+import { chatLines, endings, jsonl } from '../support/batch-lines.ts';
+import { seeded } from '../support/seeded.ts';
+import { install, processKey, scriptedYaml } from '../support/server-process.ts';
+import type { Installation, ServerProcess } from '../support/server-process.ts';
+import { pause, until } from '../support/until.ts';
+
+// F01 to F03: the server dies while something is handed in. Either it is there afterwards, whole, or it is not there at all.
+
+let installation: Installation;
+let server: ServerProcess;
+
+beforeAll(async () => {
+  installation = install(scriptedYaml({ slots: 32, delay: '0ms' }));
+  server = await installation.start();
+});
+
+afterAll(() => installation?.remove());
+
+async function killAndStartAgain(): Promise<void> {
+  await server.end('SIGKILL');
+  server = await installation.start();
+}
+
+describe('killed while a file is uploaded', () => {
+  it('leaves no file, sweeps the spool, and takes the same file again', async () => {
+    const content = jsonl(chatLines(4000));
+    const socket = await sendHalf(server.url, content);
+    await until('the upload is spooled', () => spooled().length > 0);
+    await killAndStartAgain();
+    socket.destroy();
+
+    expect((await server.api.get<ListBody<FileBody>>('/v1/files')).data).toEqual([]);
+    expect(spooled()).toEqual([]);
+    expect(blobs()).toEqual([]);
+    const file = await server.api.upload(content);
+    expect((await server.api.send(`/v1/files/${file.id}/content`)).text).toBe(content);
+  });
+
+  it('loses nothing that was answered, however soon the kill comes after the answer', async () => {
+    const content = jsonl(chatLines(50));
+    const file = await server.api.upload(content);
+    await killAndStartAgain();
+    expect((await server.api.send(`/v1/files/${file.id}/content`)).text).toBe(content);
+  });
+});
+
+describe('killed while a batch is created', () => {
+  it('has the batch whole or not at all, and a retry of the client makes no second one', async () => {
+    const random = seeded(7);
+    const input = await server.api.upload(chatLines(200));
+    let found = 0;
+    for (let round = 0; round < 6; round++) {
+      const inline = round % 2 === 1;
+      const requests = { requests: chatLines(100, (n) => `${round} ${n}`) };
+      const source = inline ? requests : { input_file_id: input.id };
+      const json = {
+        endpoint: '/v1/chat/completions',
+        completion_window: '24h',
+        metadata: { round },
+        ...source,
+      };
+      const lost = server.api.send('/v1/batches', { json }).catch(() => undefined);
+      await pause(random.whole(0, 12));
+      await killAndStartAgain();
+      const answered = (await lost)?.status === 201;
+      const created = await ofRound(round);
+      if (answered) expect(created).toHaveLength(1);
+      found += created.length;
+
+      const headers = { 'x-stainless-retry-count': '1' };
+      const retried = await server.api.send('/v1/batches', { json, headers });
+      expect(retried.status).toBe(201);
+      const { id } = JSON.parse(retried.text) as BatchBody;
+      expect((await ofRound(round)).map((batch) => batch.id)).toEqual([created[0]?.id ?? id]);
+      await expectWhole(id, inline ? 100 : 200);
+    }
+    console.info(`6 kills during creation: ${found} batches were there before the retry`);
+  });
+});
+
+describe('killed right after a batch was created', () => {
+  it('goes on with it at once', async () => {
+    const { id } = await server.api.createBatch({ requests: chatLines(300) });
+    await killAndStartAgain();
+    await expectWhole(id, 300);
+  });
+});
+
+async function ofRound(round: number): Promise<BatchBody[]> {
+  const { data } = await server.api.get<ListBody<BatchBody>>('/v1/batches?limit=100');
+  return data.filter((batch) => (batch.metadata as { round?: number } | null)?.round === round);
+}
+
+async function expectWhole(id: string, lines: number): Promise<void> {
+  const batch = await server.api.finished(id);
+  expect(batch).toMatchObject({ status: 'completed', request_counts: { total: lines, completed: lines } });
+  const { all, distinct } = endings((await server.api.results(id, 'output')).text, '');
+  expect([all.length, distinct.size]).toEqual([lines, lines]);
+}
+
+/** Begins an upload and stops in the middle of the file. */
+async function sendHalf(url: string, content: string): Promise<Socket> {
+  const { port } = new URL(url);
+  const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
+  const boundary = 'half-a-form';
+  const body = [
+    `--${boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n`,
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="in.jsonl"\r\n\r\n`,
+    content.slice(0, content.length / 2),
+  ].join('');
+  const head = [
+    'POST /v1/files HTTP/1.1',
+    `Host: 127.0.0.1:${port}`,
+    `Authorization: Bearer ${processKey}`,
+    `Content-Type: multipart/form-data; boundary=${boundary}`,
+    `Content-Length: ${content.length * 2}`,
+  ].join('\r\n');
+  await new Promise<void>((resolve) => socket.write(`${head}\r\n\r\n${body}`, () => resolve()));
+  return socket;
+}
+
+function spooled(): string[] {
+  return readdirSync(join(installation.data, 'blobs', 'tmp'));
+}
+
+function blobs(): string[] {
+  return readdirSync(join(installation.data, 'blobs'), { recursive: true })
+    .map(String)
+    .filter((name) => /blob_/.test(name));
+}

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApp } from '../../src/app.ts';
+import type { App, Overrides } from '../../src/app.ts';
+import { silent } from '../../src/base/log.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Config, EngineConfig, ModelConfig } from '../../src/core/config.ts';
+import { createApi } from './api.ts';
+import type { Api } from './api.ts';
+import { seedKeys } from './seed-keys.ts';
+import type { SeedKey } from './seed-keys.ts';
+
+export const testPrices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
+
+/** A model `tiny`, also called `default`, that serves both kinds. */
+export function testModel(engine: EngineConfig = { kind: 'scripted', slots: 8, delayMs: 0 }): ModelConfig {
+  return { id: 'tiny', aliases: ['default'], serves: null, prices: testPrices, engine };
+}
+
+/** An engine that asks the HTTP server at `url`, which ends in `/v1`. */
+export function upstreamEngine(url: string, slots = 8): EngineConfig {
+  const timeouts = { connectMs: 1000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
+  return { kind: 'openai', flavor: 'openai', url, model: 'real-name', apiKey: null, slots, timeouts };
+}
+
+export interface AppOptions {
+  models?: ModelConfig[];
+  limits?: Partial<Config['limits']>;
+  batch?: Partial<Config['batch']>;
+  drainMs?: number;
+  /** Keys of other orgs, or with fewer rights, that are there from the start. */
+  keys?: SeedKey[];
+  overrides?: Overrides;
+}
+
+/** A whole Offpeak in this process, on a data folder of its own that goes with it. */
+export interface RunningApp {
+  app: App;
+  url: string;
+  /** The key made by the first start, with every scope but `admin`. */
+  key: string;
+  /** The secrets of the keys asked for, in their order. */
+  keys: string[];
+  api: Api;
+  data: string;
+  stop(): Promise<void>;
+}
+
+export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
+  const folder = mkdtempSync(join(tmpdir(), 'offpeak-test-'));
+  const data = join(folder, 'data');
+  const defaults = loadConfig({ env: {}, cwd: folder, exists: () => true });
+  const config: Config = {
+    ...defaults,
+    server: { host: '127.0.0.1', port: 0 },
+    data,
+    models: options.models ?? [testModel()],
+    limits: { ...defaults.limits, ...options.limits },
+    batch: { ...defaults.batch, cancelGraceMs: 200, ...options.batch },
+    drainMs: options.drainMs ?? 2000,
+    apiKey: 'test-key-0123456789-abcdefghijklmnop',
+    logLevel: 'silent',
+  };
+  const keys = await seedKeys(data, options.keys ?? []);
+  const app = createApp(config, { log: silent, ...options.overrides });
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    await app.start();
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  const key = config.apiKey!;
+  return {
+    app,
+    url: app.url,
+    key,
+    keys,
+    api: createApi(app.url, key),
+    data,
+    async stop() {
+      await app.stop();
+      remove();
+    },
+  };
+}

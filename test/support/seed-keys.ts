@@ -1,0 +1,38 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAccounts } from '../../src/accounts/create-accounts.ts';
+import { createIds } from '../../src/base/ids.ts';
+import { silent as log } from '../../src/base/log.ts';
+import { systemClock as clock, systemRandom as random } from '../../src/base/system.ts';
+import type { Scope } from '../../src/core/org.ts';
+import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
+
+export interface SeedKey {
+  /** Made when no key before named it; `default` is the org of the first key. */
+  org: string;
+  scopes?: Scope[];
+  models?: string[];
+}
+
+/** Makes orgs and keys on a data folder that no server has open, and returns the keys' secrets. */
+export async function seedKeys(data: string, wanted: SeedKey[]): Promise<string[]> {
+  if (wanted.length === 0) return [];
+  mkdirSync(data, { recursive: true });
+  const store = createSqliteStore({ path: join(data, 'offpeak.db'), clock, log });
+  const ids = createIds(clock, random);
+  const accounts = createAccounts({ store, clock, random, ids, log, config: {} });
+  await store.start();
+  await accounts.start();
+  try {
+    const secrets: string[] = [];
+    for (const { org, ...rights } of wanted) {
+      const known = (await accounts.orgs.list()).find(({ name }) => name === org);
+      const { id } = known ?? (await accounts.orgs.create({ name: org }));
+      secrets.push((await accounts.keys.create({ orgId: id, ...rights })).key);
+    }
+    return secrets;
+  } finally {
+    await accounts.stop();
+    await store.stop();
+  }
+}

@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createApi } from './api.ts';
+import type { Api } from './api.ts';
+
+export const processKey = 'test-key-0123456789-abcdefghijklmnop';
+const adminKey = 'test-admin-0123456789-abcdefghijklmnop';
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const endWithParent = new URL('end-with-parent.ts', import.meta.url).href;
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** What a process wrote and how it ended. */
+export interface Ended extends Exit {
+  stdout: string;
+  stderr: string;
+}
+
+/** One life of a server process. */
+export interface ServerProcess {
+  url: string;
+  api: Api;
+  pid: number;
+  /** Milliseconds from the start of the process until it said that it is ready. */
+  readyMs: number;
+  /** What it wrote to stderr so far. */
+  stderr(): string;
+  exited: Promise<Exit>;
+  /** Sends a signal and resolves when the process is gone. */
+  end(signal: NodeJS.Signals): Promise<Exit>;
+  signal(signal: NodeJS.Signals): void;
+  /** A figure of `/proc/<pid>/status` in bytes: `VmHWM`, the most memory it ever had, or `VmRSS`. */
+  memory(figure: 'VmHWM' | 'VmRSS'): number;
+}
+
+/** A data folder with its configuration, on which servers start one after the other. */
+export interface Installation {
+  folder: string;
+  data: string;
+  start(options?: { env?: Record<string, string>; flags?: string[] }): Promise<ServerProcess>;
+  /** Starts one that is expected to end by itself, and waits for that. */
+  startInVain(options?: { flags?: string[] }): Promise<Ended>;
+  /** Writes another configuration for the starts to come. */
+  configure(yaml: string): void;
+  /** Kills what still runs and removes everything. */
+  remove(): Promise<void>;
+}
+
+/** The configuration of most tests: one scripted model that takes a little while. */
+export function scriptedYaml({ slots = 16, delay = '5ms', more = '' } = {}): string {
+  return `models:
+  - id: tiny
+    aliases: [default]
+    engine: { kind: scripted, slots: ${slots}, delay: ${delay} }
+    price: { input: 0.10, cached_input: 0.025, output: 0.40 }
+${more}`;
+}
+
+export function upstreamYaml(url: string, { slots = 16, more = '' } = {}): string {
+  return `models:
+  - id: tiny
+    aliases: [default]
+    engine: { kind: openai, flavor: openai, url: "${url}", model: real-name, slots: ${slots} }
+    serves: [chat]
+    price: { input: 0.10, cached_input: 0.025, output: 0.40 }
+${more}`;
+}
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** A fresh installation. The server is the process itself, not a launcher of it, so a signal hits what it should. */
+export function install(yaml: string): Installation {
+  const folder = mkdtempSync(join(tmpdir(), 'offpeak-process-'));
+  const data = join(folder, 'data');
+  const config = join(folder, 'offpeak.yaml');
+  const own = new Set<ChildProcess>();
+  mkdirSync(data);
+  writeFileSync(config, yaml);
+
+  function launch(flags: string[], env: Record<string, string> = {}) {
+    const server = ['serve', '--json', '--port', '0', '--data', data, '--config', config];
+    const child = spawn(
+      process.execPath,
+      ['--import', endWithParent, main, ...server, '--log-level', 'warn', ...flags],
+      {
+        cwd: folder,
+        env: { PATH: process.env.PATH, OFFPEAK_API_KEY: processKey, OFFPEAK_ADMIN_KEY: adminKey, ...env },
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      },
+    );
+    running.add(child);
+    own.add(child);
+    const written = { stdout: '', stderr: '' };
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => (written.stdout += text));
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (written.stderr += text));
+    const exited = new Promise<Exit>((resolve) => {
+      child.once('close', (code, signal) => {
+        running.delete(child);
+        own.delete(child);
+        resolve({ code, signal });
+      });
+    });
+    return { child, written, exited };
+  }
+
+  return {
+    folder,
+    data,
+    configure: (text) => writeFileSync(config, text),
+
+    async start({ flags = [], env } = {}) {
+      const began = performance.now();
+      const { child, written, exited } = launch(flags, env);
+      const ready = await Promise.race([
+        new Promise<string>((resolve) => {
+          child.stdout!.on('data', () => {
+            const end = written.stdout.indexOf('\n');
+            if (end >= 0) resolve(written.stdout.slice(0, end));
+          });
+        }),
+        exited.then(({ code, signal }): never => {
+          throw new Error(`the server ended with ${code ?? signal} before it was ready:\n${written.stderr}`);
+        }),
+      ]);
+      const readyMs = performance.now() - began;
+      const { url, pid } = JSON.parse(ready) as { url: string; pid: number };
+      return {
+        url,
+        pid,
+        readyMs,
+        api: createApi(url, processKey),
+        stderr: () => written.stderr,
+        exited,
+        signal: (signal) => void child.kill(signal),
+        end(signal) {
+          child.kill(signal);
+          return exited;
+        },
+        memory(figure) {
+          const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+          return Number(new RegExp(`^${figure}:\\s+(\\d+) kB$`, 'm').exec(status)![1]) * 1024;
+        },
+      };
+    },
+
+    async startInVain({ flags = [] } = {}) {
+      const { written, exited } = launch(flags);
+      return { ...(await exited), ...written };
+    },
+
+    async remove() {
+      const ending = [...own].map((child) => new Promise((resolve) => child.once('close', resolve)));
+      for (const child of own) child.kill('SIGKILL');
+      await Promise.all(ending);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

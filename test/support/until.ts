@@ -1,0 +1,21 @@
+/**
+ * Asks again and again until `probe` gives something else than undefined, null or false. Fails loudly after `withinMs`:
+ * a test waits for things to happen, never for time to pass.
+ */
+export async function until<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  { withinMs = 30_000, everyMs = 10 }: { withinMs?: number; everyMs?: number } = {},
+): Promise<Exclude<T, undefined | null | false>> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const found = await probe();
+    if (found !== undefined && found !== null && found !== false) return found as Exclude<T, undefined | null | false>;
+    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms in vain: ${what}`);
+    await pause(everyMs);
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
