@@ -4,13 +4,15 @@ import { selfCommand } from '../self-command.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Answered, Sample } from './check-results.ts';
 
-/** Some answers of every kind beside what was asked, in the order of the input. */
+/** How many answers of each kind are shown; a kind is what stands before the dash of a custom_id. */
+const perKind = 3;
+
+/** Some answers of every kind beside what was asked. */
 export function showAnswers({ answered }: Sample, terminal: Terminal): void {
-  const perKind = { text: 6, json: 4, tool: 3 };
-  const left = { ...perKind };
-  const chosen = answered.filter(({ kind }) => left[kind]-- > 0);
-  const rank = (one: Answered) => Object.keys(perKind).indexOf(one.kind);
-  const rows = chosen.toSorted((a, b) => rank(a) - rank(b)).map(({ prompt, answer }) => [prompt, answer]);
+  const kinds = Map.groupBy(answered, ({ customId }) => customId.split('-')[0]);
+  const rows = [...kinds.values()].flatMap((group) =>
+    group.slice(0, perKind).map(({ prompt, answer }) => [prompt, answer]),
+  );
   terminal.table(['request', 'answer'], rows);
 }
 

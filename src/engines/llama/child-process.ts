@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
+// oxlint-disable-next-line no-restricted-imports -- nothing is read from it: it is handed on to the child
+import { env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { FromChild, ToChild } from './protocol.ts';
 
@@ -29,6 +31,9 @@ export function spawnChild(events: ChildEvents): Child {
   const process = fork(script, {
     // None of the parent's flags: a watcher or an inspector is not meant for the child.
     execArgv: [],
+    // The library samples all sequences of a decode at once, each on a thread of this pool. llama.cpp puts the logits
+    // of a batch into order at the first look, unguarded: two looks at once hand one request the other's tokens.
+    env: { ...env, UV_THREADPOOL_SIZE: '1' },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
