@@ -47,6 +47,9 @@ export interface Route {
   handle(incoming: Incoming, services: Services): Promise<Answer>;
 }
 
+/** For bodies that hold a handful of fields. */
+export const smallBody = { maxBytes: () => 65_536 };
+
 export interface ServerLimits {
   /** Largest JSON body of one synchronous request. */
   bodyBytes: number;

@@ -59,7 +59,7 @@ describe('POST /v1/batches', () => {
       'x-last-line': '3',
     });
     expect(linesOf(output.text).map((line) => [line.response.status_code, line.error])).toEqual(
-      Array(3).fill([200, null]),
+      Array.from({ length: 3 }, () => [200, null]),
     );
     const errors = linesOf((await get(`${id}/errors`)).text);
     expect(errors).toMatchObject([{ custom_id: 'c2', error: { code: expect.any(String) } }]);

@@ -1,4 +1,9 @@
 import type { Route } from '../route.ts';
+import { createKey } from './admin-keys-create.ts';
+import { listKeys } from './admin-keys-list.ts';
+import { revokeKey } from './admin-keys-revoke.ts';
+import { createOrg } from './admin-orgs-create.ts';
+import { listOrgs } from './admin-orgs-list.ts';
 import { cancelBatch } from './batches-cancel.ts';
 import { createBatch } from './batches-create.ts';
 import { getBatch } from './batches-get.ts';
@@ -34,6 +39,11 @@ export const routes: readonly Route[] = [
   createEmbeddings,
   listModels,
   getModel,
+  createOrg,
+  listOrgs,
+  createKey,
+  listKeys,
+  revokeKey,
   getHealth,
   getReadiness,
   getOpenApi,

@@ -46,7 +46,7 @@ export async function openRaw(url: string): Promise<RawConnection> {
 }
 
 /** Sends one request as text and returns all that comes back until the server closes. */
-export async function sendRaw(url: string, text: string): Promise<string> {
+export async function sendRaw(url: string, text: string | Uint8Array): Promise<string> {
   const connection = await openRaw(url);
   connection.write(text);
   const answer = await connection.closed;

@@ -1,0 +1,135 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { makeKey } from '../../src/accounts/keys.ts';
+import { systemRandom } from '../../src/base/system.ts';
+import { routes } from '../../src/server/routes/routes.ts';
+import { sendRaw } from './support/raw-http.ts';
+import { type Running, startServer } from './support/start-server.ts';
+
+let app: Running;
+beforeAll(async () => void (app = await startServer()));
+afterAll(() => app.stop());
+
+const guarded = routes.filter((route) => route.access !== 'open');
+const pathOf = (path: string) => path.replace(/:[^/]+|\*/, 'x');
+const named = guarded.map((route) => [`${route.method} ${route.path}`, route] as const);
+
+describe('without a good key', () => {
+  it.each(named)('401: %s, before anything else is looked at', async (_name, { method, path }) => {
+    const cases: (Record<string, string> | null)[] = [
+      null,
+      { authorization: `Bearer ${makeKey(systemRandom)}` },
+      { authorization: app.keys.a },
+      { 'x-api-key': app.keys.a },
+    ];
+    for (const headers of cases) {
+      const answer = await app.call(method, pathOf(path), { key: null, headers: headers ?? {} });
+      expect(answer.status, JSON.stringify(headers)).toBe(401);
+      expect(answer.json.error).toMatchObject({ type: 'authentication_error', code: 'invalid_api_key' });
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    }
+  });
+
+  it('401: x-api-key alone is told what to send', async () => {
+    const { json } = await app.call('GET', '/v1/models', { key: null, headers: { 'x-api-key': app.keys.a } });
+    expect(json.message).toMatch(/Authorization: Bearer/);
+    expect(json.message).toMatch(/authToken/);
+  });
+
+  it('200: Authorization wins over x-api-key', async () => {
+    const { status } = await app.call('GET', '/v1/models', { headers: { 'x-api-key': 'anything' } });
+    expect(status).toBe(200);
+  });
+
+  it('400: two Authorization headers, which Node would hide', async () => {
+    const line = `Authorization: Bearer ${app.keys.a}\r\n`;
+    for (const second of [line, 'authorization: Bearer x\r\n', 'AUTHORIZATION: \r\n']) {
+      const answer = await sendRaw(
+        app.url,
+        `GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${line}${second}\r\n`,
+      );
+      expect(answer).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer).toContain('"code":"duplicate_authorization"');
+    }
+  });
+
+  it('401 or 400 for any Authorization at all, and the database is not asked for nonsense', async () => {
+    const asked = vi.spyOn(app.store.keys, 'findByHash');
+    const printable = fc.string({
+      unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)),
+      maxLength: 200,
+    });
+    const header = fc.oneof(
+      printable,
+      printable.map((text) => `Bearer ${text}`),
+      fc.constantFrom(
+        "Bearer ' OR 1=1 --",
+        'Bearer sk-offpeak-',
+        'Bearer null',
+        'Basic Og==',
+        'bearer\t',
+        'Bearer %00',
+      ),
+      printable.map((text) => `Bearer sk-offpeak-${text}`),
+    );
+    const value = fc.oneof(header, fc.tuple(header, header));
+    await fc.assert(
+      fc.asyncProperty(value, async (sent) => {
+        const values = typeof sent === 'string' ? [sent] : sent;
+        const lines = values.map((text) => `Authorization: ${text}\r\n`).join('');
+        const request = `GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`;
+        const answer = await sendRaw(app.url, Buffer.from(request, 'latin1'));
+        expect(answer).toMatch(values.length === 2 ? /^HTTP\/1.1 400 / : /^HTTP\/1.1 40[01] /);
+        expect(answer).not.toMatch(/internal_error|sqlite/i);
+      }),
+      { numRuns: 400 },
+    );
+    expect(asked).not.toHaveBeenCalled();
+    asked.mockRestore();
+  });
+});
+
+describe('scopes', () => {
+  it.each(named.filter(([, route]) => route.access !== 'key'))(
+    '403: %s with every scope but its own',
+    async (_name, route) => {
+      const [org] = await app.accounts.orgs.list();
+      const all = ['inference', 'batches', 'files', 'usage', 'admin'] as const;
+      const { key } = await app.accounts.keys.create({
+        orgId: org!.id,
+        scopes: all.filter((scope) => scope !== route.access),
+      });
+      const { status, json } = await app.call(route.method, pathOf(route.path), { key });
+      expect([status, json.error.code]).toEqual([403, 'permission_denied']);
+      expect(json.error.message).toContain(`"${route.access}"`);
+    },
+  );
+
+  it('401: a revoked key, at once', async () => {
+    const [org] = await app.accounts.orgs.list();
+    const { key, apiKey } = await app.accounts.keys.create({ orgId: org!.id });
+    expect((await app.call('GET', '/v1/models', { key })).status).toBe(200);
+    await app.accounts.keys.revoke(apiKey.id);
+    expect((await app.call('GET', '/v1/models', { key })).status).toBe(401);
+  });
+});
+
+describe('secrets', () => {
+  it('stand in no log line and in no answer', async () => {
+    const secret = makeKey(systemRandom);
+    const answers = [
+      await app.call('GET', '/v1/models', { key: secret, headers: { 'x-client-request-id': 'mine' } }),
+      await app.call('GET', `/v1/models/${secret}?key=${app.keys.a}`),
+      await app.call('POST', '/v1/chat/completions', {
+        json: { model: secret, messages: [{ role: 'user', content: 'x' }] },
+      }),
+    ];
+    await expect
+      .poll(() => app.logged.filter(({ fields }) => fields['client_request_id'] === 'mine'))
+      .toHaveLength(1);
+    const log = JSON.stringify(app.logged);
+    for (const key of [app.keys.a, app.keys.b, app.keys.admin]) expect(log).not.toContain(key);
+    expect(log).not.toContain(secret);
+    expect(answers[0]!.text).not.toContain(secret);
+  });
+});

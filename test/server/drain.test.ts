@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { createManualClock } from '../support/manual-clock.ts';
+import { openRaw } from './support/raw-http.ts';
+import { type Running, startServer } from './support/start-server.ts';
+
+const ask = (content: string, more: object = {}) =>
+  JSON.stringify({ model: 'tiny', messages: [{ role: 'user', content }], ...more });
+
+async function begin(app: Running, content: string, more: object = {}) {
+  const connection = await openRaw(app.url);
+  const body = ask(content, more);
+  const before = app.engine.stats().running;
+  connection.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await expect.poll(() => app.engine.stats().running).toBe(before + 1);
+  return connection;
+}
+
+async function idle(app: Running) {
+  const connection = await openRaw(app.url);
+  connection.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await connection.until('"status":"ok"');
+  return connection;
+}
+
+describe('stop', () => {
+  it('lets what is in flight finish, refuses new connections, closes idle ones, tells probes', async () => {
+    const clock = createManualClock();
+    const app = await startServer({ clock });
+    const busy = await begin(app, '[[delay 5000]] [[tokens 2]]');
+    const quiet = await idle(app);
+    const stopping = app.server.stop();
+    expect(app.server.stop()).toBe(stopping);
+    await quiet.closed;
+    await expect(fetch(`${app.url}/healthz`)).rejects.toThrow();
+    busy.write('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await clock.advance(5_000);
+    const text = await busy.closed;
+    expect(text).toContain('word word');
+    expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 503']);
+    expect(text).toContain('"reason":"draining"');
+    await stopping;
+    await app.stop();
+  });
+
+  it('503: a new request on a kept connection while another still runs', async () => {
+    const clock = createManualClock();
+    const app = await startServer({ clock });
+    const first = await begin(app, '[[delay 5000]]');
+    first.write(`GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\n\r\n`);
+    void app.server.stop();
+    await clock.advance(5_000);
+    const text = await first.closed;
+    expect(text).toMatch(/HTTP\/1.1 200[\s\S]*HTTP\/1.1 503/);
+    expect(text).toContain('"code":"shutting_down"');
+    expect(text).toMatch(/retry-after: 1/i);
+    await app.stop();
+  });
+
+  it('aborts what is left after the drain time: an error for a request, an error event for a stream', async () => {
+    const clock = createManualClock();
+    const app = await startServer({ clock, drainMs: 25_000 });
+    const plain = await begin(app, '[[hang]]');
+    const stream = await begin(app, '[[hang]]', { stream: true });
+    await clock.advance(15_000);
+    await stream.until('\n: keep-alive');
+    const stopping = app.server.stop();
+    await clock.advance(24_999);
+    expect(app.engine.stats().running).toBe(2);
+    await clock.advance(1);
+    expect(await plain.closed).toMatch(/^HTTP\/1.1 503 [\s\S]*"code":"shutting_down"/);
+    const text = await stream.closed;
+    expect(text).toMatch(/data: \{"error":\{"code":"shutting_down"/);
+    expect(text).not.toContain('[DONE]');
+    await stopping;
+    await app.stop();
+  });
+
+  it('does not wait for a client that never takes its answer', async () => {
+    const clock = createManualClock();
+    const app = await startServer({ clock, drainMs: 1_000 });
+    const stuck = await openRaw(app.url);
+    stuck.write(
+      `POST /v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100\r\n\r\n`,
+    );
+    await expect
+      .poll(() => new Promise((resolve) => setImmediate(() => resolve(stuck.socket.bytesWritten))))
+      .toBeGreaterThan(0);
+    const stopping = app.server.stop();
+    await clock.advance(1_000);
+    await clock.advance(1_000);
+    await stuck.closed;
+    await stopping;
+    await app.stop();
+  });
+
+  it('is fine before start, and then there is no start', async () => {
+    const app = await startServer();
+    await app.stop();
+    await expect(app.server.start()).rejects.toThrow(/stopped/);
+  });
+});
+
+describe('GET /readyz', () => {
+  it('200 when all is well, 503 with the reason when not, also when the check fails', async () => {
+    let state = async (): Promise<{ ok: boolean; reason?: string }> => ({ ok: true });
+    const app = await startServer({ ready: () => state() });
+    const probe = async () => {
+      const { status, json } = await app.call('GET', '/readyz', { key: null });
+      return [status, json.reason];
+    };
+    expect(await probe()).toEqual([200, null]);
+    state = async () => ({ ok: false, reason: 'the database does not answer' });
+    expect(await probe()).toEqual([503, 'the database does not answer']);
+    state = () => Promise.reject(new Error('/var/lib/secret path'));
+    expect(await probe()).toEqual([503, 'the check failed']);
+    expect((await app.call('GET', '/healthz', { key: null })).json).toEqual({
+      status: 'ok',
+      version: '1.2.3',
+    });
+    await app.stop();
+  });
+});
+
+describe('slow clients', () => {
+  it('are cut off when their body trickles, and left alone when it flows', async () => {
+    const clock = createManualClock();
+    const app = await startServer({ clock });
+    const head = `POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n`;
+    const trickle = await openRaw(app.url);
+    const flow = await openRaw(app.url);
+    trickle.write(head);
+    flow.write(head);
+    await expect.poll(() => clock.pending).toBeGreaterThanOrEqual(2);
+    trickle.write('{');
+    flow.write(' '.repeat(300_000));
+    await expect.poll(() => flow.socket.writableLength).toBe(0);
+    const answered = await app.call('GET', '/healthz');
+    expect(answered.status).toBe(200);
+    await clock.advance(30_000);
+    await trickle.closed;
+    expect(flow.socket.destroyed).toBe(false);
+    await clock.advance(30_000);
+    await flow.closed;
+    await app.stop();
+  });
+});

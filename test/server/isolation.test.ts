@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { routes } from '../../src/server/routes/routes.ts';
+import { chatLine, chatLines } from './support/jsonl.ts';
+import { uploadOf } from './support/multipart.ts';
+import { type Answered, type Running, startServer } from './support/start-server.ts';
+
+/** Ids of what org b owns, by the name of the parameter that takes them. */
+let app: Running;
+let foreign: Record<string, string>;
+
+beforeAll(async () => {
+  app = await startServer();
+  const key = app.keys.b;
+  const { body, headers } = uploadOf(chatLines(1));
+  const file = await app.call('POST', '/v1/files', { key, headers, body: body as never });
+  const batch = await app.call('POST', '/v1/batches', {
+    key,
+    json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests: [chatLine(0)] },
+  });
+  expect([file.status, batch.status]).toEqual([201, 201]);
+  foreign = { file_id: file.json.id, batch_id: batch.json.id };
+});
+afterAll(() => app.stop());
+
+/** Routes that take an id of something an org owns. Keys are the business of admins, who see all orgs. */
+const owned = routes.filter((route) => route.id && route.access !== 'admin');
+const parameterOf = (path: string) => /:([^/]+)/.exec(path)?.[1] ?? '';
+const unknownOf = (id: string) => id.replace(/[0-9a-f]{32}$/, '0'.repeat(32));
+
+/** All that may differ between the answers to a foreign and to an unknown id: the request id, and the time. */
+function withoutId(answer: Answered): unknown {
+  const id = answer.headers.get('x-request-id') ?? '';
+  const headers = Array.from(answer.headers)
+    .filter(([name]) => name !== 'date')
+    .map(([name, value]) => [name, value.replace(id, '')]);
+  return { status: answer.status, headers, text: answer.text.replace(id, '') };
+}
+
+describe('an id of another org', () => {
+  it('has routes to be tested on, all of which the fixture knows', () => {
+    expect(owned.length).toBeGreaterThanOrEqual(7);
+    for (const { path } of owned)
+      expect(foreign, `nothing of org b for ${path}`).toHaveProperty(parameterOf(path));
+  });
+
+  it.each(owned.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    '404: %s answers as to an unknown one, and changes nothing',
+    async (_name, { method, path }) => {
+      const id = foreign[parameterOf(path)]!;
+      const at = (other: string) => path.replace(/:[^/]+/, other);
+      const answer = await app.call(method, at(id));
+      expect(answer.status).toBe(404);
+      expect(withoutId(answer)).toEqual(withoutId(await app.call(method, at(unknownOf(id)))));
+      if (method === 'GET') {
+        const head = await app.call('HEAD', at(id));
+        expect(withoutId(head)).toEqual(withoutId(await app.call('HEAD', at(unknownOf(id)))));
+        expect((await app.call('GET', at(id), { key: app.keys.b })).status).toBe(200);
+      }
+    },
+  );
+
+  it('stands in no list', async () => {
+    for (const list of ['/v1/files', '/v1/batches', `/v1/files?order=asc&limit=10000`]) {
+      expect((await app.call('GET', list)).json.data).toEqual([]);
+      expect((await app.call('GET', list, { key: app.keys.b })).json.data.length).toBeGreaterThan(0);
+    }
+  });
+
+  it('is no cursor into the other org', async () => {
+    const id = foreign['file_id']!;
+    expect((await app.call('GET', `/v1/files?after=${id}`)).json.data).toEqual([]);
+    expect((await app.call('GET', `/v1/files?order=asc&after=${id}`)).json.data).toEqual([]);
+  });
+
+  it('cannot be read by a batch', async () => {
+    const body = { endpoint: '/v1/chat/completions', completion_window: '24h' };
+    const create = (id: string) => app.call('POST', '/v1/batches', { json: { ...body, input_file_id: id } });
+    const answer = await create(foreign['file_id']!);
+    expect(answer.status).toBe(422);
+    expect(withoutId(answer)).toEqual(withoutId(await create(unknownOf(foreign['file_id']!))));
+  });
+
+  it('is what its own org still has, untouched', async () => {
+    const file = await app.call('GET', `/v1/files/${foreign['file_id']}`, { key: app.keys.b });
+    const batch = await app.call('GET', `/v1/batches/${foreign['batch_id']}`, { key: app.keys.b });
+    expect([file.status, batch.json.cancelling_at]).toEqual([200, null]);
+  });
+});

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Running, startServer } from './support/start-server.ts';
+
+let app: Running;
+beforeAll(async () => void (app = await startServer()));
+afterAll(() => app.stop());
+
+describe('GET /v1/models', () => {
+  it('200: one body that both SDK families read', async () => {
+    const { status, json } = await app.call('GET', '/v1/models');
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ object: 'list', has_more: false, first_id: 'tiny', last_id: 'vectors' });
+    expect(json.data[0]).toMatchObject({
+      id: 'tiny',
+      object: 'model',
+      created: 1_700_000_000,
+      type: 'model',
+      display_name: 'tiny',
+      created_at: '2023-11-14T22:13:20Z',
+    });
+  });
+});
+
+describe('GET /v1/models/{model}', () => {
+  it.each(['org%2Fmodel:tag', 'org/model:tag', 'org%2Fmodel%3Atag'])(
+    '200: %s, however its slash is sent',
+    async (id) => {
+      expect((await app.call('GET', `/v1/models/${id}`)).json.id).toBe('org/model:tag');
+    },
+  );
+
+  it('200: an alias answers with its model; a query is no part of the name', async () => {
+    expect((await app.call('GET', '/v1/models/default?beta=true')).json.id).toBe('tiny');
+  });
+
+  it('404: an unknown one, and one that this key may not use: the same answer', async () => {
+    const unknown = await app.call('GET', '/v1/models/nope');
+    expect([unknown.status, unknown.json.error.code]).toEqual([404, 'model_not_found']);
+    const [org] = await app.accounts.orgs.list();
+    const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['tiny'] });
+    const hidden = await app.call('GET', '/v1/models/vectors', { key });
+    expect(hidden.status).toBe(404);
+    expect(hidden.json.message).toBe(unknown.json.message.replace('nope', 'vectors'));
+  });
+});
