@@ -12,8 +12,6 @@ import type { Answer, Failure, FromChild, LoadOptions, ToChild } from './protoco
 const working = new Map<number, AbortController>();
 let inference: Inference | undefined;
 
-// The API's threads come first; a token late by a moment is a token all the same.
-setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 // A Ctrl-C reaches the whole process group. Only the parent decides when work ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit(0));
@@ -61,6 +59,8 @@ async function load(options: LoadOptions): Promise<void> {
   try {
     const loaded = await loadModel(options);
     inference = createInference(loaded, systemRandom);
+    // Loaded, it steps back: the API's threads come first, and a token late by a moment is a token all the same.
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
     const { hasDecoder } = loaded.model.fileInsights;
     send({
       type: 'loaded',

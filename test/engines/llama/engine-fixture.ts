@@ -13,9 +13,10 @@ export type Ask = Partial<ChatRequest> | string;
 /** An engine with the questions a test asks in one line each. */
 export interface TestEngine {
   engine: LlamaEngine;
-  ask(request: Ask, call?: Partial<Call>): Promise<ChatResponse>;
-  refusal(request: Ask): Promise<ApiError>;
-  chunks(request: Ask, call?: Partial<Call>): Promise<ChatChunk[]>;
+  ask: (request: Ask, call?: Partial<Call>) => Promise<ChatResponse>;
+  /** The error of a request that must not be answered. */
+  refusal: (request: Ask) => Promise<ApiError>;
+  chunks: (request: Ask, call?: Partial<Call>) => Promise<ChatChunk[]>;
 }
 
 interface Call {

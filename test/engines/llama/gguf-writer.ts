@@ -67,7 +67,7 @@ function encodeValue(entry: MetadataValue): Buffer {
       return Buffer.concat([u32(typeCodes.string), text(entry.value)]);
     case 'strings':
       return Buffer.concat([arrayHead(typeCodes.string, entry.value.length), ...entry.value.map(text)]);
-    case 'i32s':
+    default:
       return Buffer.concat([
         arrayHead(typeCodes.i32, entry.value.length),
         Buffer.from(Int32Array.from(entry.value).buffer),
@@ -107,7 +107,7 @@ function encodeTensor({ type, data, dimensions }: Tensor): Buffer {
       return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
     case 'F16':
       return Buffer.from(Float16Array.from(data).buffer);
-    case 'Q8_0':
+    default:
       return encodeQ8(data, dimensions[0]!);
   }
 }

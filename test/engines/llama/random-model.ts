@@ -113,15 +113,15 @@ export function randomModelFile(options: RandomModelOptions = {}): { path: strin
 
 /** Four control tokens, every byte, a few merged pairs, and unused tokens up to a multiple of 32. */
 function vocabulary(): { tokens: string[]; types: number[]; merges: string[] } {
-  const [normal, control, unused] = [1, 3, 5];
+  const { normal, control, unused } = { normal: 1, control: 3, unused: 5 };
   const letters = byteLetters();
   const space = letters[0x20]!;
   const pairs = ['t h', 'th e', `${space} the`, 'i n', `${space} a`, 'e r', 'a n', 'o n'];
   const tokens = [...special, ...letters, ...pairs.map((pair) => pair.replace(' ', ''))];
-  const types: number[] = tokens.map((_, index) => (index < special.length ? control! : normal!));
+  const types: number[] = tokens.map((_, index) => (index < special.length ? control : normal));
   while (tokens.length % 32 !== 0) {
     tokens.push(`<|unused_${tokens.length}|>`);
-    types.push(unused!);
+    types.push(unused);
   }
   return { tokens, types, merges: pairs };
 }

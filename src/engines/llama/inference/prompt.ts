@@ -26,7 +26,7 @@ const plainTemplate =
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 export function createPrompts(template: string | undefined, tokenizer: Tokenizer): Prompts {
-  const source = template ?? plainTemplate;
+  const source = template || plainTemplate;
   const compiled = new Template(source);
   const knowsTools = /\btools\b/.test(source);
   const shield = createShield(tokenizer.controlTexts);
