@@ -28,7 +28,7 @@ export const batchFill: Workload = {
     const data = createDataFolder();
     const offpeak = await startOffpeak(data.path, upstreamEngine(upstream.url('delay'), slots));
     try {
-      const { body, contentType } = multipart(batchFile(rows, 3300));
+      const { body, contentType } = multipart(batchFile(rows, 3250));
       const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
       const results: Run[] = [];
       for (let round = 0; round < rounds; round++) results.push(await runOnce(offpeak, upstream, file.id));

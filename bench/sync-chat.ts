@@ -41,7 +41,7 @@ export const syncChat: Workload = {
       'target',
       process.execPath,
       [fileURLToPath(new URL('support/bare-proxy.ts', import.meta.url)), url],
-      true,
+      { ipc: true },
     );
     try {
       const { port } = JSON.parse(await firstLine(bare)) as { port: number };

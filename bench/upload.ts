@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const rows = 10_000;
-const lineBytes = 3350;
+const lineBytes = 3250;
 const rounds = 7;
 
 /** Uploading and validating a batch file, against nothing but parsing its lines. */
@@ -19,7 +19,7 @@ export const upload: Workload = {
 
   async run(): Promise<Report> {
     const data = createDataFolder();
-    const file = batchFile(rows, lineBytes);
+    const file = batchFile(rows, lineBytes, true);
     const path = join(data.path, 'input.jsonl');
     writeFileSync(path, file);
     const offpeak = await startOffpeak(data.path, { kind: 'scripted', slots: 8, delayMs: 0 });
@@ -27,7 +27,7 @@ export const upload: Workload = {
       'target',
       process.execPath,
       [fileURLToPath(new URL('support/parse-only.ts', import.meta.url)), path],
-      true,
+      { ipc: true },
     );
     await firstLine(parser);
     try {

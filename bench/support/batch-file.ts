@@ -1,43 +1,87 @@
-/** A batch file of `count` requests of about `lineBytes` each: shared system prompts, some schemas, not only ASCII. */
-export function batchFile(count: number, lineBytes: number): Buffer {
+/**
+ * A batch file of `count` requests of about `lineBytes` each, made like those people send: twenty system prompts shared by
+ * the rows, some turns of conversation, paragraphs and quotes, a tenth with tools, not only ASCII; with `schemas`, a tenth
+ * with one (only for engines whose answers would meet it).
+ */
+export function batchFile(count: number, lineBytes: number, schemas = false): Buffer {
   const lines: string[] = [];
-  for (let i = 0; i < count; i++) lines.push(line(i, lineBytes));
+  for (let i = 0; i < count; i++) lines.push(line(i, lineBytes, schemas));
   return Buffer.from(lines.join(''));
 }
 
-const prose =
-  'The harbour master keeps two ledgers. In the first he writes what the ships declare, in the second what the cranes lift. ' +
-  'Zwischen den beiden liegt, wie er sagt, die Wahrheit; 真実はその間にある. ';
+const sentences = [
+  'The harbour master keeps two ledgers; in the first he writes what the ships declare.\n',
+  'In the second stands what the cranes have lifted: 12.5 t, 3 crates, "fragile".\n\n',
+  'Zwischen den beiden, sagt er, liegt die Wahrheit – meistens näher am Kran.\n',
+  'Pier 4\tfree from 06:30\tdepth 9.1 m\tsee https://example.com/piers?id=4&lang=en\n',
+  '- What was declared?\n- What was lifted?\n- Who signed, and when?\n',
+];
 
-function line(i: number, lineBytes: number): string {
-  const system = `You are clerk number ${i % 20} of the harbour office. ${prose.repeat(3)}`;
-  const body: Record<string, unknown> = {
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'report_cargo',
+      description: 'Enters what was lifted.',
+      parameters: {
+        type: 'object',
+        properties: {
+          pier: { type: 'integer' },
+          tons: { type: 'number' },
+          goods: { type: 'array', items: { type: 'string' } },
+        },
+        required: ['pier', 'tons'],
+      },
+    },
+  },
+];
+
+const format = {
+  type: 'json_schema',
+  json_schema: {
+    name: 'verdict',
+    strict: true,
+    schema: {
+      type: 'object',
+      properties: { honest: { type: 'boolean' }, reason: { type: 'string' } },
+      required: ['honest', 'reason'],
+      additionalProperties: false,
+    },
+  },
+};
+
+function line(i: number, lineBytes: number, schemas: boolean): string {
+  const messages = [
+    {
+      role: 'system',
+      content: `You are clerk number ${i % 20} of the harbour office.\n${sentences.join('').repeat(3)}`,
+    },
+    { role: 'user', content: `What came in on day ${i % 365}?` },
+    { role: 'assistant', content: 'Three ships; two had declared what they carried.' },
+    { role: 'user', content: '' },
+  ];
+  const body = {
     model: 'bench-alias',
-    messages: [
-      { role: 'system', content: system },
-      { role: 'user', content: '' },
-    ],
+    messages,
     max_tokens: 64,
     temperature: 0.2,
+    ...(i % 10 === 0 && { tools, tool_choice: 'auto' }),
+    ...(schemas && i % 10 === 5 && { response_format: format }),
   };
-  if (i % 10 === 0)
-    body['tools'] = [
-      {
-        type: 'function',
-        function: { name: 'lift', parameters: { type: 'object', properties: { tons: { type: 'number' } } } },
-      },
-    ];
   const request = { custom_id: `row-${i}`, method: 'POST', url: '/v1/chat/completions', body };
-  const bare = Buffer.byteLength(JSON.stringify(request)) + 1;
-  const room = Math.max(0, lineBytes - bare);
-  const user = `${i}: ${prose.repeat(Math.ceil(room / 150))}`;
-  let text = user.slice(0, room);
-  while (Buffer.byteLength(text) > room) text = text.slice(0, -8);
-  body['messages'] = [
-    { role: 'system', content: system },
-    { role: 'user', content: text },
-  ];
+  let room = lineBytes - written(request);
+  let text = `Row ${i}.\n`;
+  for (let n = i; room > 0; n++) {
+    const sentence = sentences[n % sentences.length] ?? '';
+    text += sentence;
+    room -= written(sentence) - 2;
+  }
+  messages[3] = { role: 'user', content: text };
   return `${JSON.stringify(request)}\n`;
+}
+
+function written(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** `file` as the multipart body of an upload. */

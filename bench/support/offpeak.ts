@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,8 +41,14 @@ const serverFile = fileURLToPath(new URL('server.ts', import.meta.url));
 export async function startOffpeak(data: string, engine: EngineConfig): Promise<Offpeak> {
   const began = performance.now();
   const config = JSON.stringify(configFor(data, engine));
-  const child = start('target', process.execPath, [...profileFlags(), serverFile, config], true);
-  const { url } = JSON.parse(await firstLine(child)) as { url: string };
+  // It logs as it does by default, where nobody looks unless it fails to start.
+  const log = join(data, 'log');
+  const values = [...profileFlags(), serverFile, config];
+  const child = start('target', process.execPath, values, { ipc: true, log });
+  const ready = await firstLine(child).catch((error: unknown) => {
+    throw new Error(`the server did not start: ${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error });
+  });
+  const { url } = JSON.parse(ready) as { url: string };
   const readyMs = performance.now() - began;
   const pool = new Pool(url, { connections: 4, headersTimeout: 0, bodyTimeout: 0 });
   const headers = { authorization: `Bearer ${apiKey}` };
@@ -96,7 +102,6 @@ function configFor(data: string, engine: EngineConfig): Config {
     server: { host: '127.0.0.1', port: 0 },
     data: join(data, 'data'),
     models: [{ id: 'bench', aliases, serves: ['chat'], prices, engine }],
-    logLevel: 'warn',
     apiKey,
   };
 }

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 /** What is measured has core 0 to itself; load and upstream share core 1. On one core, or without taskset, nobody is bound. */
@@ -23,16 +23,23 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** Starts a process on its core. Its standard error is ours; it has an IPC channel when `ipc`. */
-export function start(core: Core, command: string, values: string[], ipc = false): ChildProcess {
+/** Starts a process on its core. Its standard error is ours or the file `log`; it has an IPC channel when `ipc`. */
+export function start(
+  core: Core,
+  command: string,
+  values: string[],
+  { ipc = false, log }: { ipc?: boolean; log?: string } = {},
+): ChildProcess {
+  const stderr = log === undefined ? 'inherit' : openSync(log, 'a');
   const bound = canBind
     ? ['taskset', '-c', core === 'target' ? '0' : '1', command, ...values]
     : [command, ...values];
   const [first = command, ...rest] = bound;
   const child = spawn(first, rest, {
-    stdio: ['pipe', 'pipe', 'inherit', ...(ipc ? (['ipc'] as const) : [])],
+    stdio: ['pipe', 'pipe', stderr, ...(ipc ? (['ipc'] as const) : [])],
     env: { ...process.env, NODE_ENV: 'production' },
   });
+  if (typeof stderr === 'number') closeSync(stderr);
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 export interface Figure {
@@ -49,7 +49,7 @@ export function publish({ name, about }: Workload, report: Report): string {
   mkdirSync(folder, { recursive: true });
   const machine = {
     cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
+    cores: cpus().length,
     node: process.version,
   };
   writeFileSync(`${folder}${name}.json`, `${JSON.stringify({ name, about, machine, ...report }, null, 2)}\n`);
