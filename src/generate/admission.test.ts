@@ -45,4 +45,15 @@ describe('Admission', () => {
     leave();
     expect(admission.room).toBe(24);
   });
+
+  it('leaves every process one line while there is room at all, however many share the slots', () => {
+    const { clock } = manualClock();
+    const admission = new Admission(1, clock);
+    admission.setOthers(0, 5);
+    expect(admission.room).toBe(1);
+    admission.enter('batch');
+    expect(admission.room).toBe(0);
+    admission.setOthers(1, 5);
+    expect(admission.room).toBeLessThan(0);
+  });
 });

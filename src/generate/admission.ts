@@ -8,7 +8,8 @@ const idleMs = 10_000;
  *
  *   room = interactive idle for 10 s ? ceil(L x 9/8) : floor(L x 7/8) - I
  *
- * L = slots, I = interactive calls here and elsewhere. P processes take 1/P each, minus their own lines in flight.
+ * L = slots, I = interactive calls here and elsewhere. P processes take 1/P each, but one line at least while there is any room, minus their own
+ * lines in flight: few slots among many processes must not mean that nobody runs anything.
  * The eighth above L keeps the engine from waiting for us between two answers.
  */
 export class Admission {
@@ -35,7 +36,8 @@ export class Admission {
     if (here > 0) this.#lastInteractive = this.#clock.monotonic();
     const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
     const all = idle ? Math.ceil((this.slots * 9) / 8) : Math.floor((this.slots * 7) / 8) - here;
-    return Math.floor(all / this.#processes) - this.#lines;
+    const share = Math.floor(all / this.#processes);
+    return (all > 0 ? Math.max(1, share) : share) - this.#lines;
   }
 
   setOthers(interactive: number, processes: number): void {
