@@ -1,0 +1,169 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openApiPath } from '../../src/server/openapi/build-openapi.ts';
+import { routes } from '../../src/server/routes/routes.ts';
+import { chatLine, chatLines } from './support/jsonl.ts';
+import { uploadOf } from './support/multipart.ts';
+import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
+
+let app: Running;
+let document: Json;
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+
+beforeAll(async () => {
+  app = await startServer();
+  document = (await app.call('GET', '/openapi.json', { key: null })).json;
+});
+afterAll(() => app.stop());
+
+const operationOf = (method: string, path: string): Json => document.paths[path][method.toLowerCase()];
+
+/** Fails unless the document describes this answer: its status, its content type, its body. */
+function expectDescribed(method: string, path: string, answer: Answered): void {
+  const operation = operationOf(method, path);
+  const described = operation.responses[String(answer.status)];
+  expect(described, `${method} ${path} may answer ${answer.status}`).toBeDefined();
+  const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
+  expect(Object.keys(described.content)).toEqual([type]);
+  const { schema } = described.content[type];
+  if (!schema) return;
+  const whole = schema.$ref ? document.components.schemas.Error : schema;
+  const valid = ajv.validate(whole, answer.json);
+  expect(valid, `${method} ${path} ${answer.status}: ${ajv.errorsText()}\n${answer.text}`).toBe(true);
+}
+
+describe('the OpenAPI document', () => {
+  it('has every route, and no operation that is no route', () => {
+    const served = routes.map(({ method, path }) => `${method} ${openApiPath(path)}`).toSorted();
+    const described = Object.entries<object>(document.paths)
+      .flatMap(([path, operations]) =>
+        Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      )
+      .toSorted();
+    expect(described).toEqual(served);
+  });
+
+  it('is OpenAPI 3.1 with unique operation ids and schemas that compile', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'Offpeak', version: '1.2.3' } });
+    const operations = Object.values<Record<string, Json>>(document.paths).flatMap((path) =>
+      Object.values(path),
+    );
+    const ids = operations.map((operation) => operation.operationId as string);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const operation of operations) {
+      const contents = [
+        operation.requestBody?.content,
+        ...Object.values<Json>(operation.responses).map((answer) => answer.content),
+      ];
+      for (const content of contents)
+        for (const { schema } of Object.values<Json>(content ?? {}))
+          if (schema && !schema.$ref) expect(() => ajv.compile(schema), operation.operationId).not.toThrow();
+    }
+  });
+
+  it('names the operations of the specification', () => {
+    const names =
+      'listBatches createBatch getBatch cancelBatch batchOutput batchErrors listFiles createFile retrieveFile deleteFile fileContent chatCompletions';
+    const ids = Object.values<Record<string, Json>>(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    expect(ids).toEqual(expect.arrayContaining(names.split(' ')));
+  });
+
+  it('asks for a key exactly where one is needed', async () => {
+    for (const { method, path, access } of routes) {
+      const operation = operationOf(method, openApiPath(path));
+      expect(operation.security, path).toEqual(access === 'open' ? [] : [{ key: [] }]);
+    }
+  });
+});
+
+describe('real answers', () => {
+  it('are what the document says', async () => {
+    const { body, headers } = uploadOf(chatLines(1));
+    const file = await app.call('POST', '/v1/files', { headers, body: body as never });
+    expectDescribed('POST', '/v1/files', file);
+    const batchBody = {
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      requests: [chatLine(0)],
+      metadata: { a: 1 },
+    };
+    const batch = await app.call('POST', '/v1/batches', { json: batchBody });
+    expectDescribed('POST', '/v1/batches', batch);
+    const at = `/v1/batches/${batch.json.id}`;
+    await expect
+      .poll(async () => (await app.call('GET', at)).json.status, { timeout: 20_000 })
+      .toBe('completed');
+    expectDescribed('GET', '/v1/batches/{batch_id}', await app.call('GET', at));
+    expectDescribed('GET', '/v1/batches/{batch_id}/output', await app.call('GET', `${at}/output`));
+    expectDescribed('GET', '/v1/batches/{batch_id}/errors', await app.call('GET', `${at}/errors`));
+    expectDescribed('POST', '/v1/batches/{batch_id}/cancel', await app.call('POST', `${at}/cancel`));
+    expectDescribed('GET', '/v1/batches', await app.call('GET', '/v1/batches'));
+    const fileAt = `/v1/files/${file.json.id}`;
+    expectDescribed('GET', '/v1/files', await app.call('GET', '/v1/files'));
+    expectDescribed('GET', '/v1/files/{file_id}', await app.call('GET', fileAt));
+    expectDescribed('GET', '/v1/files/{file_id}/content', await app.call('GET', `${fileAt}/content`));
+    expectDescribed('DELETE', '/v1/files/{file_id}', await app.call('DELETE', fileAt));
+    expectDescribed('GET', '/v1/files/{file_id}', await app.call('GET', fileAt));
+    const chat = { model: 'tiny', messages: [{ role: 'user', content: 'x' }] };
+    expectDescribed(
+      'POST',
+      '/v1/chat/completions',
+      await app.call('POST', '/v1/chat/completions', { json: chat }),
+    );
+    expectDescribed(
+      'POST',
+      '/v1/chat/completions',
+      await app.call('POST', '/v1/chat/completions', { json: {} }),
+    );
+    for (const encoding_format of ['float', 'base64'])
+      expectDescribed(
+        'POST',
+        '/v1/embeddings',
+        await app.call('POST', '/v1/embeddings', { json: { model: 'tiny', input: 'x', encoding_format } }),
+      );
+    expectDescribed('GET', '/v1/models', await app.call('GET', '/v1/models'));
+    expectDescribed('GET', '/v1/models/{model}', await app.call('GET', '/v1/models/tiny'));
+    expectDescribed('GET', '/v1/models/{model}', await app.call('GET', '/v1/models/nope'));
+    const admin = (method: string, path: string, json?: object) =>
+      app.call(method, path, { key: app.keys.admin, ...(json && { json }) });
+    const org = await admin('POST', '/v1/admin/orgs', { name: 'x' });
+    expectDescribed('POST', '/v1/admin/orgs', org);
+    const key = await admin('POST', '/v1/admin/keys', { org_id: org.json.id });
+    expectDescribed('POST', '/v1/admin/keys', key);
+    expectDescribed('GET', '/v1/admin/orgs', await admin('GET', '/v1/admin/orgs'));
+    expectDescribed('GET', '/v1/admin/keys', await admin('GET', '/v1/admin/keys'));
+    expectDescribed(
+      'DELETE',
+      '/v1/admin/keys/{key_id}',
+      await admin('DELETE', `/v1/admin/keys/${key.json.id}`),
+    );
+    expectDescribed('GET', '/v1/admin/keys', await app.call('GET', '/v1/admin/keys'));
+  });
+});
+
+describe('described queries', () => {
+  const queries = routes.flatMap((route) =>
+    Object.entries(route.docs.query ?? {}).map(
+      ([name, schema]) => [`${route.path}?${name}`, route.path, name, schema as Json] as const,
+    ),
+  );
+  const answer = async (path: string, name: string, value: string | number) => {
+    const key = path.startsWith('/v1/admin') ? app.keys.admin : app.keys.a;
+    return (await app.call('GET', `${path}?${name}=${value}`, { key })).status;
+  };
+
+  it.each(queries.filter(([, path]) => !path.includes(':')))(
+    '%s takes what it says and nothing else',
+    async (_name, path, name, schema) => {
+      for (const value of schema.enum ?? []) expect(await answer(path, name, value), value).toBe(200);
+      if (schema.enum) expect(await answer(path, name, 'other')).toBe(422);
+      if (schema.maximum === undefined) return;
+      for (const value of [schema.minimum, schema.default, schema.maximum])
+        expect(await answer(path, name, value)).toBe(200);
+      for (const value of [schema.minimum - 1, schema.maximum + 1, 'x'])
+        expect(await answer(path, name, value)).toBe(422);
+    },
+  );
+});
