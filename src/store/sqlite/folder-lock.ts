@@ -22,7 +22,7 @@ export function lockFolder(folder: string, pid: number): FolderLock {
     writeFileSync(pidPath, `${pid}\n`);
   } catch (error) {
     connection.close();
-    throw notWritable(folder, error);
+    throw folderFault(folder, error);
   }
   return {
     release() {
@@ -60,11 +60,21 @@ function ownerOf(pidPath: string): string {
   }
 }
 
-export function notWritable(folder: string, cause: unknown): StoreError {
-  return new StoreError(
-    'unwritable',
-    `The data folder ${folder} cannot be written to.`,
-    'Create it, let this user own it, and check that its disk is neither full nor mounted read-only.',
-    { cause },
-  );
+/** Why a file or folder could not be made in `folder`. */
+export function folderFault(folder: string, cause: unknown): StoreError {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return code === 'ENOSPC' || code === 'EDQUOT'
+    ? diskFull(folder, cause)
+    : new StoreError(
+        'unwritable',
+        `The data folder ${folder} cannot be written to.`,
+        'Create it, let this user own it, and check that its disk is not mounted read-only.',
+        { cause },
+      );
+}
+
+export function diskFull(folder: string, cause: unknown): StoreError {
+  return new StoreError('disk_full', `The disk of ${folder} is full.`, 'Make room on it and start again.', {
+    cause,
+  });
 }

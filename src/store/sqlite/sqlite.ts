@@ -78,7 +78,7 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
       const workerData: WorkerOptions = { path };
       // The sources run as they are, the published package as JavaScript: the thread is whatever this file is.
       const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-      worker = new Worker(file, { workerData, name: 'store' });
+      worker = new Worker(file, { workerData, name: 'store', execArgv: [] });
       worker.on('message', (message: Reply) => {
         if (message.type === 'ready') resolve();
         else if (message.type === 'failed') reject(unpackError(message.error));

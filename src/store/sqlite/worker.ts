@@ -6,9 +6,8 @@ import { ApiError } from '../../core/errors.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
-import { StoreError } from '../store-error.ts';
 import { openSqlite } from './db.ts';
-import { lockFolder, notWritable } from './folder-lock.ts';
+import { diskFull, folderFault, lockFolder } from './folder-lock.ts';
 import type { FolderLock } from './folder-lock.ts';
 import { packError } from './messages.ts';
 import type { Reply, Request, WorkerOptions } from './messages.ts';
@@ -31,7 +30,7 @@ async function open(): Promise<Db> {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw notWritable(folder, error);
+    throw folderFault(folder, error);
   }
   lock = lockFolder(folder, pid);
   db = openSqlite(path, { now: () => now });
@@ -41,9 +40,7 @@ async function open(): Promise<Db> {
 
 /** A start answers an operator, not a client. */
 function startError(error: unknown): unknown {
-  if (!(error instanceof ApiError)) return error;
-  const hint = `Make room on the disk of ${dirname(path)}.`;
-  return new StoreError('disk_full', error.message, hint, { cause: error });
+  return error instanceof ApiError ? diskFull(dirname(path), error) : error;
 }
 
 async function close(): Promise<void> {

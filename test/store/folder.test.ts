@@ -1,0 +1,284 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silent } from '../../src/base/log.ts';
+import { systemClock } from '../../src/base/system.ts';
+import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import { smallDisk } from '../support/small-disk.ts';
+import { addBatch, makeOrg, output, range, start } from './fixtures.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'data-'));
+  path = join(folder, 'offpeak.db');
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const open = (at = path) => createSqliteStore({ path: at, clock: systemClock, log: silent });
+
+/** What a start that must fail says. */
+async function failing(at = path): Promise<StoreError> {
+  const store = open(at);
+  const error: unknown = await store.start().catch((thrown: unknown) => thrown);
+  await store.stop();
+  expect(error).toBeInstanceOf(StoreError);
+  return error as StoreError;
+}
+
+async function filled(): Promise<void> {
+  const store = open();
+  await store.start();
+  for (let i = 0; i < 200; i++) await store.orgs.insert(makeOrg({ name: `Org ${i}`.repeat(20) }));
+  await store.stop();
+}
+
+describe('a data folder', () => {
+  test('is made, for its owner alone, and keeps what it was told', async () => {
+    path = join(folder, 'deep', 'down', 'offpeak.db');
+    const org = makeOrg();
+    const store = open();
+    await store.start();
+    await store.orgs.insert(org);
+    await store.stop();
+    expect(statSync(join(folder, 'deep', 'down')).mode & 0o777).toBe(0o700);
+    const again = open();
+    await again.start();
+    expect(await again.orgs.list()).toEqual([org]);
+    await again.stop();
+  });
+
+  test('belongs to one process: a second store is told which', async () => {
+    const store = open();
+    await store.start();
+    const error = await failing();
+    expect(error.code).toBe('locked');
+    expect(error.message).toBe(`The data folder ${folder} is in use by process ${process.pid}.`);
+    await store.ping();
+    await store.stop();
+    expect(existsSync(join(folder, 'lock.pid'))).toBe(false);
+    const after = open();
+    await after.start();
+    await after.stop();
+  });
+
+  test('is free again when the process that held it was killed', async () => {
+    const sources = new URL('../../src/', import.meta.url);
+    const script = `
+      import { createSqliteStore } from '${new URL('store/sqlite/sqlite.ts', sources).href}';
+      import { systemClock } from '${new URL('base/system.ts', sources).href}';
+      import { silent } from '${new URL('base/log.ts', sources).href}';
+      const store = createSqliteStore({ path: ${JSON.stringify(path)}, clock: systemClock, log: silent });
+      await store.start();
+      console.log('started');
+      setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      await once(child.stdout, 'data');
+      const error = await failing();
+      expect(error.message).toBe(`The data folder ${folder} is in use by process ${child.pid}.`);
+    } finally {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    expect(existsSync(join(folder, 'lock.pid'))).toBe(true);
+    const store = open();
+    await store.start();
+    expect(readFileSync(join(folder, 'lock.pid'), 'utf8')).toBe(`${process.pid}\n`);
+    await store.stop();
+  });
+});
+
+describe('a start says what is wrong when', () => {
+  test('the file is not a database, and leaves it alone', async () => {
+    const garbage = 'This is a letter to my aunt. '.repeat(400);
+    writeFileSync(path, garbage);
+    const error = await failing();
+    expect(error.code).toBe('not_a_database');
+    expect(error.message).toBe(`${path} is not a database.`);
+    expect(readFileSync(path, 'utf8')).toBe(garbage);
+  });
+
+  test('the database is damaged', async () => {
+    await filled();
+    const bytes = readFileSync(path);
+    bytes.fill(0xa5, 100, 4_096);
+    writeFileSync(path, bytes);
+    const error = await failing();
+    expect(error.code).toBe('corrupt');
+    expect(error.message).toBe(`The database ${path} is damaged.`);
+  });
+
+  test('the schema is of a newer version, and changes nothing', async () => {
+    await filled();
+    const database = new DatabaseSync(path);
+    database.exec("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
+    database.close();
+    const error = await failing();
+    expect(error.code).toBe('newer_schema');
+    expect(error.message).toMatch('schema version 99');
+    const after = new DatabaseSync(path);
+    expect(after.prepare('SELECT count(*) AS orgs FROM orgs').get()).toEqual({ orgs: 200 });
+    after.close();
+  });
+
+  test('the folder cannot be made', async () => {
+    writeFileSync(path, 'a file');
+    const error = await failing(join(path, 'below', 'offpeak.db'));
+    expect(error.code).toBe('unwritable');
+    expect(error.message).toBe(`The data folder ${join(path, 'below')} cannot be written to.`);
+  });
+
+  test('a folder stands where the database belongs', async () => {
+    mkdirSync(path);
+    const error = await failing();
+    expect(error.code).toBe('unwritable');
+    expect(error.message).toBe(`The database ${path} cannot be opened for writing.`);
+  });
+
+  test('the lock is not what it should be', async () => {
+    writeFileSync(join(folder, 'lock.db'), 'garbage '.repeat(1_000));
+    const error = await failing();
+    expect(error.message).toBe(`${join(folder, 'lock.db')} is not a database.`);
+  });
+
+  test('and after each of these another start succeeds once the cause is gone', async () => {
+    writeFileSync(path, 'garbage '.repeat(1_000));
+    await failing();
+    rmSync(path);
+    const store = open();
+    await store.start();
+    await store.ping();
+    await store.stop();
+  });
+});
+
+test('a damaged page is reported by the operation that meets it', async () => {
+  await filled();
+  const bytes = readFileSync(path);
+  const database = new DatabaseSync(path);
+  const { rootpage } = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'orgs'").get() as {
+    rootpage: number;
+  };
+  database.close();
+  bytes.fill(0xa5, (rootpage - 1) * 4_096, rootpage * 4_096);
+  writeFileSync(path, bytes);
+  const store = open();
+  await store.start();
+  await expect(store.orgs.list()).rejects.toMatchObject({ name: 'StoreError', code: 'corrupt' });
+  await store.ping();
+  await store.stop();
+});
+
+describe('a store', () => {
+  test('may be started and stopped in any number and order', async () => {
+    const never = open();
+    await never.stop();
+    await never.stop();
+    const store = open();
+    const [started] = await Promise.allSettled([store.start(), store.start(), store.stop(), store.stop()]);
+    expect(started.status).toBe('fulfilled');
+    await store.stop();
+    await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', code: 'stopped' });
+  });
+
+  test('answers what is under way before it stops', async () => {
+    const store = open();
+    await store.start();
+    const beats = range(0, 50).map((i) => store.workers.beat(`w${i}`, { interactive: {} }));
+    const orgs = range(0, 50).map(() => store.orgs.insert(makeOrg()));
+    const stopped = store.stop();
+    expect(await Promise.all(beats)).toHaveLength(50);
+    await Promise.all(orgs);
+    await stopped;
+  });
+
+  test('passes arguments that cannot be copied back to the caller, and goes on', async () => {
+    const store = open();
+    await store.start();
+    const org = { ...makeOrg(), toString: () => 'not cloneable' };
+    await expect(store.orgs.insert(org)).rejects.toThrow('could not be cloned');
+    await store.ping();
+    await store.stop();
+  });
+
+  test('passes the faults of the database on with their names', async () => {
+    const store = open();
+    await store.start();
+    const org = makeOrg();
+    await store.orgs.insert(org);
+    await expect(store.orgs.insert(org)).rejects.toThrow('UNIQUE constraint failed: orgs.id');
+    await store.stop();
+  });
+});
+
+/** Leaves no block free. */
+function fillUp(file: string): void {
+  try {
+    for (;;) appendFileSync(file, new Uint8Array(4_096));
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ENOSPC' });
+  }
+}
+
+const disk = smallDisk();
+test.skipIf('reason' in disk)(
+  `a full disk refuses, damages nothing, and goes on when there is room${'reason' in disk ? ` (skipped: ${disk.reason})` : ''}`,
+  async () => {
+    if ('reason' in disk) return;
+    const onDisk = join(disk.folder, 'offpeak.db');
+    const filler = join(disk.folder, 'filler');
+    try {
+      writeFileSync(filler, new Uint8Array(1_500_000));
+      const store = open(onDisk);
+      await store.start();
+      const batch = await addBatch(store, { total: 1_000 });
+      await store.batches.claim('w', batch.id, 'm1', 1_000, start);
+      const record = (line: number) =>
+        store.results.record('w', [output(batch, line, { body: new Uint8Array(50_000) })], [], start);
+      let kept = 0;
+      const fill = async () => {
+        for (; kept < 1_000; kept++) await record(kept);
+      };
+      await expect(fill()).rejects.toMatchObject({
+        name: 'ApiError',
+        code: 'insufficient_storage',
+        status: 507,
+      });
+      expect(kept).toBeGreaterThan(3);
+      expect(await store.batches.find(batch.id)).toMatchObject({ ok: kept });
+      expect(await store.results.tail(batch.id, 'output', 0, 1_000)).toHaveLength(kept);
+      rmSync(filler);
+      expect(await record(kept)).toMatchObject([{ kept: 1 }]);
+      await store.stop();
+      const database = new DatabaseSync(onDisk);
+      expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+      database.close();
+      rmSync(onDisk);
+      fillUp(filler);
+      const error = await failing(onDisk);
+      expect(error.code).toBe('disk_full');
+      expect(error.message).toBe(`The disk of ${disk.folder} is full.`);
+    } finally {
+      disk.remove();
+    }
+  },
+);
