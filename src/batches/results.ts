@@ -46,7 +46,7 @@ async function* lines(
     const rows = await parts.store.results.tail(batch.id, stream, at, Math.min(pageRows, last - at));
     // Rows are deleted from the front once the file is there: a gap means the rest stands in the file.
     if (rows[0]?.n !== at + 1) {
-      yield* fromFile(parts, batch.id, stream, at);
+      yield* fromFile(parts, batch.id, stream, at, last);
       return;
     }
     yield Buffer.concat(rows.flatMap((row) => [row.body, newline]));
@@ -54,12 +54,13 @@ async function* lines(
   }
 }
 
-/** The result file from behind line `after` on. */
+/** Lines `after < n <= last` of the result file, which may have more of them than there were when `last` was told. */
 async function* fromFile(
   { store, blobs }: ResultsParts,
   batchId: string,
   stream: ResultStream,
   after: number,
+  last: number,
 ): AsyncGenerator<Uint8Array> {
   const batch = await store.batches.find(batchId);
   const fileId = stream === 'output' ? batch?.outputFileId : batch?.errorFileId;
@@ -69,15 +70,27 @@ async function* fromFile(
       'not_found',
       `The ${stream} file of this batch is gone: it was deleted or has expired.`,
     );
-  let skip = after;
+  let line = 0;
   for await (const chunk of await blobs.read(file.blobId)) {
-    let start = 0;
-    while (skip > 0) {
-      const end = chunk.indexOf(0x0a, start);
-      if (end === -1) break;
-      start = end + 1;
-      skip--;
-    }
-    if (skip === 0 && start < chunk.length) yield chunk.subarray(start);
+    const skipped = skipLines(chunk, 0, after - line);
+    line += skipped.lines;
+    if (line < after) continue;
+    const taken = skipLines(chunk, skipped.end, last - line);
+    line += taken.lines;
+    if (taken.end > skipped.end) yield chunk.subarray(skipped.end, taken.end);
+    if (line === last) return;
   }
+}
+
+/** Goes `most` lines on from `start`, or to the end of the chunk. */
+function skipLines(chunk: Uint8Array, start: number, most: number): { end: number; lines: number } {
+  let end = start;
+  let lines = 0;
+  while (lines < most) {
+    const at = chunk.indexOf(0x0a, end);
+    if (at === -1) return { end: chunk.length, lines };
+    end = at + 1;
+    lines++;
+  }
+  return { end, lines };
 }

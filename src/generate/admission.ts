@@ -8,8 +8,8 @@ const idleMs = 10_000;
  *
  *   room = interactive idle for 10 s ? ceil(L x 9/8) : floor(L x 7/8) - I
  *
- * L = slots, I = interactive calls here and elsewhere. P processes take 1/P each, but one line at least while there is any room, minus their own
- * lines in flight: few slots among many processes must not mean that nobody runs anything.
+ * L = slots, I = interactive calls here and elsewhere. P processes take 1/P each, but one line at least while there is
+ * any room, minus their own lines in flight: few slots among many processes must not mean that nobody runs anything.
  * The eighth above L keeps the engine from waiting for us between two answers.
  */
 export class Admission {
