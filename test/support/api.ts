@@ -44,7 +44,9 @@ export interface ErrorBody {
     code: string;
     message: string;
     param: string | null;
-    details: { errors: { line?: number; custom_id?: string; param?: string; code: string; message: string }[] };
+    details: {
+      errors: { line?: number; custom_id?: string; param?: string; code: string; message: string }[];
+    };
   };
   request_id: string;
 }

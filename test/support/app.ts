@@ -50,7 +50,7 @@ export interface RunningApp {
 export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-test-'));
   const data = join(folder, 'data');
-  const defaults = loadConfig({ env: {}, cwd: folder, exists: () => true });
+  const defaults = loadConfig({ env: {}, cwd: folder });
   const config: Config = {
     ...defaults,
     server: { host: '127.0.0.1', port: 0 },

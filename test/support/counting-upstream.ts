@@ -27,7 +27,10 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
       total_tokens: prompt_tokens + completion_tokens,
       prompt_tokens_details: { cached_tokens: cached },
     };
-    const timer = setTimeout(() => send(response, 200, completion(`Answer to ${prompt}`, { usage })), delayMs);
+    const timer = setTimeout(
+      () => send(response, 200, completion(`Answer to ${prompt}`, { usage })),
+      delayMs,
+    );
     response.on('close', () => clearTimeout(timer));
   });
   return Object.assign(upstream, {

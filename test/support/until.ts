@@ -10,7 +10,8 @@ export async function until<T>(
   const deadline = performance.now() + withinMs;
   for (;;) {
     const found = await probe();
-    if (found !== undefined && found !== null && found !== false) return found as Exclude<T, undefined | null | false>;
+    if (found !== undefined && found !== null && found !== false)
+      return found as Exclude<T, undefined | null | false>;
     if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms in vain: ${what}`);
     await pause(everyMs);
   }
