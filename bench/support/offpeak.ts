@@ -17,8 +17,6 @@ export const apiKey = 'bench-key-0123456789abcdef0123456789abcdef';
 export interface Offpeak {
   url: string;
   child: ChildProcess;
-  /** Milliseconds from the start of the process until it answered. */
-  readyMs: number;
   figures(question?: 'figures' | 'reset'): Promise<Figures>;
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body: string | Buffer, contentType?: string): Promise<T>;
@@ -39,7 +37,6 @@ const serverFile = fileURLToPath(new URL('server.ts', import.meta.url));
 
 /** Starts a server on a data folder, as `offpeak serve` does with its defaults, with one model `bench`. */
 export async function startOffpeak(data: string, engine: EngineConfig): Promise<Offpeak> {
-  const began = performance.now();
   const config = JSON.stringify(configFor(data, engine));
   // It logs as it does by default, where nobody looks unless it fails to start.
   const log = join(data, 'log');
@@ -49,7 +46,6 @@ export async function startOffpeak(data: string, engine: EngineConfig): Promise<
     throw new Error(`the server did not start: ${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error });
   });
   const { url } = JSON.parse(ready) as { url: string };
-  const readyMs = performance.now() - began;
   const pool = new Pool(url, { connections: 4, headersTimeout: 0, bodyTimeout: 0 });
   const headers = { authorization: `Bearer ${apiKey}` };
 
@@ -69,7 +65,6 @@ export async function startOffpeak(data: string, engine: EngineConfig): Promise<
   return {
     url,
     child,
-    readyMs,
     figures: (question) => figuresOf(child, question),
     get: (path) => call('GET', path),
     post: (path, body, type = 'application/json') => call('POST', path, body, type),

@@ -78,3 +78,13 @@ export function loadAverage(): number {
     return Number.NaN;
   }
 }
+
+/** CPU that a process and its threads have used, in milliseconds, to the hundredth of a second that Linux counts. */
+export function cpuMsOf({ pid }: ChildProcess): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return Number.NaN;
+  }
+}
