@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Cli } from './cli.ts';
 import { announce, announceJson } from './serve/announce.ts';
+import { explainStart } from './serve/explain-start.ts';
 import { firstSignal } from './serve/signals.ts';
 import { configOf, withServerFlags } from './server-flags.ts';
 import type { ServerFlags } from './server-flags.ts';
@@ -15,7 +16,9 @@ export function serve(cli: Cli): Command {
       const app = createApp(config);
       const signal = firstSignal();
       try {
-        const begun = app.start();
+        const begun = app.start().catch((error: unknown) => {
+          throw explainStart(error, config);
+        });
         // A signal during the start wins; `stop` then ends what had begun.
         if ((await Promise.race([begun, signal])) === undefined) {
           if (flags.json === true) announceJson(app, cli.terminal);

@@ -1,0 +1,170 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createWorkspace, requests } from './support/processes.ts';
+import type { Workspace } from './support/processes.ts';
+
+let place: Workspace;
+
+beforeEach(() => {
+  place = createWorkspace('20ms');
+});
+
+afterEach(() => place.remove());
+
+function customIds(file: string): string[] {
+  const lines = readFileSync(join(place.folder, file), 'utf8').trimEnd().split('\n');
+  return lines.map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
+}
+
+const inOrder = (count: number) => Array.from({ length: count }, (_, i) => `c${i}`);
+
+describe('serve', () => {
+  it('shows the first keys once, drains at SIGTERM and starts again', async () => {
+    const first = await place.serve();
+    expect(first.ready).toMatchObject({ models: [{ id: 'm' }], data: join(place.folder, 'offpeak-data') });
+    expect(first.ready.keys).toEqual({ key: expect.any(String), admin_key: expect.any(String) });
+    first.child.kill('SIGTERM');
+    expect(await first.exit).toMatchObject({ code: 0, signal: null });
+    const second = await place.serve();
+    expect(second.ready.keys).toBeNull();
+    const env = { ...second.env, OFFPEAK_API_KEY: first.env['OFFPEAK_API_KEY'] ?? '' };
+    expect((await place.run(['models', 'list'], env)).out).toBe('m\tdefault\tchat, embeddings\n');
+  });
+
+  it('ends at once at the second signal', async () => {
+    const server = await place.serve();
+    server.child.kill('SIGTERM');
+    await server.line(/^Stopping/);
+    server.child.kill('SIGTERM');
+    expect((await server.exit).code).toBe(143);
+  });
+
+  it('says what is in the way, and how to go around it', async () => {
+    const server = await place.serve();
+    const port = new URL(server.ready.url).port;
+    const usedPort = await place.run(['serve', '--data', 'other', '--port', port]);
+    expect(usedPort).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`Port ${port} on 127.0.0.1 is in use`),
+    });
+    const usedFolder = await place.run(['serve', '--port', '0']);
+    expect(usedFolder).toMatchObject({ code: 1, err: expect.stringContaining('in use by process') });
+    const file = await place.run(['serve', '--port', '0', '--data', 'offpeak.yaml']);
+    expect(file).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/data folder .*offpeak.yaml cannot be used/),
+    });
+    for (const { out, err } of [usedPort, usedFolder, file]) {
+      expect(out).toBe('');
+      expect(err).not.toMatch(/\n\s+at /);
+    }
+  });
+
+  it('refuses a configuration with its file and line', async () => {
+    place.write('offpeak.yaml', 'models:\n  - id: m\n    engine: { kind: llama, path: nowhere.gguf }\n');
+    const { code, err } = await place.run(['serve']);
+    expect(code).toBe(1);
+    expect(err).toContain('offpeak.yaml:3: models[0].engine.path: there is no file');
+  });
+});
+
+describe('against a real server', () => {
+  it('runs a batch from a file to a file', async () => {
+    const server = await place.serve();
+    place.write('in.jsonl', requests(30));
+    const { code, out } = await place.run(
+      ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl', '--json'],
+      server.env,
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      status: 'completed',
+      request_counts: { total: 30, completed: 30, failed: 0 },
+      files: { output: join(place.folder, 'out.jsonl') },
+    });
+    expect(customIds('out.jsonl')).toEqual(inOrder(30));
+  });
+
+  it('goes on with a batch after the command was killed', async () => {
+    const server = await place.serve();
+    place.write('in.jsonl', requests(200));
+    const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'];
+    const killed = place.start(argv, server.env);
+    await killed.line(/^in_progress/);
+    killed.child.kill('SIGKILL');
+    await killed.exit;
+    expect(existsSync(join(place.folder, 'out.jsonl'))).toBe(false);
+    const again = await place.run(argv, server.env);
+    expect(again.code).toBe(0);
+    expect(again.err).toContain('Going on with batch_');
+    expect(customIds('out.jsonl')).toEqual(inOrder(200));
+    expect((await place.run(['batch', 'list'], server.env)).out.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('leaves the batch running at Ctrl-C and says how to go on', async () => {
+    const server = await place.serve();
+    place.write('in.jsonl', requests(200));
+    const command = place.start(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], server.env);
+    await command.line(/^in_progress/);
+    command.child.kill('SIGINT');
+    const { code, err } = await command.exit;
+    expect(code).toBe(130);
+    expect(err).toContain('goes on running');
+  });
+
+  it('waits for a server that is killed under a batch and started again', async () => {
+    const server = await place.serve();
+    place.write('in.jsonl', requests(200));
+    const command = place.start(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], server.env);
+    await command.line(/^in_progress/);
+    server.child.kill('SIGKILL');
+    await server.exit;
+    await command.line(/Waiting for the server/);
+    await place.serve(['--port', new URL(server.ready.url).port]);
+    expect((await command.exit).code).toBe(0);
+    expect(customIds('out.jsonl')).toEqual(inOrder(200));
+  });
+
+  it('manages orgs and keys with the admin key', async () => {
+    const server = await place.serve();
+    const env = { ...server.env, OFFPEAK_ADMIN_KEY: server.ready.keys?.admin_key ?? '' };
+    const org = JSON.parse((await place.run(['orgs', 'create', 'second', '--json'], env)).out) as {
+      id: string;
+    };
+    const made = await place.run(['keys', 'create', '--org', org.id, '--scopes', 'files', '--json'], env);
+    const key = JSON.parse(made.out) as { id: string; key: string };
+    const asNew = { ...env, OFFPEAK_API_KEY: key.key };
+    expect((await place.run(['files', 'list'], asNew)).code).toBe(0);
+    expect((await place.run(['batch', 'list'], asNew)).err).toContain('permission_denied');
+    expect((await place.run(['keys', 'revoke', key.id], env)).code).toBe(0);
+    expect((await place.run(['keys', 'list', '--org', org.id], env)).out).toContain('revoked');
+  });
+
+  it('ends quietly when the reader of its output goes away', async () => {
+    const server = await place.serve();
+    place.write('in.jsonl', requests(2000));
+    await place.run(['files', 'upload', 'in.jsonl'], server.env);
+    const id = (await place.run(['files', 'list'], server.env)).out.split('\t')[0] ?? '';
+    const reader = place.start(['files', 'content', id], server.env);
+    reader.child.stdout?.once('data', () => reader.child.stdout?.destroy());
+    expect(await reader.exit).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+describe('demo', () => {
+  it('runs its sample to the end and says how to go on', async () => {
+    const { code, out, err } = await place.run(['demo']);
+    expect({ code, err: err.split('\n').filter((line) => line.startsWith('Error')) }).toEqual({
+      code: 0,
+      err: [],
+    });
+    expect(out).toContain('100 completed, 0 failed, of 100');
+    expect(out).toContain('22 of 22 conform to their schema');
+    expect(out).toContain('14 of 14 call their tool');
+    expect(out).toMatch(/What is the capital of \w+\?\t\w+/);
+    const folder = /results +(\S+)\/results\.jsonl/.exec(out)?.[1] ?? '';
+    expect(readFileSync(join(folder, 'results.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(100);
+    expect(out).toContain(`serve --data ${folder}/data`);
+  });
+});

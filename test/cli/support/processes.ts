@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+export interface Running {
+  child: ChildProcess;
+  exit: Promise<Exit>;
+  /** The first line of stderr or stdout that matches. Rejects when the process ends without it. */
+  line(pattern: RegExp): Promise<string>;
+}
+
+/** A folder with a server configuration that needs no model, and the processes that were started there. */
+export interface Workspace {
+  folder: string;
+  start(argv: string[], env?: Record<string, string>): Running;
+  run(argv: string[], env?: Record<string, string>): Promise<Exit>;
+  serve(more?: string[]): Promise<Server>;
+  write(name: string, text: string): void;
+  remove(): Promise<void>;
+}
+
+export interface Server extends Running {
+  ready: ReadyLine;
+  /** What client commands need to find it. */
+  env: Record<string, string>;
+}
+
+export interface ReadyLine {
+  url: string;
+  models: { id: string }[];
+  data: string;
+  keys: { key: string; admin_key: string } | null;
+}
+
+/** @param delay of every answer, such as `20ms` */
+export function createWorkspace(delay = '1ms'): Workspace {
+  const folder = mkdtempSync(join(tmpdir(), 'offpeak-process-'));
+  const running = new Set<Running>();
+  const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('OFFPEAK_'));
+
+  function start(argv: string[], env: Record<string, string> = {}): Running {
+    const child = spawn(process.execPath, [main, ...argv], {
+      cwd: folder,
+      env: { ...Object.fromEntries(clean), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const seen = { out: '', err: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (seen.out += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (seen.err += text));
+    const exit = once(child, 'close').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+      ...seen,
+    }));
+    const readers = [child.stdout, child.stderr].map((input) => createInterface({ input }));
+    const one: Running = {
+      child,
+      exit,
+      line: (pattern) =>
+        new Promise((resolve, reject) => {
+          for (const reader of readers) reader.on('line', (line) => pattern.test(line) && resolve(line));
+          void exit.then(({ err }) => reject(new Error(`ended without ${String(pattern)}: ${err}`)));
+        }),
+    };
+    running.add(one);
+    return one;
+  }
+
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  write(
+    'offpeak.yaml',
+    `models:\n  - id: m\n    aliases: [default]\n    engine: { kind: scripted, slots: 4, delay: ${delay} }\n`,
+  );
+
+  return {
+    folder,
+    start,
+    write,
+    run: (argv, env) => start(argv, env).exit,
+    async serve(more = []) {
+      const one = start(['serve', '--port', '0', '--json', '--log-level', 'silent', ...more]);
+      const ready = JSON.parse(await one.line(/^\{"url"/)) as ReadyLine;
+      return { ...one, ready, env: { OFFPEAK_URL: ready.url, OFFPEAK_API_KEY: ready.keys?.key ?? '' } };
+    },
+    async remove() {
+      for (const { child } of running) child.kill('SIGKILL');
+      await Promise.all([...running].map(({ exit }) => exit));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** JSONL with requests that the scripted engine answers. */
+export function requests(count: number): string {
+  return Array.from({ length: count }, (_, i) => {
+    const body = { model: 'm', messages: [{ role: 'user', content: `number ${i}` }] };
+    return `${JSON.stringify({ custom_id: `c${i}`, method: 'POST', url: '/v1/chat/completions', body })}\n`;
+  }).join('');
+}
