@@ -42,26 +42,6 @@ export const createKeySchema = Type.Object(
   { additionalProperties: false, title: 'CreateKey' },
 );
 
-const keyFields = {
-  id: string(),
-  object: oneOf(['api_key']),
-  org_id: string(),
-  name: string(),
-  prefix: string({ description: 'The beginning and the last four characters.' }),
-  scopes: Type.Array(oneOf(scopes)),
-  models: nullable('array', { items: { type: 'string' } }),
-  created_at: string({ description: 'ISO 8601 UTC' }),
-  expires_at: stringOrNull(),
-  revoked_at: stringOrNull(),
-  last_used_at: stringOrNull(),
-};
-
-export const keySchema = Type.Object(keyFields, { title: 'ApiKey' });
-export const createdKeySchema = Type.Object(
-  { ...keyFields, key: string({ description: 'The secret; shown only here.' }) },
-  { title: 'CreatedApiKey' },
-);
-
 /** What is to be made; `NewKey` of `accounts/` is the same. Instants are epoch milliseconds. */
 export interface CreateKeyInput {
   orgId: string;

@@ -2,23 +2,13 @@ import { Type } from 'typebox';
 import { isoSeconds } from '../../base/clock.ts';
 import type { Org } from '../../core/org.ts';
 import { parseJson } from '../json/parse.ts';
-import { oneOf, string } from '../schema.ts';
+import { string } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
 
 /** `POST /v1/admin/orgs` (api.md, section 8). */
 export const createOrgSchema = Type.Object(
   { name: string({ minLength: 1, maxLength: 200 }) },
   { additionalProperties: false, title: 'CreateOrg' },
-);
-
-export const orgSchema = Type.Object(
-  {
-    id: string(),
-    object: oneOf(['org']),
-    name: string(),
-    created_at: string({ description: 'ISO 8601 UTC' }),
-  },
-  { title: 'Org' },
 );
 
 const check = validator(createOrgSchema);

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { integerOrNull, oneOf, oneOfOrNull, raw, string } from '../schema.ts';
+import { integerOrNull, oneOfOrNull, raw, string } from '../schema.ts';
 
 /** `POST /v1/embeddings` (wire-formats.md, section 1d). */
 export const embeddingsLimits = { inputs: 2_048, dimensions: 65_536 } as const;
@@ -28,24 +28,4 @@ export const embeddingsRequestSchema = Type.Object(
     dimensions: Type.Optional(integerOrNull({ minimum: 1, maximum: embeddingsLimits.dimensions })),
   },
   { title: 'EmbeddingsRequest' },
-);
-
-export const embeddingsResponseSchema = Type.Object(
-  {
-    object: oneOf(['list']),
-    model: string(),
-    data: Type.Array(
-      Type.Object({
-        object: oneOf(['embedding']),
-        index: Type.Integer(),
-        embedding: raw({
-          type: ['array', 'string'],
-          items: { type: 'number' },
-          description: 'Numbers, or base64 of little-endian float32 when encoding_format is base64.',
-        }),
-      }),
-    ),
-    usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
-  },
-  { title: 'EmbeddingsResponse' },
 );

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../core/errors.ts';
+import { parseCreateBatch } from './create.ts';
+
+const frame = { endpoint: '/v1/chat/completions', completion_window: '24h' };
+const byFile = { ...frame, input_file_id: 'file-1' };
+const request = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'm' } };
+const text = (value: object) => JSON.stringify(value);
+
+function errorOf(body: string, limits?: { requests: number; bytes: number }): ApiError {
+  try {
+    parseCreateBatch(body, limits);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+const refusal = (value: object): string => {
+  const { status, code, message } = errorOf(text(value));
+  return `${status} ${code} ${message}`;
+};
+
+describe('a create-batch body', () => {
+  it('by file, with everything', () => {
+    const body = text({
+      ...byFile,
+      metadata: { a: 1 },
+      output_expires_after: { anchor: 'created_at', seconds: 3600 },
+      dry_run: true,
+    });
+    expect(parseCreateBatch(body)).toEqual({
+      dryRun: true,
+      input: {
+        endpoint: frame.endpoint,
+        inputFileId: 'file-1',
+        metadata: '{"a":1}',
+        outputExpiresAfterSeconds: 3600,
+      },
+    });
+  });
+
+  it('treats null as absent', () => {
+    const nothing = { metadata: null, output_expires_after: null, dry_run: null };
+    expect(parseCreateBatch(text({ ...byFile, requests: null, ...nothing }))).toEqual({
+      dryRun: false,
+      input: { endpoint: frame.endpoint, inputFileId: 'file-1' },
+    });
+    const inline = parseCreateBatch(text({ ...frame, input_file_id: null, requests: [request], ...nothing }));
+    expect(inline.input.requests).toEqual([text(request)]);
+  });
+
+  it('keeps inline requests as they came, on one line each', () => {
+    const item = '{ "custom_id":"a","body":{"seed":12345678901234567890,"t":"line\\nbreak"},\n\r\n "x":1.10}';
+    const body = `{"endpoint":"/v1/embeddings","completion_window":"24h","requests":[ ${item} ,\n 5 ]}`;
+    expect(parseCreateBatch(body).input.requests).toEqual([item.replaceAll(/[\n\r]/g, ' '), '5']);
+  });
+
+  it('B34: exactly one of file and requests, and some requests', () => {
+    expect(refusal(frame)).toBe(
+      '422 validation_error input_file_id: one of input_file_id and requests is required',
+    );
+    expect(refusal({ ...byFile, requests: [request] })).toBe(
+      '422 validation_error requests: input_file_id and requests cannot both be given',
+    );
+    expect(refusal({ ...frame, requests: [] })).toBe('422 validation_error requests: must not be empty');
+    expect(refusal({ ...frame, requests: {} })).toBe(
+      '422 validation_error requests: expected an array, got an object',
+    );
+    expect(refusal({ ...frame, input_file_id: 5 })).toBe(
+      '422 validation_error input_file_id: expected a string, got 5',
+    );
+  });
+
+  it('B35: endpoint and window are required and of the known ones', () => {
+    expect(errorOf('{"input_file_id":"f"}').faults.map(({ param }) => param)).toEqual([
+      'endpoint',
+      'completion_window',
+    ]);
+    expect(refusal({ ...byFile, completion_window: '1h' })).toBe(
+      '422 validation_error completion_window: expected "24h", got "1h"',
+    );
+    expect(refusal({ ...byFile, endpoint: '/v1/responses' })).toContain(
+      'endpoint: expected one of "/v1/chat/completions" or "/v1/embeddings"',
+    );
+  });
+
+  it.each([[[]], ['text'], [5], [true]])('B36: the metadata %j is refused', (metadata) => {
+    expect(errorOf(text({ ...byFile, metadata })).param).toBe('metadata');
+  });
+
+  it('B36: over 16 KiB and over eight levels are refused, exactly at them are not', () => {
+    const sized = (bytes: number) => text({ ...byFile, metadata: { a: 'é'.repeat((bytes - 8) / 2) } });
+    expect(parseCreateBatch(sized(16_384)).input.metadata).toHaveLength(8 + 8_188);
+    expect(errorOf(sized(16_386)).message).toBe('metadata: expected at most 16384 bytes of JSON, got 16386');
+    const nested = (levels: number) =>
+      `{"endpoint":"/v1/embeddings","completion_window":"24h","input_file_id":"f","metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`;
+    expect(parseCreateBatch(nested(8)).input.metadata).toContain('1');
+    expect(errorOf(nested(9)).message).toBe('metadata: expected at most 8 levels of nesting');
+  });
+
+  it('B36: anything else in it is kept byte for byte', () => {
+    const metadata =
+      '{ "__proto__":{"x":1},"n":1.10,"big":12345678901234567890,"nul":"\\u0000","b":2,"a":[1] }';
+    const body = `{"endpoint":"/v1/embeddings","completion_window":"24h","input_file_id":"f","metadata":${metadata}}`;
+    expect(parseCreateBatch(body).input.metadata).toBe(metadata);
+    expect(({} as { x?: number }).x).toBeUndefined();
+  });
+
+  it('refuses unknown fields and bad expiries', () => {
+    expect(refusal({ ...byFile, prority: 1 })).toBe('422 validation_error prority: unknown field');
+    const expiring = (output_expires_after: object) =>
+      errorOf(text({ ...byFile, output_expires_after })).param;
+    expect(expiring({ anchor: 'created_at', seconds: 3599 })).toBe('output_expires_after.seconds');
+    expect(expiring({ anchor: 'created_at', seconds: 2_592_001 })).toBe('output_expires_after.seconds');
+    expect(expiring({ anchor: 'created_at', seconds: '3600' })).toBe('output_expires_after.seconds');
+    expect(expiring({ anchor: 'now', seconds: 3600 })).toBe('output_expires_after.anchor');
+    expect(expiring({ seconds: 3600 })).toBe('output_expires_after.anchor');
+  });
+
+  it('B29: 10,000 requests are accepted, one more is too_many_tasks', () => {
+    const many = (count: number) =>
+      `{"endpoint":"/v1/embeddings","completion_window":"24h","requests":[${Array.from({ length: count }, () => '{}').join()}]}`;
+    expect(parseCreateBatch(many(10_000)).input.requests).toHaveLength(10_000);
+    const error = errorOf(many(10_001));
+    expect([error.status, error.code, error.param]).toEqual([422, 'too_many_tasks', 'requests']);
+  });
+
+  it('B29: counts the bytes of the requests as JSON Lines', () => {
+    const body = text({ ...frame, requests: ['é', 'é'] });
+    // Two quotes, two bytes and a newline for each.
+    expect(parseCreateBatch(body, { requests: 10, bytes: 10 }).input.requests).toHaveLength(2);
+    const error = errorOf(body, { requests: 10, bytes: 9 });
+    expect([error.status, error.code]).toEqual([413, 'payload_too_large']);
+  });
+
+  it('says where a broken body is broken', () => {
+    expect(errorOf('{"endpoint":1,}').message).toContain('line 1, column 15: trailing comma');
+    expect(errorOf('{"requests":[{"a":1').message).toContain('the text ends inside');
+    expect(errorOf(`{"requests":["${'x'.repeat(2_000_000)}`).message).toContain(
+      'a bracket or a string is not closed',
+    );
+    expect(errorOf('[]').message).toContain('expected an object');
+    expect(errorOf('{"requests":[1],"requests":[2]}').code).toBe('duplicate_key');
+    expect(errorOf(text({ ...frame }).replace('}', ',"requests":[1,,2]}')).param).toBe('requests[1]');
+    expect(errorOf(text({ ...frame }).replace('}', ',"requests":["a\nb"]}')).code).toBe('invalid_json_line');
+  });
+
+  it('B24, B28: refuses depth, and keys without end, before parsing', () => {
+    expect(errorOf(`{"requests":[${'['.repeat(1_000_000)}`).code).toBe('too_deep');
+    const keys = Array.from({ length: 250_000 }, (_, at) => `"${at}":0`).join();
+    expect(errorOf(`{${keys}}`).status).toBe(422);
+  });
+
+  it('leaves the rules of a line to the line', () => {
+    const body = text({ ...frame, requests: [{ nonsense: true }, { a: 1 }] }).replace(
+      '{"a":1}',
+      '{"a":1,"a":2}',
+    );
+    expect(parseCreateBatch(body).input.requests).toEqual(['{"nonsense":true}', '{"a":1,"a":2}']);
+  });
+});

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import type { Batch } from '../../core/batch.ts';
+import { noUsage } from '../../core/usage.ts';
+import { batchJson, presentBatch, presentEstimate } from './present.ts';
+import type { PresentableBatch } from './present.ts';
+import { errorLine, outputLine } from './result-line.ts';
+import { readLine } from './read-line.ts';
+
+const created = Date.UTC(2026, 10, 21, 9, 30, 0, 999);
+const batch: Batch = {
+  id: 'batch_1',
+  orgId: 'org_1',
+  keyId: 'key_1',
+  endpoint: '/v1/chat/completions',
+  status: 'in_progress',
+  total: 10,
+  ok: 3,
+  err: 1,
+  due: 0,
+  closing: null,
+  acceptUntil: 0,
+  inputFileId: 'file-1',
+  outputFileId: null,
+  errorFileId: null,
+  model: 'tiny',
+  metadata: null,
+  prices: {},
+  priceFactor: 0.5,
+  errors: [],
+  resultTtlMs: 0,
+  createdAt: created,
+  inProgressAt: created + 1_000,
+  expiresAt: created + 86_400_000,
+  completedAt: null,
+  failedAt: null,
+  expiredAt: null,
+  cancellingAt: null,
+  cancelledAt: null,
+};
+const view = (changes: Partial<Batch> = {}, more: Partial<PresentableBatch> = {}): PresentableBatch => ({
+  batch: { ...batch, ...changes },
+  usage: noUsage,
+  amount: 0n,
+  listAmount: 0n,
+  running: 0,
+  ratePerMinute: null,
+  eta: null,
+  errorSummary: [],
+  ...more,
+});
+
+describe('a batch as clients see it', () => {
+  it('has every field of the specification and of the API page', () => {
+    const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 20 };
+    const body = presentBatch(
+      view(
+        {},
+        {
+          usage,
+          amount: 1_250_000n,
+          listAmount: 2_500_000n,
+          running: 2,
+          ratePerMinute: 12.345,
+          eta: created + 60_000,
+          errorSummary: [{ code: 'upstream_error', count: 1, example: 'x' }],
+        },
+      ),
+    );
+    expect(body).toEqual({
+      id: 'batch_1',
+      object: 'batch',
+      endpoint: '/v1/chat/completions',
+      model: 'tiny',
+      status: 'in_progress',
+      input_file_id: 'file-1',
+      output_file_id: null,
+      error_file_id: null,
+      completion_window: '24h',
+      errors: null,
+      created_at: '2026-11-21T09:30:00Z',
+      in_progress_at: '2026-11-21T09:30:01Z',
+      expires_at: '2026-11-22T09:30:00Z',
+      completed_at: null,
+      failed_at: null,
+      expired_at: null,
+      cancelling_at: null,
+      cancelled_at: null,
+      request_counts: { total: 10, completed: 3, failed: 1 },
+      progress: { pending: 4, running: 2, rate_per_minute: 12.3, eta: '2026-11-21T09:31:00Z' },
+      usage: {
+        input_tokens: 100,
+        input_tokens_details: { cached_tokens: 40 },
+        output_tokens: 20,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: 120,
+      },
+      cost: { currency: 'USD', amount: '0.00125', list_amount: '0.0025' },
+      error_summary: [{ code: 'upstream_error', count: 1, example: 'x' }],
+    });
+  });
+
+  it('lists the faults of the batch as a whole', () => {
+    const fault = { code: 'model_not_found', message: 'gone', param: null, line: 3 };
+    expect(presentBatch(view({ errors: [fault] })).errors).toEqual({ object: 'list', data: [fault] });
+  });
+
+  it('never counts fewer than no lines pending', () => {
+    expect(presentBatch(view({ ok: 9, err: 1 }, { running: 3 })).progress.pending).toBe(0);
+  });
+
+  it('B36: echoes the metadata byte for byte', () => {
+    const metadata = '{ "__proto__":{"x":1},"n":1.10,"nul":"\\u0000"}';
+    const json = batchJson(view({ metadata }));
+    expect(json).toContain(`"metadata":${metadata}}`);
+    expect(Object.keys(JSON.parse(json) as object)).toContain('metadata');
+    expect(JSON.parse(batchJson(view()))).toMatchObject({ id: 'batch_1', metadata: null });
+  });
+
+  it('estimates a dry run in the same words', () => {
+    const estimate = presentEstimate({
+      endpoint: '/v1/embeddings',
+      total: 5,
+      usage: noUsage,
+      amount: 5n,
+      listAmount: 10n,
+    });
+    expect(estimate).toMatchObject({
+      object: 'batch.estimate',
+      request_counts: { total: 5, completed: 0, failed: 0 },
+      cost: { amount: '0.000000005', list_amount: '0.00000001' },
+    });
+  });
+});
+
+describe('result lines', () => {
+  it('have the shape of the specification', () => {
+    const line = outputLine({ id: 'req_1', customId: 'a "quoted" é', body: { id: 'chatcmpl_1' } });
+    expect(JSON.parse(line)).toEqual({
+      id: 'req_1',
+      custom_id: 'a "quoted" é',
+      response: { status_code: 200, request_id: 'req_1', body: { id: 'chatcmpl_1' } },
+      error: null,
+    });
+  });
+
+  it('tell what failed, with the answer where there was one', () => {
+    const error = {
+      code: 'upstream_error',
+      message: 'm',
+      type: 'server_error',
+      param: null,
+      attempts: 3,
+      retryable: true,
+    };
+    const answered = errorLine({
+      id: 'req_1',
+      customId: 'a',
+      response: { statusCode: 502, body: { error: {} } },
+      error,
+    });
+    expect(JSON.parse(answered)).toEqual({
+      id: 'req_1',
+      custom_id: 'a',
+      response: { status_code: 502, request_id: 'req_1', body: { error: {} } },
+      error,
+    });
+    expect(JSON.parse(errorLine({ id: 'req_1', customId: null, response: null, error }))).toMatchObject({
+      custom_id: null,
+      response: null,
+    });
+  });
+
+  it('F31: are one line of valid UTF-8 whatever the engine said', () => {
+    const line = outputLine({ id: 'r', customId: 'a', body: { text: 'a\nb\r\u2028\u0000\ud800' } });
+    expect(line).not.toMatch(/[\n\r]/);
+    expect(line.isWellFormed()).toBe(true);
+    expect(JSON.parse(line)).toMatchObject({ response: { body: { text: 'a\nb\r\u2028\u0000\ud800' } } });
+  });
+});
+
+describe('reading a stored line', () => {
+  it('B22: gives the body as it came', () => {
+    const body = '{"model":"m","seed":12345678901234567890}';
+    const line = readLine(`{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":${body} }`);
+    expect([line.customId, line.url, line.body.text]).toEqual(['a', '/v1/embeddings', body]);
+    expect(line.body.value['model']).toBe('m');
+  });
+
+  it('refuses bytes that are no line', () => {
+    expect(() => readLine('{"custom_id":"a"}')).toThrow(TypeError);
+    expect(() => readLine('{"custom')).toThrow(SyntaxError);
+  });
+});

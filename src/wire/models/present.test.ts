@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { presentFile } from '../file/present.ts';
+import { presentModel, presentModels } from './present.ts';
+
+const model = {
+  id: 'offpeak-tiny',
+  aliases: ['default'],
+  serves: ['chat' as const],
+  createdAt: Date.UTC(2026, 10, 21),
+  prices: { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 },
+};
+
+describe('models', () => {
+  it('are one object for both families of clients', () => {
+    expect(presentModel(model)).toEqual({
+      id: 'offpeak-tiny',
+      object: 'model',
+      created: 1_795_219_200,
+      owned_by: 'offpeak',
+      type: 'model',
+      display_name: 'offpeak-tiny',
+      created_at: '2026-11-21T00:00:00Z',
+      aliases: ['default'],
+      serves: ['chat'],
+      pricing: { currency: 'USD', unit: '1M tokens', input: '0.1', cached_input: '0.025', output: '0.4' },
+    });
+    expect(presentModels([model])).toMatchObject({
+      object: 'list',
+      has_more: false,
+      first_id: model.id,
+      last_id: model.id,
+    });
+    expect(presentModels([])).toEqual({
+      object: 'list',
+      data: [],
+      has_more: false,
+      first_id: null,
+      last_id: null,
+    });
+  });
+});
+
+describe('files', () => {
+  const file = {
+    id: 'file-1',
+    orgId: 'org_1',
+    purpose: 'batch' as const,
+    filename: 'in.jsonl',
+    bytes: 12,
+    blobId: 'blob_1',
+    sha256: 'x',
+    requests: 1,
+    endpoint: '/v1/embeddings',
+    createdAt: 1_700_000_000_999,
+    expiresAt: 1_700_003_600_999,
+  };
+
+  it('have the fields of the specification, in Unix seconds, and nothing else', () => {
+    expect(presentFile(file)).toEqual({
+      id: 'file-1',
+      object: 'file',
+      bytes: 12,
+      created_at: 1_700_000_000,
+      expires_at: 1_700_003_600,
+      filename: 'in.jsonl',
+      purpose: 'batch',
+      status: 'processed',
+    });
+    expect('expires_at' in presentFile({ ...file, expiresAt: null })).toBe(false);
+  });
+});
