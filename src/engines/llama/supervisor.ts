@@ -109,10 +109,13 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
   }
 
   function onRefused(message: string): void {
+    if (starting) {
+      abandonStart(message);
+    } else {
+      outage = message;
+      jobs.rejectWaiting(unreachable());
+    }
     child?.kill();
-    if (starting) return abandonStart(message);
-    outage = message;
-    jobs.rejectWaiting(unreachable());
   }
 
   function abandonStart(message: string): void {

@@ -23,6 +23,7 @@ export function createToolCallParser(
 ): ToolCallParser {
   let held = '';
   let isEmptySoFar = true;
+  let isBehindCall = false;
 
   function push(text: string): ToolCallPart[] {
     held += text;
@@ -39,7 +40,7 @@ export function createToolCallParser(
       if (call) {
         parts.push({ call });
         isEmptySoFar = false;
-        held = held.replace(/^\s+/, '');
+        isBehindCall = true;
       } else {
         parts.push({ content: marked });
       }
@@ -49,10 +50,13 @@ export function createToolCallParser(
   }
 
   function release(length: number): ToolCallPart[] {
-    const content = held.slice(0, length);
+    const text = held.slice(0, length);
     held = held.slice(length);
+    // The line break between two calls is nothing anybody said.
+    const content = isBehindCall ? text.trimStart() : text;
     if (content === '') return [];
     isEmptySoFar = false;
+    isBehindCall = false;
     return [{ content }];
   }
 

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { createTextDecoder } from './text-decoder.ts';
+
+/** A tokenizer whose tokens are bytes. */
+const detokenize = (tokens: readonly number[]): string => Buffer.from(tokens).toString('utf8');
+
+function pieces(bytes: Buffer): string[] {
+  const decoder = createTextDecoder(detokenize);
+  return [...Array.from(bytes, (byte) => decoder.push(byte)), decoder.end()];
+}
+
+test('a character comes whole, with its last token', () => {
+  expect(pieces(Buffer.from('aé€😀'))).toEqual(['a', '', 'é', '', '', '€', '', '', '', '😀', '']);
+});
+
+test('an unfinished character comes at the end, as a replacement', () => {
+  expect(pieces(Buffer.from('a€').subarray(0, 3)).join('')).toBe('a\uFFFD');
+});
+
+test('bytes that are no text do not hold back what follows', () => {
+  const text = pieces(Buffer.concat([Buffer.from([0x80, 0x81, 0x82, 0x83, 0x84]), Buffer.from('ok😀')])).join(
+    '',
+  );
+  expect(text).toBe(`${'\uFFFD'.repeat(5)}ok😀`);
+});
+
+test('tokens are decoded behind the ones before them', () => {
+  const seen: number[][] = [];
+  const decoder = createTextDecoder((tokens, previous) => {
+    seen.push([...previous]);
+    return tokens.join('');
+  });
+  for (const token of [1, 2, 3]) decoder.push(token);
+  expect(seen.at(-1)).toEqual([1, 2]);
+});
