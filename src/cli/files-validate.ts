@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { cleanLine } from './clean-text.ts';
 import type { Cli } from './cli.ts';
 import { exitCodes } from './exit-codes.ts';
-import { checkFile } from './files/check-file.ts';
 import { existingFile } from './local-file.ts';
 import { formatFault } from './report.ts';
 
@@ -16,6 +15,7 @@ export function filesValidate(cli: Cli): Command {
     .option('--json', 'print JSON')
     .action(async (file: string, options: { json?: boolean }) => {
       const { terminal } = cli;
+      const { checkFile } = await import('./files/check-file.ts');
       const verdict = await checkFile(existingFile(file, cli.cwd), limits);
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
       if (options.json === true) return terminal.json(verdict);
