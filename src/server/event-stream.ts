@@ -30,6 +30,7 @@ export async function writeEvents(stream: EventStream): Promise<void> {
   let timer = clock.after(keepAliveMs, tick);
 
   function write(text: string): boolean {
+    if (response.destroyed) return true;
     if (!response.headersSent) {
       stream.takeOver();
       response.writeHead(200, { ...headers, ...sseHeaders });
@@ -39,14 +40,15 @@ export async function writeEvents(stream: EventStream): Promise<void> {
   }
 
   function tick() {
+    if (response.destroyed) return;
     if (clock.monotonic() - lastWrite >= keepAliveMs) write(sseKeepAlive);
     timer = clock.after(lastWrite + keepAliveMs - clock.monotonic(), tick);
   }
 
   try {
     for (let next = await source.next(); !next.done; next = await source.next()) {
-      if (response.destroyed) return;
       if (!write(next.value)) await drained(response, signal);
+      if (response.destroyed) return;
     }
     response.end();
   } catch (error) {

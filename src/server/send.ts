@@ -27,7 +27,19 @@ export async function sendAnswer(reply: FastifyReply, answer: Answer, context: S
     void reply.send(isHead ? undefined : answer.text);
     return;
   }
-  void reply.code(200).send(isHead || !answer.bytes ? undefined : Readable.from(answer.bytes));
+  void reply
+    .code(200)
+    .send(isHead || !answer.bytes ? undefined : Readable.from(noting(answer.bytes, context.failed)));
+}
+
+/** Passes on what comes and tells of a failure: half a body cannot become an error any more, only end early. */
+async function* noting(bytes: AsyncIterable<Uint8Array>, failed: SendContext['failed']) {
+  try {
+    yield* bytes;
+  } catch (error) {
+    failed(toApiError(error));
+    throw error;
+  }
 }
 
 async function sendEvents(

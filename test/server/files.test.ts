@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatLines } from './support/jsonl.ts';
 import { multipart, type Part, uploadOf } from './support/multipart.ts';
@@ -7,6 +8,7 @@ import { openRaw } from './support/raw-http.ts';
 import {
   type Answered,
   type CallOptions,
+  type Json,
   type Running,
   startServer,
   testLimits,
@@ -284,6 +286,43 @@ describe('GET /v1/files/{id}/content', () => {
     const id = await upload(chatLines(2));
     const { status, headers, text } = await app.call('HEAD', `/v1/files/${id}/content`);
     expect([status, text, headers.get('content-length')]).toEqual([200, '', String(chatLines(2).length)]);
+  });
+});
+
+describe('a damaged blob', () => {
+  const damaged = async (content: string, damage: (path: string) => Promise<void>) => {
+    const id = await upload(content);
+    const { blobId } = (await app.store.files.find(id))!;
+    const entries = await readdir(app.folder, { recursive: true });
+    const path = entries.find((entry) => entry.endsWith(blobId));
+    await damage(join(app.folder, path!));
+    const response = await fetch(`${app.url}/v1/files/${id}/content`, {
+      headers: { authorization: `Bearer ${app.keys.a}` },
+    });
+    const requestId = response.headers.get('x-request-id');
+    const logged = () =>
+      app.logged.some(({ level, fields }) => level === 'error' && fields['request_id'] === requestId);
+    return { response, logged };
+  };
+
+  it('500: gone, and the log says which request found out', async () => {
+    const { response, logged } = await damaged(chatLines(1), (path) => rm(path));
+    expect(response.status).toBe(500);
+    expect(response.headers.get('content-disposition')).toBeNull();
+    expect(((await response.json()) as Json).error.code).toBe('internal_error');
+    await expect.poll(logged).toBe(true);
+  });
+
+  it('never gives all of its bytes once one of them is wrong', async () => {
+    const content = chatLines(20, { content: () => 'word '.repeat(15_000) });
+    const { response, logged } = await damaged(content, async (path) => {
+      const bytes = await readFile(path);
+      bytes[bytes.length - 100]! ^= 1;
+      await writeFile(path, bytes);
+    });
+    expect(content.length).toBeGreaterThan(1 << 20);
+    await expect(response.text()).rejects.toThrow();
+    await expect.poll(logged).toBe(true);
   });
 });
 
