@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callerOf, startFiles } from '../../test/support/files.ts';
+import type { StoredFile } from '../core/file.ts';
+import type { Caller } from '../core/org.ts';
+import type { Creation } from '../store/store.ts';
+import { indexName } from './upload.ts';
+
+const one = callerOf('org_1');
+const two = callerOf('org_2');
+const hour = 3_600_000;
+const line = (customId: string) =>
+  JSON.stringify({
+    custom_id: customId,
+    method: 'POST',
+    url: '/v1/embeddings',
+    body: { model: 'vectors', input: 'x' },
+  });
+
+let system: Awaited<ReturnType<typeof startFiles>>;
+beforeEach(async () => {
+  system = await startFiles();
+});
+afterEach(() => system.stop());
+
+async function upload(options: { expiresAt?: number; creation?: Creation; text?: string } = {}) {
+  const begun = await system.files.begin(one);
+  await begun.write(Buffer.from(options.text ?? line('a')));
+  const sealed = await begun.seal({ filename: 'in.jsonl', expiresAt: options.expiresAt ?? null });
+  return sealed.commit(options.creation);
+}
+
+async function contentOf(file: StoredFile): Promise<string> {
+  const { bytes } = await system.files.content(one, file.id);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const blobNames = () => [...system.blobs.stored.keys()].toSorted();
+const missing = { status: 404, code: 'not_found', message: 'No such file.' };
+
+describe('files', () => {
+  it('are read back as they came', async () => {
+    const text = `\ufeff${line('a')}\r\n`;
+    const { file } = await upload({ text });
+    expect(await contentOf(file)).toBe(text);
+  });
+
+  it('C05, B39: unknown, foreign and malformed ids are the same 404', async () => {
+    const acts = [
+      (caller: Caller, id: string) => system.files.get(caller, id),
+      (caller: Caller, id: string) => system.files.remove(caller, id),
+      (caller: Caller, id: string) => system.files.content(caller, id),
+    ];
+    const { file } = await upload();
+    for (const id of [
+      file.id.replace(/.$/, 'x'),
+      `file-${'0'.repeat(32)}`,
+      'file-',
+      '../x',
+      '%00',
+      'x'.repeat(10_000),
+    ])
+      for (const act of acts) await expect(act(one, id)).rejects.toMatchObject(missing);
+    for (const act of acts) await expect(act(two, file.id)).rejects.toMatchObject(missing);
+    expect(await system.files.get(one, file.id)).toEqual(file);
+  });
+
+  it('page by cursor in both orders, and say whether there is more', async () => {
+    const ids: string[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      const { file } = await upload();
+      ids.push(file.id);
+    }
+    const page = async (order: 'asc' | 'desc', after?: string) => {
+      const { files, hasMore } = await system.files.list(one, {
+        order,
+        limit: 2,
+        ...(after !== undefined && { after }),
+      });
+      return [files.map(({ id }) => ids.indexOf(id)), hasMore];
+    };
+    expect(await page('asc')).toEqual([[0, 1], true]);
+    expect(await page('asc', ids[3])).toEqual([[4], false]);
+    expect(await page('desc', ids[4])).toEqual([[3, 2], true]);
+    await system.files.remove(one, ids[2]!);
+    expect(await page('desc', ids[2])).toEqual([[1, 0], false]);
+    expect((await system.files.list(two, { order: 'asc', limit: 10 })).files).toEqual([]);
+    expect(
+      (await system.files.list(one, { order: 'asc', limit: 10, purpose: 'batch_output' })).files,
+    ).toEqual([]);
+  });
+
+  it('C30: removing one removes its blobs', async () => {
+    const { file } = await upload();
+    const other = await upload();
+    await system.files.remove(one, file.id);
+    expect(blobNames()).toEqual([other.file.blobId, indexName(other.file.blobId)].toSorted());
+    await expect(system.files.get(one, file.id)).rejects.toMatchObject(missing);
+  });
+
+  it('expire at their instant, before any sweep', async () => {
+    const { file } = await upload({ expiresAt: system.clock.now() + hour });
+    await system.clock.advance(hour - 1);
+    expect(await contentOf(file)).toBe(line('a'));
+    await system.clock.advance(1);
+    await expect(system.files.get(one, file.id)).rejects.toMatchObject(missing);
+    await expect(system.files.content(one, file.id)).rejects.toMatchObject(missing);
+    expect((await system.files.list(one, { order: 'asc', limit: 10 })).files).toEqual([]);
+  });
+
+  it('F45: a repeated creation returns the first file and leaves no second blob', async () => {
+    const creation = {
+      token: 'k:files:abc',
+      bodyHash: 'h',
+      startedAt: system.clock.now(),
+      retry: 0,
+      ttlMs: 24 * hour,
+    };
+    const first = await upload({ creation });
+    const again = await upload({ creation });
+    expect([first.replayed, again.replayed, again.file.id]).toEqual([false, true, first.file.id]);
+    await expect(upload({ creation: { ...creation, bodyHash: 'other' } })).rejects.toMatchObject({
+      status: 422,
+      code: 'idempotency_mismatch',
+    });
+    expect(blobNames()).toHaveLength(2);
+  });
+});
+
+describe('damaged content', () => {
+  /** More than is checked before the first byte is given away. */
+  const large = Array.from({ length: 10_000 }, (_, at) => `${line(`id-${at}`)}${' '.repeat(50)}`).join('\n');
+
+  it('F52: is an error before the first byte of a small file', async () => {
+    const { file } = await upload();
+    const bytes = system.blobs.stored.get(file.blobId)!.slice();
+    bytes[3]! ^= 1;
+    system.blobs.put(file.blobId, bytes);
+    await expect(system.files.content(one, file.id)).rejects.toThrow(/damaged: its SHA-256/);
+    system.blobs.put(file.blobId, bytes.subarray(1));
+    await expect(system.files.content(one, file.id)).rejects.toThrow(/damaged: its blob has/);
+    await system.blobs.remove(file.blobId);
+    await expect(system.files.content(one, file.id)).rejects.toThrow(/damaged: its blob is missing/);
+  });
+
+  it('F52: never lets a large file end as if it were whole', async () => {
+    const { file } = await upload({ text: large });
+    expect(await contentOf(file)).toBe(large);
+    const bytes = system.blobs.stored.get(file.blobId)!.slice();
+    bytes[bytes.length >> 1]! ^= 1;
+    system.blobs.put(file.blobId, bytes);
+    const { bytes: stream } = await system.files.content(one, file.id);
+    let seen = 0;
+    const read = async () => {
+      for await (const chunk of stream) seen += chunk.length;
+    };
+    await expect(read()).rejects.toThrow(/damaged/);
+    expect(seen).toBeLessThan(file.bytes);
+  });
+
+  it('F52: a missing index is an error', async () => {
+    const { file } = await upload();
+    await system.blobs.remove(indexName(file.blobId));
+    await expect(system.files.index(file)).rejects.toThrow(/index .* is missing/);
+  });
+});
+
+describe('the sweep', () => {
+  it('removes expired files with their blobs, and keeps the others', async () => {
+    await system.files.start();
+    const kept = await upload();
+    for (let at = 0; at < 3; at += 1) await upload({ expiresAt: system.clock.now() + hour });
+    await system.clock.advance(2 * hour + 120_000);
+    await system.files.stop();
+    expect(blobNames()).toEqual([kept.file.blobId, indexName(kept.file.blobId)].toSorted());
+    expect(await system.store.files.find(kept.file.id)).toEqual(kept.file);
+  });
+
+  it('F02: removes blobs that no row has named for an hour, not younger ones', async () => {
+    await system.files.start();
+    const kept = await upload();
+    system.blobs.put('blob_orphan', Buffer.from('x'));
+    system.blobs.put('blob_orphan.index', Buffer.from('x'));
+    await system.clock.advance(30 * 60_000);
+    expect(system.blobs.stored.has('blob_orphan')).toBe(true);
+    await system.clock.advance(2 * hour);
+    system.blobs.put('blob_young', Buffer.from('x'));
+    expect(blobNames()).toEqual(['blob_young', kept.file.blobId, indexName(kept.file.blobId)].toSorted());
+    await system.clock.advance(30 * 60_000);
+    expect(system.blobs.stored.has('blob_young')).toBe(true);
+  });
+
+  it('goes on after a round that failed', async () => {
+    await system.files.start();
+    const list = system.blobs.list.bind(system.blobs);
+    system.blobs.list = () => {
+      throw new Error('the disk is away');
+    };
+    system.blobs.put('blob_orphan', Buffer.from('x'));
+    await system.clock.advance(2 * hour);
+    expect(system.blobs.stored.has('blob_orphan')).toBe(true);
+    system.blobs.list = list;
+    await system.clock.advance(hour);
+    expect(system.blobs.stored.has('blob_orphan')).toBe(false);
+  });
+
+  it('may be stopped twice, before it started, and leaves no timer', async () => {
+    await system.files.stop();
+    await system.files.start();
+    await system.files.start();
+    expect(system.clock.pending).toBe(1);
+    await system.files.stop();
+    await system.files.stop();
+    expect(system.clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callerOf, startFiles } from '../../test/support/files.ts';
+import { ApiError } from '../core/errors.ts';
+import type { SealedUpload, UploadOptions } from './files.ts';
+import type { FileLimits } from './upload.ts';
+
+const caller = callerOf('org_1');
+const meta = { filename: 'in.jsonl', expiresAt: null };
+const chat = (content: string, model = 'tiny') => ({ model, messages: [{ role: 'user', content }] });
+const line = (customId: string, body: object = chat('hi')) =>
+  JSON.stringify({ custom_id: customId, method: 'POST', url: '/v1/chat/completions', body });
+const lines = (count: number) => Array.from({ length: count }, (_, at) => line(`id-${at}`));
+
+let system: Awaited<ReturnType<typeof startFiles>>;
+const restart = async (limits: Partial<FileLimits>) => {
+  await system.stop();
+  system = await startFiles(limits);
+};
+beforeEach(async () => {
+  system = await startFiles();
+});
+afterEach(() => system.stop());
+
+async function seal(
+  content: string | Uint8Array,
+  chunk = 1 << 16,
+  options?: UploadOptions,
+): Promise<SealedUpload> {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  const upload = await system.files.begin(caller, options);
+  for (let at = 0; at < bytes.length; at += chunk) await upload.write(bytes.subarray(at, at + chunk));
+  return upload.seal(meta);
+}
+
+async function refusal(
+  content: string | Uint8Array,
+  chunk?: number,
+  options?: UploadOptions,
+): Promise<ApiError> {
+  try {
+    await seal(content, chunk, options);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+/** Nothing of a refused upload is left anywhere. */
+async function expectNothingStored(): Promise<void> {
+  expect([...system.blobs.stored.keys()]).toEqual([]);
+  expect((await system.files.list(caller, { order: 'desc', limit: 10 })).files).toEqual([]);
+}
+
+describe('an upload', () => {
+  it('is stored byte for byte, with its sum, its endpoint and an index into it', async () => {
+    const content = `\ufeff${line('a', chat('é日😀'))}\r\n\n${line('b', { ...chat('x'), max_tokens: 5 })}`;
+    for (const chunk of [1, 7, 1 << 16]) {
+      const sealed = await seal(content, chunk);
+      const { file, index } = sealed;
+      const stored = system.blobs.stored.get(file.blobId)!;
+      expect(Buffer.from(stored).toString()).toBe(content);
+      expect(file).toMatchObject({
+        orgId: 'org_1',
+        purpose: 'batch',
+        bytes: stored.length,
+        requests: 2,
+        endpoint: '/v1/chat/completions',
+        sha256: createHash('sha256').update(content).digest('hex'),
+        filename: 'in.jsonl',
+      });
+      const texts = [...index.offset].map((offset, at) =>
+        Buffer.from(stored.subarray(offset, offset + index.length[at]!)).toString(),
+      );
+      expect(texts).toEqual([line('a', chat('é日😀')), line('b', { ...chat('x'), max_tokens: 5 })]);
+      expect([index.count, index.models]).toEqual([2, ['tiny']]);
+      expect(index.est[1]).toBe(Math.ceil(index.length[1]! / 4) + 5);
+      expect(await system.files.index(file)).toEqual(index);
+    }
+  });
+
+  it('is not visible before it is committed, nor after it is discarded', async () => {
+    const sealed = await seal(line('a'));
+    await expect(system.files.get(caller, sealed.file.id)).rejects.toMatchObject({ code: 'not_found' });
+    await sealed.commit(undefined);
+    expect(await system.files.get(caller, sealed.file.id)).toEqual(sealed.file);
+    const other = await seal(line('a'));
+    await other.discard();
+    expect([...system.blobs.stored.keys()].filter((name) => name.startsWith(other.file.blobId))).toEqual([]);
+  });
+
+  it('counts its expiry from the same instant as its creation', async () => {
+    const upload = await system.files.begin(caller);
+    await upload.write(Buffer.from(line('a')));
+    const { file } = await upload.seal({ filename: 'x', createdAt: 5_000, expiresAt: 3_605_000 });
+    expect([file.createdAt, file.expiresAt]).toEqual([5_000, 3_605_000]);
+  });
+
+  it('keeps the prefixes and models of a mixed file apart', async () => {
+    const system1 = 'be kind, '.repeat(300);
+    const body = (start: string, model: string) => ({
+      model,
+      messages: [
+        { role: 'system', content: start + system1 },
+        { role: 'user', content: 'x' },
+      ],
+    });
+    const { index } = await seal(
+      [line('a', body('1', 'tiny')), line('b', body('2', 'tiny')), line('c', body('1', 'tiny'))].join('\n'),
+    );
+    const levels = [0, 1, 2].map((at) => [...index.hashes.subarray(at * 8, at * 8 + 8)]);
+    expect(levels[0]).toEqual(levels[2]);
+    expect(levels[0]![0]).not.toBe(levels[1]![0]);
+    expect(levels[0]![3]).toBeGreaterThan(0);
+  });
+});
+
+describe('a refused upload', () => {
+  afterEach(expectNothingStored);
+
+  it.each(['', '\n\n\r\n', '\ufeff'])('B01: %j is empty_file', async (content) => {
+    expect(await refusal(content)).toMatchObject({ status: 422, code: 'empty_file' });
+  });
+
+  it('tells every bad line at once, with number, custom_id and path', async () => {
+    const content = [
+      line('a'),
+      '{"custom_id":',
+      line('b', chat('x', 'nope')),
+      '',
+      line('a'),
+      line('c', { ...chat('x'), n: 99 }),
+    ].join('\n');
+    const error = await refusal(content, 10);
+    expect(error).toMatchObject({ status: 422, code: 'invalid_json_line' });
+    expect(error.message).toMatch(/^line 2: not valid JSON.*\(4 faults in all, 4 bad lines\)$/);
+    expect(error.faults.map(({ line: at, custom_id: id, param, code }) => [at, id, param, code])).toEqual([
+      [2, undefined, undefined, 'invalid_json_line'],
+      [3, 'b', 'body.model', 'model_not_found'],
+      [5, 'a', 'custom_id', 'duplicate_custom_id'],
+      [6, 'c', 'body.n', 'validation_error'],
+    ]);
+  });
+
+  it('B19: a model that does not exist is a 422 here, not a 404', async () => {
+    expect(await refusal(line('a', chat('x', 'nope')))).toMatchObject({
+      status: 422,
+      code: 'model_not_found',
+      kind: 'invalid',
+      param: 'body.model',
+    });
+    expect(await refusal(line('a', { model: 'vectors', messages: [] }))).toMatchObject({ status: 422 });
+  });
+
+  it('tells the first hundred faults and the total', async () => {
+    const error = await refusal(Array.from({ length: 150 }, () => '{"').join('\nx\n'));
+    expect([error.faults.length, error.faults[99]?.line]).toEqual([100, 100]);
+    expect(error.message).toContain('299 faults in all, 299 bad lines');
+  });
+
+  it('finds the one bad line at the very end', async () => {
+    const error = await refusal([...lines(500), '{"a":1'].join('\n'), 999);
+    expect(error.faults).toMatchObject([{ line: 501, code: 'invalid_json_line' }]);
+  });
+
+  it('B07: names line and byte of what is not UTF-8', async () => {
+    const content = Buffer.concat([
+      Buffer.from(`${line('a')}\n{"x":"`),
+      Buffer.from([0xff]),
+      Buffer.from('"}\n'),
+    ]);
+    const error = await refusal(content);
+    expect(error).toMatchObject({ code: 'invalid_encoding', faults: [{ line: 2 }] });
+    expect(error.message).toContain(`byte ${line('a').length + 7} of the file`);
+  });
+
+  it.each([
+    ['UTF-16', Buffer.from(`\ufeff${line('a')}`, 'utf16le')],
+    ['gzip', Buffer.from('1f8b0800', 'hex')],
+    ['JSON array', Buffer.from(`[${line('a')}]`)],
+    ['pretty-printed JSON', Buffer.from(JSON.stringify({ a: 1 }, null, 2))],
+    ['CSV', Buffer.from('custom_id,prompt\na,b\n')],
+  ])('B08, B09: names %s once', async (what, content) => {
+    const error = await refusal(content);
+    expect(error.status).toBe(422);
+    expect(error.message).toContain(what);
+    expect(error.faults).toHaveLength(1);
+  });
+
+  it('B28: a line over the cap', async () => {
+    await restart({ lineBytes: 1_000 });
+    const error = await refusal([line('a'), line('b', chat('x'.repeat(2_000))), line('c')].join('\n'), 100);
+    expect(error).toMatchObject({ code: 'line_too_long', faults: [{ line: 2 }] });
+  });
+
+  it('B29: more requests than the cap, told alone and first', async () => {
+    await restart({ lines: 20 });
+    const error = await refusal([...lines(20), '{', '{'].join('\n'));
+    expect(error).toMatchObject({ status: 422, code: 'too_many_tasks' });
+    expect(error.message).toContain('more than 20 requests');
+  });
+
+  it('B30: a file over the byte cap, as soon as it is crossed', async () => {
+    await restart({ fileBytes: 1_000 });
+    const upload = await system.files.begin(caller);
+    await upload.write(Buffer.alloc(1_000, 0x20));
+    await expect(upload.write(Buffer.from(' '))).rejects.toMatchObject({
+      status: 413,
+      code: 'payload_too_large',
+    });
+    await expect(upload.write(Buffer.from(' '))).rejects.toThrow('has ended');
+  });
+
+  it('C05: a model that the key may not use', async () => {
+    const upload = await system.files.begin({ ...caller, models: ['vectors'] });
+    await upload.write(Buffer.from(line('a')));
+    await expect(upload.seal(meta)).rejects.toMatchObject({ status: 422, code: 'model_not_allowed' });
+  });
+
+  it('names requests of an inline batch instead of lines', async () => {
+    const error = await refusal(`[1]\n${line('a')}\n${line('a')}\n`, 10, { source: 'inline' });
+    expect(error.faults).toMatchObject([
+      { param: 'requests[0]', code: 'invalid_json_line' },
+      { param: 'requests[2].custom_id', code: 'duplicate_custom_id' },
+    ]);
+    expect(error.faults.some(({ line: at }) => at !== undefined)).toBe(false);
+  });
+
+  it('leaves nothing when it is aborted, twice or before anything came', async () => {
+    const upload = await system.files.begin(caller);
+    await upload.abort();
+    const other = await system.files.begin(caller);
+    await other.write(Buffer.from(line('a')));
+    await other.abort();
+    await other.abort();
+  });
+
+  it('F36: leaves nothing when the disk takes no more', async () => {
+    for (const failing of ['write', 'commit']) {
+      const upload = await system.files.begin(caller);
+      await upload.write(Buffer.from(line('a')));
+      const create = system.blobs.create.bind(system.blobs);
+      system.blobs.create = async (name) => {
+        const writer = await create(name);
+        return { ...writer, [failing]: () => Promise.reject(new ApiError('insufficient_storage', 'full')) };
+      };
+      await expect(upload.seal(meta)).rejects.toMatchObject({ code: 'insufficient_storage' });
+      system.blobs.create = create;
+    }
+  });
+});
+
+describe('limits that are exactly met', () => {
+  it('B29: as many requests and bytes as allowed are accepted', async () => {
+    const content = lines(20).join('\n');
+    await restart({
+      lines: 20,
+      fileBytes: content.length,
+      lineBytes: Math.max(...lines(20).map((text) => text.length)),
+    });
+    expect((await seal(content, 13)).file.requests).toBe(20);
+  });
+
+  it('lets everybody else have a turn while a large file is checked', async () => {
+    const content = Buffer.from(lines(5_000).join('\n'));
+    let turns = 0;
+    let going = true;
+    const turn = () => {
+      turns += 1;
+      if (going) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await seal(content, content.length);
+    going = false;
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(content.length / 65_536));
+  });
+});

@@ -1,0 +1,53 @@
+import { createIds } from '../../src/base/ids.ts';
+import { silent } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/system.ts';
+import { createCatalog } from '../../src/core/model.ts';
+import type { Caller } from '../../src/core/org.ts';
+import { createFiles } from '../../src/files/create-files.ts';
+import type { FileLimits } from '../../src/files/upload.ts';
+import { createMemoryStore } from '../../src/store/sqlite/memory.ts';
+import { createManualClock } from './manual-clock.ts';
+import { createMemoryBlobs } from './memory-blobs.ts';
+
+const prices = { input: 0, cachedInput: 0, output: 0 };
+
+/** Files over a store and blobs in memory, with one chat model `tiny` and one embeddings model `vectors`. */
+export async function startFiles(limits: Partial<FileLimits> = {}) {
+  const clock = createManualClock();
+  const store = createMemoryStore({ clock });
+  const blobs = createMemoryBlobs({ now: () => clock.now() });
+  const ids = createIds(clock, systemRandom);
+  const catalog = createCatalog([
+    { id: 'tiny', aliases: [], serves: ['chat'], prices, createdAt: 0 },
+    { id: 'vectors', aliases: [], serves: ['embeddings'], prices, createdAt: 0 },
+  ]);
+  const files = createFiles({
+    store,
+    blobs,
+    clock,
+    ids,
+    catalog,
+    log: silent,
+    limits: { fileBytes: 33_554_432, lines: 10_000, lineBytes: 8_388_608, ...limits },
+  });
+  await store.start();
+  await store.orgs.insert({ id: 'org_1', name: 'one', createdAt: 0 });
+  await store.orgs.insert({ id: 'org_2', name: 'two', createdAt: 0 });
+  return {
+    clock,
+    store,
+    blobs,
+    files,
+    async stop() {
+      await files.stop();
+      await store.stop();
+    },
+  };
+}
+
+export const callerOf = (orgId: string): Caller => ({
+  orgId,
+  keyId: `key_${orgId}`,
+  scopes: ['files'],
+  models: null,
+});
