@@ -45,8 +45,6 @@ export function createChunks(db: Db): Chunks {
         const suspect = batch && (await findLeased(q, worker, lease));
         if (!suspect) return false;
         await finishChunks(q, worker, [lease]);
-        // A batch whose end is decided gets no new chunks: closing it records what is missing.
-        if (batch.closing !== null) return true;
         const [left] = await withoutRecorded(q, lease.batchId, [suspect]);
         if (left) await insertChunks(q, singles(left, await lastSeq(q, lease.batchId)), 'ready');
         return true;
@@ -55,7 +53,7 @@ export function createChunks(db: Db): Chunks {
     running: (id) =>
       db.tx(async (q) => {
         const leased = await q.all<{ lines: string }>(
-          `SELECT lines FROM batch_chunks WHERE batch_id = ? AND state = 'leased' AND seq > 0`,
+          `SELECT lines FROM batch_chunks WHERE batch_id = ? AND state = 'leased'`,
           [id],
         );
         const lines = leased.flatMap((row) => unpackLines(row.lines).map(({ line }) => line));

@@ -86,6 +86,18 @@ export function chunkTests(on: Stores): void {
       expect(await on.store.batches.claim('w', batch.id, 'm1', 1, start)).toEqual([]);
     });
 
+    test('gets nothing of what is given back after the end was decided', async () => {
+      const batch = await addBatch(on.store);
+      const [released, split] = await on.store.batches.claim('w', batch.id, 'm1', 2, start);
+      await on.store.batches.expire(batch.expiresAt, 1);
+      expect(await on.store.batches.release('w', [lease(released!)])).toBe(1);
+      expect(await on.store.batches.split('w', lease(split!))).toBe(true);
+      expect(await on.store.batches.candidates(['m1'], 10)).toEqual([]);
+      expect(await on.store.batches.readyModels()).toEqual([]);
+      expect(await on.store.batches.claim('w', batch.id, 'm1', 9, start)).toEqual([]);
+      expect((await on.store.batches.find(batch.id))?.status).toBe('in_progress');
+    });
+
     test('from several sides at once gives every chunk to one', async () => {
       const batch = await addBatch(on.store, { total: 160 });
       const claims = await Promise.all(
@@ -188,7 +200,7 @@ export function chunkTests(on: Stores): void {
       expect(await on.store.batches.split('w', lease(chunk!))).toBe(false);
     });
 
-    test('makes no new chunks for a batch whose end is decided', async () => {
+    test('gives nothing to claim of a batch whose end is decided', async () => {
       const batch = await addBatch(on.store);
       const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
       await on.store.batches.cancel('org_a', batch.id, start, 0);

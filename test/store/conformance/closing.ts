@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { closeModel } from '../../../src/core/batch.ts';
 import type { Batch } from '../../../src/core/batch.ts';
+import type { Usage } from '../../../src/core/usage.ts';
 import type { LineResult } from '../../../src/store/store.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,
   claimClosing,
   closeBatch,
+  day,
   failure,
   lease,
   makeFile,
@@ -142,26 +144,19 @@ export function closingTests(on: Stores): void {
       expect((await on.store.batches.find(batch.id))?.status).toBe('cancelling');
     });
 
-    test('is refused when the ledger does not agree', async () => {
+    test.each<[string, Partial<Usage> & { requests?: number }]>([
+      ['requests', { requests: 1 }],
+      ['input', { inputTokens: 1 }],
+      ['cached', { cachedTokens: 1 }],
+      ['output', { outputTokens: 1 }],
+    ])('is refused when the ledger does not agree on %s', async (_, { requests = 0, ...tokens }) => {
       const batch = await addBatch(on.store);
       await on.store.batches.claim('w', batch.id, 'm1', 9, start);
-      await on.store.ledger.add([
-        {
-          sourceId: batch.id,
-          orgId: 'org_a',
-          model: 'm9',
-          day: '2026-11-21',
-          requests: 1,
-          usage: { inputTokens: 1, cachedTokens: 0, outputTokens: 0 },
-          amount: 1,
-        },
-      ]);
-      await on.store.results.record(
-        'w',
-        range(0, 8).map((line) => output(batch, line)),
-        [],
-        start,
-      );
+      const usage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, ...tokens };
+      const foreign = { sourceId: batch.id, orgId: 'org_a', model: 'm9', day, requests, usage, amount: 1 };
+      await on.store.ledger.add([foreign]);
+      const results = range(0, 8).map((line) => output(batch, line));
+      await on.store.results.record('w', results, [], start);
       const closing = await claimClosing(on.store, 'c', batch.id);
       expect(await on.store.batches.publish('c', closing, none, start)).toBe('incomplete');
     });

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Creation, Store } from '../../../src/store/store.ts';
 import type { Stores } from '../conformance.ts';
-import { addBatch, hour, makeBatch, makeChunks, makeCreation, makeFile, range, start } from '../fixtures.ts';
+import {
+  addBatch,
+  closeBatch,
+  hour,
+  makeBatch,
+  makeChunks,
+  makeCreation,
+  makeFile,
+  range,
+  start,
+} from '../fixtures.ts';
 
 /** The two operations that remember their creation, seen alike. */
 const kinds = {
@@ -126,6 +136,19 @@ export function creationTests(on: Stores): void {
       expect(await on.store.batches.create(again, makeChunks(again), options)).toEqual({
         outcome: 'created',
       });
+    });
+
+    test('of one batch too many is not remembered', async () => {
+      const creation = makeCreation({ token: 'k:/v1/batches:one' });
+      const open = await addBatch(on.store);
+      const attempt = () => {
+        const batch = makeBatch({ inputFileId: open.inputFileId });
+        return on.store.batches.create(batch, makeChunks(batch), { creation, maxOpen: 1, now: start });
+      };
+      expect(await attempt()).toEqual({ outcome: 'too_many_open' });
+      await on.store.batches.cancel('org_a', open.id, start, 0);
+      await closeBatch(on.store, open.id);
+      expect(await attempt()).toEqual({ outcome: 'created' });
     });
 
     test('is answered again although it would fail by now', async () => {
