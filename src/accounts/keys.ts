@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Random } from '../base/random.ts';
 
@@ -18,8 +18,12 @@ function base62(value: bigint, length: number): string {
   return digits;
 }
 
+/** Asked on every request, so without big numbers: a CRC-32 fits an ordinary one. */
 function checksum(text: string): string {
-  return base62(BigInt(crc32(text)), checksumLength);
+  let digits = '';
+  for (let rest = crc32(text); digits.length < checksumLength; rest = Math.floor(rest / 62))
+    digits = alphabet[rest % 62] + digits;
+  return digits;
 }
 
 /** `sk-offpeak-` + 256 random bits in base62 (43 characters) + their CRC-32 in base62 (6 characters). */
@@ -36,7 +40,7 @@ export function isKey(text: string): boolean {
 
 /** SHA-256 in lower-case hex: what is stored. 256 random bits need no salt and no slow hash. */
 export function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }
 
 /** How a key is shown in lists: `sk-offpeak-Ab3x...9Qw1`. A key that is not of our form shows less of its beginning. */
