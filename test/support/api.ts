@@ -19,6 +19,7 @@ export interface BatchBody {
   };
   cost: { currency: string; amount: string; list_amount: string };
   error_summary: { code: string; count: number; example: string }[];
+  errors: { data: { code: string; message: string }[] } | null;
   progress: { pending: number; running: number };
   expires_at: string;
   metadata: unknown;

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ErrorBody } from '../support/api.ts';
+import { startApp } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { chatLines, jsonl, parseLines } from '../support/batch-lines.ts';
+
+// F52: somebody or something damaged the files under the data folder. Wrong bytes are never given away.
+
+let running: RunningApp;
+
+beforeEach(async () => {
+  running = await startApp();
+});
+
+afterEach(() => running?.stop());
+
+/** The blob that holds exactly these bytes. */
+function blobOf(content: string): string {
+  const folder = join(running.data, 'blobs');
+  const found = readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .find((path) => statSync(path).isFile() && readFileSync(path).equals(Buffer.from(content)));
+  if (found === undefined) throw new Error('no blob has this content');
+  return found;
+}
+
+function flipOneBit(path: string): void {
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1]! ^= 1;
+  writeFileSync(path, bytes);
+}
+
+const damages: [string, (path: string) => void][] = [
+  ['a bit flipped', flipOneBit],
+  ['its end cut off', (path) => truncateSync(path, 100)],
+  ['gone', (path) => rmSync(path)],
+];
+
+describe.each(damages)('a file with %s', (_, damage) => {
+  it('is a 500 with its request id, not wrong bytes, and the rest goes on', async () => {
+    const { api } = running;
+    const content = jsonl(chatLines(50));
+    const file = await api.upload(content);
+    const healthy = await api.upload(jsonl(chatLines(5)));
+    damage(blobOf(content));
+    const { status, text, headers } = await api.send(`/v1/files/${file.id}/content`);
+    expect(status).toBe(500);
+    const { error, request_id } = JSON.parse(text) as ErrorBody;
+    expect(error.code).toBe('internal_error');
+    expect(request_id).toBe(headers.get('x-request-id'));
+    expect(text).not.toMatch(/blob|\/tmp|sha/i);
+    expect((await api.send(`/v1/files/${file.id}`)).status).toBe(200);
+    expect((await api.send(`/v1/files/${healthy.id}/content`)).status).toBe(200);
+  });
+});
+
+describe('a batch whose input is gone', () => {
+  it('fails as a whole, saying so, with every line told', async () => {
+    const { api } = running;
+    const content = jsonl(chatLines(400, (n) => `[[delay 50]] ${n}`));
+    const file = await api.upload(content);
+    const path = blobOf(content);
+    const { id } = await api.createBatch(file.id);
+    rmSync(path);
+    const batch = await api.finished(id);
+    const { total, completed, failed } = batch.request_counts;
+    expect(batch.status).toBe('failed');
+    expect([total, completed + failed]).toEqual([400, 400]);
+    expect(failed).toBeGreaterThan(0);
+    expect(batch.errors?.data).toMatchObject([{ code: 'batch_failed', message: expect.any(String) }]);
+    const errors = parseLines((await api.results(id, 'errors')).text);
+    expect(new Set(errors.map((line) => line.error!.code))).toEqual(new Set(['batch_failed']));
+    expect(errors).toHaveLength(failed);
+  });
+});

@@ -1,0 +1,53 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { startApp, testModel } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { chatLines, endings, parseLines } from '../support/batch-lines.ts';
+import { install, scriptedYaml } from '../support/server-process.ts';
+
+let running: RunningApp | undefined;
+
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+});
+
+describe('a batch whose window ends', () => {
+  it('expires with what was answered, the rest told as expired', async () => {
+    const engine = { kind: 'scripted', slots: 4, delayMs: 40 } as const;
+    running = await startApp({ models: [testModel(engine)], batch: { completionWindowMs: 1500 } });
+    const { api } = running;
+    const contents = (n: number) => (n < 2 ? `[[hang]] ${n}` : `row-${n}`);
+    const { id } = await api.createBatch({ requests: chatLines(1000, contents) });
+    const batch = await api.finished(id);
+    const { completed, failed } = batch.request_counts;
+    expect(batch.status).toBe('expired');
+    expect(completed).toBeGreaterThan(0);
+    expect(completed + failed).toBe(1000);
+    const output = (await api.results(id, 'output')).text;
+    const errors = (await api.results(id, 'errors')).text;
+    expect(parseLines(output)).toHaveLength(completed);
+    expect(endings(output, errors).distinct.size).toBe(1000);
+    const codes = new Set(parseLines(errors).map((line) => line.error!.code));
+    expect(codes).toEqual(new Set(['batch_expired']));
+    expect((await api.send(`/v1/batches/${id}/cancel`, { method: 'POST' })).status).toBe(409);
+  });
+
+  it('expires while the server is down: that time counts', async () => {
+    const installation = install(
+      scriptedYaml({ slots: 2, delay: '50ms', more: 'batch: { completion_window: 2s }\n' }),
+    );
+    try {
+      const first = await installation.start();
+      const { id } = await first.api.createBatch({ requests: chatLines(500) });
+      const { expires_at } = await first.api.batch(id);
+      await first.end('SIGKILL');
+      const second = await installation.start();
+      const batch = await second.api.finished(id);
+      expect(batch.status).toBe('expired');
+      expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expires_at));
+      expect(batch.request_counts.completed + batch.request_counts.failed).toBe(500);
+    } finally {
+      await installation.remove();
+    }
+  });
+});

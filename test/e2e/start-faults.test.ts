@@ -1,0 +1,134 @@
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { install, scriptedYaml } from '../support/server-process.ts';
+import type { Ended, Installation } from '../support/server-process.ts';
+
+// What keeps a server from starting is told in a sentence, with what to do, and no stack; the exit code is not zero.
+
+let installation: Installation;
+let taken: Server | undefined;
+
+afterEach(async () => {
+  await installation?.remove();
+  taken?.close();
+  taken = undefined;
+});
+
+interface Told {
+  message: string;
+  hint?: string;
+  problems?: string[];
+}
+
+/** What a failed start said, held to the rules of every failed start. */
+function told({ code, signal, stdout, stderr }: Ended): Told {
+  expect([code, signal]).toEqual([1, null]);
+  expect(stdout).toBe('');
+  expect(stderr).not.toMatch(/\n\s+at |node:internal|\.ts:\d+|Uncaught|Unhandled/);
+  const lines = stderr.trimEnd().split('\n');
+  const { error } = JSON.parse(lines.at(-1)!) as { error: Told };
+  expect(error.message).toMatch(/^[A-Z/].*[.!]$/s);
+  expect(error.message).not.toContain('\n');
+  return error;
+}
+
+const llamaYaml = (path: string) => `models:
+  - id: own
+    engine: { kind: llama, path: "${path}" }
+`;
+
+describe('a server that cannot start', () => {
+  it('says whose the data folder is', async () => {
+    installation = install(scriptedYaml());
+    const first = await installation.start();
+    const { message, hint } = told(await installation.startInVain());
+    expect(message).toContain(installation.data);
+    expect(message).toContain(`process ${first.pid}`);
+    expect(hint).toMatch(/another data folder/);
+    expect((await first.api.send('/readyz')).status).toBe(200);
+  });
+
+  it('says that the port is taken', async () => {
+    installation = install(scriptedYaml());
+    taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken!.once('listening', resolve));
+    const { port } = taken.address() as AddressInfo;
+    const { message } = told(await installation.startInVain({ flags: ['--port', String(port)] }));
+    expect(message).toContain(String(port));
+    expect(message).toMatch(/in use|taken/);
+  });
+
+  it('says that the database is none', async () => {
+    installation = install(scriptedYaml());
+    writeFileSync(
+      join(installation.data, 'offpeak.db'),
+      'This is a shopping list, not a database. '.repeat(100),
+    );
+    const { message, hint } = told(await installation.startInVain());
+    expect(message).toContain('offpeak.db');
+    expect(message).toContain('not a database');
+    expect(hint).toBeTruthy();
+  });
+
+  it('says that the database is damaged', async () => {
+    installation = install(scriptedYaml());
+    const server = await installation.start();
+    await server.end('SIGTERM');
+    const path = join(installation.data, 'offpeak.db');
+    rmSync(`${path}-wal`, { force: true });
+    const bytes = readFileSync(path);
+    bytes.fill(0x5a, 100, bytes.length);
+    writeFileSync(path, bytes);
+    const { message } = told(await installation.startInVain());
+    expect(message).toMatch(/damaged/);
+  });
+
+  it('says that the data folder cannot be one', async () => {
+    installation = install(scriptedYaml());
+    rmSync(installation.data, { recursive: true });
+    writeFileSync(installation.data, 'a file');
+    const { message } = told(await installation.startInVain());
+    expect(message).toContain(installation.data);
+  });
+
+  it('says that the model is not there, with the line that names it', async () => {
+    installation = install(llamaYaml('missing.gguf'));
+    const { message, problems } = told(await installation.startInVain());
+    expect(message).toMatch(/configuration/);
+    expect(problems).toHaveLength(1);
+    expect(problems![0]).toMatch(/offpeak\.yaml:3: .*missing\.gguf/);
+  });
+
+  it('says that the model is none', async () => {
+    installation = install(llamaYaml('noise.gguf'));
+    writeFileSync(join(installation.folder, 'noise.gguf'), Buffer.alloc(100_000, 'noise'));
+    const { message } = told(await installation.startInVain());
+    expect(message).toContain('noise.gguf');
+  });
+
+  it('names every mistake of the configuration with its line', async () => {
+    installation = install('servre: {}\nmodels:\n  - id: a\n    engine: { kind: scripted, slots: many }\n');
+    const { problems } = told(await installation.startInVain());
+    expect(problems).toEqual([
+      expect.stringMatching(/offpeak\.yaml:1: .*Did you mean 'server'/),
+      expect.stringMatching(/offpeak\.yaml:4: .*slots/),
+    ]);
+  });
+
+  it('refuses keys that are too weak', async () => {
+    installation = install(`${scriptedYaml()}api_key: short\n`);
+    const server = installation.start({ env: { OFFPEAK_API_KEY: 'too-short' } });
+    await expect(server).rejects.toThrow(/OFFPEAK_API_KEY.*at least 32 characters/s);
+  });
+
+  it('leaves the folder as it was for the next start', async () => {
+    installation = install(scriptedYaml());
+    mkdirSync(join(installation.data, 'blobs'), { recursive: true });
+    told(await installation.startInVain({ flags: ['--port', '70000'] }));
+    const server = await installation.start();
+    expect((await server.api.send('/readyz')).status).toBe(200);
+  });
+});
