@@ -15,7 +15,10 @@ const errors: Record<number, string> = {
   422: 'Validation Error',
   429: 'A limit of requests or tokens',
   500: 'A mistake of the server',
+  502: 'The engine failed',
   503: 'The engine is saturated, or the server is shutting down',
+  504: 'The engine took too long',
+  507: 'The disk of the server is full',
 };
 
 /**
@@ -94,7 +97,8 @@ function statusesOf({ access, body, path, docs }: Route, method: string): number
   const statuses = [400, 401, 403, 422, 429, 500, 503];
   if (path.includes(':') || path.includes('*')) statuses.push(404);
   if (body) statuses.push(413, 415);
-  if (docs.tag === 'Generation') statuses.push(402, 404);
+  if (docs.tag === 'Generation') statuses.push(402, 404, 502, 504);
+  if (docs.answer.status === 201) statuses.push(507);
   if (method !== 'GET' && path.includes(':')) statuses.push(409);
   return statuses.toSorted((a, b) => a - b);
 }
