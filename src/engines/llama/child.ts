@@ -1,3 +1,4 @@
+import { enableCompileCache } from 'node:module';
 import { constants, setPriority } from 'node:os';
 import { StartError } from '../../base/start-error.ts';
 import { systemRandom } from '../../base/system.ts';
@@ -12,6 +13,8 @@ import type { Answer, Failure, FromChild, LoadOptions, ToChild } from './protoco
 const working = new Map<number, AbortController>();
 let inference: Inference | undefined;
 
+// Compiling the library is most of a start; the next one finds it done.
+enableCompileCache();
 // A Ctrl-C reaches the whole process group. Only the parent decides when work ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,55 @@
+import * as fc from 'fast-check';
+
+const bound = fc.oneof(
+  fc.integer({ min: -1200, max: 1200 }),
+  fc.double({ min: -50, max: 50, noNaN: true }).map((x) => Number(x.toFixed(3))),
+  fc.constantFrom(0, -0, 1e-7, 0.1, -0.05, 9.99, 1e6, -1e6),
+);
+const bounds = fc.record(
+  { minimum: bound, maximum: bound, exclusiveMinimum: bound, exclusiveMaximum: bound },
+  { requiredKeys: [] },
+);
+const count = fc.integer({ min: 0, max: 4 });
+const text = fc.string({
+  unit: fc.constantFrom('a', 'b', '"', '\\', '/', 'é', '😀', '\n', ' '),
+  maxLength: 4,
+});
+const scalar = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null));
+
+/** Schemas of every shape the converter knows; many of them allow nothing at all, which it must notice. */
+export const { schema: anySchema } = fc.letrec<{ schema: object; leaf: object }>((tie) => ({
+  leaf: fc.oneof(
+    bounds.map((b) => ({ type: 'integer', ...b })),
+    bounds.map((b) => ({ type: 'number', ...b })),
+    fc
+      .record({ minLength: count, maxLength: count }, { requiredKeys: [] })
+      .map((b) => ({ type: 'string', ...b })),
+    fc.constantFrom({ type: 'boolean' }, { type: 'null' }, { type: ['integer', 'null'] }, {}),
+    fc.array(scalar, { minLength: 1, maxLength: 3 }).map((values) => ({ enum: values })),
+    scalar.map((value) => ({ const: value })),
+  ),
+  schema: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    tie('leaf'),
+    fc
+      .record({ items: tie('schema'), minItems: count, maxItems: count }, { requiredKeys: [] })
+      .map((b) => ({ type: 'array', ...b })),
+    fc
+      .record({
+        properties: fc.dictionary(text, tie('schema'), { maxKeys: 4 }),
+        additional: fc.oneof(fc.constant(undefined), fc.boolean(), tie('schema')),
+        asked: fc.array(fc.nat(5), { maxLength: 3 }),
+      })
+      .map(({ properties, additional, asked }) => {
+        const names = [...Object.keys(properties), 'extra'];
+        return {
+          type: 'object',
+          properties,
+          ...(additional === undefined ? {} : { additionalProperties: additional }),
+          required: [...new Set(asked.map((i) => names[i % names.length]!))],
+        };
+      }),
+    fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+    fc.array(tie('schema'), { minLength: 1, maxLength: 2 }).map((allOf) => ({ allOf })),
+  ),
+}));
