@@ -117,6 +117,12 @@ describe('real answers', () => {
       '/v1/chat/completions',
       await app.call('POST', '/v1/chat/completions', { json: {} }),
     );
+    const failing = { model: 'tiny', messages: [{ role: 'user', content: '[[fail 500]]' }] };
+    expectDescribed(
+      'POST',
+      '/v1/chat/completions',
+      await app.call('POST', '/v1/chat/completions', { json: failing }),
+    );
     for (const encoding_format of ['float', 'base64'])
       expectDescribed(
         'POST',
