@@ -22,7 +22,10 @@ interface Profile {
   timeDeltas: number[];
 }
 
-/** The newest profiles, the busiest places of each: own time by file, then by function. */
+/**
+ * The busiest places of each profile: own time by function, and all time by the file of ours that caused it, whatever it
+ * called in Node or in packages.
+ */
 export function describeProfiles(): string {
   const files = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
   return files
@@ -33,29 +36,45 @@ export function describeProfiles(): string {
 function describe(name: string, { nodes, samples, timeDeltas }: Profile): string {
   const own = new Map<number, number>();
   for (const [i, id] of samples.entries()) own.set(id, (own.get(id) ?? 0) + (timeDeltas[i] ?? 0));
-  const byFile = new Map<string, number>();
+  const byCause = new Map<string, number>();
   const byFunction = new Map<string, number>();
+  const causes = causesOf(nodes);
   let busy = 0;
   for (const { id, callFrame } of nodes) {
     const us = own.get(id) ?? 0;
     const { functionName, url, lineNumber } = callFrame;
     if (functionName === '(idle)' || us === 0) continue;
     busy += us;
-    const file = short(url) || functionName;
-    add(byFile, file, us);
-    add(byFunction, `${functionName || '(anonymous)'} ${file}:${lineNumber + 1}`, us);
+    add(byCause, causes.get(id) ?? 'Node and packages by themselves', us);
+    add(byFunction, `${functionName || '(anonymous)'} ${short(url) || 'native'}:${lineNumber + 1}`, us);
   }
   const list = (map: Map<string, number>, count: number) =>
     [...map]
       .toSorted(([, a], [, b]) => b - a)
       .slice(0, count)
       .map(([what, us]) => `  ${((100 * us) / busy).toFixed(1).padStart(5)} %  ${what}`);
-  return [
-    `${folder}/${name}: ${(busy / 1000).toFixed(0)} ms busy`,
-    ...list(byFile, 25),
-    '',
-    ...list(byFunction, 40),
-  ].join('\n');
+  const head = `${folder}/${name}: ${(busy / 1000).toFixed(0)} ms busy`;
+  return [head, ...list(byCause, 40), '', ...list(byFunction, 40)].join('\n');
+}
+
+/** By node: the nearest caller in our sources, or the package where there is none. */
+function causesOf(nodes: Profile['nodes']): Map<number, string> {
+  const causes = new Map<number, string>();
+  // Parents come before their children.
+  for (const { id, callFrame, children = [] } of nodes) {
+    const file = short(callFrame.url);
+    const isOurs = file.startsWith('src/') || file.startsWith('bench/');
+    const inherited = causes.get(id);
+    const cause = isOurs ? file : (inherited ?? packageOf(file));
+    if (cause !== undefined) causes.set(id, cause);
+    for (const child of children) if (cause !== undefined) causes.set(child, cause);
+  }
+  return causes;
+}
+
+function packageOf(file: string): string | undefined {
+  if (file === '' || file.startsWith('node:')) return undefined;
+  return file.split('/', file.startsWith('@') ? 2 : 1).join('/');
 }
 
 function add(map: Map<string, number>, key: string, us: number): void {

@@ -13,8 +13,9 @@ describe('editMembers', () => {
     ['{"a":1}', { a: null }, '{}'],
     ['{"a":"}, {","b":2}', { b: '[]', z: null }, '{"a":"}, {","b":[]}'],
     [' {"a":1} ', { b: 'null' }, ' {"b":null,"a":1} '],
+    ['{"constructor":1,"toString":2,"a":3}', { a: null }, '{"constructor":1,"toString":2}'],
   ])('%s with %j', (text, edits: Record<string, string | null>, expected) => {
-    expect(editMembers(text, edits)).toBe(expected);
+    expect(editMembers(text, new Map(Object.entries(edits)))).toBe(expected);
   });
 
   it('means the same as editing the value', () => {
@@ -24,9 +25,9 @@ describe('editMembers', () => {
     fc.assert(
       fc.property(documents, changes, fc.constantFrom(0, 2), (document, change, indent) => {
         const expected: Record<string, unknown> = { ...document };
-        const edits: Record<string, string | null> = {};
+        const edits = new Map<string, string | null>();
         for (const [name, value] of Object.entries(change)) {
-          edits[name] = value === null ? null : JSON.stringify(value);
+          edits.set(name, value === null ? null : JSON.stringify(value));
           if (value === null) delete expected[name];
           else expected[name] = value;
         }

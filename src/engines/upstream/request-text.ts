@@ -2,10 +2,11 @@ import type { ChatRequest } from '../../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import { scanJson } from '../../wire/json/scan.ts';
+import type { JsonMember, JsonScan } from '../../wire/json/scan.ts';
 import type { FlavorTraits } from './flavors.ts';
 
 /** New JSON text by member name; null takes the member out. */
-type Edits = Record<string, string | null>;
+type Edits = Map<string, string | null>;
 
 /**
  * Members that would have some proxies call another address, with other credentials, or that are between our client and
@@ -26,22 +27,25 @@ export function chatText(
   stream: boolean,
   traits: FlavorTraits,
 ): string {
-  const edits: Edits = { model: JSON.stringify(model) };
+  const edits: Edits = new Map([['model', JSON.stringify(model)]]);
   if (stream) {
-    edits['stream'] = 'true';
-    edits['stream_options'] = '{"include_usage":true}';
+    edits.set('stream', 'true');
+    edits.set('stream_options', '{"include_usage":true}');
   } else {
-    if (value.stream) edits['stream'] = 'false';
-    if (value.stream_options !== undefined) edits['stream_options'] = null;
+    if (value.stream) edits.set('stream', 'false');
+    if (value.stream_options !== undefined) edits.set('stream_options', null);
   }
   if (traits.tokenLimit.value === 'max_tokens' && value.max_completion_tokens !== undefined) {
-    edits['max_completion_tokens'] = null;
-    if (value.max_completion_tokens !== null) edits['max_tokens'] = String(value.max_completion_tokens);
+    edits.set('max_completion_tokens', null);
+    if (value.max_completion_tokens !== null) edits.set('max_tokens', String(value.max_completion_tokens));
   }
   if (!traits.developerRole.value && value.messages.some(({ role }) => role === 'developer'))
-    edits['messages'] = JSON.stringify(
-      value.messages.map((message) =>
-        message.role === 'developer' ? { ...message, role: 'system' } : message,
+    edits.set(
+      'messages',
+      JSON.stringify(
+        value.messages.map((message) =>
+          message.role === 'developer' ? { ...message, role: 'system' } : message,
+        ),
       ),
     );
   return edited(text, value, edits);
@@ -49,33 +53,50 @@ export function chatText(
 
 /** The text to send for embeddings; floats are asked for, since some servers ignore base64 and none refuses floats. */
 export function embeddingsText({ value, text }: JsonBody<EmbeddingsRequest>, model: string): string {
-  const edits: Edits = { model: JSON.stringify(model) };
-  if (value.encoding_format !== undefined) edits['encoding_format'] = '"float"';
+  const edits: Edits = new Map([['model', JSON.stringify(model)]]);
+  if (value.encoding_format !== undefined) edits.set('encoding_format', '"float"');
   return edited(text, value, edits);
 }
 
 function edited(text: string, value: Record<string, unknown>, edits: Edits): string {
-  for (const name in value) if (withheld.has(name)) edits[name] = null;
+  for (const name in value) if (withheld.has(name)) edits.set(name, null);
   return editMembers(text, edits);
 }
 
 /** `text` with some of its top-level members replaced, removed or put first, every other byte as it was. */
 export function editMembers(text: string, edits: Edits): string {
-  const { members, inside } = scanJson(text, { maxDepth: Infinity, maxNodes: Infinity });
+  const scan = scanJson(text, { maxDepth: Infinity, maxNodes: Infinity });
+  const replaced = scan.members.filter(({ name }) => typeof edits.get(name) === 'string');
+  const isReplaceOnly = replaced.length === edits.size;
+  return isReplaceOnly ? replaceSpans(text, replaced, edits) : rebuild(text, scan, edits);
+}
+
+function replaceSpans(text: string, members: JsonMember[], edits: Edits): string {
+  let result = '';
+  let from = 0;
+  for (const { name, start, end } of members) {
+    result += text.slice(from, start) + edits.get(name);
+    from = end;
+  }
+  return result + text.slice(from);
+}
+
+function rebuild(text: string, { members, inside }: JsonScan, edits: Edits): string {
   const pieces: string[] = [];
-  const missing = new Set(Object.keys(edits));
+  const missing = new Set(edits.keys());
   let from = inside;
   for (const { name, start, end } of members) {
-    const edit = edits[name];
+    const edit = edits.get(name);
     if (edit === undefined) pieces.push(text.slice(from, end));
     else if (edit !== null) pieces.push(text.slice(from, start) + edit);
     missing.delete(name);
     // Between a value and the next key there is nothing but a comma and blanks.
     from = text.indexOf(',', end) + 1;
   }
-  const added = [...missing]
-    .filter((name) => edits[name] !== null)
-    .map((name) => `${JSON.stringify(name)}:${edits[name]}`);
+  const added = [...missing].flatMap((name) => {
+    const edit = edits.get(name);
+    return typeof edit === 'string' ? [`${JSON.stringify(name)}:${edit}`] : [];
+  });
   const tail = text.slice(members.at(-1)?.end ?? inside);
   return text.slice(0, inside) + [...added, ...pieces].join(',') + tail;
 }
