@@ -2,6 +2,8 @@ import { PassThrough } from 'node:stream';
 import type { Clock } from '../../../src/base/clock.ts';
 import { run } from '../../../src/cli/run.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
+import type { Cli } from '../../../src/cli/cli.ts';
+import type { Fetch } from '../../../src/client/transport.ts';
 import type { FakeServer } from './fake-server.ts';
 
 /** A clock whose timers ring at once, moving its time. */
@@ -22,6 +24,7 @@ function hurriedClock(): Clock {
 
 export interface CliRun {
   server?: FakeServer;
+  fetch?: Fetch;
   cwd?: string;
   env?: Record<string, string>;
   stdin?: string;
@@ -39,6 +42,21 @@ export interface CliOutcome {
 
 let draws = 0;
 
+/** A command line that reaches nothing and says nothing. */
+export function silentCli(): Cli {
+  const nothing = () => new PassThrough().resume();
+  return {
+    terminal: createTerminal({ stdin: nothing(), stdout: nothing(), stderr: nothing() }),
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
+    clock: hurriedClock(),
+    random: { bytes: (n) => new Uint8Array(n).fill(++draws), float: () => 0 },
+    onInterrupt: () => () => {},
+    env: {},
+    cwd: '/nowhere',
+    exitCode: 0,
+  };
+}
+
 /** Runs one command of the command line in this process. */
 export async function runCli(argv: string[], options: CliRun = {}): Promise<CliOutcome> {
   const { server, cwd = '/nowhere', tty = false } = options;
@@ -50,17 +68,15 @@ export async function runCli(argv: string[], options: CliRun = {}): Promise<CliO
   stdout.setEncoding('utf8').on('data', (text: string) => (seen.out += text));
   stderr.setEncoding('utf8').on('data', (text: string) => (seen.err += text));
   const code = await run(argv, {
+    ...silentCli(),
     terminal: createTerminal({ stdin, stdout, stderr }),
-    fetch: server?.fetch ?? (() => Promise.reject(new TypeError('fetch failed'))),
-    clock: hurriedClock(),
-    random: { bytes: (n) => new Uint8Array(n).fill(++draws), float: () => 0 },
+    fetch: options.fetch ?? server?.fetch ?? (() => Promise.reject(new TypeError('fetch failed'))),
     onInterrupt(handle) {
       if (options.interrupt === true) setImmediate(handle);
       return () => {};
     },
     env: { OFFPEAK_URL: server?.url, OFFPEAK_API_KEY: 'key', ...options.env },
     cwd,
-    exitCode: 0,
   });
   await new Promise(setImmediate);
   return { code, ...seen };

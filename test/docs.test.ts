@@ -1,0 +1,130 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentCli } from './cli/support/run-cli.ts';
+import { createWorkspace } from './cli/support/processes.ts';
+import type { Server, Workspace } from './cli/support/processes.ts';
+import { createProgram } from '../src/cli/run.ts';
+import { configKeys, environmentKeys, loadConfig } from '../src/config.ts';
+import { catalogue } from '../src/core/errors.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** The text below each heading of `level`, by heading. */
+function sections(text: string, level: number): Map<string, string> {
+  const parts = text.split(new RegExp(`^#{${level}} `, 'm')).slice(1);
+  return new Map(
+    parts.map((part) => {
+      const [heading = '', ...rest] = part.split('\n');
+      return [heading, rest.join('\n').split(/^#{1,3} /m)[0] ?? ''];
+    }),
+  );
+}
+
+/** The first cell of each row that is code, without its backticks. */
+function firstCells(text: string): string[] {
+  return [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? '');
+}
+
+describe('docs/errors.md', () => {
+  it('has every code of the catalogue with its status, and no other', () => {
+    const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)];
+    const told = rows.map(([, code, status]) => `${code} ${status}`);
+    const known = Object.entries(catalogue).map(([code, { status }]) => `${code} ${status}`);
+    expect(told.toSorted()).toEqual(known.toSorted());
+  });
+});
+
+describe('docs/configuration.md', () => {
+  const parts = sections(read('docs/configuration.md'), 3);
+
+  it.each(Object.entries(configKeys))('has every key of %s, and no other', (name, keys) => {
+    expect(firstCells(parts.get(name) ?? '')).toEqual([...keys]);
+  });
+
+  it('has every variable, and what it sets', () => {
+    const environment = read('docs/configuration.md').split('## Environment')[1] ?? '';
+    expect(firstCells(environment).toSorted()).toEqual(
+      ['OFFPEAK_CONFIG', 'OFFPEAK_URL', ...Object.keys(environmentKeys)].toSorted(),
+    );
+    for (const [variable, key] of Object.entries(environmentKeys))
+      expect(environment).toMatch(new RegExp(`^\\| \`${variable}\` \\| \`${key}\``, 'm'));
+  });
+});
+
+describe('docs/cli.md', () => {
+  const parts = sections(read('docs/cli.md'), 3);
+  const commands = leaves(createProgram(silentCli()));
+  const shared = ['--url', '--key', '--json'];
+
+  it('has every command, and no other', () => {
+    expect([...parts.keys()].toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
+  });
+
+  it.each(commands)('has every flag of $name, and no other', ({ name, command }) => {
+    const told = [...(parts.get(name) ?? '').matchAll(/--[a-z][a-z-]*/g)].map(([flag]) => flag);
+    const known = command.options.map((option) => option.long ?? '');
+    expect(known.filter((flag) => !shared.includes(flag) && !told.includes(flag))).toEqual([]);
+    expect(told.filter((flag) => !known.includes(flag))).toEqual([]);
+  });
+});
+
+function leaves(command: Command, path: string[] = []): { name: string; command: Command }[] {
+  const here = [...path, command.name()];
+  if (command.commands.length === 0) return [{ name: here.join(' '), command }];
+  return command.commands.flatMap((child) => leaves(child, here));
+}
+
+describe('README.md', () => {
+  const snippets = new Map(
+    [...read('README.md').matchAll(/<!-- test: (\S+) -->\n```\w+\n([\s\S]*?)```/g)].map(([, name, text]) => [
+      name,
+      text ?? '',
+    ]),
+  );
+  let place: Workspace;
+  let server: Server;
+
+  beforeAll(async () => {
+    place = createWorkspace();
+    server = await place.serve();
+    place.write('requests.jsonl', snippets.get('requests.jsonl') ?? '');
+    symlinkSync(join(root, 'node_modules'), join(place.folder, 'node_modules'));
+  });
+
+  afterAll(() => place.remove());
+
+  it('shows a request that is valid', async () => {
+    expect((await place.run(['files', 'validate', 'requests.jsonl'])).code).toBe(0);
+  });
+
+  it('shows a configuration that is valid', () => {
+    const text = snippets.get('offpeak.yaml') ?? '';
+    const sources = { env: { QWEN_KEY: 'k' }, cwd: '/x', exists: () => true, readFile: () => text };
+    expect(loadConfig(sources).models[0]).toMatchObject({ id: 'qwen3-32b', engine: { slots: 64 } });
+  });
+
+  it('shows JavaScript that runs', () => {
+    place.write('snippet.mjs', snippets.get('js') ?? '');
+    const env = { ...process.env, ...server.env };
+    const out = execFileSync(process.execPath, ['snippet.mjs'], { cwd: place.folder, env, encoding: 'utf8' });
+    expect(JSON.parse(out)).toMatchObject({ custom_id: 'a', response: { status_code: 200 }, error: null });
+  });
+
+  it.skipIf(spawnSync('curl', ['--version']).status !== 0)('shows curl commands that run', () => {
+    const env = { ...process.env, ...server.env };
+    const out = execFileSync('sh', ['-eu'], {
+      cwd: place.folder,
+      env,
+      input: snippets.get('curl') ?? '',
+      encoding: 'utf8',
+    });
+    const [batch] = out.split('}{');
+    expect(batch).toContain('"object":"batch"');
+    expect(batch).toContain('"total":1');
+  });
+});
