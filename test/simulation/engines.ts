@@ -1,0 +1,45 @@
+import { ApiError } from '../../src/core/errors.ts';
+import type { Model } from '../../src/core/model.ts';
+import type { Engine } from '../../src/engines/engines.ts';
+import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { World } from './world.ts';
+
+/** Nano-dollars per million tokens; odd, so that rounding shows. */
+export const prices = { input: 150_000_001, cachedInput: 75_000_003, output: 600_000_007 };
+
+export function createEngines(world: World, process: SimProcess): { model: Model; engine: Engine }[] {
+  return world.plan.models.map((id) => ({
+    model: { id, aliases: [`${id}-alias`], serves: ['chat', 'embeddings'], prices, createdAt: 0 },
+    engine: troubled(world, id, createScriptedEngine({ clock: process.time, slots: world.plan.slots })),
+  }));
+}
+
+/** The engine behind a network: refuses while the world says so, and breaks now and then. */
+function troubled(world: World, model: string, engine: Engine): Engine {
+  const admit = (text: string) => {
+    const refusal = world.refusals.get(model);
+    if (refusal && refusal.until > world.time.elapsed)
+      throw new ApiError('engine_overloaded', 'Too much to do.', {
+        ...(refusal.retryAfter !== null && { retryAfter: refusal.retryAfter }),
+      });
+    if (world.random.chance(world.plan.flaky)) {
+      world.noteFailure(text);
+      throw new ApiError('upstream_error', 'The engine broke.');
+    }
+  };
+  const watched = async <T>(text: string, work: () => Promise<T>): Promise<T> => {
+    admit(text);
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof ApiError && error.retry === 'later') world.noteFailure(text);
+      throw error;
+    }
+  };
+  return {
+    ...engine,
+    generate: (request, call) => watched(request.text, () => engine.generate(request, call)),
+    embed: (request, call) => watched(request.text, () => engine.embed(request, call)),
+  };
+}

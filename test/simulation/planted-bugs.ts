@@ -1,0 +1,146 @@
+import type { BatchesParts } from '../../src/batches/create-batches.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import type { Generate } from '../../src/generate/generate.ts';
+import type { LineResult, Store } from '../../src/store/store.ts';
+import type { Plant } from './sim-process.ts';
+import type { World } from './world.ts';
+
+/** Bugs that were made on purpose, around the parts of the engine: each must be seen by some seed. */
+export const plantedBugs: Record<string, Plant> = {
+  'the heartbeat never arrives': (parts, world) =>
+    around(parts, {
+      workers: {
+        // The clock is still told; only the row is not written.
+        beat: async () => ({ now: world.time.clock.now(), others: [] }),
+      },
+    }),
+
+  'nobody takes chunks back from the dead': (parts) => around(parts, { workers: { reap: async () => 0 } }),
+
+  'results are said to be recorded and are not': (parts, world) =>
+    around(parts, {
+      results: {
+        record: async (worker, results, finished, now) => {
+          const lost = results.filter(() => world.random.chance(0.05));
+          const kept = results.filter((result) => !lost.includes(result));
+          return parts.store.results.record(worker, kept, finished, now);
+        },
+      },
+    }),
+
+  'results are counted in one transaction and written in another': (parts, world) =>
+    around(parts, {
+      results: {
+        record: async (worker, results, finished, now) => {
+          await addToCounts(world, results);
+          const outcomes = await parts.store.results.record(worker, results, finished, now);
+          for (const { batchId, kept } of outcomes)
+            await world.database.db.all('UPDATE batches SET ok = ok - ? WHERE id = ?', [kept, batchId]);
+          return outcomes;
+        },
+      },
+    }),
+
+  'outputs are billed before it is known whether they count': (parts, world) =>
+    around(parts, {
+      results: {
+        record: async (worker, results, finished, now) => {
+          const outcomes = await parts.store.results.record(worker, results, finished, now);
+          await billAgain(
+            world,
+            results,
+            outcomes.reduce((sum, { kept }) => sum + kept, 0),
+          );
+          return outcomes;
+        },
+      },
+    }),
+
+  'the last line of a chunk is skipped': (parts) =>
+    around(parts, {
+      batches: {
+        claim: async (...args) => {
+          const chunks = await parts.store.batches.claim(...args);
+          return chunks.map((chunk) => ({
+            ...chunk,
+            lines: chunk.lines.length > 1 ? chunk.lines.slice(0, -1) : chunk.lines,
+          }));
+        },
+      },
+    }),
+
+  'the window is measured with the wall clock': (parts) =>
+    around(parts, {
+      batches: { expire: (_now, limit) => parts.store.batches.expire(parts.clock.now(), limit) },
+    }),
+
+  'a batch may be cancelled when its end is decided': (parts, world) =>
+    around(parts, {
+      batches: {
+        cancel: async (orgId, id, now, graceMs) => {
+          await world.database.db.all(
+            "UPDATE batches SET closing = NULL WHERE id = ? AND closing IS NOT NULL AND status = 'in_progress'",
+            [id],
+          );
+          return parts.store.batches.cancel(orgId, id, now, graceMs);
+        },
+      },
+    }),
+
+  'failures that count are tried for ever': (parts) => {
+    const { generate } = parts;
+    const runLine: Generate['runLine'] = async (line) => {
+      try {
+        return await generate.runLine(line);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.retry !== 'later') throw error;
+        throw new ApiError(error.code, error.message, { retry: 'wait' });
+      }
+    };
+    return { ...parts, generate: { ...generate, runLine } };
+  },
+
+  'a row is missed where results are read in order': (parts) =>
+    around(parts, {
+      results: {
+        tail: async (...args) => {
+          const rows = await parts.store.results.tail(...args);
+          return rows.length > 3 ? rows.filter((_, at) => at !== 1) : rows;
+        },
+      },
+    }),
+
+  'result files are published before they are written': (parts) => {
+    const { blobs } = parts;
+    const create: typeof blobs.create = async (name) => {
+      const writer = await blobs.create(name);
+      return { ...writer, commit: () => Promise.resolve() };
+    };
+    return { ...parts, blobs: { ...blobs, create } };
+  },
+};
+
+/** The parts with some operations of the store replaced. */
+function around(parts: BatchesParts, changes: { [G in keyof Store]?: Partial<Store[G]> }): BatchesParts {
+  const store = { ...parts.store } as unknown as Record<string, object>;
+  for (const [group, operations] of Object.entries(changes))
+    store[group] = { ...store[group], ...operations };
+  return { ...parts, store: store as unknown as Store };
+}
+
+async function addToCounts(world: World, results: LineResult[]): Promise<void> {
+  for (const { batchId } of results)
+    await world.database.db.all(
+      "UPDATE batches SET ok = ok + 1 WHERE id = ? AND status IN ('in_progress', 'cancelling')",
+      [batchId],
+    );
+}
+
+/** Late twins are billed too. */
+async function billAgain(world: World, results: LineResult[], kept: number): Promise<void> {
+  for (const { batchId, model, usage } of results.slice(kept))
+    await world.database.db.all(
+      'UPDATE usage_ledger SET output_tokens = output_tokens + ? WHERE source_id = ? AND model = ?',
+      [usage.outputTokens, batchId, model],
+    );
+}

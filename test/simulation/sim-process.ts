@@ -1,0 +1,123 @@
+import { createIds } from '../../src/base/ids.ts';
+import { type Log, silent } from '../../src/base/log.ts';
+import type { Batches } from '../../src/batches/batches.ts';
+import { type BatchesParts, createBatches } from '../../src/batches/create-batches.ts';
+import type { Files } from '../../src/files/files.ts';
+import { createGenerate } from '../../src/generate/create-generate.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import type { ProcessTime } from '../support/virtual-clock.ts';
+import { createEngines } from './engines.ts';
+import type { Worker } from './observer.ts';
+import { storeThrough } from './store-view.ts';
+import type { World } from './world.ts';
+
+/** A deliberate fault in the engine, put around its parts. */
+export type Plant = (parts: BatchesParts, world: World) => BatchesParts;
+
+/** One server process: its clock, its engines and its batch engine. It may die between any two of its steps. */
+export class SimProcess implements Worker {
+  readonly name: string;
+  readonly time: ProcessTime;
+  readonly batches: Batches;
+  diedAt = Number.POSITIVE_INFINITY;
+  troubledAt: number;
+  /** Its store calls fail until then. */
+  cutOffUntil = 0;
+  ready = false;
+  #world: World;
+  #random: SeededRandom;
+
+  constructor(name: string, world: World, plant: Plant) {
+    this.name = name;
+    this.#world = world;
+    this.#random = world.random.fork();
+    this.time = world.time.process();
+    this.troubledAt = world.time.elapsed;
+    const clock = this.time;
+    const random = this.#random;
+    const ids = createIds(clock, random);
+    const generate = createGenerate({
+      models: createEngines(world, this),
+      accounts: { charge: () => Promise.resolve() },
+      clock,
+      ids,
+      log: silent,
+    });
+    const parts: BatchesParts = {
+      store: storeThrough(world.database.store, (operation, args, operate) =>
+        world.gate.call(this, operation, args, operate),
+      ),
+      blobs: world.blobs.seenThrough(() => this.#turn()),
+      files: { index: (file) => this.#turn().then(() => world.indexOf(file)) } as Files,
+      generate,
+      clock,
+      ids,
+      random,
+      log: traced(world, this),
+      limits: { openBatchesPerOrg: 100 },
+      batch: {
+        priceFactor: 0.5,
+        resultTtlMs: 86_400_000,
+        completionWindowMs: world.plan.windowMs,
+        cancelGraceMs: 2_000,
+      },
+      drainMs: 5_000,
+      exclusive: false,
+    };
+    this.batches = createBatches(plant(parts, world));
+  }
+
+  get alive(): boolean {
+    return this.time.alive;
+  }
+
+  /** Starts, and dies when that fails: whoever watches over it starts another. */
+  async start(): Promise<void> {
+    try {
+      await this.batches.start();
+      this.ready = true;
+      this.#world.trace.add(this.name, 'is up');
+    } catch (error) {
+      this.#world.trace.add(this.name, `could not start: ${String(error)}`);
+      this.#world.lose(this, 1_000);
+    }
+  }
+
+  kill(): void {
+    if (!this.alive) return;
+    this.time.kill();
+    this.ready = false;
+    this.diedAt = this.#world.time.elapsed;
+  }
+
+  pause(ms: number): void {
+    this.time.pause(ms);
+    this.trouble(ms);
+  }
+
+  /** Something is done to it for the next `ms`. */
+  trouble(ms = 0): void {
+    this.troubledAt = Math.max(this.troubledAt, this.#world.time.elapsed + ms);
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.time.after(ms, resolve);
+    });
+  }
+
+  /** A step that touches something outside; for a dead process it never comes. */
+  #turn(): Promise<void> {
+    if (!this.alive) return new Promise(() => {});
+    return this.#random.chance(0.2) ? this.sleep(this.#random.int(0, 20)) : Promise.resolve();
+  }
+}
+
+/** Errors that are logged are part of the history. */
+function traced(world: World, process: SimProcess): Log {
+  const error = (fields: object, message: string) => {
+    const { err } = fields as { err?: unknown };
+    world.trace.add(process.name, `error: ${message} ${err instanceof Error ? err.message : ''}`);
+  };
+  return { ...silent, error, child: () => traced(world, process) };
+}

@@ -1,0 +1,58 @@
+import { Client } from './clients.ts';
+import type { Database } from './database.ts';
+import type { Plant } from './sim-process.ts';
+import { judge } from './verdict.ts';
+import { World } from './world.ts';
+
+/** How one seed went. */
+export interface Outcome {
+  seed: number;
+  violations: string[];
+  /** The hash of everything that happened. */
+  hash: string;
+  events: number;
+  /** Virtual milliseconds. */
+  elapsed: number;
+  tail: string[];
+}
+
+/** More than enough for everything to end after the last fault: batches of 40 lines, one at a time if need be. */
+const patienceMs = 400_000;
+const maxEvents = 400_000;
+
+export const noPlant: Plant = (parts) => parts;
+
+/** Runs the world that `seed` decides, to its end, and judges it. */
+export async function simulate(seed: number, database: Database, plant: Plant = noPlant): Promise<Outcome> {
+  const world = new World(seed, database, plant);
+  const { time, observer, trace } = world;
+  const unhandled = (error: unknown) =>
+    observer.fail(
+      `nobody handled: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
+  process.on('unhandledRejection', unhandled);
+  try {
+    await world.prepare();
+    const clients = world.plan.batches.map((batch) => new Client(world, batch));
+    for (const client of clients) void client.run();
+    const over = () =>
+      observer.violations.length > 0 ||
+      time.events > maxEvents ||
+      (observer.settled(clients.length) && clients.every((client) => client.done));
+    const settled = await time.run(world.plan.calmFrom + patienceMs, over);
+    if (!settled || time.events > maxEvents)
+      observer.fail(`not everything has ended after ${time.elapsed} ms and ${time.events} events`);
+    if (observer.violations.length === 0) await judge(world, clients);
+    for (const each of world.processes) each.kill();
+  } finally {
+    process.off('unhandledRejection', unhandled);
+  }
+  const { events, elapsed } = time;
+  return { seed, violations: observer.violations, hash: trace.digest(), events, elapsed, tail: trace.tail() };
+}
+
+/** A failure as whoever must repeat it wants to read it. */
+export function tell(outcome: Outcome): string {
+  const { seed, violations, tail, hash } = outcome;
+  return [`seed ${seed} (trace ${hash}):`, ...violations, 'its last steps:', ...tail].join('\n');
+}

@@ -1,0 +1,31 @@
+import type { Store } from '../../src/store/store.ts';
+import type { StoreOperations } from '../../src/store/sql/sql-store.ts';
+
+/** `batches.claim`, `results.record` ... */
+export type Operation = string;
+
+/** Stands between a process and the store: runs the operation, or does not, and answers when it likes. */
+export type Between = (
+  name: Operation,
+  args: readonly unknown[],
+  operate: () => Promise<unknown>,
+) => Promise<unknown>;
+
+const groups = ['orgs', 'keys', 'files', 'batches', 'results', 'workers', 'ledger'] as const;
+
+/** The store with `between` around every operation. */
+export function storeThrough(store: StoreOperations, between: Between): Store {
+  const view: Record<string, unknown> = {
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    ping: () => between('ping', [], () => store.ping()),
+  };
+  for (const group of groups) {
+    const wrapped: Record<string, unknown> = {};
+    const operations = store[group] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    for (const [method, operation] of Object.entries(operations))
+      wrapped[method] = (...args: unknown[]) => between(`${group}.${method}`, args, () => operation(...args));
+    view[group] = wrapped;
+  }
+  return view as unknown as Store;
+}

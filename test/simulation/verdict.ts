@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import { isFinal } from '../../src/core/batch.ts';
+import type { Batch, ResultStream } from '../../src/core/batch.ts';
+import { catalogue } from '../../src/core/errors.ts';
+import type { Client } from './clients.ts';
+import { customIdOf, fateOf, subjectOf } from './input.ts';
+import type { World } from './world.ts';
+
+const decoder = new TextDecoder();
+/** Attempts of one line that fail and count, a lease. */
+const maxAttempts = 3;
+
+interface ResultLine {
+  id: string;
+  custom_id: string;
+  response: { status_code: number; body: Record<string, unknown> } | null;
+  error: { code: string; attempts: number } | null;
+}
+
+/** Everything that must hold when all is over; the faults found go to the observer. */
+export async function judge(world: World, clients: readonly Client[]): Promise<void> {
+  const { observer, database } = world;
+  const [{ n } = { n: 0 }] = await database.db.all<{ n: number }>('SELECT count(*) AS n FROM batches');
+  if (n !== clients.length) observer.fail(`${clients.length} batches were asked for and ${n} exist`);
+  for (const client of clients) {
+    const id = world.batchIds.get(client.plan.name);
+    const batch = id === undefined ? undefined : await database.store.batches.find(id);
+    if (!batch || !isFinal(batch.status))
+      observer.fail(`${client.plan.name} is ${batch?.status ?? 'nowhere'}`);
+    else await new Judge(world, client, batch).judge();
+  }
+  judgeAttempts(world);
+}
+
+function judgeAttempts(world: World): void {
+  for (const [subject, failures] of world.failures) {
+    const claims = world.claims.get(subject) ?? 0;
+    if (failures > maxAttempts * Math.max(1, claims))
+      world.observer.fail(`${subject} failed ${failures} times in ${claims} leases`);
+  }
+}
+
+class Judge {
+  #world: World;
+  #client: Client;
+  #batch: Batch;
+
+  constructor(world: World, client: Client, batch: Batch) {
+    this.#world = world;
+    this.#client = client;
+    this.#batch = batch;
+  }
+
+  async judge(): Promise<void> {
+    const output = await this.#linesOf('output', this.#batch.outputFileId);
+    const errors = await this.#linesOf('errors', this.#batch.errorFileId);
+    this.#judgeCounts(output, errors);
+    for (const line of output) this.#judgeOutput(line);
+    for (const line of errors) this.#judgeError(line);
+    await this.#judgeLedger(output);
+    this.#judgeEnd();
+  }
+
+  #fail(what: string): void {
+    this.#world.observer.fail(`${this.#client.plan.name} (${this.#batch.status}): ${what}`);
+  }
+
+  /** The lines of a result file, which is what its row says and what the live tail gave. */
+  async #linesOf(stream: ResultStream, fileId: string | null): Promise<ResultLine[]> {
+    const file = fileId === null ? undefined : await this.#world.database.store.files.find(fileId);
+    const bytes = file ? this.#world.blobs.stored.get(file.blobId) : new Uint8Array(0);
+    if ((fileId !== null && !file) || !bytes) {
+      this.#fail(`its ${stream} file is not there`);
+      return [];
+    }
+    if (
+      file &&
+      (file.bytes !== bytes.length || createHash('sha256').update(bytes).digest('hex') !== file.sha256)
+    )
+      this.#fail(`its ${stream} file is not what its row says`);
+    const text = decoder.decode(bytes);
+    const tail = this.#client.tails.find((each) => each.stream === stream);
+    if (tail?.text !== text) this.#fail(`the live tail of ${stream} is not the ${stream} file`);
+    return text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as ResultLine);
+  }
+
+  #judgeCounts(output: ResultLine[], errors: ResultLine[]): void {
+    const { plan } = this.#client;
+    const { ok, err, total } = this.#batch;
+    if (ok !== output.length || err !== errors.length)
+      this.#fail(`counts ${ok}+${err}, files hold ${output.length}+${errors.length}`);
+    if (total !== plan.lines.length) this.#fail(`total is ${total} of ${plan.lines.length} lines`);
+    const seen = new Map<string, number>();
+    for (const line of [...output, ...errors]) seen.set(line.custom_id, (seen.get(line.custom_id) ?? 0) + 1);
+    for (const at of plan.lines.keys()) {
+      const times = seen.get(customIdOf(plan.name, at)) ?? 0;
+      if (times !== 1) this.#fail(`line ${at} is in the result files ${times} times`);
+    }
+    if (seen.size !== plan.lines.length) this.#fail(`the result files name ${seen.size} lines`);
+  }
+
+  #judgeOutput(line: ResultLine): void {
+    const at = this.#place(line);
+    const kind = this.#client.plan.lines[at]?.kind;
+    const model = this.#client.plan.lines[at]?.model ?? '';
+    if (kind && fateOf(kind, model)?.stream === 'errors') this.#fail(`line ${at} (${kind}) has an output`);
+    if (line.response?.status_code !== 200 || line.error !== null) this.#fail(`line ${at} is no output line`);
+    const choices = line.response?.body['choices'] as { message: { content: string } }[] | undefined;
+    const answer = `Echo: ${subjectOf(this.#client.plan.name, at)}`;
+    if (choices && choices[0]?.message.content !== answer)
+      this.#fail(`line ${at} has the answer of another: ${choices[0]?.message.content}`);
+  }
+
+  #judgeError(line: ResultLine): void {
+    const at = this.#place(line);
+    const code = line.error?.code ?? '';
+    if (!(code in catalogue)) this.#fail(`line ${at} failed as '${code}'`);
+    const ending = { batch_cancelled: 'cancelled', batch_expired: 'expired', batch_failed: 'failed' }[code];
+    if (ending !== undefined) {
+      if (ending !== this.#batch.status) this.#fail(`line ${at} ended as ${code}`);
+      return;
+    }
+    if (code === 'poison_request') return;
+    const { kind, model } = this.#client.plan.lines[at]!;
+    const fate = fateOf(kind, model);
+    const flaky = this.#world.plan.flaky > 0 || kind === 'shaky';
+    if (flaky && code === 'upstream_error') return;
+    if (fate?.stream !== 'errors' || fate.code !== code) this.#fail(`line ${at} (${kind}) failed as ${code}`);
+    if (kind === 'broken' && model !== 'gone' && line.error!.attempts !== maxAttempts)
+      this.#fail(`line ${at} was given up after ${line.error!.attempts} attempts`);
+  }
+
+  /** What its id and its custom_id say is one line of this batch. */
+  #place(line: ResultLine): number {
+    const at = Number(line.custom_id.slice(line.custom_id.indexOf(':') + 1));
+    if (line.id !== `req_${this.#batch.id.slice('batch_'.length)}_${at}`)
+      this.#fail(`${line.custom_id} has the id ${line.id}`);
+    return at;
+  }
+
+  async #judgeLedger(output: ResultLine[]): Promise<void> {
+    const expected = new Map<string, number[]>();
+    for (const { response } of output) {
+      const { model, usage } = response!.body as {
+        model: string;
+        usage: {
+          prompt_tokens: number;
+          completion_tokens?: number;
+          prompt_tokens_details?: { cached_tokens: number };
+        };
+      };
+      const sum = expected.get(model) ?? [0, 0, 0, 0];
+      sum[0]!++;
+      sum[1]! += usage.prompt_tokens;
+      sum[2]! += usage.prompt_tokens_details?.cached_tokens ?? 0;
+      sum[3]! += usage.completion_tokens ?? 0;
+      expected.set(model, sum);
+    }
+    const billed = new Map<string, number[]>();
+    for (const { model, requests, usage } of await this.#world.database.store.ledger.of(this.#batch.id)) {
+      const sum = billed.get(model) ?? [0, 0, 0, 0];
+      const row = [requests, usage.inputTokens, usage.cachedTokens, usage.outputTokens];
+      billed.set(
+        model,
+        sum.map((each, i) => each + row[i]!),
+      );
+    }
+    const text = (sums: Map<string, number[]>) =>
+      JSON.stringify([...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    if (text(expected) !== text(billed)) this.#fail(`billed ${text(billed)}, answered ${text(expected)}`);
+  }
+
+  /** Only what was asked for ends a batch, and a decided end comes within a minute of a world at peace. */
+  #judgeEnd(): void {
+    const { status, id, closing } = this.#batch;
+    const { plan } = this.#client;
+    if (closing !== status) this.#fail(`was to end as ${closing}`);
+    if (status === 'failed') this.#fail(`failed: ${JSON.stringify(this.#batch.errors)}`);
+    if (status === 'cancelled' && plan.cancelAt === null) this.#fail('nobody cancelled it');
+    if (status === 'expired' && this.#world.plan.windowMs > 3_600_000) this.#fail('its window was not over');
+    const decided = this.#world.observer.decidedAt.get(id) ?? 0;
+    const ended = this.#batch.completedAt ?? this.#batch.cancelledAt ?? this.#batch.expiredAt ?? 0;
+    const since = Math.max(decided, this.#world.peacefulFrom);
+    const took = ended - this.#world.time.clock.now() + this.#world.time.elapsed - since;
+    if (took > 60_000) this.#fail(`took ${took} ms to end`);
+  }
+}

@@ -1,0 +1,160 @@
+import type { Batch, Chunk } from '../../src/core/batch.ts';
+import type { StoredFile } from '../../src/core/file.ts';
+import type { InputIndex } from '../../src/files/input-index.ts';
+import { createMemoryBlobs, type MemoryBlobs } from '../support/memory-blobs.ts';
+import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts';
+import { createVirtualTime, type VirtualTime } from '../support/virtual-clock.ts';
+import type { Database } from './database.ts';
+import { Gate } from './gate.ts';
+import { type Input, makeInput, subjectOf } from './input.ts';
+import { Observer } from './observer.ts';
+import { type Incident, planWorld, type WorldPlan } from './plan.ts';
+import { type Plant, SimProcess } from './sim-process.ts';
+import { Trace } from './trace.ts';
+
+/** A process is replaced at most this long after it died. */
+const longestDownMs = 12_000;
+
+/** Everything there is in one simulation: a database, blobs, engines out there, and processes that come and go. */
+export class World {
+  readonly random: SeededRandom;
+  readonly plan: WorldPlan;
+  readonly time: VirtualTime;
+  readonly database: Database;
+  readonly blobs: MemoryBlobs;
+  readonly trace: Trace;
+  readonly observer: Observer;
+  readonly gate: Gate;
+  readonly inputs: Input[];
+  readonly processes: SimProcess[] = [];
+  /** Engines that take nothing at present, by model. */
+  readonly refusals = new Map<string, { until: number; retryAfter: number | null }>();
+  /** Calls of each line that failed in a way that counts as an attempt, and how often its chunk was claimed. */
+  readonly failures = new Map<string, number>();
+  readonly claims = new Map<string, number>();
+  /** The id of each planned batch, once a client knows it. */
+  readonly batchIds = new Map<string, string>();
+  #names = new Map<string, string>();
+  #plant: Plant;
+  #born = 0;
+
+  constructor(seed: number, database: Database, plant: Plant) {
+    this.random = createSeededRandom(seed);
+    this.plan = planWorld(this.random.fork());
+    this.time = createVirtualTime(this.random.fork());
+    this.database = database;
+    this.#plant = plant;
+    this.trace = new Trace(() => this.time.elapsed);
+    this.blobs = createMemoryBlobs({ now: () => this.time.clock.now() });
+    this.observer = new Observer(database, () => this.time.elapsed);
+    this.gate = new Gate(this);
+    this.inputs = this.plan.batches.map((batch) => makeInput(batch, this.time.clock.now()));
+  }
+
+  async prepare(): Promise<void> {
+    await this.database.reset(this.time.clock);
+    for (const { file, bytes } of this.inputs) {
+      this.blobs.put(file.blobId, bytes);
+      await this.database.store.files.insert(file, undefined, file.createdAt);
+    }
+    for (let n = 0; n < this.plan.processes; n++) this.spawn();
+    for (const { at, incident } of this.plan.incidents) this.time.after(at, () => this.#strike(incident));
+    this.#watchLeases();
+  }
+
+  spawn(): void {
+    const process = new SimProcess(`p${this.#born++}`, this, this.#plant);
+    this.processes.push(process);
+    void process.start();
+  }
+
+  /** A process that may be asked something, if there is one. */
+  anyProcess(): SimProcess | undefined {
+    const ready = this.processes.filter((process) => process.alive && process.ready);
+    return ready.length === 0 ? undefined : this.random.pick(ready);
+  }
+
+  /** The process is no more; another takes its place after `downMs`. */
+  lose(process: SimProcess, downMs: number): void {
+    if (!process.alive) return;
+    process.kill();
+    this.trace.add(process.name, 'is dead');
+    this.time.after(downMs, () => this.spawn());
+  }
+
+  indexOf(file: StoredFile): InputIndex {
+    const input = this.inputs.find((each) => each.file.id === file.id);
+    if (!input) throw new Error(`There is no index of ${file.id}.`);
+    return input.index;
+  }
+
+  /** An engine failed on the request with this text. */
+  noteFailure(text: string): void {
+    const subject = /item \w+ \d+/.exec(text)?.[0] ?? '';
+    this.failures.set(subject, (this.failures.get(subject) ?? 0) + 1);
+  }
+
+  noteClaims(chunks: readonly Chunk[]): void {
+    for (const { batchId, lines } of chunks) {
+      const name = this.#names.get(batchId) ?? '';
+      for (const { line } of lines) {
+        const subject = subjectOf(name, line);
+        this.claims.set(subject, (this.claims.get(subject) ?? 0) + 1);
+      }
+    }
+  }
+
+  /** A batch is being created: which planned one it is, its input says. */
+  learnName({ id, inputFileId }: Batch): void {
+    this.#names.set(id, inputFileId.slice('file-'.length));
+  }
+
+  /** From when on nothing was out of order any more, in ms since the beginning. */
+  get peacefulFrom(): number {
+    const troubles = this.processes.map(({ alive, troubledAt, diedAt }) =>
+      alive ? troubledAt : diedAt + longestDownMs,
+    );
+    return Math.max(this.plan.calmFrom, ...troubles);
+  }
+
+  #strike(incident: Incident): void {
+    this.trace.add('world', JSON.stringify(incident));
+    if (incident.kind === 'refuse') {
+      const { model, ms, retryAfter } = incident;
+      this.refusals.set(model, { until: this.time.elapsed + ms, retryAfter });
+      return;
+    }
+    const living = this.processes.filter((process) => process.alive);
+    if (living.length === 0) return;
+    const victim = this.random.pick(living);
+    if (incident.kind === 'crash') this.lose(victim, incident.downMs);
+    else if (incident.kind === 'pause') victim.pause(incident.ms);
+    else if (incident.kind === 'jump') victim.time.jump(incident.ms);
+    else if (incident.kind === 'store')
+      for (const process of incident.everyone ? living : [victim]) {
+        process.cutOffUntil = this.time.elapsed + incident.ms;
+        process.trouble(incident.ms);
+      }
+    else void this.#stop(victim, incident.downMs);
+  }
+
+  /** A drain, as SIGTERM begins it. It must come to an end. */
+  async #stop(process: SimProcess, downMs: number): Promise<void> {
+    process.ready = false;
+    const begun = this.time.elapsed;
+    const patience = this.time.after(180_000, () => {
+      if (process.alive) this.observer.fail(`${process.name} has been stopping since ${begun}`);
+    });
+    await process.batches.stop().catch((error: unknown) => this.trace.add(process.name, String(error)));
+    patience.cancel();
+    this.trace.add(process.name, 'has stopped');
+    this.lose(process, downMs);
+  }
+
+  #watchLeases(): void {
+    this.time.after(5_000, () => {
+      void this.observer.checkLeases();
+      this.#watchLeases();
+    });
+  }
+}

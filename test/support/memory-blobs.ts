@@ -1,0 +1,95 @@
+import type { Blobs } from '../../src/blobs/blobs.ts';
+
+/** The contract of `Blobs` in memory, for tests: what was committed stays, whatever becomes of who wrote it. */
+export interface MemoryBlobs extends Blobs {
+  /** Committed blobs by name. */
+  readonly stored: ReadonlyMap<string, Uint8Array>;
+  put(name: string, bytes: Uint8Array): void;
+  /**
+   * The same blobs as one process sees them: before each operation it waits for `turn`, which may take its time, fail,
+   * or never come for a process that died. A writer of such a process is never committed.
+   */
+  seenThrough(turn: (operation: string, name: string) => Promise<void>): Blobs;
+}
+
+export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}): MemoryBlobs {
+  const stored = new Map<string, Uint8Array>();
+  const times = new Map<string, number>();
+
+  const put = (name: string, bytes: Uint8Array) => {
+    stored.set(name, bytes);
+    times.set(name, now());
+  };
+
+  const find = (name: string): Uint8Array => {
+    const bytes = stored.get(name);
+    if (!bytes) throw new Error(`There is no blob ${name}.`);
+    return bytes;
+  };
+
+  const part = (name: string, start: number, end: number): Uint8Array => {
+    const bytes = find(name);
+    if (end > bytes.length) throw new Error(`The blob ${name} ends before ${end}.`);
+    return bytes.subarray(start, end);
+  };
+
+  const seenThrough = (turn: (operation: string, name: string) => Promise<void>): Blobs => ({
+    async start() {},
+    async stop() {},
+
+    async create(name) {
+      await turn('create', name);
+      const chunks: Uint8Array[] = [];
+      return {
+        async write(chunk) {
+          await turn('write', name);
+          chunks.push(chunk.slice());
+        },
+        async commit() {
+          await turn('commit', name);
+          put(name, new Uint8Array(Buffer.concat(chunks)));
+        },
+        async abort() {
+          chunks.length = 0;
+        },
+      };
+    },
+
+    async read(name, { start = 0, end } = {}) {
+      await turn('read', name);
+      const bytes = part(name, start, end ?? find(name).length);
+      return chunksOf(bytes);
+    },
+
+    async slice(name, offset, length) {
+      await turn('slice', name);
+      return part(name, offset, offset + length).slice();
+    },
+
+    async size(name) {
+      await turn('size', name);
+      return stored.get(name)?.length;
+    },
+
+    async remove(name) {
+      await turn('remove', name);
+      stored.delete(name);
+      times.delete(name);
+    },
+
+    async *list() {
+      await turn('list', '');
+      for (const [name, modifiedAt] of times) yield { name, modifiedAt };
+    },
+
+    ping: () => turn('ping', ''),
+  });
+
+  return { ...seenThrough(() => Promise.resolve()), stored, put, seenThrough };
+}
+
+/** Small and uneven, so that no reader may count on lines and chunks ending together. */
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  const size = 1_000;
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
