@@ -22,8 +22,25 @@ export const wakefulClock: Clock = {
   },
 };
 
+/** Drawn from the operating system a page at a time: a call for the few bytes of an id costs more than its bytes. */
+const pool = new Uint8Array(4096);
+let drawn = pool.length;
+
+function randomBytes(n: number): Uint8Array {
+  if (n > pool.length) return randomFillSync(new Uint8Array(n));
+  if (drawn + n > pool.length) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  const bytes = pool.slice(drawn, drawn + n);
+  // No byte is handed out twice, nor kept.
+  pool.fill(0, drawn, drawn + n);
+  drawn += n;
+  return bytes;
+}
+
 export const systemRandom: Random = {
-  bytes: (n) => randomFillSync(new Uint8Array(n)),
+  bytes: randomBytes,
   float: () => Math.random(),
 };
 
