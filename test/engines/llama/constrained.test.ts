@@ -215,6 +215,7 @@ describe('tools', () => {
     }),
     tool('ping', { type: 'object', properties: {} }),
     tool('pong'),
+    { type: 'function', function: { name: 'null', parameters: null } } as unknown as Tool,
   ];
 
   test.each([1, 2, 3, 4])('a call that is required comes, with seed %i', async (seed) => {
@@ -231,7 +232,7 @@ describe('tools', () => {
   });
 
   test('a named tool is the one called', async () => {
-    for (const name of ['add', 'ping', 'pong']) {
+    for (const name of ['add', 'ping', 'pong', 'null']) {
       const { choices } = await ask({
         tools,
         tool_choice: { type: 'function', function: { name } },

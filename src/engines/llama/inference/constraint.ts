@@ -94,7 +94,9 @@ function toolCalls(b: GrammarBuilder, tools: readonly IndexedTool[]): Alternativ
 }
 
 function parameters(b: GrammarBuilder, tool: Tool, index: number): Alternative {
-  const { parameters: schema, strict } = tool.function;
+  const { strict } = tool.function;
+  // Some clients send null for a function without parameters.
+  const schema = tool.function.parameters ?? undefined;
   if (schema === undefined || takesNothing(schema)) return b.literal('{}');
   const param = `tools[${index}].function.parameters`;
   return [schemaRule(b, { schema, param, strict: strict === true })];

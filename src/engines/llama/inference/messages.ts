@@ -57,7 +57,7 @@ function parsed(text: string): unknown {
 /** Tools with a parameter object that templates can walk through. */
 export function toTemplateTools(tools: readonly Tool[]): Tool[] {
   return tools.map((tool) => {
-    const given = tool.function.parameters;
+    const given = tool.function.parameters ?? true;
     const parameters =
       typeof given === 'object' ? { properties: {}, ...given } : { type: 'object', properties: {} };
     return { type: 'function', function: { ...tool.function, parameters } };
