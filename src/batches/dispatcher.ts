@@ -89,15 +89,15 @@ export class Dispatcher {
   }
 
   async #run(held: HeldChunk, ref: LineRef): Promise<void> {
-    const { demand, leaders, log, fail } = this.#parts;
+    const { demand, leaders, log } = this.#parts;
     const { chunk, batch } = held;
+    const attempt = (held.attempts.get(ref.line) ?? 0) + 1;
     const line = await held.lines.read(ref).catch((error: unknown) => {
       log.error({ err: error, batch: batch.id, line: ref.line }, 'an input line could not be read');
       return undefined;
     });
     demand.starting(chunk.model, -1);
-    if (!line) return fail(batch.id, 'The input file cannot be read.');
-    const attempt = (held.attempts.get(ref.line) ?? 0) + 1;
+    if (!line) return this.#unreadable(held, ref, attempt);
     try {
       this.#resolve(held, ref, await this.#answer(held, ref, line, attempt));
       leaders.answered(chunk.model, chunk.prefix);
@@ -105,6 +105,15 @@ export class Dispatcher {
       leaders.failed(chunk.model, chunk.prefix);
       this.#failed(held, ref, line, attempt, error);
     }
+  }
+
+  /** Disks and networks recover, and files that are gone do not: a few attempts tell which it is. */
+  async #unreadable(held: HeldChunk, ref: LineRef, attempt: number): Promise<void> {
+    const { random, fail, leaders } = this.#parts;
+    leaders.failed(held.chunk.model, held.chunk.prefix);
+    if (attempt >= maxAttempts) return fail(held.batch.id, 'The input file cannot be read.');
+    held.attempts.set(ref.line, attempt);
+    this.#again(held, ref, backoffMs(attempt, random.float()));
   }
 
   async #answer(held: HeldChunk, ref: LineRef, line: BatchLine, attempt: number): Promise<LineResult> {

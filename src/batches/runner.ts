@@ -142,7 +142,11 @@ export class Runner {
   async #fail(batchId: string, message: string): Promise<void> {
     const { store, time, log } = this.#parts;
     log.error({ batch: batchId }, message);
-    await store.batches.fail(batchId, { code: 'batch_failed', message, param: null, line: null }, time.now());
+    const fault = { code: 'batch_failed', message, param: null, line: null };
+    // Where that cannot be written, the chunks are let go: whoever claims them comes to the same end.
+    await store.batches
+      .fail(batchId, fault, time.now())
+      .catch((error: unknown) => log.error({ err: error, batch: batchId }, 'a batch could not be failed'));
     this.work.dropBatch(batchId, new ApiError('batch_failed', message));
     this.wake();
   }
