@@ -119,7 +119,7 @@ export async function addBatch(
   await store.files.insert(file, undefined, start);
   const batch = makeBatch({ inputFileId: file.id, ...fields });
   const outcome = await store.batches.create(batch, (chunks ?? makeChunks)(batch), {
-    maxOpen: 1_000,
+    maxOpen: 100_000,
     now: start,
   });
   if (outcome.outcome !== 'created') throw new Error(`The batch was not created: ${outcome.outcome}`);

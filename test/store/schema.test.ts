@@ -75,7 +75,7 @@ describe('an index serves', () => {
     'the batches of an org':
       "SELECT id FROM batches WHERE org_id = 'a' AND id < 'b' ORDER BY id DESC LIMIT 2",
     'the most urgent batches': `SELECT b.id FROM batches b WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL
-      AND EXISTS (SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.model = 'm' AND c.state = 'ready') ORDER BY b.due, b.id`,
+      AND (SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.model = 'm' AND c.state = 'ready' LIMIT 1) = 1 ORDER BY b.due, b.id`,
     'what is due to expire': `SELECT id FROM batches WHERE status IN ('validating', 'in_progress') AND closing IS NULL
       AND expires_at <= 1 ORDER BY expires_at, id LIMIT 1`,
     'the open batches of an org': `SELECT count(*) FROM batches WHERE org_id = 'a'

@@ -5,7 +5,7 @@ import type { BatchState, BatchStore, Candidate, Lease } from '../store.ts';
 import { insertChunks, lockBatch } from './batches.ts';
 import { toChunk, unpackLines } from './rows.ts';
 import type { ChunkRow } from './rows.ts';
-import { inLists, tuples } from './statement.ts';
+import { slices, tuples } from './statement.ts';
 
 type Chunks = Pick<BatchStore, 'candidates' | 'readyModels' | 'claim' | 'release' | 'split' | 'running'>;
 
@@ -82,12 +82,13 @@ function order(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
+/** (`EXISTS` would be a join: see `statement.ts`.) */
 async function linesToRun(q: Queries, models: string[], limit: number): Promise<Candidate[]> {
   const rows = await q.all<CandidateRow>(
     `WITH m(model) AS (VALUES ${tuples(models.length, 1)})
      SELECT b.id, b.org_id, b.due, b.status, m.model FROM batches b CROSS JOIN m
-     WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL AND EXISTS (
-       SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.model = m.model AND c.state = 'ready')
+     WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL AND (
+       SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.model = m.model AND c.state = 'ready' LIMIT 1) = 1
      ORDER BY b.due, b.id LIMIT ?`,
     [...models, limit],
   );
@@ -148,10 +149,12 @@ async function withoutRecorded(q: Queries, batchId: string, chunks: Chunk[]): Pr
 /** Those of `lines` that have a result. */
 export async function recordedLines(q: Queries, batchId: string, lines: number[]): Promise<Set<number>> {
   const recorded = new Set<number>();
-  for (const { sql, params } of inLists(lines)) {
+  for (const slice of slices(lines, 256)) {
     const rows = await q.all<{ line: number }>(
-      `SELECT line FROM batch_results WHERE batch_id = ? AND line IN ${sql}`,
-      [batchId, ...params],
+      `WITH asked(line) AS (VALUES ${tuples(slice.length, 1, 'CAST(? AS integer)')})
+       SELECT line FROM asked
+       WHERE (SELECT 1 FROM batch_results r WHERE r.batch_id = ? AND r.line = asked.line) = 1`,
+      [...slice, batchId],
     );
     for (const { line } of rows) recorded.add(line);
   }

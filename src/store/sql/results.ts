@@ -15,7 +15,7 @@ export function createResults(db: Db): Reading {
            SELECT 0, total FROM batches WHERE id = ? AND total > 0
            UNION ALL SELECT line + 1, total FROM counted WHERE line + 1 < total)
          SELECT c.line FROM counted c
-         WHERE NOT EXISTS (SELECT 1 FROM batch_results r WHERE r.batch_id = ? AND r.line = c.line)
+         WHERE (SELECT 1 FROM batch_results r WHERE r.batch_id = ? AND r.line = c.line) IS NULL
          ORDER BY c.line LIMIT ?`,
         [batchId, batchId, limit],
       );
@@ -65,8 +65,10 @@ export function createResults(db: Db): Reading {
 
 async function deleteResults(q: Queries, batchId: string, limit: number): Promise<number> {
   const deleted = await q.all(
-    `DELETE FROM batch_results WHERE batch_id = ? AND line IN (
-       SELECT line FROM batch_results WHERE batch_id = ? ORDER BY stream, n LIMIT ?) RETURNING line`,
+    `DELETE FROM batch_results WHERE batch_id = ? AND (stream, n) <= (
+       SELECT stream, n FROM (
+         SELECT stream, n FROM batch_results WHERE batch_id = ? ORDER BY stream, n LIMIT ?) AS front
+       ORDER BY stream DESC, n DESC LIMIT 1) RETURNING n`,
     [batchId, batchId, limit],
   );
   return deleted.length;
@@ -74,8 +76,9 @@ async function deleteResults(q: Queries, batchId: string, limit: number): Promis
 
 async function deleteChunks(q: Queries, batchId: string, limit: number): Promise<number> {
   const deleted = await q.all(
-    `DELETE FROM batch_chunks WHERE batch_id = ? AND seq IN (
-       SELECT seq FROM batch_chunks WHERE batch_id = ? ORDER BY seq LIMIT ?) RETURNING seq`,
+    `DELETE FROM batch_chunks WHERE batch_id = ? AND seq <= (
+       SELECT max(seq) FROM (
+         SELECT seq FROM batch_chunks WHERE batch_id = ? ORDER BY seq LIMIT ?) AS front) RETURNING seq`,
     [batchId, batchId, limit],
   );
   return deleted.length;

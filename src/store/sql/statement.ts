@@ -1,11 +1,17 @@
 import type { Value } from '../db.ts';
 
+/**
+ * Helpers for statements, and one rule. Postgres plans by statistics, and those lag minutes behind a batch that grows: a
+ * join of chunks or results that it believes to be few may compare each with each. Where many rows are looked up, the
+ * statements here ask for them one by one, as `(SELECT 1 ... the whole key ...) = 1`, which leaves only the index.
+ */
+
 /** SQLite binds at most 32,766 parameters a statement; this leaves room for the ones around a list. */
 const maxParameters = 16_384;
 
 /** `(?,?,?),(?,?,?)` for `rows` rows of `width` columns. */
-export function tuples(rows: number, width: number): string {
-  const row = `(${Array(width).fill('?').join(',')})`;
+export function tuples(rows: number, width: number, value = '?'): string {
+  const row = `(${Array(width).fill(value).join(',')})`;
   return Array(rows).fill(row).join(',');
 }
 
