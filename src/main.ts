@@ -1,3 +1,9 @@
-import { start } from './cli/start.ts';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
+// Node keeps what it makes of the sources, which halves the work of the next start: a restart should be over in a second.
+// It stands beside the code, because whoever may write there may change the code as well; where we may not, there is none.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/offpeak', import.meta.url)));
+
+const { start } = await import('./cli/start.ts');
 await start();

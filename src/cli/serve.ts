@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { Command } from 'commander';
 import type { Cli } from './cli.ts';
 import { announce, announceJson } from './serve/announce.ts';
@@ -23,6 +24,8 @@ export function serve(cli: Cli): Command {
         if ((await Promise.race([begun, signal])) === undefined) {
           if (flags.json === true) announceJson(app, cli.terminal);
           else announce(app, cli.terminal);
+          // Otherwise written at the end, which a kill never reaches.
+          flushCompileCache();
         } else {
           begun.catch(() => {});
         }

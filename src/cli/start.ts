@@ -1,3 +1,4 @@
+import { getCompileCacheDir } from 'node:module';
 import { systemFetch, systemRandom, wakefulClock } from '../base/system.ts';
 import { environment } from '../config.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -9,6 +10,9 @@ export async function start(): Promise<void> {
   // A reader that went away (`| head`) ends the command, quietly.
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  // Threads and child processes keep theirs in the same place.
+  const compiled = getCompileCacheDir();
+  if (compiled !== undefined) environment.NODE_COMPILE_CACHE ??= compiled;
   const code = await run(process.argv.slice(2), {
     terminal: createTerminal(process),
     fetch: systemFetch,
