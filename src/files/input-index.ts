@@ -1,5 +1,4 @@
-/** How many cumulative prefix hashes a line has: at 256, 512 ... 32 K bytes. */
-export const prefixLevels = 8;
+export { prefixLevels } from '../wire/batch/prefix.ts';
 
 /**
  * What planning knows of each request of an input file without reading it again (batch-engine.md, "From upload to

@@ -54,7 +54,7 @@ const serves: Record<BatchEndpoint, Serves> = {
   '/v1/chat/completions': 'chat',
   '/v1/embeddings': 'embeddings',
 };
-const members = ['custom_id', 'method', 'url', 'body'] as const;
+const members: readonly string[] = ['custom_id', 'method', 'url', 'body'];
 const noHashes = new Uint32Array(prefixLevels);
 
 /**
@@ -188,13 +188,14 @@ function shapeFaults(line: Record<string, unknown>): Fault[] {
   if (line['body'] === undefined) add('body', 'required, but missing');
   else if (!isObject(line['body'])) add('body', `expected an object, got ${describe(line['body'])}`);
   for (const key of Object.keys(line))
-    if (!(members as readonly string[]).includes(key))
+    if (!members.includes(key))
       add(joinPath('', key), 'unknown field; a line has custom_id, method, url and body');
   return faults;
 }
 
 function bodyFaults(body: Record<string, unknown>, url: BatchEndpoint): Fault[] {
   const faults = url === '/v1/embeddings' ? checkEmbeddingsRequest(body) : checkChatRequest(body);
+  if (faults.length === 0 && body['stream'] !== true) return faults;
   const placed = faults.map((fault) => ({
     ...fault,
     param: fault.param === undefined ? 'body' : `body${fault.param.startsWith('[') ? '' : '.'}${fault.param}`,

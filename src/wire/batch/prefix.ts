@@ -1,10 +1,13 @@
 import type { ChatMessage, ChatRequest } from '../chat/chat.ts';
+import { utf8Length } from '../utf8.ts';
 
 /**
  * What two prompts share, known without rendering either (batch-engine.md, "From upload to chunks"): cumulative
- * 32-bit hashes of the tools and then `role NUL content NUL` per message, one each at 256, 512 ... 32 K bytes. Every cut
- * moves back to the last message boundary since the previous cut, so that prompts which share a whole system message
+ * 32-bit hashes of the tools and then of role and content of every message, one each at 256, 512 ... 32 K bytes. Every
+ * cut moves back to the last message boundary since the previous cut, so that prompts which share a whole system message
  * meet there whatever its length. 0 where the prompt is shorter than the level.
+ *
+ * It runs for every line of an upload: the beginning of a prompt is joined, encoded once, and hashed by words.
  */
 export const prefixLevels = 8;
 const firstLevel = 256;
@@ -16,52 +19,55 @@ const words = new Uint32Array(bytes.buffer);
 const encoder = new TextEncoder();
 
 export function prefixHashes(request: Pick<ChatRequest, 'messages' | 'tools'>): Uint32Array {
-  const prompt = new PromptStart();
-  if (request.tools && request.tools.length > 0) {
-    prompt.add(JSON.stringify(request.tools));
-    prompt.endMessage();
-  }
-  for (const message of request.messages) {
-    if (prompt.full) break;
-    prompt.add(`${message.role}\0`);
-    addContent(prompt, message);
-    prompt.add('\0');
-    prompt.endMessage();
-  }
-  return hashLevels(prompt);
+  const { text, ends } = promptStart(request);
+  const { read, written } = encoder.encodeInto(text, bytes);
+  // A character that has no room any more ends the last level all the same.
+  const length = written > longest - 4 ? longest : written;
+  bytes.fill(0, written, length);
+  return hashLevels(length, read === written ? ends : bytePositions(text, ends));
 }
 
-function addContent(prompt: PromptStart, message: ChatMessage): void {
-  const { content } = message;
-  if (typeof content === 'string') prompt.add(content);
-  else for (const part of content ?? []) prompt.add(part.text ?? JSON.stringify(part));
-  if (message.tool_calls) prompt.add(JSON.stringify(message.tool_calls));
+interface PromptStart {
+  text: string;
+  /** Where tools and messages end in it. */
+  ends: number[];
 }
 
-/** Fills `bytes` with the first 32 K of a prompt. */
-class PromptStart {
-  length = 0;
-  full = false;
-  readonly boundaries: number[] = [];
-
-  add(text: string): void {
-    if (this.full) return;
-    const { read, written } = encoder.encodeInto(text, bytes.subarray(this.length));
-    this.length += written;
-    this.full = this.length === longest;
-    if (read === text.length) return;
-    // The next character has no room: what little is left counts as it is.
-    bytes.fill(0, this.length);
-    this.length = longest;
-    this.full = true;
+/** At least the first 32 K bytes of a prompt, where there are as many. */
+function promptStart({ tools, messages }: Pick<ChatRequest, 'messages' | 'tools'>): PromptStart {
+  const ends: number[] = [];
+  let text = '';
+  if (tools && tools.length > 0) {
+    text = JSON.stringify(tools);
+    ends.push(text.length);
   }
-
-  endMessage(): void {
-    this.boundaries.push(this.length);
+  for (const message of messages) {
+    if (text.length >= longest) break;
+    text += `${message.role}\0${contentOf(message)}\0`;
+    ends.push(text.length);
   }
+  return { text, ends };
 }
 
-function hashLevels({ length, boundaries }: PromptStart): Uint32Array {
+function bytePositions(text: string, ends: readonly number[]): number[] {
+  let from = 0;
+  let position = 0;
+  return ends.map((end) => {
+    // Behind the last level nothing matters.
+    if (position < longest) position += utf8Length(text.slice(from, Math.min(end, from + longest)));
+    from = end;
+    return position;
+  });
+}
+
+function contentOf({ content, tool_calls: calls }: ChatMessage): string {
+  let text = '';
+  if (typeof content === 'string') text = content.length > longest ? content.slice(0, longest) : content;
+  else for (const part of content ?? []) text += part.text ?? JSON.stringify(part);
+  return calls ? text + JSON.stringify(calls) : text;
+}
+
+function hashLevels(length: number, ends: readonly number[]): Uint32Array {
   const hashes = new Uint32Array(prefixLevels);
   let state = 0;
   let hashedWords = 0;
@@ -70,27 +76,20 @@ function hashLevels({ length, boundaries }: PromptStart): Uint32Array {
     const cut = firstLevel << level;
     if (cut > length) break;
     let end = cut;
-    while (next < boundaries.length && boundaries[next]! <= cut) {
-      if (boundaries[next]! > cut / 2 || level === 0) end = boundaries[next]!;
-      next += 1;
-    }
-    const whole = end >> 2;
-    state = mixWords(state, hashedWords, whole);
-    hashedWords = whole;
+    for (; next < ends.length && ends[next]! <= cut; next += 1) end = ends[next]!;
+    state = mixWords(state, hashedWords, end >> 2);
+    hashedWords = end >> 2;
     hashes[level] = finish(state, end);
   }
   return hashes;
 }
 
-/** MurmurHash3's step, four bytes at a time. */
+/** Four bytes at a time: each word is scrambled by itself, so that the chain between words stays short. */
 function mixWords(start: number, from: number, to: number): number {
   let hash = start;
   for (let at = from; at < to; at += 1) {
-    let word = Math.imul(words[at]!, 0xcc9e2d51);
-    word = Math.imul((word << 15) | (word >>> 17), 0x1b873593);
-    hash ^= word;
-    hash = (hash << 13) | (hash >>> 19);
-    hash = (Math.imul(hash, 5) + 0xe6546b64) | 0;
+    const word = Math.imul(words[at]!, 0xcc9e2d51);
+    hash = (Math.imul(hash, 0x01000193) + (word ^ (word >>> 15))) | 0;
   }
   return hash;
 }

@@ -76,7 +76,8 @@ class LineSplitter implements Splitter {
     if (this.#over) return;
     if (this.#head) yield* this.#begin(this.#head);
     if (this.#over || this.#skipping || this.#held === 0) return;
-    yield* this.#line(this.#takeHeld(new Uint8Array(0)), false);
+    const item = this.#line(this.#takeHeld(new Uint8Array(0)), false);
+    if (item) yield item;
   }
 
   /** The first bytes of the file. */
@@ -102,7 +103,10 @@ class LineSplitter implements Splitter {
       else if (this.#held + end - from > this.#lineBytes) {
         yield this.#tooLong();
         this.#skip(end + 1 - from);
-      } else yield* this.#line(this.#takeHeld(chunk.subarray(from, end)), true);
+      } else {
+        const item = this.#line(this.#takeHeld(chunk.subarray(from, end)), true);
+        if (item) yield item;
+      }
       from = end + 1;
     }
     if (!this.#over && from < chunk.length) yield* this.#hold(chunk.subarray(from));
@@ -153,28 +157,25 @@ class LineSplitter implements Splitter {
     if (this.#buffer.length > keptBuffer) this.#buffer = new Uint8Array(0);
   }
 
-  *#line(bytes: Uint8Array, ended: boolean): Generator<SplitItem, void> {
+  /** What a whole line is; undefined for a blank one. */
+  #line(bytes: Uint8Array, ended: boolean): SplitItem | undefined {
     const number = this.#number;
     const offset = this.#offset;
     this.#number += 1;
     this.#offset += bytes.length + (ended ? 1 : 0);
     const content = ended && bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
-    if (isBlank(content)) return;
+    if (isBlank(content)) return undefined;
     const fault = byteFault(content);
-    if (fault) {
-      yield { fault: { line: number, ...fault }, fatal: false };
-      return;
-    }
+    if (fault) return { fault: { line: number, ...fault }, fatal: false };
     const text = decodeUtf8(content);
     if (typeof text !== 'string') {
       const message = `byte ${offset + text.invalidAt} of the file (byte ${text.invalidAt} of the line) is not valid UTF-8`;
-      yield { fault: { line: number, code: 'invalid_encoding', message }, fatal: false };
-      return;
+      return { fault: { line: number, code: 'invalid_encoding', message }, fatal: false };
     }
     const what = this.#seenText ? undefined : detectFirstLine(text);
     this.#seenText = true;
-    if (what) yield this.#fatal('invalid_json_line', what, number);
-    else yield { line: { number, offset, length: content.length, text } };
+    if (what) return this.#fatal('invalid_json_line', what, number);
+    return { line: { number, offset, length: content.length, text } };
   }
 
   #fatal(code: 'invalid_encoding' | 'invalid_json_line', what: string, line?: number): SplitItem {
@@ -203,10 +204,12 @@ function byteFault(content: Uint8Array): Pick<Fault, 'code' | 'message'> | undef
 }
 
 function startsWithMark(bytes: Uint8Array): boolean {
-  return byteOrderMark.every((byte, at) => bytes[at] === byte);
+  return bytes[0] === byteOrderMark[0] && byteOrderMark.every((byte, at) => bytes[at] === byte);
 }
 
 /** Nothing but JSON's white space. A lone carriage return is a fault, not a blank. */
 function isBlank(bytes: Uint8Array): boolean {
+  const first = bytes[0];
+  if (first !== undefined && first > 0x20) return false;
   return bytes.every((byte) => byte === 0x20 || byte === 0x09);
 }

@@ -38,6 +38,7 @@ function checkAgreement(request: ChatRequest): Fault[] {
 type Add = (param: string, message: string) => void;
 
 function checkTools(request: ChatRequest, add: Add): void {
+  if (!request.tools && !request.tool_choice) return;
   const names = new Map<string, number>();
   for (const [index, tool] of (request.tools ?? []).entries()) {
     const { name } = tool.function;
@@ -53,7 +54,8 @@ function checkTools(request: ChatRequest, add: Add): void {
 
 function checkMessages(messages: ChatMessage[], add: Add): void {
   const calls = new Set<string>();
-  for (const [index, message] of messages.entries()) {
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index]!;
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) calls.add(call.id);
       if (isSilent(message))

@@ -1,3 +1,5 @@
+import { KeyStack, keyText } from './key-stack.ts';
+
 /**
  * One quick pass over JSON text for what `JSON.parse` hides: depth and size before any memory is spent on them,
  * duplicate keys (the parser keeps the last, an upstream may keep the first), and where the top-level values stand,
@@ -43,11 +45,6 @@ export interface ScanOptions {
   maxElements?: number;
 }
 
-/** From this many keys on, a set is quicker than comparing with each. */
-const listKeys = 16;
-/** No honest object has more keys, and the set of them is memory. */
-const maxKeys = 200_000;
-
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
@@ -72,7 +69,7 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
   const length = text.length;
   /** By depth: true in an object. */
   const objects: boolean[] = [false];
-  const keys: KeyList[] = [];
+  const keys = new KeyStack(text);
   let depth = 0;
   let nodes = 0;
   let expectKey = false;
@@ -81,33 +78,25 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
   let memberName = '';
   let memberStart = -1;
   let elementStart = -1;
+  let nextSlash = -1;
   let at = 0;
-
-  const endMember = () => {
-    if (memberStart >= 0) scan.members.push({ name: memberName, start: memberStart, end: tokenEnd });
-    memberStart = -1;
-  };
-  const endElement = () => {
-    scan.elementCount += 1;
-    if (scan.elements.length < maxElements)
-      scan.elements.push({ start: elementStart, end: Math.max(elementStart, tokenEnd) });
-  };
 
   while (at < length) {
     const code = text.charCodeAt(at);
     if (code === quote) {
-      const end = stringEnd(text, at);
+      let end = text.indexOf('"', at + 1);
+      if (nextSlash < at) nextSlash = findSlash(text, at);
+      const isEscaped = nextSlash < end;
+      if (isEscaped) end = closingQuote(text, end);
       if (end < 0) break;
       if (expectKey) {
         expectKey = false;
-        const key = keyText(text, at, end);
-        const known = keys[depth]!;
-        if (!addKey(known, key)) scan.duplicate ??= { key, at };
-        if (known.set !== undefined && known.set.size > maxKeys) {
+        if (!keys.add(at + 1, end, isEscaped)) scan.duplicate ??= { key: keyText(text, at + 1, end), at };
+        if (keys.tooMany) {
           scan.limit = { code: 'too_many_nodes', at };
           break;
         }
-        if (depth === 1) memberName = key;
+        if (depth === 1) memberName = isEscaped ? keyText(text, at + 1, end) : text.slice(at + 1, end);
       } else nodes += 1;
       tokenEnd = at = end + 1;
     } else if (code === colon) {
@@ -117,38 +106,40 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
       at += 1;
       if (objects[depth]!) {
         expectKey = true;
-        if (depth === 1) endMember();
+        if (depth === 1 && memberStart >= 0) {
+          scan.members.push({ name: memberName, start: memberStart, end: tokenEnd });
+          memberStart = -1;
+        }
       } else if (depth === 2 && elementStart >= 0) {
-        endElement();
+        endElement(scan, elementStart, tokenEnd, maxElements);
         elementStart = skipSpace(text, at);
       }
     } else if (code === openBrace || code === openBracket) {
       nodes += 1;
-      if (depth === maxDepth) {
-        scan.limit = { code: 'too_deep', at };
-        break;
-      }
-      if (nodes > maxNodes) {
-        scan.limit = { code: 'too_many_nodes', at };
+      if (depth === maxDepth || nodes > maxNodes) {
+        scan.limit = { code: depth === maxDepth ? 'too_deep' : 'too_many_nodes', at };
         break;
       }
       depth += 1;
       at += 1;
       expectKey = code === openBrace;
       objects[depth] = expectKey;
-      if (expectKey) keys[depth] = emptyKeys(keys[depth]);
+      keys.open(depth);
       if (depth === 1 && expectKey) scan.inside = at;
       if (depth === 2 && !expectKey && objects[1]! && memberName === elementsOf)
         elementStart = skipSpace(text, at);
     } else if (code === closeBrace || code === closeBracket) {
       if (depth === 0 || objects[depth] !== (code === closeBrace)) break;
-      if (depth === 1) endMember();
-      else if (depth === 2 && elementStart >= 0) {
-        if (at > elementStart || scan.elementCount > 0) endElement();
+      if (depth === 1 && memberStart >= 0) {
+        scan.members.push({ name: memberName, start: memberStart, end: tokenEnd });
+        memberStart = -1;
+      } else if (depth === 2 && elementStart >= 0) {
+        if (at > elementStart || scan.elementCount > 0) endElement(scan, elementStart, tokenEnd, maxElements);
         elementStart = -1;
       }
       depth -= 1;
       at += 1;
+      keys.close(depth);
       expectKey = false;
       tokenEnd = at;
     } else if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
@@ -185,9 +176,20 @@ export function replaceMember(text: string, scan: JsonScan, name: string, json: 
   return `${text.slice(0, scan.inside)}${JSON.stringify(name)}:${json}${separator}${rest}`;
 }
 
-/** Position of the quote that closes the string opened at `open`, or -1. */
-function stringEnd(text: string, open: number): number {
-  let end = text.indexOf('"', open + 1);
+function endElement(scan: JsonScan, start: number, end: number, maxElements: number): void {
+  scan.elementCount += 1;
+  if (scan.elements.length < maxElements) scan.elements.push({ start, end: Math.max(start, end) });
+}
+
+/** Position of the next backslash, or behind the text. */
+function findSlash(text: string, from: number): number {
+  const at = text.indexOf('\\', from);
+  return at < 0 ? text.length : at;
+}
+
+/** The first quote at or behind `candidate` that no backslash escapes, or -1. */
+function closingQuote(text: string, candidate: number): number {
+  let end = candidate;
   while (end >= 0) {
     let slashes = end - 1;
     while (text.charCodeAt(slashes) === backslash) slashes -= 1;
@@ -195,42 +197,6 @@ function stringEnd(text: string, open: number): number {
     end = text.indexOf('"', end + 1);
   }
   return -1;
-}
-
-/** An escaped key is the same key: `"\u0061"` twins `"a"`. */
-function keyText(text: string, open: number, close: number): string {
-  const raw = text.slice(open + 1, close);
-  if (!raw.includes('\\')) return raw;
-  try {
-    return JSON.parse(`"${raw}"`) as string;
-  } catch {
-    return raw;
-  }
-}
-
-interface KeyList {
-  list: string[];
-  set: Set<string> | undefined;
-}
-
-function emptyKeys(keys: KeyList | undefined): KeyList {
-  if (!keys) return { list: [], set: undefined };
-  keys.list.length = 0;
-  keys.set = undefined;
-  return keys;
-}
-
-/** False when it was there. */
-function addKey(keys: KeyList, key: string): boolean {
-  if (keys.set) {
-    if (keys.set.has(key)) return false;
-    keys.set.add(key);
-    return true;
-  }
-  if (keys.list.includes(key)) return false;
-  keys.list.push(key);
-  if (keys.list.length > listKeys) keys.set = new Set(keys.list);
-  return true;
 }
 
 function skipSpace(text: string, from: number): number {
