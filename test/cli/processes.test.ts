@@ -168,7 +168,11 @@ describe('demo', () => {
     expect(out).toContain('14 of 14 call their tool');
     expect(out).toMatch(/What is the capital of \w+\?\t\w+/);
     const folder = /results +(\S+)\/results\.jsonl/.exec(out)?.[1] ?? '';
-    expect(readFileSync(join(folder, 'results.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(100);
+    expect(
+      readFileSync(join(place.folder, folder, 'results.jsonl'), 'utf8')
+        .trimEnd()
+        .split('\n'),
+    ).toHaveLength(100);
     expect(out).toContain(`serve --data ${folder}/data`);
   });
 });

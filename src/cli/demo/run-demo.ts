@@ -70,8 +70,7 @@ async function showDemo(
   terminal.print('');
   showAnswers(sample, terminal);
   terminal.print('');
-  showTotals(batch, sample, terminal);
-  terminal.record([['took', `${formatDuration(took)} from upload to results`]]);
+  showTotals(batch, sample, formatDuration(took), terminal);
   terminal.print('');
   terminal.record(await runEmbeddings(cli, client, folder));
   const url = keep ? client.baseUrl : 'http://127.0.0.1:8080';

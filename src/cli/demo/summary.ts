@@ -17,7 +17,7 @@ export function showAnswers({ answered }: Sample, terminal: Terminal): void {
 }
 
 /** Counts, promises kept, tokens and money of a batch. */
-export function showTotals(batch: RemoteBatch, sample: Sample, terminal: Terminal): void {
+export function showTotals(batch: RemoteBatch, sample: Sample, took: string, terminal: Terminal): void {
   const { request_counts: counts, usage, cost } = batch;
   const kept = (kind: Answered['kind']) => {
     const all = sample.answered.filter((one) => one.kind === kind);
@@ -29,6 +29,7 @@ export function showTotals(batch: RemoteBatch, sample: Sample, terminal: Termina
     ['forced calls', `${kept('tool')} call their tool with valid arguments`],
     ['tokens', usage && `${usage.input_tokens} in, ${usage.output_tokens} out`],
     ['cost', cost && `${cost.amount} ${cost.currency} as a batch, ${cost.list_amount} one by one`],
+    ['took', `${took} from upload to results`],
   ]);
 }
 
