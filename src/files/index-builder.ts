@@ -1,6 +1,11 @@
 import type { SplitLine } from '../wire/batch/split.ts';
 import type { CheckedLine } from '../wire/batch/line.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { InputIndex } from './input-index.ts';
+import { prefixHashes, prefixLevels } from './prefix-hashes.ts';
+
+/** Embeddings share no prompt. */
+const none = new Uint32Array(prefixLevels);
 
 /** Collects the index of an input file, line by line. */
 export class IndexBuilder {
@@ -18,7 +23,9 @@ export class IndexBuilder {
     this.#length.push(line.length);
     this.#model.push(this.#models.get(model)!);
     this.#est.push(checked.est);
-    for (const hash of checked.hashes) this.#hashes.push(hash);
+    const hashes =
+      checked.url === '/v1/chat/completions' ? prefixHashes(checked.request as ChatRequest) : none;
+    for (const hash of hashes) this.#hashes.push(hash);
   }
 
   build(): InputIndex {

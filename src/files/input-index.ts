@@ -1,4 +1,4 @@
-export { prefixLevels } from '../wire/batch/prefix.ts';
+export { prefixLevels } from './prefix-hashes.ts';
 
 /**
  * What planning knows of each request of an input file without reading it again (batch-engine.md, "From upload to

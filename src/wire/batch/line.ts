@@ -9,7 +9,6 @@ import { describe, joinPath } from '../explain.ts';
 import { readJson } from '../json/parse.ts';
 import type { JsonProblem, JsonReading } from '../json/parse.ts';
 import type { JsonMember } from '../json/scan.ts';
-import { prefixHashes, prefixLevels } from './prefix.ts';
 
 /** What a line told when it obeys the rules. */
 export interface CheckedLine {
@@ -22,8 +21,8 @@ export interface CheckedLine {
   body: { start: number; end: number };
   /** Estimated tokens: bytes / 4 + min(max_tokens, 512); no output for embeddings. */
   est: number;
-  /** `prefixLevels` cumulative hashes; all 0 for embeddings. */
-  hashes: Uint32Array;
+  /** The body, parsed. */
+  request: Record<string, unknown>;
 }
 
 export type LineVerdict = CheckedLine | { ok: false; faults: Fault[] };
@@ -55,7 +54,6 @@ const serves: Record<BatchEndpoint, Serves> = {
   '/v1/embeddings': 'embeddings',
 };
 const members: readonly string[] = ['custom_id', 'method', 'url', 'body'];
-const noHashes = new Uint32Array(prefixLevels);
 
 /**
  * The rules of one batch line (api.md, section 4; specification, section 2.2), shared by upload, inline creation and
@@ -226,6 +224,6 @@ function checked(
     model: body.model,
     body: { start, end },
     est: Math.ceil(bytes / 4) + (isChat ? Math.min(most, assumedTokens) : 0),
-    hashes: isChat ? prefixHashes(body) : noHashes,
+    request: body,
   };
 }

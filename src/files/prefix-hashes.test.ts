@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatMessage, Tool } from '../chat/chat.ts';
-import { prefixHashes, prefixLevels } from './prefix.ts';
+import type { ChatMessage, Tool } from '../wire/chat/chat.ts';
+import { prefixHashes, prefixLevels } from './prefix-hashes.ts';
 
 const text = (length: number, seed: string) => seed.repeat(Math.ceil(length / seed.length)).slice(0, length);
 const hashes = (messages: ChatMessage[], tools?: Tool[]): number[] => [
@@ -72,7 +72,7 @@ describe('prefix hashes', () => {
   });
 
   it('read parts, tool calls and characters of any width', () => {
-    const wide = hashes([{ role: 'user', content: text(20_000, '日本😀 ') }]);
+    const wide = hashes([{ role: 'user', content: text(40_000, '日本😀 ') }]);
     expect(wide.every((hash) => hash > 0)).toBe(true);
     const parts = (url: string) =>
       hashes([
