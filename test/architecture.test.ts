@@ -90,7 +90,7 @@ const contracts: Record<
   { file: string; shared: readonly string[]; implementations: readonly string[] }
 > = {
   engines: { file: 'engines/engines.ts', shared: [], implementations: [] },
-  store: { file: 'store/store.ts', shared: ['sql'], implementations: [] },
+  store: { file: 'store/store.ts', shared: ['sql', 'migrations'], implementations: [] },
   blobs: { file: 'blobs/blobs.ts', shared: [], implementations: ['disk.ts', 's3.ts'] },
 };
 
@@ -98,7 +98,7 @@ const contracts: Record<
 const pure = ['core', 'wire', 'client'];
 
 /** Packages that belong to one place. */
-const drivers: Record<string, string> = { 'node:sqlite': 'store/sqlite/', postgres: 'store/postgres/' };
+const drivers: Record<string, string> = { 'node:sqlite': 'store/sqlite/', pg: 'store/postgres/' };
 
 type Sources = ReadonlyMap<string, string>; // path under src/ -> text
 
