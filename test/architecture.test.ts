@@ -149,9 +149,9 @@ function resolve(path: string, specifier: string): string {
   return posix.normalize(posix.join(posix.dirname(path), specifier));
 }
 
-/** The row of the table a path belongs to: its folder, or its own name for a file of src/ itself. */
+/** The row of the table a path belongs to: its folder, or its own name for a file of src/ itself (or its test). */
 function rowOf(path: string): string {
-  return path.split('/')[0] ?? path;
+  return path.split('/')[0]?.replace(/\.test\.ts$/, '.ts') ?? path;
 }
 
 function checkName(path: string): string[] {
