@@ -1,6 +1,6 @@
 import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Lease, LineResult, Store } from '../store/store.ts';
+import type { Lease, LineResult, RecordOutcome, Store } from '../store/store.ts';
 import type { DbTime } from './db-time.ts';
 
 /** A group is flushed at this many rows, or this long after its first row. */
@@ -28,8 +28,12 @@ export interface RecorderParts {
 export class Recorder {
   #parts: RecorderParts;
   #rows: LineResult[] = [];
-  #finished: Lease[] = [];
+  /** Chunks without lines left, each with the number of rows added before it. */
+  #finished: { lease: Lease; after: number }[] = [];
   #bytes = 0;
+  /** How many were ever added, and how many of those are durable; both are written in order. */
+  #added = { rows: 0, chunks: 0 };
+  #written = { rows: 0, chunks: 0 };
   #timer: Timer | null = null;
   #flushing: Promise<void> | null = null;
   #stop = new AbortController();
@@ -45,22 +49,23 @@ export class Recorder {
 
   add(result: LineResult): void {
     this.#rows.push(result);
+    this.#added.rows++;
     this.#bytes += result.body.length;
     this.#schedule();
   }
 
   /** All lines of the chunk were added. */
   finish(lease: Lease): void {
-    this.#finished.push(lease);
+    this.#finished.push({ lease, after: this.#added.rows });
+    this.#added.chunks++;
     this.#schedule();
   }
 
-  /** Writes what is there now; resolves when it is durable. */
+  /** Writes what is there now; resolves when it is durable, however much is added meanwhile. */
   async flush(): Promise<void> {
-    while (this.#rows.length > 0 || this.#finished.length > 0 || this.#flushing) {
-      if (this.#stop.signal.aborted) return;
-      await (this.#flushing ?? this.#start());
-    }
+    const { rows, chunks } = this.#added;
+    const isWritten = () => this.#written.rows >= rows && this.#written.chunks >= chunks;
+    while (!isWritten() && !this.#stop.signal.aborted) await this.#start();
   }
 
   /** Gives up on what a failing database did not take. */
@@ -95,20 +100,31 @@ export class Recorder {
   async #group(): Promise<void> {
     const rows = this.#rows.splice(0, groupRows);
     // A chunk may only be finished with or after its last row, and rows are written in order.
-    const finished = this.#rows.length === 0 ? this.#finished.splice(0) : [];
+    const written = this.#written.rows + rows.length;
+    const ready = this.#finished.findIndex(({ after }) => after > written);
+    const finished = this.#finished.splice(0, ready === -1 ? this.#finished.length : ready);
     if (rows.length === 0 && finished.length === 0) return;
+    const leases = finished.map(({ lease }) => lease);
+    const outcomes = await this.#record(rows, leases);
+    if (!outcomes) return;
+    for (const row of rows) this.#bytes -= row.body.length;
+    this.#written.rows = written;
+    this.#written.chunks += leases.length;
+    const closed = outcomes.filter((outcome) => outcome.closed).map((outcome) => outcome.batchId);
+    this.#parts.onRecorded(closed, leases);
+  }
+
+  /** Until it succeeds or is given up. */
+  async #record(rows: LineResult[], finished: Lease[]): Promise<RecordOutcome[] | undefined> {
     const { store, worker, time, log, clock } = this.#parts;
     while (!this.#stop.signal.aborted) {
       try {
-        const outcomes = await store.results.record(worker, rows, finished, time.now());
-        for (const row of rows) this.#bytes -= row.body.length;
-        const closed = outcomes.filter((outcome) => outcome.closed).map((outcome) => outcome.batchId);
-        this.#parts.onRecorded(closed, finished);
-        return;
+        return await store.results.record(worker, rows, finished, time.now());
       } catch (error) {
         log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
         await sleep(clock, retryMs, this.#stop.signal);
       }
     }
+    return undefined;
   }
 }

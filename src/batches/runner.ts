@@ -18,6 +18,9 @@ import { PrefixLeaders } from './prefix-leaders.ts';
 import { Recorder } from './recorder.ts';
 import { WorkInHand } from './work-in-hand.ts';
 
+/** How long a drain waits for its last answers to be recorded. */
+const lastFlushMs = 10_000;
+
 /** How many batches close at the same time. */
 const maxClosing = 2;
 
@@ -82,7 +85,7 @@ export class Runner {
     this.#claimer.start();
   }
 
-  /** Takes no new work, waits up to `ms` for what is in flight, aborts the rest. Everything answered is recorded. */
+  /** Takes no new work, waits up to `ms` for what is in flight, aborts the rest. What was answered is recorded. */
   async drain(ms: number): Promise<void> {
     if (!this.#running) return;
     this.#running = false;
@@ -93,7 +96,9 @@ export class Runner {
     while (this.work.held.totalInFlight() > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
     this.work.dropAll(new ApiError('shutting_down', 'The server is shutting down.'));
     await claimed;
-    await this.#recorder.flush();
+    // A database that does not answer must not keep the process from ending: what it did not take runs again elsewhere.
+    await Promise.race([this.#recorder.flush(), sleep(clock, lastFlushMs)]);
+    this.#recorder.abandon();
     closer.stop();
     await Promise.all(this.#closing);
   }
