@@ -37,7 +37,7 @@ export interface BatchesParts {
 
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
-  const { store, blobs, generate, clock, ids, limits, batch: settings } = parts;
+  const { store, blobs, generate, clock, ids, log, limits, batch: settings } = parts;
   const worker = ids.next('wrk_');
   const time = new DbTime(clock);
   const inner = { ...parts, worker, time };
@@ -55,7 +55,8 @@ export function createBatches(parts: BatchesParts): Batches {
     onEnding: () => runner.wake(),
     purge: (batchId) => closer.purge(batchId),
   });
-  const creating: CreateParts = { ...parts, catalog: generate.catalog, limits, batch: settings };
+  // Windows are counted in the database's time, whatever the wall clock of this machine says.
+  const creating: CreateParts = { ...parts, clock: time, catalog: generate.catalog, limits, batch: settings };
   let stopping: Promise<void> | null = null;
   let started = false;
 
@@ -81,9 +82,11 @@ export function createBatches(parts: BatchesParts): Batches {
         await store.workers.reap(time.now() + leaseLifeMs);
       }
       await heartbeat.start();
+      // Stopped meanwhile: nothing may begin any more.
+      if (stopping) return heartbeat.stop();
+      started = true;
       runner.start();
       watch.start();
-      started = true;
     },
 
     stop() {
@@ -164,6 +167,9 @@ export function createBatches(parts: BatchesParts): Batches {
     await watch.stop();
     await runner.drain(parts.drainMs);
     await heartbeat.stop();
-    await store.workers.leave(worker);
+    // Leases that cannot be given back now run out by themselves.
+    await store.workers
+      .leave(worker)
+      .catch((error: unknown) => log.error({ err: error }, 'leases could not be given back'));
   }
 }

@@ -23,7 +23,7 @@ export interface CreateParts {
   files: Files;
   catalog: Catalog;
   ids: Ids;
-  clock: Clock;
+  clock: Pick<Clock, 'now'>;
   limits: { openBatchesPerOrg: number };
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number };
 }
