@@ -45,6 +45,8 @@ export class Claimer {
   #parts: ClaimerParts;
   #fetching: Promise<void> | null = null;
   #again = false;
+  /** Models of chunks that were claimed and cannot be run at present. */
+  #refused = new Set<string>();
   #poll: Timer | null = null;
   #stopped = true;
   #lookedForLost = Number.NEGATIVE_INFINITY;
@@ -120,11 +122,14 @@ export class Claimer {
       const wanted = new Set(models.filter((model) => demand.wants(model) || extra.has(model)));
       if (this.#parts.canClose()) wanted.add(closeModel);
       const pick = choose(candidates, { wanted, served: (orgId) => fairness.served(orgId) });
-      if (!pick) return;
+      if (!pick) break;
       extra.delete(pick.model);
       const mayHaveMore = await this.#claim(pick);
       if (!mayHaveMore) candidates = candidates.filter((each) => each !== pick);
     }
+    // What was given back is a candidate still: asking again before the next poll would only go round in circles.
+    for (const model of this.#refused) demand.noteDry(model);
+    this.#refused.clear();
   }
 
   async #findLostModels(): Promise<void> {
@@ -137,7 +142,7 @@ export class Claimer {
 
   /** Claims one chunk of a candidate; false when it has none left for us. */
   async #claim(pick: Candidate): Promise<boolean> {
-    const { store, worker, time, work, demand } = this.#parts;
+    const { store, worker, time, work } = this.#parts;
     const [chunk] = await store.batches.claim(worker, pick.batchId, pick.model, 1, time.now());
     if (!chunk) return false;
     if (pick.model === closeModel) {
@@ -148,12 +153,13 @@ export class Claimer {
     if (suspect && chunk.lines.length > 1) return store.batches.split(worker, leaseOf(chunk));
     if (suspect && chunk.kills < poisonKills && work.held.hasSuspect) {
       await store.batches.release(worker, [leaseOf(chunk)]);
-      demand.noteDry(pick.model);
+      this.#refused.add(pick.model);
       return false;
     }
     const batch = await this.#batchOf(pick);
     if (!batch || batch.stopping) {
       await store.batches.release(worker, [leaseOf(chunk)]);
+      this.#refused.add(pick.model);
       return false;
     }
     await this.#hold(chunk, batch, suspect);
@@ -172,6 +178,8 @@ export class Claimer {
       attempts: new Map(),
       suspect,
     };
+    // It may have been forgotten again as idle while its input was looked up.
+    work.addBatch(batch);
     work.held.add(held);
     // What cannot be read ahead is reported when its line is read.
     await held.lines.prefetch(chunk.lines).catch(() => undefined);
