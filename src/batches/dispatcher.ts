@@ -140,8 +140,10 @@ export class Dispatcher {
   }
 
   #failed(held: HeldChunk, ref: LineRef, line: BatchLine, attempt: number, thrown: unknown): void {
-    const { pauses, random, log } = this.#parts;
+    const { pauses, random, log, fairness } = this.#parts;
     const { batch, chunk } = held;
+    // It was served nothing, and is charged again when it is sent again.
+    fairness.charge(batch.orgId, -estimate(held));
     if (batch.abort.signal.aborted) return;
     const error = asApiError(thrown);
     if (error.code === 'internal_error')
