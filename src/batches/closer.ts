@@ -14,6 +14,8 @@ import { assembleResultFile } from './result-file.ts';
 
 /** Lines that never ran are recorded as errors this many at a time. */
 const missingSlice = 500;
+/** How many leases of a closing chunk insist on reading the input. */
+const maxInputReads = 5;
 /** Rows of a finished batch are deleted this many at a time. */
 const purgeSlice = 2_000;
 
@@ -26,6 +28,12 @@ const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
   failed: { code: 'batch_failed', message: 'The batch failed before this request was answered.' },
   completed: { code: 'batch_failed', message: 'This request was lost.' },
 };
+
+interface LineInput {
+  /** Null where the input cannot be read any more. */
+  customId: string | null;
+  model: string;
+}
 
 export interface CloserParts {
   store: Store;
@@ -92,7 +100,7 @@ export class Closer {
     const { store, worker, time } = this.#parts;
     const { code, message } = endings[batch.closing ?? 'failed'];
     const error = new ApiError(code, message);
-    const input = await this.#input(batch);
+    const input = await this.#input(batch, lease);
     for (;;) {
       const missing = await store.results.missing(batch.id, missingSlice);
       if (missing.length === 0) return true;
@@ -105,23 +113,26 @@ export class Closer {
     }
   }
 
-  /** Reads custom_ids for lines that never ran. Where the input is gone, the line still ends, without its custom_id. */
-  async #input(batch: Batch): Promise<(line: number) => Promise<{ customId: string | null; model: string }>> {
+  /**
+   * Reads custom_ids for lines that never ran. What cannot be read is left to the next lease a few times; where the input
+   * is gone for good, the lines still end, without their custom_ids.
+   */
+  async #input(batch: Batch, lease: Lease): Promise<(line: number) => Promise<LineInput>> {
     const { store, blobs, files, log } = this.#parts;
-    const unknown = { customId: null, model: batch.model ?? closeModel };
+    const unknown: LineInput = { customId: null, model: batch.model ?? closeModel };
+    const giveUp = (error: unknown): undefined => {
+      if (lease.epoch < maxInputReads) throw error;
+      log.error({ err: error, batch: batch.id }, 'the input of a batch that ends cannot be read');
+    };
     const file = await store.files.find(batch.inputFileId);
-    const index = file && (await files.index(file).catch(() => undefined));
+    const index = file && (await files.index(file).catch(giveUp));
     if (!file || !index) return async () => unknown;
     const lines = new ChunkLines(blobs, file.blobId);
     return async (line) => {
       const ref: LineRef = { line, offset: index.offset[line] ?? 0, length: index.length[line] ?? 0 };
       const model = index.models[index.model[line] ?? 0] ?? unknown.model;
-      try {
-        return { customId: (await lines.read(ref)).customId, model };
-      } catch (error) {
-        log.error({ err: error, batch: batch.id, line }, 'an input line could not be read');
-        return { customId: null, model };
-      }
+      const read = await lines.read(ref).catch(giveUp);
+      return { customId: read?.customId ?? null, model };
     };
   }
 
