@@ -21,7 +21,7 @@ const repeatable = new Set<Operation>([
   'workers.reap',
 ]);
 
-const calm: Weather = { latency: 0.1, slow: 0, error: 0, twice: 0, crash: 0, pause: 0 };
+const calm: Weather = { latency: 0.1, slow: 0, error: 0, twice: 0, crash: 0, pause: 0, blobs: 0 };
 
 /**
  * The way from a process to the database and back. On it a call may be slow, get lost before or after its commit, be made

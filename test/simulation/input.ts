@@ -1,6 +1,6 @@
 import type { StoredFile } from '../../src/core/file.ts';
-import { type InputIndex, prefixLevels } from '../../src/files/input-index.ts';
-import { prefixHashes } from '../../src/wire/batch/prefix.ts';
+import type { InputIndex } from '../../src/files/input-index.ts';
+import { prefixHashes, prefixLevels } from '../../src/files/prefix-hashes.ts';
 import type { BatchPlan, LineKind, LinePlan } from './plan.ts';
 
 /** An input file as an upload would have left it. */

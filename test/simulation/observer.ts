@@ -95,6 +95,8 @@ export class Observer {
     for (const row of rows) {
       const last = this.#last.get(row.id);
       if (last) this.#compare(name, last, row);
+      else if (Math.abs(row.created_at - virtualEpoch - this.#elapsed()) > clockTolerance)
+        this.fail(`${row.id} begins at ${row.created_at - virtualEpoch}`);
       this.#last.set(row.id, row);
     }
   }

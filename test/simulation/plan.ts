@@ -38,6 +38,8 @@ export interface Weather {
   twice: number;
   crash: number;
   pause: number;
+  /** Of an operation on blobs: that it fails. */
+  blobs: number;
 }
 
 export type Incident =
@@ -133,6 +135,7 @@ function planWeather(random: SeededRandom): Weather {
     twice: some(0.4, 0.05),
     crash: some(0.4, 0.01),
     pause: some(0.3, 0.01),
+    blobs: some(0.2, 0.1),
   };
 }
 

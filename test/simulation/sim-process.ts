@@ -109,6 +109,9 @@ export class SimProcess implements Worker {
   /** A step that touches something outside; for a dead process it never comes. */
   #turn(): Promise<void> {
     if (!this.alive) return new Promise(() => {});
+    const { plan, time } = this.#world;
+    if (time.elapsed < plan.calmFrom && this.#random.chance(plan.weather.blobs))
+      return Promise.reject(new Error('EIO: the disk says no'));
     return this.#random.chance(0.2) ? this.sleep(this.#random.int(0, 20)) : Promise.resolve();
   }
 }
