@@ -10,7 +10,8 @@ import type { Usage } from '../core/usage.ts';
  * Policy lives in the callers; the database only excludes, orders and remembers (batch-engine.md). Every operation is
  * one message and at most one transaction; arguments and results survive a structured clone, so a store may live in a
  * worker thread. Instants are epoch milliseconds passed in by the caller, except where `beat` answers with the
- * database's own time. Expected outcomes are values; only faults of the database throw.
+ * database's own time. Expected outcomes are values; only faults of the database throw:
+ * a `StoreError` where an operator can help, an `ApiError` `insufficient_storage` where the disk is full.
  */
 export interface Store extends Service {
   orgs: OrgStore;
@@ -69,13 +70,16 @@ export interface FileStore {
   /** The file even if it expired: a running batch keeps reading its input (reliability.md, F16). */
   find(id: string): Promise<StoredFile | undefined>;
   list(orgId: string, query: FileQuery): Promise<StoredFile[]>;
-  /** Removes the row unless an unfinished batch reads it. The caller removes the blob afterwards. */
+  /**
+   * Removes the row unless an unfinished batch reads it, and forgets its creation: a retry makes it anew. The caller
+   * removes the blob afterwards.
+   */
   remove(
     orgId: string,
     id: string,
     now: number,
   ): Promise<{ outcome: 'removed'; file: StoredFile } | { outcome: 'missing' | 'in_use' }>;
-  /** Removes up to `limit` expired files that no unfinished batch reads, and returns them. */
+  /** Removes up to `limit` expired files that no unfinished batch reads, and returns them. Sweeps old creations, too. */
   removeExpired(now: number, limit: number): Promise<StoredFile[]>;
   /** Those of `blobIds` that a file row names. */
   knownBlobs(blobIds: string[]): Promise<string[]>;
@@ -136,7 +140,10 @@ export interface BatchStore {
   find(id: string): Promise<Batch | undefined>;
   /** Newest first. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
-  /** `undefined` for an unknown or foreign id; else the batch and whether this call began the cancelling. */
+  /**
+   * `undefined` for an unknown or foreign id; else the batch and whether this call began the cancelling. It does not once
+   * the end is decided, even while the status is still `in_progress`: look at `closing`.
+   */
   cancel(
     orgId: string,
     id: string,
@@ -145,7 +152,10 @@ export interface BatchStore {
   ): Promise<{ began: boolean; batch: Batch } | undefined>;
   /** Begins the end of up to `limit` batches whose `expiresAt` has come; returns their ids. */
   expire(now: number, limit: number): Promise<string[]>;
-  /** Begins the end of a batch with a fault of its own. False when its end was already decided. */
+  /**
+   * Begins the end of a batch with a fault of its own; answers in flight are taken for two more seconds. False when its
+   * end was already decided.
+   */
   fail(id: string, fault: BatchFault, now: number): Promise<boolean>;
   states(ids: string[]): Promise<BatchState[]>;
   /** Batches with ready chunks for one of `models`, by `due`. Closing chunks are asked for as model `#close`. */
@@ -154,7 +164,7 @@ export interface BatchStore {
   readyModels(): Promise<string[]>;
   /**
    * Leases up to `count` ready chunks (validating becomes in_progress first). The chunks' `lines` are those without a
-   * result; `kills` tells a suspect.
+   * result; a chunk that has none left is finished on the spot and not returned. `kills` tells a suspect.
    */
   claim(worker: string, batchId: string, model: string, count: number, now: number): Promise<Chunk[]>;
   /** Gives chunks back unharmed: leased by `worker` with that epoch becomes ready. Returns how many. */
@@ -236,7 +246,10 @@ export interface ResultStore {
   errorSummary(batchId: string): Promise<ErrorSummary[]>;
   /** Finished batches whose rows still exist. */
   leftovers(limit: number): Promise<string[]>;
-  /** Deletes up to `limit` rows of results and chunks of a finished batch, from the front; true when none is left. */
+  /**
+   * Deletes up to `limit` rows of results and chunks of a finished batch, from the front. True when none is left, false
+   * when it has to be called again.
+   */
   purge(batchId: string, limit: number): Promise<boolean>;
 }
 
