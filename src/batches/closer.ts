@@ -11,9 +11,12 @@ import type { DbTime } from './db-time.ts';
 import { failedResult } from './line-result.ts';
 import { ChunkLines } from './lines.ts';
 import { assembleResultFile } from './result-file.ts';
+import { Turns } from './turns.ts';
 
 /** Lines that never ran are recorded as errors this many at a time. */
 const missingSlice = 500;
+/** How many batches write their result files at the same time. Waiting for last answers takes no turn. */
+const writingAtOnce = 2;
 /** How many leases of a closing chunk insist on reading the input. */
 const maxInputReads = 5;
 /** Rows of a finished batch are deleted this many at a time. */
@@ -53,6 +56,7 @@ export interface CloserParts {
 export class Closer {
   #parts: CloserParts;
   #stopped = new AbortController();
+  #turns = new Turns(writingAtOnce);
 
   constructor(parts: CloserParts) {
     this.#parts = parts;
@@ -64,12 +68,27 @@ export class Closer {
   }
 
   async close(lease: Lease): Promise<void> {
-    const { store, worker, clock, time, log } = this.#parts;
+    const { store, clock, time } = this.#parts;
     const batch = await store.batches.find(lease.batchId);
     if (!batch || batch.closing === null) return;
-    if (batch.ok + batch.err < batch.total) {
+    const incomplete = batch.ok + batch.err < batch.total;
+    if (incomplete) {
       await sleep(clock, Math.max(0, batch.acceptUntil - time.now()), this.#stopped.signal);
-      if (this.#stopped.signal.aborted) return this.#giveBack(lease);
+    }
+    await this.#turns.run(() => this.#finish(batch, lease, incomplete));
+  }
+
+  /** Deletes the rows of a finished batch, slice by slice. */
+  async purge(batchId: string): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      if (await this.#parts.store.results.purge(batchId, purgeSlice)) return;
+    }
+  }
+
+  async #finish(batch: Batch, lease: Lease, incomplete: boolean): Promise<void> {
+    if (this.#stopped.signal.aborted) return this.#giveBack(lease);
+    const { store, worker, time, log } = this.#parts;
+    if (incomplete) {
       if (!(await store.batches.shut(worker, lease))) return;
       if (!(await this.#recordMissing(batch, lease))) return;
     }
@@ -83,13 +102,6 @@ export class Closer {
     }
     log.info({ batch: batch.id, status: batch.closing, total: batch.total }, 'batch closed');
     await this.purge(batch.id);
-  }
-
-  /** Deletes the rows of a finished batch, slice by slice. */
-  async purge(batchId: string): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
-      if (await this.#parts.store.results.purge(batchId, purgeSlice)) return;
-    }
   }
 
   async #giveBack(lease: Lease): Promise<void> {

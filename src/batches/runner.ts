@@ -21,8 +21,8 @@ import { WorkInHand } from './work-in-hand.ts';
 /** How long a drain waits for its last answers to be recorded. */
 const lastFlushMs = 10_000;
 
-/** How many batches close at the same time. */
-const maxClosing = 2;
+/** How many batches are closed at the same time, most of them waiting for their last answers. */
+const maxClosing = 64;
 
 export interface RunnerParts {
   store: Store;
