@@ -12,20 +12,22 @@ export const maxFaults = 100;
 export type Validator = (value: unknown) => Fault[];
 
 /**
- * A validator for a TypeBox schema, compiled at its first use. The verdict comes from a check that stops at the first
- * fault and allocates nothing when there is none; only a value that failed is checked again for all its faults.
+ * A validator for a TypeBox schema. The verdict comes from a check that stops at the first fault and allocates nothing
+ * when there is none; only a value that failed is checked again for all its faults. Both are compiled at first use.
  *
  * A schema writes unions as type arrays or `if`/`then`, never `anyOf`, so that a fault inside one has an exact path.
  */
 export function validator(schema: TSchema): Validator {
-  let compiled: { quick: ValidateFunction; full: ValidateFunction } | undefined;
+  let quick: ValidateFunction | undefined;
+  let full: ValidateFunction | undefined;
   return (value) => {
-    compiled ??= { quick: quickAjv.compile(schema), full: fullAjv.compile(schema) };
-    if (compiled.quick(value)) return [];
-    const first = compiled.quick.errors ?? [];
+    quick ??= quickAjv.compile(schema);
+    if (quick(value)) return [];
+    const first = quick.errors ?? [];
     if (isTooMany(first[0])) return explain(first, value, maxFaults);
-    compiled.full(value);
-    return explain(compiled.full.errors ?? first, value, maxFaults);
+    full ??= fullAjv.compile(schema);
+    full(value);
+    return explain(full.errors ?? first, value, maxFaults);
   };
 }
 
