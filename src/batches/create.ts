@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
-import type { Batch } from '../core/batch.ts';
+import type { Batch, Chunk } from '../core/batch.ts';
 import { ApiError, invalid } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Catalog } from '../core/model.ts';
@@ -110,27 +110,26 @@ export async function createBatch(
 ): Promise<{ id: string; replayed: boolean }> {
   const { store, catalog, ids, clock, limits } = parts;
   const opened = await openInput(parts, caller, input);
-  try {
-    const now = clock.now();
-    const batch = newBatch(parts, caller, input, opened, now);
-    const modelOf = (name: string) => catalog.find(name)?.id ?? name;
-    const chunks = planChunks(batch.id, opened.index, modelOf);
-    const options = {
-      maxOpen: limits.openBatchesPerOrg,
-      now,
-      ...(creation && { creation }),
-      ...inlineFile(opened),
-    };
-    const outcome = await store.batches.create(batch, chunks, options);
-    if (outcome.outcome === 'created') return { id: batch.id, replayed: false };
-    if (outcome.outcome === 'replayed') {
-      await opened.sealed?.discard();
-      return { id: outcome.id, replayed: true };
-    }
-    throw refusal(outcome.outcome);
-  } catch (error) {
+  const { batch, chunks } = await planned().catch(async (error: unknown) => {
     await opened.sealed?.discard();
     throw error;
+  });
+  // When this throws, the batch may stand all the same and read its input; what no row names is swept later.
+  const outcome = await store.batches.create(batch, chunks, {
+    maxOpen: limits.openBatchesPerOrg,
+    now: batch.createdAt,
+    ...(creation && { creation }),
+    ...inlineFile(opened),
+  });
+  if (outcome.outcome === 'created') return { id: batch.id, replayed: false };
+  await opened.sealed?.discard();
+  if (outcome.outcome === 'replayed') return { id: outcome.id, replayed: true };
+  throw refusal(outcome.outcome);
+
+  async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
+    const made = newBatch(parts, caller, input, opened, clock.now());
+    const modelOf = (name: string) => catalog.find(name)?.id ?? name;
+    return { batch: made, chunks: planChunks(made.id, opened.index, modelOf) };
   }
 
   function newBatch(
