@@ -17,8 +17,8 @@ import { Turns } from './turns.ts';
 const missingSlice = 500;
 /** How many batches write their result files at the same time. Waiting for last answers takes no turn. */
 const writingAtOnce = 2;
-/** How many leases of a closing chunk insist on reading the input. */
-const maxInputReads = 5;
+/** How many leases of a closing chunk insist on reading an input that is there; they come ten seconds apart. */
+const maxInputReads = 20;
 /** Rows of a finished batch are deleted this many at a time. */
 const purgeSlice = 2_000;
 
@@ -94,12 +94,11 @@ export class Closer {
     }
     const files = await this.#assemble(batch);
     const outcome = await store.batches.publish(worker, lease, files, time.now());
-    if (outcome !== 'published') {
-      await this.#discard(files);
-      if (outcome === 'incomplete')
-        throw new Error(`batch ${batch.id} cannot be published: results and counts differ`);
-      return;
-    }
+    if (outcome === 'incomplete')
+      throw new Error(`batch ${batch.id} cannot be published: results and counts differ`);
+    // Fenced may also mean that our own publication got through and only its answer was lost: the blobs are then the
+    // batch's. If they are nobody's, the sweeper removes them.
+    if (outcome === 'fenced') return;
     log.info({ batch: batch.id, status: batch.closing, total: batch.total }, 'batch closed');
     await this.purge(batch.id);
   }
@@ -132,13 +131,15 @@ export class Closer {
   async #input(batch: Batch, lease: Lease): Promise<(line: number) => Promise<LineInput>> {
     const { store, blobs, files, log } = this.#parts;
     const unknown: LineInput = { customId: null, model: batch.model ?? closeModel };
-    const giveUp = (error: unknown): undefined => {
-      if (lease.epoch < maxInputReads) throw error;
+    const file = await store.files.find(batch.inputFileId);
+    if (!file) return async () => unknown;
+    const giveUp = async (error: unknown): Promise<undefined> => {
+      const isThere = lease.epoch < maxInputReads && (await blobs.size(file.blobId)) !== undefined;
+      if (isThere) throw error;
       log.error({ err: error, batch: batch.id }, 'the input of a batch that ends cannot be read');
     };
-    const file = await store.files.find(batch.inputFileId);
-    const index = file && (await files.index(file).catch(giveUp));
-    if (!file || !index) return async () => unknown;
+    const index = await files.index(file).catch(giveUp);
+    if (!index) return async () => unknown;
     const lines = new ChunkLines(blobs, file.blobId);
     return async (line) => {
       const ref: LineRef = { line, offset: index.offset[line] ?? 0, length: index.length[line] ?? 0 };
@@ -153,9 +154,5 @@ export class Closer {
     const output = await assembleResultFile(this.#parts, batch, 'output', now);
     const errors = await assembleResultFile(this.#parts, batch, 'errors', now);
     return { output, errors };
-  }
-
-  async #discard(files: { output: StoredFile | null; errors: StoredFile | null }): Promise<void> {
-    for (const file of [files.output, files.errors]) if (file) await this.#parts.blobs.remove(file.blobId);
   }
 }

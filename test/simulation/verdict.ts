@@ -12,7 +12,7 @@ const maxAttempts = 3;
 
 interface ResultLine {
   id: string;
-  custom_id: string;
+  custom_id: string | null;
   response: { status_code: number; body: Record<string, unknown> } | null;
   error: { code: string; attempts: number } | null;
 }
@@ -93,7 +93,7 @@ class Judge {
     if (ok !== output.length || err !== errors.length)
       this.#fail(`counts ${ok}+${err}, files hold ${output.length}+${errors.length}`);
     if (total !== plan.lines.length) this.#fail(`total is ${total} of ${plan.lines.length} lines`);
-    const seen = new Map<string, number>();
+    const seen = new Map<string | null, number>();
     for (const line of [...output, ...errors]) seen.set(line.custom_id, (seen.get(line.custom_id) ?? 0) + 1);
     for (const at of plan.lines.keys()) {
       const times = seen.get(customIdOf(plan.name, at)) ?? 0;
@@ -124,7 +124,7 @@ class Judge {
       return;
     }
     if (code === 'poison_request') return;
-    const { kind, model } = this.#client.plan.lines[at]!;
+    const { kind, model } = this.#client.plan.lines[at] ?? { kind: 'plain', model: '' };
     const fate = fateOf(kind, model);
     const flaky = this.#world.plan.flaky > 0 || kind === 'shaky';
     if (flaky && code === 'upstream_error') return;
@@ -135,7 +135,7 @@ class Judge {
 
   /** What its id and its custom_id say is one line of this batch. */
   #place(line: ResultLine): number {
-    const at = Number(line.custom_id.slice(line.custom_id.indexOf(':') + 1));
+    const at = Number(line.custom_id?.split(':')[1]);
     if (line.id !== `req_${this.#batch.id.slice('batch_'.length)}_${at}`)
       this.#fail(`${line.custom_id} has the id ${line.id}`);
     return at;
