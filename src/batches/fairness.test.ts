@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { Fairness } from './fairness.ts';
+
+describe('Fairness', () => {
+  it('adds up what an org was served', () => {
+    const fairness = new Fairness();
+    fairness.setWorking(new Set(['a']));
+    fairness.charge('a', 100);
+    fairness.charge('a', -30);
+    expect(fairness.served('a')).toBe(70);
+  });
+
+  it('lets an org that was away in at the least of those at work: idling earns nothing', () => {
+    const fairness = new Fairness();
+    fairness.setWorking(new Set(['a', 'b']));
+    fairness.charge('a', 1_000);
+    fairness.charge('b', 400);
+    fairness.setWorking(new Set(['a', 'b', 'new']));
+    expect(fairness.served('new')).toBe(400);
+  });
+
+  it('puts an org that comes back at the least of those at work, not before them', () => {
+    const fairness = new Fairness();
+    fairness.setWorking(new Set(['a', 'b']));
+    fairness.charge('a', 1_000);
+    fairness.charge('b', 900);
+    fairness.setWorking(new Set(['b']));
+    fairness.setWorking(new Set(['a', 'b']));
+    expect(fairness.served('a')).toBe(900);
+  });
+
+  it('takes an org nobody told of as one that just came', () => {
+    const fairness = new Fairness();
+    fairness.setWorking(new Set(['a']));
+    fairness.charge('a', 50);
+    expect(fairness.served('unknown')).toBe(50);
+  });
+
+  it('starts over when nobody works', () => {
+    const fairness = new Fairness();
+    fairness.setWorking(new Set(['a']));
+    fairness.charge('a', 50);
+    fairness.setWorking(new Set());
+    expect(fairness.served('a')).toBe(0);
+  });
+});

@@ -1,0 +1,41 @@
+import type { HeldChunk, RunningBatch } from '../../src/batches/held-chunks.ts';
+import { ChunkLines } from '../../src/batches/lines.ts';
+import { createMemoryBlobs } from './memory-blobs.ts';
+
+/** A batch as a process that runs it knows it. */
+export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
+  return {
+    id: 'batch_1',
+    orgId: 'org_1',
+    endpoint: '/v1/chat/completions',
+    due: 0,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+    blob: 'blob_1',
+    abort: new AbortController(),
+    stopping: false,
+    ...change,
+  };
+}
+
+/** A leased chunk of `lines` lines, none of them sent. */
+export function heldChunk(change: {
+  batch?: RunningBatch;
+  seq?: number;
+  model?: string;
+  prefix?: string;
+  lines?: number;
+  suspect?: boolean;
+}): HeldChunk {
+  const { batch = runningBatch(), seq = 1, model = 'm', prefix = '', lines = 2, suspect = false } = change;
+  const refs = Array.from({ length: lines }, (_, at) => ({ line: seq * 100 + at, offset: 0, length: 0 }));
+  return {
+    chunk: { batchId: batch.id, seq, model, prefix, lines: refs, est: lines, epoch: 1, kills: 0 },
+    batch,
+    lines: new ChunkLines(createMemoryBlobs(), batch.blob),
+    todo: [...refs],
+    inFlight: 0,
+    remaining: lines,
+    attempts: new Map(),
+    suspect,
+  };
+}
