@@ -17,7 +17,13 @@ export class DbTime {
     return Math.round(this.#clock.monotonic() + this.#offset);
   }
 
-  learn(databaseNow: number): void {
-    this.#offset = databaseNow - this.#clock.monotonic();
+  /**
+   * The database said `databaseNow` to a question asked at `asked` on the monotonic clock. It may have said so at any time
+   * since then, so a slow answer moves the time no further than it must.
+   */
+  learn(databaseNow: number, asked: number): void {
+    const least = databaseNow - this.#clock.monotonic();
+    const most = databaseNow - asked;
+    this.#offset = Math.min(most, Math.max(least, this.#offset));
   }
 }

@@ -5,6 +5,7 @@ import type { Lease, Store } from '../store/store.ts';
 import type { DbTime } from './db-time.ts';
 
 const beatMs = 10_000;
+const leastWaitMs = 1_000;
 /** An owner silent for this long is dead: others take its work, and it drops it itself. */
 export const leaseLifeMs = 30_000;
 
@@ -30,7 +31,9 @@ export interface HeartbeatParts {
 export class Heartbeat {
   #parts: HeartbeatParts;
   #timer: Timer | null = null;
+  /** When the last one that arrived was sent, and when the last one was. */
   #lastBeat = 0;
+  #begun = 0;
   #stopped = true;
   #beating: Promise<void> | null = null;
 
@@ -53,7 +56,10 @@ export class Heartbeat {
 
   #schedule(): void {
     if (this.#stopped) return;
-    this.#timer = this.#parts.clock.after(beatMs, () => {
+    const { clock } = this.#parts;
+    // From beat to beat, however long the last one took.
+    const wait = Math.max(leastWaitMs, this.#begun + beatMs - clock.monotonic());
+    this.#timer = clock.after(wait, () => {
       this.#beating = this.#beat()
         .catch((error: unknown) => this.#missed(error))
         .finally(() => this.#schedule());
@@ -63,9 +69,9 @@ export class Heartbeat {
   async #beat(): Promise<void> {
     const { store, generate, worker, clock, time, withLeases, onReaped } = this.#parts;
     if (this.#lastBeat > 0 && clock.monotonic() - this.#lastBeat >= leaseLifeMs) this.#parts.onLost();
-    const before = clock.monotonic();
+    const before = (this.#begun = clock.monotonic());
     const { now, others } = await store.workers.beat(worker, { interactive: generate.interactiveLoad() });
-    time.learn(now);
+    time.learn(now, before);
     this.#lastBeat = before;
     generate.setOthers(sumLoads(others.map((load) => load.interactive)), others.length + 1);
     await withLeases(async (leases) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { InputIndex } from '../files/input-index.ts';
 import { prefixHashes, prefixLevels } from '../files/prefix-hashes.ts';
 import type { Chunk } from '../core/batch.ts';
@@ -183,7 +183,7 @@ describe('planChunks', () => {
     });
     fc.assert(
       fc.property(fc.array(line, { maxLength: 200 }), (lines) => {
-        const chunks = plan(lines as Line[]);
+        const chunks = plan(lines);
         expect(chunks.flatMap(linesOf).toSorted((a, b) => a - b)).toEqual(lines.map((_, at) => at));
         for (const chunk of chunks) {
           expect(chunk.lines.length).toBeLessThanOrEqual(64);

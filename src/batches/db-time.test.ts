@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { createManualClock } from '../../test/support/manual-clock.ts';
+import { DbTime } from './db-time.ts';
+
+describe('DbTime', () => {
+  it('is the wall clock until the database was asked', () => {
+    expect(new DbTime(createManualClock(5_000)).now()).toBe(5_000);
+  });
+
+  it('follows the database, and its own monotonic clock in between', async () => {
+    const clock = createManualClock(5_000);
+    const time = new DbTime(clock);
+    time.learn(90_000, clock.monotonic());
+    expect(time.now()).toBe(90_000);
+    await clock.advance(250);
+    expect(time.now()).toBe(90_250);
+  });
+
+  it('takes a slow answer for what it is: the time of some moment since the question', async () => {
+    const clock = createManualClock(5_000);
+    const time = new DbTime(clock);
+    time.learn(90_000, clock.monotonic());
+    const asked = clock.monotonic();
+    await clock.advance(27_000);
+    time.learn(90_010, asked);
+    expect(time.now()).toBe(117_000);
+    time.learn(200_000, asked);
+    expect(time.now()).toBe(200_000);
+  });
+});
