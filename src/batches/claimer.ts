@@ -10,6 +10,7 @@ import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from './held-chunks.ts';
 import { ChunkLines } from './lines.ts';
 import { poisonKills, suspectKills } from './poison.ts';
+import type { Suspects } from './suspects.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
 const maxCandidates = 2_000;
@@ -23,6 +24,7 @@ export interface ClaimerParts {
   store: Store;
   blobs: Blobs;
   work: WorkInHand;
+  suspects: Suspects;
   demand: Demand;
   fairness: Fairness;
   worker: string;
@@ -142,7 +144,7 @@ export class Claimer {
 
   /** Claims one chunk of a candidate; false when it has none left for us. */
   async #claim(pick: Candidate): Promise<boolean> {
-    const { store, worker, time, work } = this.#parts;
+    const { store, worker, time, suspects } = this.#parts;
     const [chunk] = await store.batches.claim(worker, pick.batchId, pick.model, 1, time.now());
     if (!chunk) return false;
     if (pick.model === closeModel) {
@@ -151,7 +153,7 @@ export class Claimer {
     }
     const suspect = chunk.kills >= suspectKills;
     if (suspect && chunk.lines.length > 1) return store.batches.split(worker, leaseOf(chunk));
-    if (suspect && chunk.kills < poisonKills && work.held.hasSuspect) {
+    if (suspect && chunk.kills < poisonKills && !suspects.mayRun(chunk.kills)) {
       await store.batches.release(worker, [leaseOf(chunk)]);
       this.#refused.add(pick.model);
       return false;

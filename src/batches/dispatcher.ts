@@ -16,11 +16,13 @@ import type { Pauses } from './pauses.ts';
 import { poisonKills } from './poison.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
 import type { Recorder } from './recorder.ts';
+import type { Suspects } from './suspects.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
 export interface DispatcherParts {
   generate: Pick<Generate, 'catalog' | 'runLine'>;
   work: WorkInHand;
+  suspects: Suspects;
   demand: Demand;
   fairness: Fairness;
   leaders: PrefixLeaders;
@@ -180,6 +182,7 @@ export class Dispatcher {
 
   #finish(held: HeldChunk): void {
     this.#parts.work.held.retire(held);
+    if (held.suspect && held.chunk.kills < poisonKills) this.#parts.suspects.answered();
     this.#parts.recorder.finish(leaseOf(held.chunk));
   }
 }

@@ -29,7 +29,7 @@ export interface HeldChunk {
   remaining: number;
   /** Attempts made, by line, where there was more than none. */
   attempts: Map<number, number>;
-  /** One that was held by processes that died: runs alone (batch-engine.md, "Poison"). */
+  /** One line that was held by processes that died (`Suspects`). */
   suspect: boolean;
 }
 
@@ -52,9 +52,8 @@ export class HeldChunks {
     return this.#chunks.values();
   }
 
-  get hasSuspect(): boolean {
-    for (const held of this.#chunks.values()) if (held.suspect) return true;
-    return false;
+  get suspects(): HeldChunk[] {
+    return [...this.#chunks.values()].filter((held) => held.suspect);
   }
 
   batchIds(): string[] {

@@ -1,11 +1,11 @@
 /**
  * A request may kill the process that runs it (batch-engine.md, "Poison"). A chunk whose owners died this often is taken
- * apart into single lines, which run one at a time.
+ * apart into single lines, of which few run at a time.
  */
 export const suspectKills = 2;
 
 /**
- * A line that is given up: as a suspect, alone, it was running at two more deaths. One would do if only poison killed
- * processes, but operators do too, and an innocent line that was unlucky three times must not be lost.
+ * A line that is given up: as a suspect it was running at two more deaths, the last time alone. One would do if only poison
+ * killed processes, but operators do too, and an innocent line that was unlucky three times must not be lost.
  */
 export const poisonKills = 4;

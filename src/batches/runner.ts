@@ -16,6 +16,7 @@ import { leaseOf } from './held-chunks.ts';
 import { Pauses } from './pauses.ts';
 import { PrefixLeaders } from './prefix-leaders.ts';
 import { Recorder } from './recorder.ts';
+import { Suspects } from './suspects.ts';
 import { WorkInHand } from './work-in-hand.ts';
 
 /** How long a drain waits for its last answers to be recorded. */
@@ -53,6 +54,7 @@ export class Runner {
     this.#parts = parts;
     const { generate, clock, random } = parts;
     const work = new WorkInHand(clock);
+    const suspects = new Suspects(work.held);
     const fairness = new Fairness();
     const pauses = new Pauses(clock, random);
     const recorder = new Recorder({
@@ -65,13 +67,13 @@ export class Runner {
     this.#recorder = recorder;
     this.#dispatcher = new Dispatcher({
       ...parts,
-      ...{ work, demand, fairness, pauses, recorder, fail },
+      ...{ work, suspects, demand, fairness, pauses, recorder, fail },
       leaders: new PrefixLeaders(clock),
       fetch: () => this.#claimer.fetch(),
     });
     this.#claimer = new Claimer({
       ...parts,
-      ...{ work, demand, fairness, fail },
+      ...{ work, suspects, demand, fairness, fail },
       canClose: () => this.#closing.size < maxClosing,
       close: (chunk) => this.#close(chunk),
       onHeld: (held) => this.#dispatcher.take(held),
