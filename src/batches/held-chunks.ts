@@ -40,6 +40,7 @@ const keyOf = ({ batchId, seq }: { batchId: string; seq: number }) => `${batchId
 export class HeldChunks {
   #chunks = new Map<string, HeldChunk>();
   #leases = new Map<string, Lease>();
+  #suspects = new Map<string, HeldChunk>();
   #unsent = new Map<string, number>();
   #inFlight = new Map<string, number>();
 
@@ -52,8 +53,9 @@ export class HeldChunks {
     return this.#chunks.values();
   }
 
+  /** Suspects whose end is not recorded: until then a death of this process counts against them, answered or not. */
   get suspects(): HeldChunk[] {
-    return [...this.#chunks.values()].filter((held) => held.suspect);
+    return [...this.#suspects.values()];
   }
 
   batchIds(): string[] {
@@ -87,12 +89,15 @@ export class HeldChunks {
 
   unlease(lease: Lease): void {
     const held = this.#leases.get(keyOf(lease));
-    if (held?.epoch === lease.epoch) this.#leases.delete(keyOf(lease));
+    if (held?.epoch !== lease.epoch) return;
+    this.#leases.delete(keyOf(lease));
+    this.#suspects.delete(keyOf(lease));
   }
 
   add(held: HeldChunk): void {
     this.#chunks.set(keyOf(held.chunk), held);
     this.lease(leaseOf(held.chunk));
+    if (held.suspect) this.#suspects.set(keyOf(held.chunk), held);
     this.#count(this.#unsent, held, held.todo.length);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HeldChunk } from './held-chunks.ts';
-import { HeldChunks } from './held-chunks.ts';
+import { HeldChunks, leaseOf } from './held-chunks.ts';
 import { Suspects } from './suspects.ts';
 
 function setUp() {
@@ -50,6 +50,8 @@ describe('suspects', () => {
     held.add(other);
     expect(suspects.mayRun(3)).toBe(false);
     held.retire(other);
+    expect(suspects.mayRun(3)).toBe(false);
+    held.unlease(leaseOf(other.chunk));
     expect(suspects.mayRun(3)).toBe(true);
     held.add(single(3));
     expect(suspects.mayRun(2)).toBe(false);
