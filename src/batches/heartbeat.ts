@@ -32,7 +32,7 @@ export class Heartbeat {
   #parts: HeartbeatParts;
   #timer: Timer | null = null;
   /** When the last one that arrived was sent, and when the last one was. */
-  #lastBeat = 0;
+  #lastBeat = Number.POSITIVE_INFINITY;
   #begun = 0;
   #stopped = true;
   #beating: Promise<void> | null = null;
@@ -68,7 +68,7 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     const { store, generate, worker, clock, time, withLeases, onReaped } = this.#parts;
-    if (this.#lastBeat > 0 && clock.monotonic() - this.#lastBeat >= leaseLifeMs) this.#parts.onLost();
+    if (clock.monotonic() - this.#lastBeat >= leaseLifeMs) this.#parts.onLost();
     const before = (this.#begun = clock.monotonic());
     const { now, others } = await store.workers.beat(worker, { interactive: generate.interactiveLoad() });
     time.learn(now, before);

@@ -45,7 +45,7 @@ describe('HeldChunks', () => {
     expect([held.unsent('m'), held.totalInFlight(), held.leases]).toEqual([0, 0, []]);
   });
 
-  it('tells the chunks of a batch and whether a suspect is among them', () => {
+  it('tells the chunks of a batch and the suspects among them', () => {
     const held = new HeldChunks();
     held.add(heldChunk({ seq: 1 }));
     expect(held.suspects).toEqual([]);

@@ -1,0 +1,75 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { heldChunk } from '../../test/support/held-chunk.ts';
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
+import { createCatalog } from '../core/model.ts';
+import { Demand } from './demand.ts';
+import { Pauses } from './pauses.ts';
+import { WorkInHand } from './work-in-hand.ts';
+
+const prices = { input: 0, cachedInput: 0, output: 0 };
+
+describe('Demand', () => {
+  let clock: ManualClock;
+  let work: WorkInHand;
+  let pauses: Pauses;
+  let recorder: { hasRoom: boolean };
+  let room: number;
+  let demand: Demand;
+
+  beforeEach(() => {
+    clock = createManualClock();
+    work = new WorkInHand(clock);
+    pauses = new Pauses(clock, { bytes: (n) => new Uint8Array(n), float: () => 0 });
+    recorder = { hasRoom: true };
+    room = 8;
+    const catalog = createCatalog([{ id: 'm', aliases: ['alias'], serves: ['chat'], prices, createdAt: 0 }]);
+    demand = new Demand({ generate: { catalog, room: () => room }, work, pauses, recorder });
+  });
+
+  it('has the room of the engine, less what is on its way there', () => {
+    expect(demand.room('m')).toBe(8);
+    demand.starting('m', 1);
+    expect(demand.room('m')).toBe(7);
+    demand.starting('m', -1);
+    expect(demand.room('m')).toBe(8);
+  });
+
+  it('sends nothing, and claims nothing, while answers cannot be recorded', () => {
+    recorder.hasRoom = false;
+    expect([demand.room('m'), demand.wants('m')]).toEqual([0, false]);
+  });
+
+  it('claims up to 64 lines more than there is room for', () => {
+    work.held.add(heldChunk({ seq: 1, lines: 71 }));
+    expect(demand.wants('m')).toBe(true);
+    work.held.add(heldChunk({ seq: 2, lines: 1 }));
+    expect(demand.wants('m')).toBe(false);
+  });
+
+  it('claims 64 ahead while the engine is full, overfull or paused', async () => {
+    room = -5;
+    work.held.add(heldChunk({ seq: 1, lines: 63 }));
+    expect([demand.room('m'), demand.wants('m')]).toEqual([-5, true]);
+    work.held.add(heldChunk({ seq: 2, lines: 1 }));
+    expect(demand.wants('m')).toBe(false);
+    room = 8;
+    const ms = pauses.refused('m', undefined);
+    expect([demand.room('m'), demand.wants('m')]).toEqual([0, false]);
+    await clock.advance(ms);
+    expect(demand.room('m')).toBe(1);
+  });
+
+  it('asks no more for a model without candidates until the next wake-up', () => {
+    demand.noteDry('m');
+    expect(demand.wants('m')).toBe(false);
+    demand.refresh();
+    expect(demand.wants('m')).toBe(true);
+  });
+
+  it('runs the lines of models that left the catalog, which no engine holds up', () => {
+    demand.noteReady(['m', 'alias', 'gone']);
+    expect(demand.models()).toEqual(['m', 'gone']);
+    room = 0;
+    expect(demand.room('gone')).toBe(64);
+  });
+});
