@@ -1,4 +1,4 @@
-import type { Blobs } from '../blobs/blobs.ts';
+import type { BlobPlace, Blobs } from '../blobs/blobs.ts';
 import type { LineRef } from '../core/batch.ts';
 import { type BatchLine, readLine } from '../wire/batch/read-line.ts';
 
@@ -24,12 +24,12 @@ export class ChunkLines {
   async prefetch(refs: readonly LineRef[]): Promise<void> {
     const total = refs.reduce((sum, ref) => sum + ref.length, 0);
     if (total > readAheadBytes) return;
-    for (const run of neighbours(refs)) {
+    const runs = neighbours(refs);
+    const read = await this.#blobs.slices(this.#blob, runs.map(placeOf));
+    for (const [at, run] of runs.entries()) {
       const start = run[0]!.offset;
-      const end = run.at(-1)!.offset + run.at(-1)!.length;
-      const bytes = await this.#blobs.slice(this.#blob, start, end - start);
       for (const ref of run)
-        this.#ahead.set(ref.line, bytes.subarray(ref.offset - start, ref.offset - start + ref.length));
+        this.#ahead.set(ref.line, read[at]!.subarray(ref.offset - start, ref.offset - start + ref.length));
     }
   }
 
@@ -42,6 +42,12 @@ export class ChunkLines {
   forget(line: number): void {
     this.#ahead.delete(line);
   }
+}
+
+function placeOf(run: readonly LineRef[]): BlobPlace {
+  const last = run.at(-1)!;
+  const { offset } = run[0]!;
+  return { offset, length: last.offset + last.length - offset };
 }
 
 function neighbours(refs: readonly LineRef[]): LineRef[][] {

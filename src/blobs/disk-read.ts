@@ -45,7 +45,7 @@ export async function readSlice(
   offset: number,
   length: number,
 ): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
+  const bytes = Buffer.allocUnsafeSlow(length);
   for (let at = 0; at < length;) {
     const { bytesRead } = await handle.read(bytes, at, length - at, offset + at);
     if (bytesRead === 0) throw cut(name, offset + at, offset + length);

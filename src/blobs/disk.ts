@@ -43,6 +43,16 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     return { path, handle: await fs.open(path, 'wx', 0o600) };
   };
 
+  const slices: Blobs['slices'] = async (name, places) => {
+    const handle = await openBlob(fs, folder, name);
+    try {
+      return await Promise.all(places.map(({ offset, length }) => readSlice(handle, name, offset, length)));
+    } finally {
+      // Waits for reads that are still under way when one has failed.
+      await handle.close();
+    }
+  };
+
   return {
     async start() {
       try {
@@ -81,13 +91,11 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     },
 
     async slice(name, offset, length) {
-      const handle = await openBlob(fs, folder, name);
-      try {
-        return await readSlice(handle, name, offset, length);
-      } finally {
-        await handle.close();
-      }
+      const [bytes] = await slices(name, [{ offset, length }]);
+      return bytes!;
     },
+
+    slices,
 
     async size(name) {
       try {

@@ -105,6 +105,35 @@ describe('a blob', () => {
     );
   });
 
+  test('gives many slices at once in the order asked for, all or none, and opens the file once', async () => {
+    const opened: unknown[] = [];
+    const counting: DiskFs = {
+      ...nodeFs,
+      open(...args) {
+        opened.push(args[0]);
+        return nodeFs.open(...args);
+      },
+    };
+    const blobs = await open(counting);
+    const bytes = pattern(1_000);
+    await put(blobs, name, bytes);
+    opened.length = 0;
+    const places = [
+      { offset: 990, length: 10 },
+      { offset: 0, length: 0 },
+      { offset: 3, length: 500 },
+    ];
+    const slices = await blobs.slices(name, places);
+    expect(slices.map((slice) => Buffer.from(slice))).toEqual(
+      places.map(({ offset, length }) => bytes.subarray(offset, offset + length)),
+    );
+    expect(opened).toHaveLength(1);
+    await expect(blobs.slices(name, [...places, { offset: 999, length: 2 }])).rejects.toThrow(
+      'ends at byte 1000; it was expected to reach 1001',
+    );
+    expect(await blobs.slices(name, [])).toEqual([]);
+  });
+
   test('does not exist before its commit, and survives a new start after it', async () => {
     const blobs = await open();
     const writer = await blobs.create(name);

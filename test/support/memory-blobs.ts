@@ -66,6 +66,11 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
       return part(name, offset, offset + length).slice();
     },
 
+    async slices(name, places) {
+      await turn('slices', name);
+      return places.map(({ offset, length }) => part(name, offset, offset + length).slice());
+    },
+
     async size(name) {
       await turn('size', name);
       return stored.get(name)?.length;
