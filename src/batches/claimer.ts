@@ -9,7 +9,7 @@ import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from './held-chunks.ts';
 import { ChunkLines } from './lines.ts';
-import { poisonKills, suspectKills } from './poison.ts';
+import { suspectKills } from './poison.ts';
 import type { Suspects } from './suspects.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
@@ -145,19 +145,20 @@ export class Claimer {
   /** Claims one chunk of a candidate; false when it has none left for us. */
   async #claim(pick: Candidate): Promise<boolean> {
     const { store, worker, time, suspects } = this.#parts;
-    const [chunk] = await store.batches.claim(worker, pick.batchId, pick.model, 1, time.now());
-    if (!chunk) return false;
-    if (pick.model === closeModel) {
+    const isClosing = pick.model === closeModel;
+    // Asked for beforehand: what is claimed and given back would be blamed for a death in between.
+    const most = isClosing ? undefined : suspects.mostKills();
+    const [chunk] = await store.batches.claim(worker, pick.batchId, pick.model, 1, time.now(), most);
+    if (!chunk) {
+      if (most !== undefined) this.#refused.add(pick.model);
+      return false;
+    }
+    if (isClosing) {
       this.#parts.close(chunk);
       return false;
     }
     const suspect = chunk.kills >= suspectKills;
     if (suspect && chunk.lines.length > 1) return store.batches.split(worker, leaseOf(chunk));
-    if (suspect && chunk.kills < poisonKills && !suspects.mayRun(chunk.kills)) {
-      await store.batches.release(worker, [leaseOf(chunk)]);
-      this.#refused.add(pick.model);
-      return false;
-    }
     const batch = await this.#batchOf(pick);
     if (!batch || batch.stopping) {
       await store.batches.release(worker, [leaseOf(chunk)]);

@@ -25,35 +25,38 @@ function single(kills: number): HeldChunk {
 }
 
 describe('suspects', () => {
-  it('run one at a time at first', () => {
+  it('may be whatever they are when none is in hand', () => {
     const { held, suspects } = setUp();
     held.add(single(0));
-    expect(suspects.mayRun(2)).toBe(true);
+    expect(suspects.mostKills()).toBeUndefined();
+  });
+
+  it('run one at a time at first, beside lines that are none', () => {
+    const { held, suspects } = setUp();
     held.add(single(2));
-    expect(suspects.mayRun(2)).toBe(false);
+    expect(suspects.mostKills()).toBe(1);
   });
 
   it('run one more at a time for each that was answered', () => {
     const { held, suspects } = setUp();
     for (let answered = 0; answered < 5; answered++) suspects.answered();
-    for (let running = 0; running < 6; running++) {
-      expect(suspects.mayRun(2)).toBe(true);
+    held.add(single(2));
+    for (let running = 1; running < 6; running++) {
+      expect(suspects.mostKills()).toBe(2);
       held.add(single(2));
     }
-    expect(suspects.mayRun(2)).toBe(false);
+    expect(suspects.mostKills()).toBe(1);
   });
 
-  it('run alone once they were running at a further death', () => {
+  it('run alone once they were running at a further death, until their end is recorded', () => {
     const { held, suspects } = setUp();
     for (let answered = 0; answered < 5; answered++) suspects.answered();
-    const other = single(2);
-    held.add(other);
-    expect(suspects.mayRun(3)).toBe(false);
-    held.retire(other);
-    expect(suspects.mayRun(3)).toBe(false);
-    held.unlease(leaseOf(other.chunk));
-    expect(suspects.mayRun(3)).toBe(true);
-    held.add(single(3));
-    expect(suspects.mayRun(2)).toBe(false);
+    const grave = single(3);
+    held.add(grave);
+    expect(suspects.mostKills()).toBe(1);
+    held.retire(grave);
+    expect(suspects.mostKills()).toBe(1);
+    held.unlease(leaseOf(grave.chunk));
+    expect(suspects.mostKills()).toBeUndefined();
   });
 });

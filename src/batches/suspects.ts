@@ -14,12 +14,12 @@ export class Suspects {
     this.#held = held;
   }
 
-  /** Whether a single line whose owners died `kills` times may run beside what is in hand. */
-  mayRun(kills: number): boolean {
+  /** How often the owners of what is claimed next may have died; undefined when that does not matter. */
+  mostKills(): number | undefined {
     const running = this.#held.suspects;
-    if (running.length === 0) return true;
-    const most = Math.max(kills, ...running.map((held) => held.chunk.kills));
-    return most <= suspectKills && running.length < this.#atOnce;
+    if (running.length === 0) return undefined;
+    const alone = running.some((held) => held.chunk.kills > suspectKills);
+    return alone || running.length >= this.#atOnce ? suspectKills - 1 : suspectKills;
   }
 
   /** One of them ended and nothing died. */

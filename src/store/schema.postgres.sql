@@ -32,7 +32,7 @@ CREATE INDEX batch_chunks_closing ON public.batch_chunks USING btree (batch_id) 
 
 CREATE INDEX batch_chunks_leased ON public.batch_chunks USING btree (owner) WHERE (state = 'leased'::text);
 
-CREATE INDEX batch_chunks_ready ON public.batch_chunks USING btree (batch_id, model, seq) WHERE (state = 'ready'::text);
+CREATE INDEX batch_chunks_ready ON public.batch_chunks USING btree (batch_id, model, kills, seq) WHERE (state = 'ready'::text);
 
 CREATE TABLE batch_results (
   batch_id text COLLATE "C" NOT NULL,

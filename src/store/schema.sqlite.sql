@@ -30,7 +30,7 @@ CREATE INDEX batch_chunks_closing ON batch_chunks (batch_id) WHERE seq = 0 AND s
 
 CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased';
 
-CREATE INDEX batch_chunks_ready ON batch_chunks (batch_id, model, seq) WHERE state = 'ready';
+CREATE INDEX batch_chunks_ready ON batch_chunks (batch_id, model, kills, seq) WHERE state = 'ready';
 
 CREATE TABLE batch_results (
   batch_id text NOT NULL,

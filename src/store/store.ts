@@ -163,10 +163,18 @@ export interface BatchStore {
   /** Models named by ready chunks of unfinished batches, for finding those that left the catalog. */
   readyModels(): Promise<string[]>;
   /**
-   * Leases up to `count` ready chunks (validating becomes in_progress first). The chunks' `lines` are those without a
-   * result; a chunk that has none left is finished on the spot and not returned. `kills` tells a suspect.
+   * Leases up to `count` ready chunks, those with the fewest kills first, then by seq (validating becomes in_progress
+   * first), and none with more than `mostKills`. The chunks' `lines` are those without a result; a chunk that has none left
+   * is finished on the spot and not returned. `kills` tells a suspect.
    */
-  claim(worker: string, batchId: string, model: string, count: number, now: number): Promise<Chunk[]>;
+  claim(
+    worker: string,
+    batchId: string,
+    model: string,
+    count: number,
+    now: number,
+    mostKills?: number,
+  ): Promise<Chunk[]>;
   /** Gives chunks back unharmed: leased by `worker` with that epoch becomes ready. Returns how many. */
   release(worker: string, leases: Lease[]): Promise<number>;
   /** Replaces a leased suspect by one chunk a remaining line, ready, with the same `kills`. False when fenced. */

@@ -92,7 +92,7 @@ export const initial: Migration = {
       epoch integer NOT NULL,
       kills integer NOT NULL,
       PRIMARY KEY (batch_id, seq))`,
-    "CREATE INDEX batch_chunks_ready ON batch_chunks (batch_id, model, seq) WHERE state = 'ready'",
+    "CREATE INDEX batch_chunks_ready ON batch_chunks (batch_id, model, kills, seq) WHERE state = 'ready'",
     "CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased'",
     "CREATE INDEX batch_chunks_closing ON batch_chunks (batch_id) WHERE seq = 0 AND state = 'ready'",
 

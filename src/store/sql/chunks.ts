@@ -28,12 +28,12 @@ export function createChunks(db: Db): Chunks {
       return rows.map((row) => row.model);
     },
 
-    claim: (worker, batchId, model, count, now) =>
+    claim: (worker, batchId, model, count, now, mostKills = 2 ** 31 - 1) =>
       db.tx(async (q) => {
         const batch = await lockBatch(q, batchId);
         if (!batch || !mayClaim(batch, model)) return [];
         if (batch.status === 'validating' && model !== closeModel) await beginBatch(q, batchId, now);
-        const leased = (await leaseChunks(q, worker, batchId, model, count)).map(toChunk);
+        const leased = (await leaseChunks(q, worker, { batchId, model, count, mostKills })).map(toChunk);
         return model === closeModel ? leased : withoutRecorded(q, batchId, leased);
       }),
 
@@ -115,15 +115,21 @@ async function beginBatch(q: Queries, id: string, now: number): Promise<void> {
   await q.all("UPDATE batches SET status = 'in_progress', in_progress_at = ? WHERE id = ?", [now, id]);
 }
 
-async function leaseChunks(q: Queries, worker: string, batchId: string, model: string, count: number) {
+/** Those whose owners died least come first, so that deaths in quick succession do not hit the same lines every time. */
+async function leaseChunks(
+  q: Queries,
+  worker: string,
+  wanted: { batchId: string; model: string; count: number; mostKills: number },
+) {
+  const { batchId, model, count, mostKills } = wanted;
   const rows = await q.all<ChunkRow>(
     `WITH pick AS MATERIALIZED (
-       SELECT seq FROM batch_chunks WHERE batch_id = ? AND model = ? AND state = 'ready'
-       ORDER BY seq LIMIT ? ${q.skip})
+       SELECT seq FROM batch_chunks WHERE batch_id = ? AND model = ? AND kills <= ? AND state = 'ready'
+       ORDER BY kills, seq LIMIT ? ${q.skip})
      UPDATE batch_chunks SET state = 'leased', owner = ?, epoch = epoch + 1
      WHERE batch_id = ? AND seq IN (SELECT seq FROM pick)
      RETURNING batch_id, seq, model, prefix, lines, est, epoch, kills`,
-    [batchId, model, count, worker, batchId],
+    [batchId, model, mostKills, count, worker, batchId],
   );
   return rows.toSorted((a, b) => a.seq - b.seq);
 }

@@ -168,7 +168,8 @@ export function chunkTests(on: Stores): void {
       const batch = await addBatch(on.store);
       await on.store.batches.claim('dead', batch.id, 'm1', 1, start);
       await on.store.workers.reap(start);
-      const [suspect] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const [suspect, other] = await on.store.batches.claim('w', batch.id, 'm1', 2, start);
+      expect(await on.store.batches.release('w', [lease(other!)])).toBe(1);
       await on.store.results.record('w', [output(batch, 2)], [], start);
       expect(await on.store.batches.split('w', lease(suspect!))).toBe(true);
       const chunks = await on.store.batches.claim('v', batch.id, 'm1', 10, start);

@@ -39,17 +39,39 @@ export function workerTests(on: Stores): void {
       await claim('unheard', batch.id);
       expect(await on.store.workers.reap(now)).toBe(1);
       expect(await on.store.workers.reap(now)).toBe(0);
-      const [again] = await on.store.batches.claim('alive', batch.id, 'm1', 1, start);
+      const [again] = await on.store.batches.claim('alive', batch.id, 'm1', 2, start);
       expect(again).toMatchObject({ seq: 2, epoch: 2, kills: 1 });
-      expect(await on.store.workers.reap(now + 1)).toBe(2);
+      expect(await on.store.workers.reap(now + 1)).toBe(3);
       expect(
         (await on.store.batches.claim('v', batch.id, 'm1', 9, start)).map(({ seq, kills }) => [seq, kills]),
       ).toEqual([
         [1, 1],
         [2, 2],
-        [3, 0],
+        [3, 1],
       ]);
       expect(await on.store.batches.release('alive', kept)).toBe(0);
+    });
+
+    test('that are dead leave chunks that come last, those of most deaths at the very end', async () => {
+      const batch = await addBatch(on.store, { total: 12 });
+      const one = async (worker: string) =>
+        (await on.store.batches.claim(worker, batch.id, 'm1', 1, start)).map(({ seq, kills }) => [
+          seq,
+          kills,
+        ]);
+      const die = (now: number) => on.store.workers.reap(now + 60_000);
+      const { now } = await on.store.workers.beat('w', idle);
+      expect(await one('w')).toEqual([[1, 0]]);
+      await die(now);
+      expect(await one('w')).toEqual([[2, 0]]);
+      await die(now);
+      expect(await one('w')).toEqual([[3, 0]]);
+      expect(await one('w')).toEqual([[1, 1]]);
+      await die(now);
+      expect(await on.store.batches.claim('v', batch.id, 'm1', 9, start, 0)).toEqual([]);
+      expect(await one('v')).toEqual([[2, 1]]);
+      expect(await one('v')).toEqual([[3, 1]]);
+      expect(await one('v')).toEqual([[1, 2]]);
     });
 
     test('that were declared dead are forgotten, and may come back', async () => {
