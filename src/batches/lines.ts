@@ -51,7 +51,7 @@ function placeOf(run: readonly LineRef[]): BlobPlace {
 }
 
 function neighbours(refs: readonly LineRef[]): LineRef[][] {
-  const sorted = [...refs].sort((a, b) => a.offset - b.offset);
+  const sorted = refs.toSorted((a, b) => a.offset - b.offset);
   const runs: LineRef[][] = [];
   for (const ref of sorted) {
     const last = runs.at(-1)?.at(-1);

@@ -4,7 +4,10 @@ import type { StoreOperations } from '../sql/sql-store.ts';
 import { StoreError } from '../store-error.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 
-/** What crosses between the main thread and the database's: one message an operation, one an answer. */
+/**
+ * What crosses between the main thread and the database's: one message an operation, one an answer. Lists of rows are
+ * packed (`packed-rows.ts`).
+ */
 
 export type Group = Exclude<keyof StoreOperations, 'ping'>;
 

@@ -6,6 +6,7 @@ import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { operations, unpackError } from './messages.ts';
 import type { Group, Reply, Request, WorkerOptions } from './messages.ts';
+import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
 export interface SqliteStoreOptions {
   /** The database file. Its folder is made if need be, and belongs to this process alone while the store runs. */
@@ -58,7 +59,7 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
   let lastId = 0;
   const calls = new Map<number, Call>();
 
-  const send = (request: Request) => worker!.postMessage(request, []);
+  const send = (request: Request, transfer: ArrayBuffer[] = []) => worker!.postMessage(request, transfer);
 
   const rejectAll = (reason: string) => {
     for (const call of calls.values())
@@ -69,7 +70,7 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
   const settle = (message: Extract<Reply, { id: number }>) => {
     const call = calls.get(message.id);
     calls.delete(message.id);
-    if (message.type === 'done') call?.resolve(message.value);
+    if (message.type === 'done') call?.resolve(unpackRows(message.value));
     else call?.reject(unpackError(message.error));
   };
 
@@ -119,7 +120,8 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
         return Promise.reject(new StoreError('stopped', 'The store is not running.', 'Start it first.'));
       return new Promise((resolve, reject) => {
         const id = ++lastId;
-        send({ type: 'call', id, group, operation, args, now: clock.now() });
+        const packed = args.map(packRows);
+        send({ type: 'call', id, group, operation, args: packed, now: clock.now() }, buffersOf(packed));
         calls.set(id, { resolve, reject });
       });
     },

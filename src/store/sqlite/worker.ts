@@ -11,6 +11,7 @@ import { diskFull, folderFault, lockFolder } from './folder-lock.ts';
 import type { FolderLock } from './folder-lock.ts';
 import { packError } from './messages.ts';
 import type { Reply, Request, WorkerOptions } from './messages.ts';
+import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
 /** The thread that owns the embedded database: statements block it, and nobody else. */
 
@@ -57,8 +58,8 @@ function serve(operations: Record<string, unknown>): void {
       const operation = (owner as Record<string, (...args: unknown[]) => Promise<unknown>>)[
         request.operation
       ]!;
-      const value = await operation(...request.args);
-      reply({ type: 'done', id: request.id, value }, ownBuffers(value));
+      const value = packRows(await operation(...request.args.map(unpackRows)));
+      reply({ type: 'done', id: request.id, value }, buffersOf([value]));
     } catch (error) {
       reply({ type: 'threw', id: request.id, error: packError(error) });
     }
@@ -69,20 +70,6 @@ function serve(operations: Record<string, unknown>): void {
       const answered = answer(request).finally(() => answers.delete(answered));
       answers.add(answered);
     } else void close();
-  });
-}
-
-/** Large bodies that belong to the answer alone: they move instead of being copied. */
-function ownBuffers(value: unknown): ArrayBuffer[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((row: unknown) => {
-    if (typeof row !== 'object' || row === null || !('body' in row)) return [];
-    const { body } = row;
-    return body instanceof Uint8Array &&
-      body.byteLength >= 65_536 &&
-      body.byteLength === body.buffer.byteLength
-      ? [body.buffer as ArrayBuffer]
-      : [];
   });
 }
 
