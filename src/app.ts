@@ -21,6 +21,7 @@ import { createUpstreamEngine } from './engines/upstream/upstream.ts';
 import type { Flavor } from './engines/upstream/flavors.ts';
 import { createFiles } from './files/create-files.ts';
 import { createGenerate } from './generate/create-generate.ts';
+import { createSchemas } from './generate/schemas.ts';
 import { createServer } from './server/server.ts';
 import { createPostgresStore } from './store/postgres/postgres.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
@@ -71,7 +72,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     const engine = createEngine(model, { clock, ids, log: log.child({ model: model.id }) });
     return { engine, model: publicModel(model, engine, created) };
   });
-  const generate = createGenerate({ ...shared, models, accounts });
+  const generate = createGenerate({ ...shared, models, accounts, schemas: createSchemas(shared) });
   const { catalog } = generate;
   const { limits, drainMs } = config;
   const files = createFiles({

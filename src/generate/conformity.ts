@@ -1,53 +1,58 @@
-import { Ajv, type ValidateFunction } from 'ajv';
-import { RE2JS } from 're2js';
-import { ApiError, invalid } from '../core/errors.ts';
-import type { ChatRequest, ChatResponse, JsonSchema } from '../wire/chat/chat.ts';
-import { checkSchemaBudget } from './schema-gate.ts';
+import { ApiError } from '../core/errors.ts';
+import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { AdmittedSchema, Schemas } from './schemas.ts';
 
 /** What a request was promised beyond text: a schema for the content, or calls of certain tools. */
 export interface Promised {
-  /** @throws ApiError `schema_not_met` or `tool_not_called` (502) when a complete answer breaks the promise */
-  check(response: ChatResponse): void;
+  /** Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when a complete answer breaks the promise. */
+  check(response: ChatResponse): Promise<void>;
 }
 
-/** How many compiled schemas are remembered; a batch usually repeats one. */
-const cacheSize = 256;
-const compiled = new Map<string, ValidateFunction>();
-
 /**
- * What `request` was promised (api.md, section 6), or null when it is plain text.
+ * What `request` was promised (api.md, section 6), or null when it is plain text. Every schema in it passes the gate, also
+ * that of a tool which need not be called: engines read them all.
  * @throws ApiError (422) for a schema over the budget or that cannot be compiled
  */
-export function promisedBy(request: ChatRequest): Promised | null {
-  const format = request.response_format;
+export async function promisedBy(request: ChatRequest, schemas: Schemas): Promise<Promised | null> {
+  const tools = request.tools?.length ? await admitTools(request, schemas) : new Map();
   const choice = request.tool_choice;
-  const tools = request.tools ?? [];
-  if (typeof choice === 'object' && choice !== null) {
-    const name = choice.function.name;
-    const at = tools.findIndex((tool) => tool.function.name === name);
-    const matches = compile(tools[at]?.function.parameters ?? true, `tools[${at}].function.parameters`);
-    return { check: (response) => eachComplete(response, (choice) => checkCall(choice, name, matches)) };
-  }
-  if (choice === 'required') {
-    return { check: (response) => eachComplete(response, (choice) => checkCall(choice, null, null)) };
-  }
-  if (format?.type === 'json_schema') {
-    const matches = compile(format.json_schema.schema ?? true, 'response_format.json_schema.schema');
-    return { check: (response) => eachComplete(response, (choice) => checkContent(choice, matches)) };
-  }
-  return null;
+  if (typeof choice === 'object' && choice !== null)
+    return promise((each) => checkCall(each, choice.function.name, tools));
+  if (choice === 'required') return promise((each) => checkCall(each, null, tools));
+  const format = request.response_format;
+  if (format?.type !== 'json_schema') return null;
+  const where = 'response_format.json_schema.schema';
+  const schema = await schemas.admit(format.json_schema.schema ?? true, where);
+  return promise((each) => checkContent(each, schema));
 }
 
 type Choice = ChatResponse['choices'][number];
+/** By name; null for a tool without parameters, which takes any. */
+type ToolSchemas = ReadonlyMap<string, AdmittedSchema | null>;
 
-/** An answer cut by the token limit tells so itself (`finish_reason: "length"`) and is not held to the promise. */
-function eachComplete(response: ChatResponse, check: (choice: Choice) => void): void {
-  for (const choice of response.choices) {
-    if (choice.finish_reason !== 'length' && choice.finish_reason !== 'content_filter') check(choice);
-  }
+async function admitTools(request: ChatRequest, schemas: Schemas): Promise<ToolSchemas> {
+  const admitted = (request.tools ?? []).map(async ({ function: { name, parameters } }, at) => {
+    // Some clients send null for a function without parameters.
+    const schema = parameters ?? null;
+    if (schema === null) return [name, null] as const;
+    return [name, await schemas.admit(schema, `tools[${at}].function.parameters`)] as const;
+  });
+  return new Map(await Promise.all(admitted));
 }
 
-function checkCall(choice: Choice, name: string | null, matches: ValidateFunction | null): void {
+/** An answer cut by the token limit tells so itself (`finish_reason: "length"`) and is not held to the promise. */
+function promise(check: (choice: Choice) => Promise<void>): Promised {
+  return {
+    async check(response) {
+      for (const choice of response.choices) {
+        if (choice.finish_reason !== 'length' && choice.finish_reason !== 'content_filter')
+          await check(choice);
+      }
+    },
+  };
+}
+
+async function checkCall(choice: Choice, name: string | null, tools: ToolSchemas): Promise<void> {
   const calls = choice.message.tool_calls ?? [];
   const call = name === null ? calls[0] : calls.find((each) => each.function.name === name);
   if (!call)
@@ -55,66 +60,33 @@ function checkCall(choice: Choice, name: string | null, matches: ValidateFunctio
       'tool_not_called',
       `The model did not call ${name === null ? 'a tool' : `'${name}'`}.`,
     );
-  const args = parse(call.function.arguments);
-  if (args === undefined)
+  const { name: called, arguments: args } = call.function;
+  const parameters = tools.get(called);
+  if (parameters === undefined)
+    throw new ApiError('tool_not_called', `The model called '${called}', and there is no such tool.`);
+  if (!isJson(args))
+    throw new ApiError('tool_not_called', `The model called '${called}' with arguments that are not JSON.`);
+  const fault = await parameters?.fault(args);
+  if (fault)
     throw new ApiError(
       'tool_not_called',
-      `The model called '${call.function.name}' with arguments that are not JSON.`,
-    );
-  if (matches && !matches(args.value))
-    throw new ApiError(
-      'tool_not_called',
-      `The model called '${call.function.name}' with arguments that do not fit its parameters: ${firstError(matches)}`,
+      `The model called '${called}' with arguments that do not fit its parameters: ${fault}`,
     );
 }
 
-function checkContent(choice: Choice, matches: ValidateFunction): void {
+async function checkContent(choice: Choice, schema: AdmittedSchema): Promise<void> {
   if (choice.message.tool_calls?.length) return;
-  const content = parse(choice.message.content ?? '');
-  if (content === undefined) throw new ApiError('schema_not_met', 'The answer is not JSON.');
-  if (!matches(content.value))
-    throw new ApiError('schema_not_met', `The answer does not conform to the schema: ${firstError(matches)}`);
+  const content = choice.message.content ?? '';
+  if (!isJson(content)) throw new ApiError('schema_not_met', 'The answer is not JSON.');
+  const fault = await schema.fault(content);
+  if (fault) throw new ApiError('schema_not_met', `The answer does not conform to the schema: ${fault}`);
 }
 
-function firstError(validate: ValidateFunction): string {
-  const error = validate.errors?.[0];
-  return error ? `${error.instancePath || 'the value'} ${error.message ?? 'does not fit'}` : 'no detail';
-}
-
-function parse(text: string): { value: unknown } | undefined {
+function isJson(text: string): boolean {
   try {
-    return { value: JSON.parse(text) };
+    JSON.parse(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
-}
-
-/** Patterns run on RE2, which cannot be made to backtrack (reliability.md, C14). */
-const linear = Object.assign(
-  (pattern: string) => {
-    const expression = RE2JS.compile(pattern);
-    return { test: (text: string) => expression.matcher(text).find() };
-  },
-  { code: 'linear' },
-);
-
-function compile(schema: JsonSchema, where: string): ValidateFunction {
-  const key = JSON.stringify(schema);
-  const known = compiled.get(key);
-  if (known) return known;
-  checkSchemaBudget(schema, where);
-  let validate: ValidateFunction;
-  try {
-    // One instance a schema: an instance remembers `$id`s and grows with every schema it compiles.
-    const ajv = new Ajv({ strict: false, validateFormats: false, logger: false, code: { regExp: linear } });
-    validate = ajv.compile(schema);
-  } catch (error) {
-    throw invalid(
-      where,
-      `not a JSON Schema that can be used: ${error instanceof Error ? error.message : 'unknown fault'}`,
-    );
-  }
-  if (compiled.size >= cacheSize) compiled.delete(compiled.keys().next().value ?? '');
-  compiled.set(key, validate);
-  return validate;
 }

@@ -16,18 +16,21 @@ import { named, usageOf } from './answers.ts';
 import { promisedBy } from './conformity.ts';
 import { runPromised } from './enforce.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall } from './generate.ts';
+import type { Schemas } from './schemas.ts';
 import { streamPromised } from './stream.ts';
 
 export interface GenerateParts {
   models: { model: Model; engine: Engine }[];
   accounts: Pick<Accounts, 'charge'>;
+  /** Ends with it. */
+  schemas: Schemas;
   clock: Clock;
   ids: Ids;
   log: Log;
 }
 
 /** Builds `generate` over the engines of a configuration. It starts and stops the engines. */
-export function createGenerate({ models, accounts, clock, ids, log }: GenerateParts): Generate {
+export function createGenerate({ models, accounts, schemas, clock, ids, log }: GenerateParts): Generate {
   const catalog: Catalog = createCatalog(models.map(({ model }) => model));
   const lanes = new Map(
     models.map(({ model, engine }) => [
@@ -64,7 +67,7 @@ export function createGenerate({ models, accounts, clock, ids, log }: GeneratePa
   };
 
   const chatOnce = async (engine: Engine, model: Model, request: JsonBody<ChatRequest>, how: EngineHow) => {
-    const promised = promisedBy(request.value);
+    const promised = await promisedBy(request.value, schemas);
     const response = await runPromised(engine, request, promised, how);
     return named(response, ids.next('chatcmpl_'), model.id);
   };
@@ -87,7 +90,7 @@ export function createGenerate({ models, accounts, clock, ids, log }: GeneratePa
     },
 
     async stop() {
-      await Promise.all(models.map(({ engine }) => engine.stop()));
+      await Promise.all([schemas.stop(), ...models.map(({ engine }) => engine.stop())]);
     },
 
     async chat(request, call) {
@@ -106,7 +109,10 @@ export function createGenerate({ models, accounts, clock, ids, log }: GeneratePa
 
     async *chatStream(request, call) {
       const { model, engine, leave } = admit(request.value.model, call.caller, 'chat');
-      const promised = leaveOnThrow(leave, () => promisedBy(request.value));
+      const promised = await promisedBy(request.value, schemas).catch((error: unknown) => {
+        leave();
+        throw error;
+      });
       const id = ids.next('chatcmpl_');
       const created = unixSeconds(clock.now());
       let usage: Usage | null = null;
@@ -167,15 +173,6 @@ export function createGenerate({ models, accounts, clock, ids, log }: GeneratePa
 }
 
 type EngineHow = Parameters<Engine['generate']>[1];
-
-function leaveOnThrow<T>(leave: () => void, fn: () => T): T {
-  try {
-    return fn();
-  } catch (error) {
-    leave();
-    throw error;
-  }
-}
 
 /** What an abandoned stream had cost by then: the prompt, and a token a piece. */
 async function producedSoFar(engine: Engine, request: ChatRequest, pieces: number): Promise<Usage> {

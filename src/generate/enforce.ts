@@ -1,4 +1,4 @@
-import { ApiError } from '../core/errors.ts';
+import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { Engine, EngineCall } from '../engines/engines.ts';
 import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -16,21 +16,23 @@ export async function runPromised(
 ): Promise<ChatResponse> {
   const asked = adapt(request, engine);
   const first = await engine.generate(asked, call);
-  if (!promised || !breaks(promised, first.body)) return first.body;
+  if (!promised || !(await breaks(promised, first.body))) return first.body;
   const second = await engine.generate(asked, call);
-  promised.check(second.body);
+  await promised.check(second.body);
   return second.body;
 }
 
-function breaks(promised: Promised, response: ChatResponse): boolean {
+async function breaks(promised: Promised, response: ChatResponse): Promise<boolean> {
   try {
-    promised.check(response);
+    await promised.check(response);
     return false;
   } catch (error) {
-    if (error instanceof ApiError) return true;
+    if (error instanceof ApiError && broken.has(error.code)) return true;
     throw error;
   }
 }
+
+const broken: ReadonlySet<ErrorCode> = new Set(['schema_not_met', 'tool_not_called']);
 
 /** An engine that ignores a named tool is sent only that tool with `required` (wire-formats.md, section 2.4). */
 function adapt(request: JsonBody<ChatRequest>, engine: Engine): JsonBody<ChatRequest> {

@@ -1,4 +1,14 @@
 import { invalid } from '../core/errors.ts';
+import { endlessReference, unfolded } from './schema-references.ts';
+import {
+  childrenOf,
+  isObject,
+  own,
+  plainReference,
+  pointedAt,
+  type SchemaEdge,
+  type SchemaNode,
+} from './schema-walk.ts';
 
 /** What a schema may cost at most (reliability.md, C15): more is refused before any engine or validator sees it. */
 export const schemaBudget = {
@@ -8,92 +18,116 @@ export const schemaBudget = {
   expansion: 10_000,
   enumValues: 5_000,
   patternLength: 512,
+  /** Items or properties that an answer must have at least, and characters. */
+  leastItems: 1_000,
+  leastLength: 10_000,
 } as const;
 
-/**
- * Walks a schema without compiling it and refuses what could be turned into a bomb: size, depth, number of nodes,
- * what its `$ref`s unfold to, long enums and patterns, remote references.
- * @param where field path of the schema in the request, for the error
- * @throws ApiError `schema_too_complex` or `validation_error` (422) naming the place
- */
-export function checkSchemaBudget(schema: unknown, where: string): void {
-  if (typeof schema !== 'boolean' && (typeof schema !== 'object' || schema === null || Array.isArray(schema)))
-    throw invalid(where, 'expected a JSON Schema: an object or a boolean');
-  const tooComplex = (what: string) => invalid(where, `the schema ${what}`, 'schema_too_complex');
-  if (JSON.stringify(schema).length > schemaBudget.bytes)
-    throw tooComplex(`is larger than ${schemaBudget.bytes} bytes`);
+/** The dialects in use; what an unknown one means by its keywords is not known. */
+const dialects = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/20(19-09|20-12))\/schema#?$/;
 
-  let nodes = 0;
-  const queue: { node: unknown; depth: number; pointer: string }[] = [
-    { node: schema, depth: 0, pointer: '#' },
-  ];
-  for (let at = queue.pop(); at; at = queue.pop()) {
-    const { node, depth, pointer } = at;
-    if (typeof node !== 'object' || node === null) continue;
-    if (++nodes > schemaBudget.nodes) throw tooComplex(`has more than ${schemaBudget.nodes} nodes`);
+/** Keywords that change what references mean, or when a check ends. */
+const refused: readonly string[] = ['$dynamicRef', '$recursiveRef', '$async'];
+
+/**
+ * Walks a schema without compiling it and refuses what could be turned into a bomb: size, depth, number of schemas, what
+ * its `$ref`s unfold to, references that never end or leave the schema, long enums and patterns.
+ * @param where field path of the schema in the request, for the error
+ * @param text the schema as JSON text
+ * @throws ApiError `schema_too_complex`, `unsupported_keyword` or `validation_error` (422) naming the place
+ */
+export function checkSchemaBudget(schema: unknown, where: string, text = JSON.stringify(schema)): void {
+  if (typeof schema === 'boolean') return;
+  if (!isObject(schema)) throw invalid(where, 'expected a JSON Schema: an object or a boolean');
+  const tooComplex = (what: string) => invalid(where, `the schema ${what}`, 'schema_too_complex');
+  if (text.length > schemaBudget.bytes) throw tooComplex(`is larger than ${schemaBudget.bytes} bytes`);
+
+  const nodes = new Map<string, SchemaNode>();
+  const queue: SchemaNode[] = [];
+  const add = (value: Record<string, unknown>, pointer: string, depth: number): SchemaNode => {
+    const known = nodes.get(pointer);
+    if (known) return known;
+    if (nodes.size >= schemaBudget.nodes)
+      throw tooComplex(`is made of more than ${schemaBudget.nodes} schemas`);
     if (depth > schemaBudget.depth) throw tooComplex(`is nested deeper than ${schemaBudget.depth} levels`);
-    checkNode(node, pointer, where);
-    for (const [key, value] of Object.entries(node)) {
-      if (key === 'enum' || key === 'const' || key === 'default' || key === 'examples') continue;
-      queue.push({ node: value, depth: depth + 1, pointer: `${pointer}/${key}` });
-    }
+    const node: SchemaNode = { pointer, schema: value, depth, children: [], ref: null };
+    nodes.set(pointer, node);
+    queue.push(node);
+    return node;
+  };
+
+  const dialect = own(schema, '$schema');
+  if (dialect !== undefined && !(typeof dialect === 'string' && dialects.test(dialect)))
+    throw invalid(`${where}#/$schema`, 'a dialect of JSON Schema that is not known', 'unsupported_keyword');
+  const root = add(schema, '#', 0);
+  for (let node = queue.pop(); node; node = queue.pop()) {
+    const { pointer, depth } = node;
+    checkNode(node, `${where}${pointer}`);
+    node.children = childrenOf(node.schema, pointer).map((child): SchemaEdge => ({
+      node: add(child.value, child.pointer, depth + 1),
+      applies: child.applies,
+    }));
+    const target = referenced(schema, node, where);
+    // A reference is no level of nesting: what it names has its own.
+    if (target) node.ref = add(target.value, target.pointer, 0);
   }
-  if (expansion(schema) > schemaBudget.expansion)
+  const endless = endlessReference(nodes.values());
+  if (endless)
+    throw invalid(
+      `${where}${endless.pointer}`,
+      'the schema refers to itself without a value in between',
+      'schema_too_complex',
+    );
+  if (unfolded(root) > schemaBudget.expansion)
     throw tooComplex(`unfolds to more than ${schemaBudget.expansion} references`);
 }
 
-function checkNode(node: object, pointer: string, where: string): void {
-  const { $ref, enum: values, pattern } = node as Record<string, unknown>;
-  if (typeof $ref === 'string' && !$ref.startsWith('#'))
-    throw invalid(`${where}${pointer}/$ref`, 'only references inside the schema (#/...) are followed');
-  if (Array.isArray(values) && values.length > schemaBudget.enumValues)
-    throw invalid(
-      `${where}${pointer}/enum`,
-      `more than ${schemaBudget.enumValues} values`,
-      'schema_too_complex',
-    );
-  if (typeof pattern === 'string' && pattern.length > schemaBudget.patternLength)
-    throw invalid(
-      `${where}${pointer}/pattern`,
-      `longer than ${schemaBudget.patternLength} characters`,
-      'schema_too_complex',
-    );
+/** The schema that a node's `$ref` names, if it has one. */
+function referenced(
+  root: unknown,
+  { schema, pointer }: SchemaNode,
+  where: string,
+): { value: Record<string, unknown>; pointer: string } | null {
+  const reference = own(schema, '$ref');
+  if (reference === undefined) return null;
+  const at = `${where}${pointer}/$ref`;
+  if (typeof reference !== 'string') throw invalid(at, 'expected a string');
+  const plain = plainReference(reference);
+  if (plain !== '#' && !plain.startsWith('#/'))
+    throw invalid(at, 'only references inside the schema (#/...) are followed');
+  const value = pointedAt(root, plain);
+  if (typeof value === 'boolean') return null;
+  if (!isObject(value)) throw invalid(at, 'points to no schema');
+  return { value, pointer: plain };
 }
 
-/** The most references that any definition unfolds to, with cycles counted once; stops early above the budget. */
-function expansion(root: unknown): number {
-  const memo = new Map<string, number>();
-  const open = new Set<string>();
-  const count = (node: unknown): number => {
-    let total = 0;
-    const queue = [node];
-    while (queue.length > 0 && total <= schemaBudget.expansion) {
-      const next = queue.pop();
-      if (typeof next !== 'object' || next === null) continue;
-      const ref = (next as Record<string, unknown>)['$ref'];
-      if (typeof ref === 'string') total += 1 + countRef(ref);
-      queue.push(...Object.values(next));
-    }
-    return total;
-  };
-  const countRef = (ref: string): number => {
-    const known = memo.get(ref);
-    if (known !== undefined) return known;
-    if (open.has(ref)) return 0;
-    open.add(ref);
-    const total = ref === '#' ? 0 : count(resolve(root, ref));
-    open.delete(ref);
-    memo.set(ref, total);
-    return total;
-  };
-  return count(root);
-}
-
-function resolve(root: unknown, ref: string): unknown {
-  let node: unknown = root;
-  for (const part of ref.slice(1).split('/').filter(Boolean)) {
-    if (typeof node !== 'object' || node === null) return undefined;
-    node = (node as Record<string, unknown>)[part.replaceAll('~1', '/').replaceAll('~0', '~')];
+function checkNode({ schema, pointer }: SchemaNode, where: string): void {
+  const tooComplex = (keyword: string, what: string) =>
+    invalid(`${where}/${keyword}`, what, 'schema_too_complex');
+  for (const keyword of refused) {
+    if (own(schema, keyword) !== undefined)
+      throw invalid(`${where}/${keyword}`, 'this keyword is not supported', 'unsupported_keyword');
   }
-  return node;
+  if (pointer !== '#' && typeof own(schema, '$id') === 'string')
+    throw invalid(`${where}/$id`, 'only the whole schema may have an identifier', 'unsupported_keyword');
+
+  const values = own(schema, 'enum');
+  if (Array.isArray(values) && values.length > schemaBudget.enumValues)
+    throw tooComplex('enum', `more than ${schemaBudget.enumValues} values`);
+  const patterns: unknown[] = [own(schema, 'pattern')];
+  const byPattern = own(schema, 'patternProperties');
+  if (isObject(byPattern)) patterns.push(...Object.keys(byPattern));
+  for (const pattern of patterns) {
+    if (typeof pattern === 'string' && pattern.length > schemaBudget.patternLength)
+      throw tooComplex('pattern', `longer than ${schemaBudget.patternLength} characters`);
+  }
+  for (const [keyword, most] of [
+    ['minItems', schemaBudget.leastItems],
+    ['minContains', schemaBudget.leastItems],
+    ['minProperties', schemaBudget.leastItems],
+    ['minLength', schemaBudget.leastLength],
+  ] as const) {
+    const least = own(schema, keyword);
+    if (typeof least === 'number' && least > most) throw tooComplex(keyword, `more than ${most}`);
+  }
 }

@@ -31,5 +31,5 @@ function heldByEngine(engine: Engine, request: ChatRequest): boolean {
 
 function withoutStream(request: JsonBody<ChatRequest>): JsonBody<ChatRequest> {
   const { stream: _stream, stream_options: _options, ...value } = request.value;
-  return { value: value as ChatRequest, text: JSON.stringify(value) };
+  return { value, text: JSON.stringify(value) };
 }

@@ -4,6 +4,7 @@ import type { Batches } from '../../src/batches/batches.ts';
 import { type BatchesParts, createBatches } from '../../src/batches/create-batches.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createGenerate } from '../../src/generate/create-generate.ts';
+import { createInlineSchemas } from '../support/inline-schemas.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ProcessTime } from '../support/virtual-clock.ts';
 import { createEngines } from './engines.ts';
@@ -39,6 +40,7 @@ export class SimProcess implements Worker {
     const generate = createGenerate({
       models: createEngines(world, this),
       accounts: { charge: () => Promise.resolve() },
+      schemas: createInlineSchemas(clock),
       clock,
       ids,
       log: silent,

@@ -13,6 +13,7 @@ import type { Model } from '../../../src/core/model.ts';
 import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
 import { createFiles } from '../../../src/files/create-files.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
+import { createSchemas } from '../../../src/generate/schemas.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -78,6 +79,7 @@ export async function startServer(
   const generate = createGenerate({
     models: testModels.map((model) => ({ model, engine })),
     accounts,
+    schemas: createSchemas({ clock, log }),
     clock,
     ids,
     log,

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { chatRequest, chatResponse } from '../../test/support/fake-engine.ts';
+import { inlineSchemas } from '../../test/support/inline-schemas.ts';
+import { createManualClock } from '../../test/support/manual-clock.ts';
+import type { ChatRequest, JsonSchema, Tool } from '../wire/chat/chat.ts';
+import { promisedBy } from './conformity.ts';
+
+const withSchema = (schema: JsonSchema): Partial<ChatRequest> => ({
+  response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
+});
+const tool = (name: string, parameters?: JsonSchema): Tool => ({
+  type: 'function',
+  function: { name, ...(parameters !== undefined && { parameters }) },
+});
+const place = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+
+const schemas = inlineSchemas(createManualClock());
+const promised = (more: Partial<ChatRequest>) => promisedBy(chatRequest(more).value, schemas);
+const verdict = async (more: Partial<ChatRequest>, ...answer: Parameters<typeof chatResponse>) => {
+  try {
+    await (await promised(more))!.check(chatResponse(...answer));
+    return 'kept';
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+};
+
+describe('promisedBy', () => {
+  it.each([
+    ['nothing', {}],
+    ['text', { response_format: { type: 'text' as const } }],
+    ['tools that may be called', { tools: [tool('f')], tool_choice: 'auto' as const }],
+    ['tools that may not', { tools: [tool('f')], tool_choice: 'none' as const }],
+  ])('promises nothing for %s', async (_what, more) => {
+    expect(await promised(more)).toBeNull();
+  });
+
+  it.each([
+    ['{"city":"Oslo"}', 'kept'],
+    ['{"city":7}', 'schema_not_met'],
+    ['{}', 'schema_not_met'],
+    ['{"city":"Os', 'schema_not_met'],
+    ['Here you are: {"city":"Oslo"}', 'schema_not_met'],
+    ['', 'schema_not_met'],
+  ])('holds the content %j to the schema', async (content, expected) => {
+    expect(await verdict(withSchema(place), content)).toBe(expected);
+  });
+
+  it('takes no content for none', async () => {
+    expect(await verdict(withSchema(place), null)).toBe('schema_not_met');
+  });
+
+  it('holds an answer cut by the token limit to nothing', async () => {
+    expect(await verdict(withSchema(place), '{"city":"Os', { finish: 'length' })).toBe('kept');
+  });
+
+  it('lets a tool be called instead of an answer', async () => {
+    const more = { ...withSchema(place), tools: [tool('f')] };
+    expect(await verdict(more, null, { calls: [['f', '{}']], finish: 'tool_calls' })).toBe('kept');
+  });
+
+  it.each([
+    [[['f', '{"city":"Oslo"}']], 'kept'],
+    [
+      [
+        ['g', '{}'],
+        ['f', '{"city":"Oslo"}'],
+      ],
+      'kept',
+    ],
+    [[['g', '{"city":"Oslo"}']], 'tool_not_called'],
+    [[['f', '{"city":7}']], 'tool_not_called'],
+    [[['f', '{"city":']], 'tool_not_called'],
+    [undefined, 'tool_not_called'],
+  ] as [[string, string][] | undefined, string][])(
+    'holds calls %j to the forced tool',
+    async (calls, expected) => {
+      const choice = { type: 'function' as const, function: { name: 'f' } };
+      const more = { tools: [tool('g'), tool('f', place)], tool_choice: choice };
+      expect(await verdict(more, 'I would rather not', calls && { calls })).toBe(expected);
+    },
+  );
+
+  it.each([
+    [[['f', '{}']], 'kept'],
+    [[['f', 'no JSON']], 'tool_not_called'],
+    [[['unheard-of', '{}']], 'tool_not_called'],
+    [[], 'tool_not_called'],
+  ] as [[string, string][], string][])('holds %j to a call being required', async (calls, expected) => {
+    expect(await verdict({ tools: [tool('f')], tool_choice: 'required' }, null, { calls })).toBe(expected);
+  });
+
+  it('checks every choice', async () => {
+    const response = chatResponse('{"city":"Oslo"}');
+    response.choices.push({
+      ...response.choices[0]!,
+      index: 1,
+      message: chatResponse('no').choices[0]!.message,
+    });
+    await expect((await promised(withSchema(place)))!.check(response)).rejects.toThrow(/not JSON/);
+  });
+
+  it.each([
+    ['an unknown type', { type: 'strnig' }],
+    ['a reference to nothing', { $ref: '#/$defs/nowhere' }],
+    ['a pattern that is none', { pattern: '(' }],
+    ['a pattern with a look-behind, which takes more than linear time', { pattern: '(?<=a)b' }],
+  ])('refuses a schema with %s, naming the field', async (_what, schema) => {
+    await expect(promised(withSchema(schema))).rejects.toMatchObject({
+      status: 422,
+      param: expect.stringMatching(/^response_format\.json_schema\.schema(#|$)/),
+    });
+  });
+
+  it('names the parameters of the tool whose schema is bad', async () => {
+    const choice = { type: 'function' as const, function: { name: 'f' } };
+    const more = { tools: [tool('g'), tool('f', { type: 'strnig' })], tool_choice: choice };
+    await expect(promised(more)).rejects.toMatchObject({ param: 'tools[1].function.parameters' });
+  });
+
+  it('matches patterns in linear time', async () => {
+    const begun = performance.now();
+    expect(await verdict(withSchema({ pattern: '^(a+)+$' }), JSON.stringify(`${'a'.repeat(50_000)}b`))).toBe(
+      'schema_not_met',
+    );
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+
+  it('keeps schemas with the same $id apart', async () => {
+    const schema = (type: string) => ({ $id: 'https://example.com/same', type });
+    expect(await verdict(withSchema(schema('string')), '"text"')).toBe('kept');
+    expect(await verdict(withSchema(schema('number')), '"text"')).toBe('schema_not_met');
+  });
+
+  it('survives a value that looks like a prototype', async () => {
+    const schema = {
+      type: 'object',
+      properties: { __proto__: { type: 'string' } },
+      additionalProperties: false,
+    };
+    expect(await verdict(withSchema(schema), '{"constructor":1}')).toBe('schema_not_met');
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+});

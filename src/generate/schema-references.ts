@@ -1,0 +1,73 @@
+import type { SchemaNode } from './schema-walk.ts';
+
+/** A schema that refers to itself without a value in between: to check it would never end. Null when there is none. */
+export function endlessReference(nodes: Iterable<SchemaNode>): SchemaNode | null {
+  const open = new Set<SchemaNode>();
+  const closed = new Set<SchemaNode>();
+  const visit = (node: SchemaNode): SchemaNode | null => {
+    if (open.has(node)) return node;
+    if (closed.has(node)) return null;
+    open.add(node);
+    for (const next of inPlace(node)) {
+      const found = visit(next);
+      if (found) return found;
+    }
+    open.delete(node);
+    closed.add(node);
+    return null;
+  };
+  for (const node of nodes) {
+    const found = visit(node);
+    if (found) return found;
+  }
+  return null;
+}
+
+function* inPlace({ ref, children }: SchemaNode): Generator<SchemaNode> {
+  if (ref) yield ref;
+  for (const { node, applies } of children) if (applies === 'to the value') yield node;
+}
+
+/**
+ * How many references a schema unfolds to when each is replaced by what it names, as some engines do. Schemas that refer
+ * to one another in a circle cannot be unfolded; a circle counts as its references, once.
+ */
+export function unfolded(root: SchemaNode): number {
+  const order = new Map<SchemaNode, number>();
+  const lowest = new Map<SchemaNode, number>();
+  const stack: SchemaNode[] = [];
+  const circleOf = new Map<SchemaNode, { references: number }>();
+
+  // Tarjan's strongly connected components: a circle is finished after everything it leads to.
+  const visit = (node: SchemaNode): void => {
+    order.set(node, order.size);
+    lowest.set(node, order.get(node)!);
+    stack.push(node);
+    for (const next of successors(node)) {
+      if (!order.has(next)) visit(next);
+      if (!circleOf.has(next)) lowest.set(node, Math.min(lowest.get(node)!, lowest.get(next)!));
+    }
+    if (lowest.get(node) !== order.get(node)) return;
+    const members = stack.splice(stack.indexOf(node));
+    const circle = { references: 0 };
+    for (const member of members) circleOf.set(member, circle);
+    for (const member of members) circle.references += leading(member, circle);
+  };
+
+  const leading = (node: SchemaNode, circle: object): number => {
+    let references = node.ref ? 1 : 0;
+    for (const next of successors(node)) {
+      const other = circleOf.get(next)!;
+      if (other !== circle) references += other.references;
+    }
+    return references;
+  };
+
+  visit(root);
+  return circleOf.get(root)!.references;
+}
+
+function successors({ ref, children }: SchemaNode): SchemaNode[] {
+  const nodes = children.filter(({ applies }) => applies !== 'by reference').map(({ node }) => node);
+  return ref ? [...nodes, ref] : nodes;
+}
