@@ -55,12 +55,11 @@ describe('a line that kills the server', () => {
 
 /** The batch when it has ended, or nothing when the server died first. */
 async function ended(server: ServerProcess, id: string) {
-  let alive = true;
-  void server.exited.then(() => (alive = false));
-  while (alive) {
-    const batch = await server.api.batch(id).catch(() => undefined);
-    if (batch && isFinished(batch)) return batch;
+  const died = server.exited.then(() => 'died' as const);
+  for (;;) {
+    const seen = await Promise.race([died, server.api.batch(id).catch(() => undefined)]);
+    if (seen === 'died') return undefined;
+    if (seen && isFinished(seen)) return seen;
     await pause(10);
   }
-  return undefined;
 }
