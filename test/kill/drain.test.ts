@@ -89,7 +89,7 @@ describe('SIGTERM', () => {
     expect(await hanging).toBeInstanceOf(Error);
   });
 
-  it('wins over a start that is not done yet', async () => {
+  it('ends a server that has nothing to do, at once and without a word of error', async () => {
     installation = install(scriptedYaml());
     const server = await installation.start();
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
