@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chatRequest, chatResponse } from '../../test/support/fake-engine.ts';
-import { inlineSchemas } from '../../test/support/inline-schemas.ts';
+import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import type { ChatRequest, JsonSchema, Tool } from '../wire/chat/chat.ts';
 import { promisedBy } from './conformity.ts';
@@ -14,7 +14,7 @@ const tool = (name: string, parameters?: JsonSchema): Tool => ({
 });
 const place = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
-const schemas = inlineSchemas(createManualClock());
+const schemas = createInlineSchemas(createManualClock());
 const promised = (more: Partial<ChatRequest>) => promisedBy(chatRequest(more).value, schemas);
 const verdict = async (more: Partial<ChatRequest>, ...answer: Parameters<typeof chatResponse>) => {
   try {

@@ -4,7 +4,7 @@ import { createSchemaChecker } from '../../src/generate/schema-checker.ts';
 import { createSchemas, type SchemaRunner, type Schemas } from '../../src/generate/schemas.ts';
 
 /** The gate for schemas without its threads: what it finds out, it finds out within microtasks. */
-export function inlineSchemas(clock: Clock): Schemas {
+export function createInlineSchemas(clock: Clock): Schemas {
   const checker = createSchemaChecker();
   const runner: SchemaRunner = {
     waiting: 0,

@@ -1,0 +1,219 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  chatChunk,
+  chatRequest,
+  chatResponse,
+  createFakeEngine,
+  type FakeEngine,
+  usageChunk,
+} from '../../test/support/fake-engine.ts';
+import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
+import { createManualClock } from '../../test/support/manual-clock.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { createIds } from '../base/ids.ts';
+import { silent } from '../base/log.ts';
+import { systemRandom } from '../base/system.ts';
+import { ApiError } from '../core/errors.ts';
+import type { Model } from '../core/model.ts';
+import type { ChatChunk, ChatRequest } from '../wire/chat/chat.ts';
+import { createGenerate } from './create-generate.ts';
+import type { Generate, InteractiveCall } from './generate.ts';
+
+const prices = { input: 1, cachedInput: 1, output: 1 };
+const model = (id: string, serves: Model['serves']): Model => ({
+  id,
+  aliases: [`${id}-alias`],
+  serves,
+  prices,
+  createdAt: 0,
+});
+
+describe('createGenerate', () => {
+  let engine: FakeEngine;
+  let charged: Parameters<Accounts['charge']>[0][];
+  let generate: Generate;
+  let call: InteractiveCall;
+
+  beforeEach(() => {
+    engine = createFakeEngine();
+    charged = [];
+    const clock = createManualClock();
+    generate = createGenerate({
+      models: [
+        { model: model('m', ['chat']), engine },
+        { model: model('vectors', ['embeddings']), engine: createFakeEngine() },
+      ],
+      accounts: { charge: async (entry) => void charged.push(entry) },
+      schemas: createInlineSchemas(clock),
+      clock,
+      ids: createIds(clock, systemRandom),
+      log: silent,
+    });
+    call = {
+      caller: { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null },
+      requestId: 'req_1',
+      signal: new AbortController().signal,
+    };
+  });
+
+  describe('chat', () => {
+    it('answers under our id and the public name, and charges what it took', async () => {
+      engine.answers = [chatResponse('hi')];
+      const response = await generate.chat(chatRequest({ model: 'm-alias' }), call);
+      expect(response).toMatchObject({ model: 'm', id: expect.stringMatching(/^chatcmpl_[0-9a-f]{32}$/) });
+      expect(charged).toEqual([
+        {
+          caller: call.caller,
+          requestId: 'req_1',
+          model: 'm',
+          usage: { inputTokens: 7, cachedTokens: 2, outputTokens: 5 },
+          prices,
+        },
+      ]);
+    });
+
+    it.each([
+      ['an unknown model', { model: 'x' }, null, 'model_not_found', 404],
+      ['a model of the other kind', { model: 'vectors' }, null, 'model_not_found', 404],
+      ['a model the key may not use', {}, ['vectors'], 'model_not_allowed', 403],
+      [
+        'a schema that is none',
+        { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'strnig' } } } },
+        null,
+        'validation_error',
+        422,
+      ],
+    ] as [string, Partial<ChatRequest>, string[] | null, string, number][])(
+      'refuses %s before any engine is asked',
+      async (_what, more, models, code, status) => {
+        const chat = generate.chat(chatRequest(more), { ...call, caller: { ...call.caller, models } });
+        await expect(chat).rejects.toMatchObject({ code, status });
+        expect([engine.asked, charged, generate.interactiveLoad()]).toEqual([[], [], {}]);
+      },
+    );
+
+    it('charges nothing for an answer that never came', async () => {
+      engine.answers = [new ApiError('upstream_timeout', 'too slow')];
+      await expect(generate.chat(chatRequest(), call)).rejects.toMatchObject({ code: 'upstream_timeout' });
+      expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);
+    });
+  });
+
+  describe('chatStream', () => {
+    const read = async (chunks: AsyncIterable<ChatChunk>, most = Number.POSITIVE_INFINITY) => {
+      const seen: ChatChunk[] = [];
+      for await (const chunk of chunks) if (seen.push(chunk) >= most) break;
+      return seen;
+    };
+
+    it('gives every chunk one id and the public name, and charges the usage it ends with', async () => {
+      engine.chunks = [chatChunk('a'), chatChunk(null, 'stop'), usageChunk(9, 2)];
+      const seen = await read(generate.chatStream(chatRequest(), call));
+      expect(new Set(seen.map((chunk) => `${chunk.id.slice(0, 9)} ${chunk.model}`))).toEqual(
+        new Set(['chatcmpl_ m']),
+      );
+      expect(new Set(seen.map((chunk) => chunk.id)).size).toBe(1);
+      expect(charged).toMatchObject([{ usage: { inputTokens: 9, outputTokens: 2 } }]);
+    });
+
+    it('charges what was produced when the client leaves, and gives the slot back', async () => {
+      engine.chunks = [chatChunk('a'), chatChunk('b'), chatChunk('c'), usageChunk(9, 3)];
+      const seen = await read(generate.chatStream(chatRequest(), call), 2);
+      expect(seen).toHaveLength(2);
+      expect(charged).toMatchObject([{ usage: { inputTokens: 11, cachedTokens: 0, outputTokens: 2 } }]);
+      expect(generate.interactiveLoad()).toEqual({});
+    });
+
+    it('charges what was produced when the engine breaks', async () => {
+      engine.chunks = [chatChunk('a'), new ApiError('invalid_upstream_response', 'cut')];
+      await expect(read(generate.chatStream(chatRequest(), call))).rejects.toMatchObject({
+        code: 'invalid_upstream_response',
+      });
+      expect(charged).toMatchObject([{ usage: { outputTokens: 1 } }]);
+    });
+
+    it('charges nothing when nothing was produced', async () => {
+      engine.chunks = [new ApiError('upstream_error', 'broken')];
+      await expect(read(generate.chatStream(chatRequest(), call))).rejects.toMatchObject({
+        code: 'upstream_error',
+      });
+      expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);
+    });
+  });
+
+  describe('embeddings', () => {
+    const request = (encoding_format?: 'float' | 'base64') => {
+      const value = { model: 'vectors', input: ['a', 'b'], ...(encoding_format && { encoding_format }) };
+      return { value, text: JSON.stringify(value) };
+    };
+
+    it('answers with vectors, and charges the prompt', async () => {
+      const response = await generate.embeddings(request(), call);
+      expect(response).toMatchObject({
+        model: 'vectors',
+        data: [{ index: 0, embedding: [0.5, -1] }, { index: 1 }],
+      });
+      expect(charged).toMatchObject([{ usage: { inputTokens: 3, cachedTokens: 0, outputTokens: 0 } }]);
+    });
+
+    it('answers in base64 where that was asked for', async () => {
+      const response = await generate.embeddings(request('base64'), call);
+      const bytes = Buffer.from(response.data[0]!.embedding as string, 'base64');
+      expect([bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([0.5, -1]);
+    });
+  });
+
+  describe('runLine', () => {
+    const line = (
+      endpoint: '/v1/chat/completions' | '/v1/embeddings',
+      id: string,
+      value: Record<string, unknown>,
+    ) =>
+      generate.runLine({
+        model: generate.catalog.find(id)!,
+        endpoint,
+        body: { value, text: JSON.stringify(value) },
+        prefix: 'p',
+        signal: call.signal,
+      });
+
+    it('runs a line as batch work with its prefix, counts its usage and charges nothing', async () => {
+      engine.answers = [chatResponse('hi')];
+      const { value } = chatRequest();
+      const { body, usage } = await line('/v1/chat/completions', 'm', { ...value });
+      expect(body).toMatchObject({ model: 'm', id: expect.stringMatching(/^chatcmpl_/) });
+      expect(usage).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5 });
+      expect(engine.asked[0]?.call).toEqual({ signal: call.signal, priority: 'batch', prefix: 'p' });
+      expect(charged).toEqual([]);
+    });
+
+    it('runs embeddings', async () => {
+      const { body, usage } = await line('/v1/embeddings', 'vectors', { model: 'vectors', input: 'a' });
+      expect(body).toMatchObject({ object: 'list', model: 'vectors' });
+      expect(usage).toEqual({ inputTokens: 3, cachedTokens: 0, outputTokens: 0 });
+    });
+
+    it('takes a place while it runs, and gives it back whatever happens', async () => {
+      let answer!: (error: Error) => void;
+      engine.generate = () => new Promise((_resolve, reject) => (answer = reject));
+      const before = generate.room('m');
+      const running = line('/v1/chat/completions', 'm', { ...chatRequest().value });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect([generate.room('m'), generate.interactiveLoad()]).toEqual([before - 1, {}]);
+      answer(new ApiError('upstream_error', 'broken'));
+      await expect(running).rejects.toMatchObject({ code: 'upstream_error' });
+      expect(generate.room('m')).toBe(before);
+    });
+  });
+
+  it('knows no room at models it does not serve', () => {
+    expect([generate.room('x'), generate.slots('x'), generate.slots('m')]).toEqual([0, 0, 4]);
+  });
+
+  it('makes room for interactive calls elsewhere', () => {
+    const before = generate.room('m');
+    generate.setOthers({ m: 2 }, 1);
+    expect(generate.room('m')).toBeLessThan(before);
+    expect(generate.room('vectors')).toBe(before);
+  });
+});

@@ -1,0 +1,122 @@
+import { createIds } from '../../src/base/ids.ts';
+import { silent } from '../../src/base/log.ts';
+import type { Batch } from '../../src/core/batch.ts';
+import { createBatches } from '../../src/batches/create-batches.ts';
+import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
+import type { Files } from '../../src/files/files.ts';
+import { createGenerate } from '../../src/generate/create-generate.ts';
+import { createInlineSchemas } from '../support/inline-schemas.ts';
+import { createMemoryBlobs } from '../support/memory-blobs.ts';
+import { createSeededRandom } from '../support/seeded-random.ts';
+import { createVirtualTime } from '../support/virtual-clock.ts';
+import type { Database } from './database.ts';
+import { prices } from './engines.ts';
+import { makeInput } from './input.ts';
+import type { LinePlan } from './plan.ts';
+import { type Operation, storeThrough } from './store-view.ts';
+
+export interface SingleOptions {
+  slots?: number;
+  windowMs?: number;
+  drainMs?: number;
+}
+
+const orgId = 'org_1';
+const caller = { orgId, keyId: 'key_1', scopes: [], models: null };
+
+/** One process in virtual time whose every store call a test sees, and may fail. For stories, where seeds are for chance. */
+export async function startSingle(database: Database, options: SingleOptions = {}) {
+  const { slots = 4, windowMs = 86_400_000, drainMs = 5_000 } = options;
+  const random = createSeededRandom(1);
+  const time = createVirtualTime(random);
+  const { clock } = time;
+  await database.reset(clock);
+  const blobs = createMemoryBlobs();
+  const inputs = new Map<string, ReturnType<typeof makeInput>>();
+  const calls: Operation[] = [];
+  /** Operations that fail, by name; `*` stands for all. */
+  const failing = new Set<Operation>();
+
+  const store = storeThrough(database.store, async (name, _args, operate) => {
+    calls.push(name);
+    // Every call takes a moment, so that nobody can ask without end in no time.
+    await new Promise<void>((resolve) => time.after(1, resolve));
+    if (failing.has(name) || failing.has('*')) throw new Error('the database is away');
+    return operate();
+  });
+  const ids = createIds(clock, random);
+  const model = { id: 'm1', aliases: [], serves: ['chat' as const], prices, createdAt: 0 };
+  const generate = createGenerate({
+    models: [{ model, engine: createScriptedEngine({ clock, slots }) }],
+    accounts: { charge: () => Promise.resolve() },
+    schemas: createInlineSchemas(clock),
+    clock,
+    ids,
+    log: silent,
+  });
+  const batches = createBatches({
+    store,
+    blobs,
+    files: { index: async (file) => inputs.get(file.id)!.index } as Files,
+    generate,
+    clock,
+    ids,
+    random,
+    log: silent,
+    limits: { openBatchesPerOrg: 1_000 },
+    batch: { priceFactor: 0.5, resultTtlMs: 86_400_000, completionWindowMs: windowMs, cancelGraceMs: 2_000 },
+    drainMs,
+    exclusive: false,
+  });
+
+  /** Runs until `promise` is settled; fails when that takes longer than `withinMs` of virtual time. */
+  async function settle<T>(promise: Promise<T>, withinMs = 600_000): Promise<T> {
+    let settled = false;
+    const mark = () => (settled = true);
+    promise.then(mark, mark);
+    if (!(await time.run(time.elapsed + withinMs, () => settled)))
+      throw new Error(`not settled within ${withinMs} ms`);
+    return promise;
+  }
+
+  return {
+    time,
+    blobs,
+    batches,
+    calls,
+    failing,
+    settle,
+    /** Runs for `ms`. */
+    pass: (ms: number) => time.run(time.elapsed + ms),
+
+    async create(name: string, lines: number, line: Partial<LinePlan> = {}): Promise<string> {
+      const each: LinePlan = { kind: 'plain', model: 'm1', system: null, delayMs: 100, ...line };
+      const input = makeInput(
+        {
+          name,
+          orgId,
+          endpoint: '/v1/chat/completions',
+          lines: Array.from({ length: lines }, () => each),
+          createAt: 0,
+          cancelAt: null,
+        },
+        clock.now(),
+      );
+      inputs.set(input.file.id, input);
+      blobs.put(input.file.blobId, input.bytes);
+      await database.store.files.insert(input.file, undefined, clock.now());
+      const created = batches.create(
+        caller,
+        { endpoint: '/v1/chat/completions', inputFileId: input.file.id },
+        undefined,
+      );
+      return (await settle(created)).batch.batch.id;
+    },
+
+    cancel: (id: string) => settle(batches.cancel(caller, id)),
+
+    async find(id: string): Promise<Batch> {
+      return (await database.store.batches.find(id))!;
+    },
+  };
+}
