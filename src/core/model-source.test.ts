@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { localParts, readModelSource, showSource } from './model-source.ts';
+import type { RemoteSource } from './model-source.ts';
+
+describe('readModelSource', () => {
+  it.each([
+    ['model.gguf', { kind: 'path', path: 'model.gguf' }],
+    ['/srv/a.gguf', { kind: 'path', path: '/srv/a.gguf' }],
+    ['C:\\models\\a.gguf', { kind: 'path', path: 'C:\\models\\a.gguf' }],
+    ['hf:o/r/f.gguf', { kind: 'hub', repo: 'o/r', revision: 'main', file: 'f.gguf' }],
+    [
+      'HF:o/r@v2/Q4/f-00001-of-00002.gguf',
+      { kind: 'hub', repo: 'o/r', revision: 'v2', file: 'Q4/f-00001-of-00002.gguf' },
+    ],
+    ['https://h/a/b.gguf?sig=x', { kind: 'url', url: 'https://h/a/b.gguf?sig=x' }],
+    ['http://127.0.0.1:9/b.gguf', { kind: 'url', url: 'http://127.0.0.1:9/b.gguf' }],
+    ['http://localhost/b.gguf', { kind: 'url', url: 'http://localhost/b.gguf' }],
+  ])('reads %s', (text, source) => expect(readModelSource(text)).toEqual(source));
+
+  it.each([
+    ['hf:', 'is no file of a hub repository'],
+    ['hf:owner/repo', 'is no file of a hub repository'],
+    ['hf:owner/../f.gguf', 'is no file of a hub repository'],
+    ['hf:o/r/../../f.gguf', 'is no file of a hub repository'],
+    ['hf:o/r/.hidden/f.gguf', 'is no file of a hub repository'],
+    ['hf:o/r/f.safetensors', 'must end in .gguf'],
+    ['http://example.org/f.gguf', 'must be an https:// URL'],
+    ['http://127.0.0.1.example.org/f.gguf', 'must be an https:// URL'],
+    ['ftp://h/f.gguf', 'must be an https:// URL'],
+    ['https://u:p@h/f.gguf', 'must not hold a password'],
+    ['https://h/page', 'must end in .gguf'],
+    ['https://h/..%2f..%2ff.gguf', 'must end in .gguf'],
+    ['https://h/a%00.gguf', 'must end in .gguf'],
+    ['https://h/%zz.gguf', 'must end in .gguf'],
+    ['https://', 'is no URL'],
+  ])('refuses %s', (text, problem) => {
+    expect(readModelSource(text)).toMatchObject({
+      kind: 'wrong',
+      problem,
+      hint: expect.stringMatching(/\.$/),
+    });
+  });
+});
+
+it.each([
+  ['hf:o/r/sub/f.gguf', 'o/r/sub/f.gguf', 'hf:o/r/sub/f.gguf'],
+  ['hf:o/r@abc/f.gguf', 'o/r@abc/f.gguf', 'hf:o/r@abc/f.gguf'],
+  ['https://host:8443/a%20b/f.gguf?token=secret#x', 'host_8443/a b/f.gguf', 'https://host:8443/a%20b/f.gguf'],
+])('%s has its own place and can be shown', (text, place, shown) => {
+  const source = readModelSource(text) as RemoteSource;
+  expect(localParts(source).join('/')).toBe(place);
+  expect(showSource(source)).toBe(shown);
+});

@@ -1,0 +1,92 @@
+import { isLoopback } from '../base/loopback.ts';
+
+/** Where a model's GGUF file comes from. */
+export type ModelSource =
+  | { kind: 'path'; path: string }
+  | { kind: 'url'; url: string }
+  /** A file of a repository on a Hugging Face hub. */
+  | { kind: 'hub'; repo: string; revision: string; file: string };
+
+export type RemoteSource = Exclude<ModelSource, { kind: 'path' }>;
+
+/** Why a text names no source, and how it would. */
+export interface WrongSource {
+  kind: 'wrong';
+  problem: string;
+  hint: string;
+}
+
+const hubHint = 'Write hf:owner/repo/file.gguf, or hf:owner/repo@revision/file.gguf.';
+const urlHint = 'Name the file itself, for example https://host/model.gguf.';
+
+/** Reads `hf:owner/repo[@revision]/file.gguf`, an `https://` URL (`http://` on loopback), or else a path. */
+export function readModelSource(text: string): ModelSource | WrongSource {
+  if (/^hf:/i.test(text)) return readHub(text.slice(3));
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) return readUrl(text);
+  return { kind: 'path', path: text };
+}
+
+function readHub(text: string): ModelSource | WrongSource {
+  const [, owner = '', name = '', revision = 'main', file = ''] =
+    /^([^/@]+)\/([^/@]+)(?:@([^/]+))?\/(.+)$/.exec(text) ?? [];
+  const parts = [owner, name, revision, ...file.split('/')];
+  if (!parts.every(isSafePart)) return wrong('is no file of a hub repository', hubHint);
+  if (!isGguf(file)) return wrong('must end in .gguf', hubHint);
+  return { kind: 'hub', repo: `${owner}/${name}`, revision, file };
+}
+
+function readUrl(text: string): ModelSource | WrongSource {
+  if (!URL.canParse(text)) return wrong('is no URL', urlHint);
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') return wrong('must not hold a password', urlHint);
+  if (!isTrusted(url)) return wrong('must be an https:// URL', 'Plain http:// is for this machine alone.');
+  const parts = partsOf(url);
+  if (parts?.every(isSafePart) !== true || !isGguf(parts.at(-1) ?? ''))
+    return wrong('must end in .gguf', urlHint);
+  return { kind: 'url', url: url.href };
+}
+
+/** Encrypted, or on this machine. */
+export function isTrusted(url: URL): boolean {
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+}
+
+/** The decoded parts of a URL's path. Its query only helps to fetch it and names nothing. */
+function partsOf(url: URL): string[] | undefined {
+  try {
+    return decodeURIComponent(url.pathname.slice(1)).split('/');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether it can be the name of a file or a folder on every system, and of nothing outside. */
+function isSafePart(part: string): boolean {
+  return /^[^\p{Cc}\\/:*?"<>|]{1,200}$/u.test(part) && !/^\.{1,2}$|^\.|[. ]$/.test(part);
+}
+
+function isGguf(name: string): boolean {
+  return /[^/]\.gguf$/i.test(name);
+}
+
+function wrong(problem: string, hint: string): WrongSource {
+  return { kind: 'wrong', problem, hint };
+}
+
+/** Where a fetched file stands below the folder of models, in parts: who made it, then its name. */
+export function localParts(source: RemoteSource): string[] {
+  if (source.kind === 'hub') {
+    const revision = source.revision === 'main' ? '' : `@${source.revision}`;
+    return [...`${source.repo}${revision}`.split('/'), ...source.file.split('/')];
+  }
+  const url = new URL(source.url);
+  return [url.host.replaceAll(/[^A-Za-z0-9.-]/g, '_'), ...(partsOf(url) ?? [])];
+}
+
+/** The source as people write it, without the query of a URL, which may be a secret. */
+export function showSource(source: ModelSource): string {
+  if (source.kind === 'path') return source.path;
+  if (source.kind === 'url') return source.url.replace(/[?#].*$/, '');
+  const revision = source.revision === 'main' ? '' : `@${source.revision}`;
+  return `hf:${source.repo}${revision}/${source.file}`;
+}

@@ -1,0 +1,59 @@
+import type { Dirent } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { LocalModel } from '../../../core/model-file.ts';
+import { quantizationOf } from '../gguf/describe.ts';
+import { readLocal } from './inspect.ts';
+import { shareDone } from './part-file.ts';
+import type { ModelFs } from './part-file.ts';
+import { sizeOf } from './pull-file.ts';
+import { allParts } from './split.ts';
+
+/** The models in a folder and the folders below, and what is being fetched there; by path. */
+export async function localModels(folder: string, fs: ModelFs): Promise<LocalModel[]> {
+  const entries: Dirent[] = await fs
+    .readdir(folder, { recursive: true, withFileTypes: true })
+    .catch(() => []);
+  const paths = new Set<string>();
+  for (const entry of entries) {
+    const name = entry.name.replace(/\.part$/, '');
+    if (entry.isFile() && /\.gguf$/i.test(name)) paths.add(join(entry.parentPath, allParts(name)[0]!));
+  }
+  const models: LocalModel[] = [];
+  for (const path of [...paths].toSorted()) models.push(await localModel(path, fs));
+  return models;
+}
+
+async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
+  const files = allParts(basename(path)).map((name) => join(dirname(path), name));
+  const sizes = await Promise.all(files.map((file) => sizeOf(file, fs)));
+  const here = sizes.filter((size) => size !== null);
+  const model: LocalModel = {
+    path,
+    bytes: here.reduce((sum, size) => sum + size, 0),
+    parts: files.length > 1 ? { here: here.length, of: files.length } : null,
+    unfinished: null,
+    architecture: null,
+    quantization: null,
+    parameters: null,
+    fault: null,
+  };
+  if (here.length < files.length) {
+    const shares = await Promise.all(
+      files.map(async (file, index) => (sizes[index] === null ? ((await shareDone(file, fs)) ?? 0) : 1)),
+    );
+    return { ...model, unfinished: shares.reduce((sum, share) => sum + share, 0) / files.length };
+  }
+  try {
+    const headers = [];
+    for (const file of files) headers.push((await readLocal(file, { fs })).header);
+    const architecture = headers[0]!.metadata.get('general.architecture');
+    return {
+      ...model,
+      architecture: typeof architecture === 'string' ? architecture : 'unknown',
+      quantization: quantizationOf(headers),
+      parameters: headers.flatMap(({ tensors }) => tensors).reduce((sum, { elements }) => sum + elements, 0),
+    };
+  } catch (error) {
+    return { ...model, fault: error instanceof Error ? error.message : String(error) };
+  }
+}

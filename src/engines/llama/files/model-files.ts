@@ -1,0 +1,70 @@
+import * as nodeFs from 'node:fs/promises';
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type {
+  InspectRequest,
+  LocalModel,
+  ModelReport,
+  PullRequest,
+  PulledModel,
+} from '../../../core/model-file.ts';
+import type { ModelSource } from '../../../core/model-source.ts';
+import { inspectModel } from './inspect.ts';
+import { localModels } from './local-models.ts';
+import type { ModelFs } from './part-file.ts';
+import { localPath, partSources, pullModel } from './pull-model.ts';
+import { createWeb } from './web.ts';
+import type { Hub, WebTimeouts } from './web.ts';
+
+/**
+ * The GGUF files of this machine and how more of them get here. Everything that cannot be done is a `StartError` with a
+ * `hint` where there is one; an abort rejects with the signal's reason and keeps what was fetched.
+ */
+export interface ModelFiles {
+  /** Where a model is, or will be once it is pulled. Of a split model, its first file. */
+  pathOf(source: ModelSource): string;
+  /** Fetches what is not here yet. A model that is here is not asked for again. */
+  pull(request: PullRequest): Promise<PulledModel>;
+  inspect(request: InspectRequest): Promise<ModelReport>;
+  local(): Promise<LocalModel[]>;
+  close(): Promise<void>;
+}
+
+export interface ModelFilesOptions {
+  /** Where pulled models stand. */
+  folder: string;
+  hub: Hub;
+  clock: Clock;
+  random: Random;
+  fs?: ModelFs;
+  timeouts?: WebTimeouts;
+  connections?: number;
+  pieceBytes?: number;
+}
+
+/** More does not help where the line is the limit, and is impolite where the server is. */
+const usualConnections = 4;
+const usualPieceBytes = 32 * 1024 ** 2;
+
+export function createModelFiles(options: ModelFilesOptions): ModelFiles {
+  const { folder, hub, clock, random, fs = nodeFs } = options;
+  const web = createWeb(hub, options.timeouts);
+  const deps = {
+    folder,
+    hubEndpoint: hub.endpoint,
+    clock,
+    random,
+    fs,
+    web,
+    connections: options.connections ?? usualConnections,
+    pieceBytes: options.pieceBytes ?? usualPieceBytes,
+    token: Buffer.from(random.bytes(8)).toString('hex'),
+  };
+  return {
+    pathOf: (source) => (source.kind === 'path' ? source.path : localPath(partSources(source)[0]!, folder)),
+    pull: (request) => pullModel(request, deps),
+    inspect: (request) => inspectModel(request, deps),
+    local: () => localModels(folder, fs),
+    close: () => web.close(),
+  };
+}

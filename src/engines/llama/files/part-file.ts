@@ -1,0 +1,164 @@
+import type * as nodeFs from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { diskFault } from './faults.ts';
+import { addRange, bytesIn } from './ranges.ts';
+import type { Range } from './ranges.ts';
+import type { RemoteFile } from './remote.ts';
+
+/** The part of the file system that downloads need; tests pass one that fails. */
+export type ModelFs = Pick<
+  typeof nodeFs,
+  'mkdir' | 'open' | 'readFile' | 'readdir' | 'rename' | 'rm' | 'stat' | 'statfs' | 'utimes' | 'writeFile'
+>;
+
+/**
+ * A file that is not whole yet: `<name>.part`, and beside it `<name>.part.json`, which tells what of it is on the disk.
+ * The second is written after the first is flushed, so a killed process or a lost machine loses a second of work at most.
+ */
+export interface PartFile {
+  readonly done: readonly Range[];
+  write(chunk: Buffer, at: number): Promise<void>;
+  /** Flushes and remembers what is there. */
+  save(): Promise<void>;
+  /** Begins anew. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface PartState {
+  version: 1;
+  size: number;
+  tag: string | null;
+  sha256: string | null;
+  done: [number, number][];
+}
+
+const saveEveryMs = 1000;
+
+export const partOf = (path: string): string => `${path}.part`;
+export const stateOf = (path: string): string => `${path}.part.json`;
+
+/** Opens the part of `path`, with what an earlier attempt left of the same version of the same file. */
+export async function openPart(
+  path: string,
+  file: RemoteFile,
+  { fs, clock }: { fs: ModelFs; clock: Clock },
+): Promise<PartFile> {
+  const part = partOf(path);
+  await fs.mkdir(dirname(path), { recursive: true }).catch((error: unknown) => {
+    throw diskFault(error, dirname(path));
+  });
+  let done = await doneBefore(path, file, fs);
+  const handle: FileHandle = await fs.open(part, done.length > 0 ? 'r+' : 'w').catch((error: unknown) => {
+    throw diskFault(error, part);
+  });
+  let saving: Promise<void> = Promise.resolve();
+  let timer: Timer | undefined;
+
+  async function saveNow(): Promise<void> {
+    const { size, tag, sha256 } = file;
+    if (size === null || !file.ranges) return;
+    const state: PartState = {
+      version: 1,
+      size,
+      tag,
+      sha256,
+      done: done.map(({ start, end }) => [start, end]),
+    };
+    try {
+      await handle.datasync();
+      await fs.writeFile(`${stateOf(path)}.tmp`, JSON.stringify(state));
+      await fs.rename(`${stateOf(path)}.tmp`, stateOf(path));
+    } catch (error) {
+      throw diskFault(error, part);
+    }
+  }
+
+  /** One after the other: all write the same state. */
+  function save(): Promise<void> {
+    saving = saving.catch(() => {}).then(saveNow);
+    return saving;
+  }
+
+  /** What is on the way to the disk is remembered soon, whether or not more comes. */
+  function saveSoon(): void {
+    timer ??= clock.after(saveEveryMs, () => {
+      timer = undefined;
+      // A disk that fails is met by the next write, or the last save.
+      save().catch(() => {});
+    });
+  }
+
+  return {
+    get done() {
+      return done;
+    },
+    save,
+    async write(chunk, at) {
+      try {
+        for (let from = 0; from < chunk.length;) {
+          const { bytesWritten } = await handle.write(chunk, from, chunk.length - from, at + from);
+          from += bytesWritten;
+        }
+      } catch (error) {
+        throw diskFault(error, part);
+      }
+      done = addRange(done, { start: at, end: at + chunk.length });
+      saveSoon();
+    },
+    async clear() {
+      done = [];
+      await handle.truncate(0);
+      await fs.rm(stateOf(path), { force: true });
+    },
+    async close() {
+      timer?.cancel();
+      await saving.catch(() => {});
+      await handle.close();
+    },
+  };
+}
+
+/** What is there already. Nothing, when it cannot be known to be of the same bytes. */
+async function doneBefore(path: string, file: RemoteFile, fs: ModelFs): Promise<Range[]> {
+  if (!file.ranges || (file.tag === null && file.sha256 === null)) return [];
+  const state = await readState(path, fs);
+  if (state === undefined || state.size !== file.size) return [];
+  const isSame =
+    file.sha256 !== null && state.sha256 !== null ? state.sha256 === file.sha256 : state.tag === file.tag;
+  if (!isSame) return [];
+  const there = await fs.stat(partOf(path)).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  return state.done
+    .map(([start, end]) => ({ start, end: Math.min(end, there, state.size) }))
+    .reduce<Range[]>(addRange, []);
+}
+
+async function readState(path: string, fs: ModelFs): Promise<PartState | undefined> {
+  try {
+    const state = JSON.parse(await fs.readFile(stateOf(path), 'utf8')) as Partial<PartState>;
+    const isWhole =
+      state.version === 1 &&
+      typeof state.size === 'number' &&
+      Array.isArray(state.done) &&
+      state.done.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isOffset));
+    return isWhole ? (state as PartState) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isOffset(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** The share of an unfinished file that is on the disk; null when nobody knows how large it will be. */
+export async function shareDone(path: string, fs: ModelFs): Promise<number | null> {
+  const state = await readState(path, fs);
+  if (state === undefined || state.size === 0) return null;
+  return bytesIn(state.done.map(([start, end]) => ({ start, end }))) / state.size;
+}

@@ -1,0 +1,163 @@
+import { dirname } from 'node:path';
+import { sleep } from '../../../base/clock.ts';
+import type { PulledFile } from '../../../core/model-file.ts';
+import { checkWhole, sha256Of } from './check-file.ts';
+import { Changed, ModelFileError, diskFault } from './faults.ts';
+import { fetchFile } from './fetch-file.ts';
+import type { FetchDeps } from './fetch-file.ts';
+import { takeLease } from './lease.ts';
+import { openPart, partOf, stateOf } from './part-file.ts';
+import type { ModelFs } from './part-file.ts';
+import { bytesIn } from './ranges.ts';
+import type { RemoteFile } from './remote.ts';
+
+export interface PullDeps extends FetchDeps {
+  fs: ModelFs;
+  token: string;
+}
+
+export interface FileCall {
+  signal: AbortSignal;
+  sha256: string | undefined;
+  /** How the source is written, for messages. */
+  shown: string;
+  onDone: (phase: 'waiting' | 'fetching' | 'checking', bytes: number) => void;
+  onNote: (note: string) => void;
+}
+
+/** How often a file that changes under way is begun anew. */
+const mostChanges = 2;
+const askAgainMs = 1000;
+
+/**
+ * Brings one file to `path`, under its name only when it is whole and what it should be. Another process that is at it
+ * is waited for. `look` asks the server about the file.
+ */
+export async function pullFile(
+  path: string,
+  look: () => Promise<RemoteFile>,
+  deps: PullDeps,
+  call: FileCall,
+): Promise<PulledFile> {
+  for (let waited = false; ; waited = true) {
+    const size = await sizeOf(path, deps.fs);
+    if (size !== null)
+      return { path, bytes: size, sha256: await checkPresent(path, deps, call), present: true };
+    const lease = await takeLease(path, deps);
+    if (!('heldBy' in lease)) {
+      try {
+        return await pullHeld(path, look, deps, call);
+      } finally {
+        await lease.release();
+      }
+    }
+    const { pid, host } = lease.heldBy;
+    if (!waited) call.onNote(`Waiting for process ${pid} on ${host}, which fetches ${path}.`);
+    call.onDone('waiting', 0);
+    await sleep(deps.clock, askAgainMs, call.signal);
+    call.signal.throwIfAborted();
+  }
+}
+
+export async function sizeOf(path: string, fs: ModelFs): Promise<number | null> {
+  const found = await fs.stat(path).catch(() => null);
+  return found?.isFile() === true ? found.size : null;
+}
+
+async function checkPresent(path: string, { fs }: PullDeps, call: FileCall): Promise<string | null> {
+  if (call.sha256 === undefined) return null;
+  const found = await sha256Of(path, { fs, ...call, onChecked: (bytes) => call.onDone('checking', bytes) });
+  if (found === call.sha256) return found;
+  throw new ModelFileError(
+    `${path} is here already and has the checksum ${found}, not ${call.sha256}.`,
+    'Remove it to fetch it again.',
+  );
+}
+
+async function pullHeld(
+  path: string,
+  look: () => Promise<RemoteFile>,
+  deps: PullDeps,
+  call: FileCall,
+): Promise<PulledFile> {
+  for (let changes = 0; ; changes++) {
+    try {
+      return await pullVersion(path, await look(), deps, call);
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      if (changes === mostChanges)
+        throw new ModelFileError(`${call.shown} changes faster than it can be fetched.`, undefined, {
+          cause: error,
+        });
+      call.onNote(`${call.shown} changed on the server and is begun anew.`);
+    }
+  }
+}
+
+async function pullVersion(
+  path: string,
+  file: RemoteFile,
+  deps: PullDeps,
+  call: FileCall,
+): Promise<PulledFile> {
+  const { fs } = deps;
+  const part = await openPart(path, file, deps);
+  try {
+    const onBytes = () => call.onDone('fetching', bytesIn(part.done));
+    onBytes();
+    try {
+      await fetchFile(file, part, deps, { ...call, onBytes });
+    } finally {
+      // Also after a failure, so that nothing is fetched twice; what stopped the work is what is told.
+      await part.save().catch(() => {});
+    }
+    await part.save();
+  } finally {
+    await part.close();
+  }
+  const sha256 = await checkFetched(path, file, deps, call);
+  const bytes = (await sizeOf(partOf(path), fs)) ?? 0;
+  await publish(path, fs);
+  return { path, bytes, sha256, present: false };
+}
+
+/** Refuses what is not the file that was meant, and keeps nothing of it: going on with it would bring the same. */
+async function checkFetched(
+  path: string,
+  file: RemoteFile,
+  { fs }: PullDeps,
+  call: FileCall,
+): Promise<string | null> {
+  const part = partOf(path);
+  const expected = call.sha256 ?? file.sha256;
+  try {
+    await checkWhole(part, call.shown, fs);
+    if (expected === null) return null;
+    const found = await sha256Of(part, { fs, ...call, onChecked: (bytes) => call.onDone('checking', bytes) });
+    if (found === expected) return found;
+    const why = call.sha256 === undefined ? `the hub tells ${expected}` : `${expected} was given`;
+    throw new ModelFileError(
+      `${call.shown} came with the checksum ${found}, but ${why}.`,
+      'It was removed. Fetch it again, or find out which of the two is right.',
+    );
+  } catch (error) {
+    if (error instanceof ModelFileError) {
+      await fs.rm(part, { force: true });
+      await fs.rm(stateOf(path), { force: true });
+    }
+    throw error;
+  }
+}
+
+async function publish(path: string, fs: ModelFs): Promise<void> {
+  try {
+    await fs.rename(partOf(path), path);
+    // A new name is durable when its folder is flushed. Not every system can.
+    const folder = await fs.open(dirname(path), 'r').catch(() => null);
+    await folder?.sync().catch(() => {});
+    await folder?.close();
+    await fs.rm(stateOf(path), { force: true });
+  } catch (error) {
+    throw diskFault(error, path);
+  }
+}

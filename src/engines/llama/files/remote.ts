@@ -1,0 +1,119 @@
+import { GgufFault } from '../gguf/cursor.ts';
+import { checkMagic } from '../gguf/header.ts';
+import { Broken, Changed, ModelFileError } from './faults.ts';
+import type { Range } from './ranges.ts';
+import { drop, networkReason } from './web.ts';
+import type { Web, WebAnswer } from './web.ts';
+
+/** A file on a server, as its first bytes showed it. */
+export interface RemoteFile {
+  url: string;
+  /** Null when the server does not say. */
+  size: number | null;
+  /** Whether it gives any part that is asked for. */
+  ranges: boolean;
+  /** What tells this version of the file from another; null when the server does not say. */
+  tag: string | null;
+  /** The hub's checksum. */
+  sha256: string | null;
+}
+
+const headBytes = 4096;
+
+/** Looks at the first bytes: what the server tells of the file, and whether it can be a GGUF at all. */
+export async function lookAt(web: Web, url: string, signal: AbortSignal): Promise<RemoteFile> {
+  const answer = await web.open(url, { range: { start: 0, end: headBytes }, signal });
+  const head = await readHead(answer, hostOf(url), signal);
+  try {
+    checkMagic(head);
+  } catch (error) {
+    throw error instanceof GgufFault ? notGguf(url, error) : error;
+  }
+  if (answer.headers['content-encoding'] !== undefined && answer.headers['content-encoding'] !== 'identity')
+    throw new ModelFileError(`${hostOf(url)} sends the file compressed although it was asked not to.`);
+  const given = answer.status === 206 ? contentRange(answer) : null;
+  const size = given?.size ?? (answer.status === 200 ? contentLength(answer) : null);
+  const { linked } = answer;
+  if (linked.size !== null && size !== null && linked.size !== size)
+    throw new ModelFileError(`The hub tells of ${linked.size} bytes, its storage has ${size}.`);
+  return {
+    url,
+    size: size ?? linked.size,
+    ranges: given?.start === 0 && given.size !== null,
+    tag: tagOf(answer),
+    sha256: linked.sha256,
+  };
+}
+
+function notGguf(url: string, fault: GgufFault): ModelFileError {
+  const hint = /\/blob\//.test(url)
+    ? 'The page of a file is not the file: write hf:owner/repo/file.gguf.'
+    : undefined;
+  return new ModelFileError(`${url.replace(/\?.*/, '')} is not a GGUF model file: ${fault.message}.`, hint);
+}
+
+async function readHead(answer: WebAnswer, host: string, signal: AbortSignal): Promise<Buffer> {
+  // An empty file has no first bytes to give.
+  if (answer.status === 416) {
+    await drop(answer.body);
+    return Buffer.alloc(0);
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= 8 && answer.status === 200) break;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Broken(networkReason(error, host), { cause: error });
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * Makes sure that an answer brings just the bytes that were asked for, of the file that was begun.
+ * @throws Changed
+ */
+export async function checkAnswer(answer: WebAnswer, wanted: Range, file: RemoteFile): Promise<void> {
+  try {
+    const given = answer.status === 206 ? contentRange(answer) : null;
+    const tag = tagOf(answer);
+    if (answer.status === 416 || (given !== null && given.size !== file.size)) throw new Changed();
+    if (file.tag !== null && tag !== null && tag !== file.tag) throw new Changed();
+    if (given === null)
+      throw new Broken(`${hostOf(file.url)} sent the whole file where a part was asked for`);
+    if (given.start !== wanted.start || given.end > wanted.end)
+      throw new ModelFileError(
+        `${hostOf(file.url)} sent the bytes ${given.start} to ${given.end} where ${wanted.start} to ${wanted.end} were asked for.`,
+      );
+  } catch (error) {
+    answer.body.on('error', () => {}).destroy();
+    throw error;
+  }
+}
+
+function contentRange({ headers }: WebAnswer): (Range & { size: number | null }) | null {
+  const [, start, last, size] =
+    /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(String(headers['content-range'] ?? '')) ?? [];
+  if (start === undefined) return null;
+  return { start: Number(start), end: Number(last) + 1, size: size === '*' ? null : Number(size) };
+}
+
+export function contentLength({ headers }: WebAnswer): number | null {
+  const length = Number(headers['content-length'] ?? Number.NaN);
+  return Number.isSafeInteger(length) ? length : null;
+}
+
+/** A weak tag promises the same meaning, not the same bytes, so the time of the last change has to do. */
+function tagOf({ headers }: WebAnswer): string | null {
+  const tag = headers.etag === undefined ? '' : String(headers.etag);
+  if (tag !== '' && !tag.startsWith('W/')) return tag;
+  return headers['last-modified'] === undefined ? null : String(headers['last-modified']);
+}
+
+export function hostOf(url: string): string {
+  return new URL(url).host;
+}

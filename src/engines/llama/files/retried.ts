@@ -1,0 +1,55 @@
+import { sleep } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import { Broken, ModelFileError } from './faults.ts';
+
+export interface RetryDeps {
+  clock: Clock;
+  random: Random;
+}
+
+/** How often something is tried that brings no byte. */
+const attempts = 6;
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
+/** Of what a server asks for. */
+const longestWaitMs = 300_000;
+
+/**
+ * Tries until `attempt` says that all is there; false is some progress. Attempts that bring nothing are counted, and each
+ * waits longer than the one before.
+ */
+export async function retried(
+  { clock, random }: RetryDeps,
+  { signal, onNote }: { signal: AbortSignal; onNote: (note: string) => void },
+  attempt: () => Promise<boolean>,
+): Promise<void> {
+  for (let failures = 0; ;) {
+    let pauseMs = firstPauseMs;
+    try {
+      if (await attempt()) return;
+      failures = 0;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Broken)) throw error;
+      failures++;
+      if (failures >= attempts) throw gaveUp(error);
+      const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** failures);
+      pauseMs = Math.min(error.retryAfterMs ?? longest * (0.5 + random.float() / 2), longestWaitMs);
+      if (failures === 2) onNote(`Trying again: ${error.message}.`);
+    }
+    await sleep(clock, pauseMs, signal);
+    signal.throwIfAborted();
+  }
+}
+
+function gaveUp(error: Broken): ModelFileError {
+  const sentence = error.message[0]!.toUpperCase() + error.message.slice(1);
+  return new ModelFileError(
+    `${sentence}, again and again.`,
+    'What was fetched is kept: run it again to go on.',
+    {
+      cause: error,
+    },
+  );
+}

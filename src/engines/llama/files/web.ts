@@ -1,0 +1,148 @@
+import { Agent, request } from 'undici';
+import type { Dispatcher } from 'undici';
+import { isTrusted } from '../../../core/model-source.ts';
+import { Broken, ModelFileError } from './faults.ts';
+import type { Range } from './ranges.ts';
+
+export interface Hub {
+  /** Where `hf:` files are, without a slash at the end. */
+  endpoint: string;
+  token: string | null;
+}
+
+export interface WebAnswer {
+  status: number;
+  headers: Dispatcher.ResponseData['headers'];
+  body: Dispatcher.ResponseData['body'];
+  /** What the hub said of the file before it sent us to where the bytes are. */
+  linked: { sha256: string | null; size: number | null };
+}
+
+/** GET requests that follow redirects. The hub's token goes to the hub and nowhere else. */
+export interface Web {
+  /**
+   * @throws Broken when trying again is worth it
+   * @throws ModelFileError when it is not
+   */
+  open(url: string, options: { range?: Range; signal: AbortSignal }): Promise<WebAnswer>;
+  close(): Promise<void>;
+}
+
+export interface WebTimeouts {
+  connectMs: number;
+  /** Until the headers come, and between two pieces of a body. */
+  idleMs: number;
+}
+
+const usualTimeouts: WebTimeouts = { connectMs: 15_000, idleMs: 60_000 };
+const mostRedirects = 10;
+
+export function createWeb(hub: Hub, timeouts: WebTimeouts = usualTimeouts): Web {
+  const dispatcher = new Agent({
+    connect: { timeout: timeouts.connectMs },
+    headersTimeout: timeouts.idleMs,
+    bodyTimeout: timeouts.idleMs,
+    allowH2: false,
+  });
+  const hubOrigin = new URL(hub.endpoint).origin;
+
+  async function ask(url: URL, range: Range | undefined, signal: AbortSignal) {
+    const headers: Record<string, string> = { 'accept-encoding': 'identity', 'user-agent': 'offpeak' };
+    if (range !== undefined) headers.range = `bytes=${range.start}-${range.end - 1}`;
+    if (hub.token !== null && url.origin === hubOrigin) headers.authorization = `Bearer ${hub.token}`;
+    try {
+      return await request(url, { dispatcher, headers, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw networkFault(error, url);
+    }
+  }
+
+  return {
+    async open(first, { range, signal }) {
+      const begin = new URL(first);
+      const linked: WebAnswer['linked'] = { sha256: null, size: null };
+      let url = begin;
+      for (let hops = 0; hops <= mostRedirects; hops++) {
+        const { statusCode: status, headers, body } = await ask(url, range, signal);
+        if (url.origin === hubOrigin) readLinked(headers, linked);
+        const isRedirect = status >= 301 && status <= 308 && status !== 304 && headers.location !== undefined;
+        if (!isRedirect) return { status, headers, body: await checked(status, headers, body, url), linked };
+        await drop(body);
+        url = redirected(url, String(headers.location), begin);
+      }
+      throw new ModelFileError(`${begin.host} redirects in circles.`);
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function readLinked(headers: WebAnswer['headers'], linked: WebAnswer['linked']): void {
+  const size = Number(headers['x-linked-size'] ?? Number.NaN);
+  linked.sha256 ??= sha256Of(headers['x-linked-etag']) ?? sha256Of(headers.etag);
+  if (Number.isSafeInteger(size)) linked.size ??= size;
+}
+
+/** A checksum in an entity tag, which is what the hub gives for large files. */
+function sha256Of(tag: string | string[] | undefined): string | null {
+  return /^(?:W\/)?"?([0-9a-f]{64})"?$/.exec(String(tag ?? ''))?.[1] ?? null;
+}
+
+function redirected(from: URL, location: string, begin: URL): URL {
+  if (!URL.canParse(location, from.href)) throw new ModelFileError(`${from.host} redirects to nowhere.`);
+  const next = new URL(location, from);
+  if (next.protocol === 'https:' || (begin.protocol === 'http:' && isTrusted(next))) return next;
+  throw new ModelFileError(
+    `${from.host} redirects to ${next.protocol}//${next.host}, which is not encrypted.`,
+  );
+}
+
+/** Statuses that bring no file, as errors. */
+async function checked(
+  status: number,
+  headers: WebAnswer['headers'],
+  body: WebAnswer['body'],
+  url: URL,
+): Promise<WebAnswer['body']> {
+  if (status === 200 || status === 206 || status === 416) return body;
+  await drop(body);
+  const said = `${url.host} answered ${status}`;
+  if (status === 408 || status === 429 || status >= 500)
+    throw new Broken(said, { retryAfterMs: retryAfter(headers['retry-after']) });
+  if (status === 401 || status === 403)
+    throw new ModelFileError(
+      `${said}: this file needs permission.`,
+      'For a private or gated repository set OFFPEAK_HF_TOKEN to a token that may read it.',
+    );
+  if (status === 404 || status === 410) throw new ModelFileError(`${said}: there is no ${url.pathname}.`);
+  throw new ModelFileError(`${said}, which brings no file.`);
+}
+
+function retryAfter(value: string | string[] | undefined): number | undefined {
+  const seconds = Number(value ?? Number.NaN);
+  return seconds >= 0 ? seconds * 1000 : undefined;
+}
+
+/** Lets go of a body nobody wants. */
+export async function drop(body: WebAnswer['body']): Promise<void> {
+  body.on('error', () => {});
+  await body.dump({ limit: 16_384 }).catch(() => {});
+}
+
+function networkFault(error: unknown, url: URL): Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (/CERT|TLS|SELF_SIGNED|UNABLE_TO/.test(code))
+    return new ModelFileError(`${url.host} cannot prove that it is ${url.host} (${code}).`, undefined, {
+      cause: error,
+    });
+  return new Broken(networkReason(error, url.host), { cause: error });
+}
+
+/** Why a connection failed, as the end of a sentence. */
+export function networkReason(error: unknown, host: string): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `there is no host ${host}, or no network`;
+  if (code === 'ECONNREFUSED') return `${host} refuses connections`;
+  if (/TIMEOUT|TIMEDOUT/.test(code)) return `${host} went silent`;
+  return `the connection to ${host} broke (${code || (error instanceof Error ? error.message : String(error))})`;
+}

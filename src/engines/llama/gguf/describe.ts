@@ -1,0 +1,124 @@
+import { StartError } from '../../../base/start-error.ts';
+import type { ModelReport } from '../../../core/model-file.ts';
+import { planContext } from '../inference/memory.ts';
+import type { ModelShape } from '../inference/memory.ts';
+import type { GgufHeader, MetadataValue } from './header.ts';
+import { templateFamily } from './template-family.ts';
+import { fileTypes, tensorTypes } from './types.ts';
+
+export interface Wanted {
+  sequences: number;
+  contextSize: number | 'auto';
+  /** Bytes of memory that are free. */
+  freeBytes: number;
+}
+
+const shownTemplateLines = 3;
+
+/**
+ * What the headers of a model's files tell; a split model has its metadata in the first and its tensors in all.
+ * @param fileBytes of all files together
+ */
+export function describeModel(
+  headers: readonly GgufHeader[],
+  fileBytes: number,
+  wanted: Wanted,
+): ModelReport {
+  const metadata = headers[0]?.metadata ?? new Map<string, MetadataValue>();
+  const text = (key: string) => textOf(metadata.get(key));
+  const architecture = text('general.architecture') ?? 'unknown';
+  const own = (key: string) => countOf(metadata.get(`${architecture}.${key}`));
+  const template = text('tokenizer.chat_template');
+  return {
+    name: text('general.name'),
+    architecture,
+    parameters: headers.flatMap(({ tensors }) => tensors).reduce((sum, { elements }) => sum + elements, 0),
+    quantization: quantizationOf(headers),
+    contextLength: own('context_length'),
+    layers: own('block_count'),
+    width: own('embedding_length'),
+    heads: own('attention.head_count'),
+    keyValueHeads: own('attention.head_count_kv') ?? own('attention.head_count'),
+    tokenizer: {
+      kind: text('tokenizer.ggml.model'),
+      pre: text('tokenizer.ggml.pre'),
+      vocabulary: lengthOf(metadata.get('tokenizer.ggml.tokens')) ?? own('vocab_size'),
+    },
+    template:
+      template === null
+        ? null
+        : { family: templateFamily(template), begins: firstLines(template, shownTemplateLines) },
+    files: headers.length,
+    fileBytes,
+    memory: memoryOf(shapeOf(own, fileBytes), wanted),
+  };
+}
+
+/** What a file says of itself, else the kind of tensor that holds most of its numbers. */
+export function quantizationOf(headers: readonly GgufHeader[]): string {
+  const declared = headers[0]?.metadata.get('general.file_type');
+  const named = typeof declared === 'number' ? fileTypes[declared] : undefined;
+  if (named !== undefined) return named;
+  const numbers = new Map<number, number>();
+  for (const { type, elements } of headers.flatMap(({ tensors }) => tensors))
+    numbers.set(type, (numbers.get(type) ?? 0) + elements);
+  const [most] = [...numbers].toSorted(([, a], [, b]) => b - a);
+  if (most === undefined) return 'unknown';
+  return tensorTypes[most[0]]?.[0] ?? `type ${most[0]}`;
+}
+
+function shapeOf(own: (key: string) => number | null, fileBytes: number): ModelShape {
+  const heads = own('attention.head_count') ?? 1;
+  const keyHeads = own('attention.head_count_kv') ?? heads;
+  const headWidth = (own('embedding_length') ?? 0) / heads;
+  return {
+    layers: own('block_count') ?? 0,
+    keyWidth: keyHeads * (own('attention.key_length') ?? headWidth),
+    valueWidth: keyHeads * (own('attention.value_length') ?? headWidth),
+    trainedContext: own('context_length') ?? Infinity,
+    fileBytes,
+  };
+}
+
+/** The engine's own plan: what it would take with memory to spare, and whether it would take it here. */
+function memoryOf(shape: ModelShape, wanted: Wanted): ModelReport['memory'] {
+  const { contextSize, cacheBytes } = planContext(shape, wanted, Infinity);
+  return {
+    sequences: wanted.sequences,
+    context: contextSize,
+    weights: shape.fileBytes,
+    cache: cacheBytes,
+    misfit: misfitOf(shape, { ...wanted, contextSize }),
+  };
+}
+
+function misfitOf(shape: ModelShape, wanted: Wanted): string | null {
+  try {
+    planContext(shape, wanted, wanted.freeBytes);
+    return null;
+  } catch (error) {
+    if (error instanceof StartError) return error.message;
+    throw error;
+  }
+}
+
+function textOf(value: MetadataValue | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** A count; where each layer has its own, the largest. */
+function countOf(value: MetadataValue | undefined): number | null {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'object' || value.items === null) return null;
+  return Math.max(1, ...value.items);
+}
+
+function lengthOf(value: MetadataValue | undefined): number | null {
+  return typeof value === 'object' ? value.length : null;
+}
+
+function firstLines(text: string, count: number): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const shown = lines.slice(0, count).map((line) => (line.length > 200 ? `${line.slice(0, 200)}…` : line));
+  return [...shown, ...(lines.length > count ? ['…'] : [])].join('\n');
+}

@@ -1,0 +1,124 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request for bytes that this server saw. */
+export interface Hit {
+  path: string;
+  range: [start: number, end: number] | null;
+  authorization: string | undefined;
+  /** Bytes of the body that were handed to the connection. */
+  sent: number;
+}
+
+/** What is under one path, and how it misbehaves. */
+export interface Served {
+  bytes: Buffer;
+  /** Strong by default, made of the bytes' length. */
+  etag?: string | null;
+  headers?: Record<string, string>;
+  /** Answers every request with the whole file. */
+  noRanges?: boolean;
+  /** Ends the connection after so many bytes of a body; called for each request, undefined lets it through. */
+  breakAfter?: (hit: Hit, index: number) => number | undefined;
+  /** Waits before a body goes on behind so many bytes, until `release` is called. */
+  holdAfter?: number;
+  /** Answers with this status instead; undefined lets it through. */
+  status?: (hit: Hit, index: number) => number | undefined;
+  /** Full control: true when it answered. */
+  answer?: (request: IncomingMessage, response: ServerResponse, hit: Hit) => boolean;
+}
+
+export interface ModelServer {
+  url: string;
+  hits: Hit[];
+  files: Map<string, Served>;
+  /** Requests of a path, the look at its first bytes included. */
+  hitsOf(path: string): Hit[];
+  /** Lets held bodies go on, now and from now on. */
+  release(): void;
+  close(): Promise<void>;
+}
+
+/** A file server that does what hubs and mirrors do, and what they should not. */
+export async function createModelServer(host = '127.0.0.1'): Promise<ModelServer> {
+  const hits: Hit[] = [];
+  const files = new Map<string, Served>();
+  const held: (() => void)[] = [];
+  let released = false;
+
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? '/', 'http://x').pathname;
+    const file = files.get(path);
+    const asked = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
+    const hit: Hit = {
+      path,
+      range: asked && [Number(asked[1]), Number(asked[2]) + 1],
+      authorization: request.headers.authorization,
+      sent: 0,
+    };
+    const index = hits.filter((one) => one.path === path).length;
+    hits.push(hit);
+    response.on('error', () => {});
+    const status = file === undefined ? 404 : file.status?.(hit, index);
+    if (file?.answer?.(request, response, hit) === true) return;
+    if (status !== undefined) response.writeHead(status, file?.headers).end('Not now.');
+    else void send(file!, hit, index, response);
+  });
+
+  async function send(file: Served, hit: Hit, index: number, response: ServerResponse): Promise<void> {
+    const { bytes } = file;
+    const etag = file.etag === undefined ? `"v${bytes.length}"` : file.etag;
+    const headers: Record<string, string> = { ...(etag !== null && { etag }), ...file.headers };
+    const ranged = hit.range !== null && file.noRanges !== true;
+    if (ranged && hit.range![0] >= bytes.length) {
+      response.writeHead(416, { ...headers, 'content-range': `bytes */${bytes.length}` }).end();
+      return;
+    }
+    const body = ranged ? bytes.subarray(hit.range![0], hit.range![1]) : bytes;
+    if (ranged) {
+      const last = hit.range![0] + body.length - 1;
+      headers['content-range'] = `bytes ${hit.range![0]}-${last}/${bytes.length}`;
+    }
+    response.writeHead(ranged ? 206 : 200, { 'content-length': String(body.length), ...headers });
+    const breakAt = file.breakAfter?.(hit, index);
+    const holdAt = file.holdAfter;
+    for (let at = 0; at < body.length; at += 16_384) {
+      if (breakAt !== undefined && at >= breakAt) {
+        // What was written is on its way before the connection goes.
+        await new Promise((written) => response.write('', written));
+        return void setImmediate(() => response.destroy());
+      }
+      if (holdAt !== undefined && at >= holdAt && !released) await new Promise<void>((go) => held.push(go));
+      const chunk = body.subarray(at, at + 16_384);
+      if (response.destroyed) return;
+      hit.sent += chunk.length;
+      if (!response.write(chunk)) {
+        await new Promise<void>((resolve) => {
+          response.once('drain', resolve);
+          response.once('close', resolve);
+        });
+      }
+    }
+    response.end();
+  }
+
+  await new Promise<void>((resolve) => void server.listen(0, host, resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://${host}:${port}`;
+  return {
+    url,
+    hits,
+    files,
+    hitsOf: (path) => hits.filter((hit) => hit.path === path),
+    release() {
+      released = true;
+      for (const go of held.splice(0)) go();
+    },
+    close() {
+      for (const go of held.splice(0)) go();
+      server.closeAllConnections();
+      return new Promise((resolve) => void server.close(() => resolve()));
+    },
+  };
+}
