@@ -143,7 +143,7 @@ export class Observer {
     );
     for (const { owner } of owners) {
       const worker = this.workers.get(owner);
-      if (worker?.alive && this.#elapsed() - worker.troubledAt > 2 * leaseLife)
+      if (worker?.alive && this.#elapsed() - worker.troubledAt > leaseLife + 12_000)
         this.fail(`chunks are taken from ${worker.name}, which is well`);
     }
   }

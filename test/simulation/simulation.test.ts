@@ -7,11 +7,11 @@ import { simulate, tell } from './simulate.ts';
 // whole history; `OFFPEAK_SEEDS=17-17` repeats one, `OFFPEAK_SEEDS=1-10000` runs more.
 
 const perTest = 25;
-const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-200');
+const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-150');
 
 function seedRange(text: string): [number, number] {
   const match = /^(\d+)(?:-(\d+))?$/.exec(text);
-  if (!match) throw new Error(`OFFPEAK_SEEDS is '${text}'; write a seed, or a range such as 1-200.`);
+  if (!match) throw new Error(`OFFPEAK_SEEDS is '${text}'; write a seed, or a range such as 1-150.`);
   return [Number(match[1]), Number(match[2] ?? match[1])];
 }
 
@@ -46,8 +46,9 @@ describe('a simulated world', () => {
 describe('a planted bug is seen', () => {
   // The seed from which each is looked for, so that the suite does not search for long.
   const from: Record<string, number> = {
-    'the window is measured with the wall clock': 28,
-    'a batch may be cancelled when its end is decided': 101,
+    'the heartbeat never arrives': 12,
+    'the window is measured with the wall clock': 23,
+    'a batch may be cancelled when its end is decided': 14,
   };
 
   it.each(Object.keys(plantedBugs))('%s', async (name) => {
