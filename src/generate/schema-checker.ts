@@ -4,7 +4,7 @@ import { RE2JS } from 're2js';
 
 /** Compiles schemas and holds texts against them. Synchronous and without a time limit: that is its caller's part. */
 export interface SchemaChecker {
-  /** Compiles and tries a schema; what is wrong with it, or null. */
+  /** Compiles and tries a schema; what is wrong with it, or null. Throws a RangeError when it needs too much stack. */
   trial(schema: string): string | null;
   /** How `text`, which should be JSON, misses the schema; null when it conforms. Throws for a schema that has no use. */
   check(schema: string, text: string): string | null;
@@ -88,6 +88,8 @@ export function createSchemaChecker(): SchemaChecker {
         for (const probe of probes) validate(probe);
         return null;
       } catch (error) {
+        // Out of stack: no fault of the schema's grammar.
+        if (error instanceof RangeError) throw error;
         return shortened(error instanceof Error ? error.message : String(error));
       }
     },

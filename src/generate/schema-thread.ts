@@ -126,17 +126,17 @@ export class SchemaThread {
     });
   }
 
-  /** The first job ends as too much; the others start again in another thread. */
+  /** The first job ends as too much; the others start again in another thread, which is made ready in any case. */
   #sacrifice(): void {
     void this.#dismiss()?.terminate();
     this.#pending.shift()?.resolve({ kind: 'too much' });
-    if (this.#pending.length > 0) this.#launch();
+    this.#launch();
   }
 
   #lose(error: Error): void {
-    if (this.#isReady) return this.#sacrifice();
+    if (this.#isReady && this.#pending.length > 0) return this.#sacrifice();
     this.#dismiss();
-    this.#parts.log.error({ err: error }, 'the thread for schemas cannot be started');
+    this.#parts.log.error({ err: error }, 'the thread for schemas is gone');
     this.#rejectAll(new Error('the thread for schemas cannot be started', { cause: error }));
   }
 

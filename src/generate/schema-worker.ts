@@ -16,6 +16,7 @@ function judge({ schema, text }: SchemaJob): SchemaVerdict {
     const fault = text === null ? checker.trial(schema) : checker.check(schema, text);
     return fault === null ? { kind: 'fine' } : { kind: 'fault', fault };
   } catch (error) {
+    if (error instanceof RangeError) return { kind: 'too much' };
     return { kind: 'fault', fault: error instanceof Error ? error.message : String(error) };
   }
 }

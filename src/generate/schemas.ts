@@ -47,7 +47,8 @@ export interface SchemasParts {
   runners?: SchemaRunners;
 }
 
-const trialMs = 1_000;
+/** With the start of a thread in front of it, a refusal stays under a second and a half. */
+const trialMs = 800;
 const checkMs = 2_000;
 /** New schemas that may wait for their trial; each may take `trialMs`. */
 const mostWaiting = 64;

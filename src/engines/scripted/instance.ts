@@ -1,3 +1,4 @@
+import { RE2JS } from 're2js';
 import type { JsonSchema } from '../../wire/chat/chat.ts';
 
 /**
@@ -95,9 +96,9 @@ function string(own: Keywords): string {
   if (format !== undefined) return format;
   const least = Number(own['minLength'] ?? 0);
   if (typeof own['pattern'] !== 'string') return 'a'.repeat(least);
-  const pattern = new RegExp(own['pattern'], 'u');
+  const pattern = RE2JS.compile(own['pattern']);
   const candidates = [...samples, 'a'.repeat(least), '0'.repeat(least)];
-  return candidates.find((text) => text.length >= least && pattern.test(text)) ?? 'a'.repeat(least);
+  return candidates.find((text) => text.length >= least && pattern.matcher(text).find()) ?? 'a'.repeat(least);
 }
 
 function number(own: Keywords, whole: boolean): number {

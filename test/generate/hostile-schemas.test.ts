@@ -1,0 +1,194 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ErrorBody } from '../support/api.ts';
+import { silent } from '../../src/base/log.ts';
+import { systemClock } from '../../src/base/system.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { createSchemas } from '../../src/generate/schemas.ts';
+import { startApp } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { chatLine, parseLines } from '../support/batch-lines.ts';
+import { hostileSchemas } from './hostile-schemas.ts';
+
+// C14, C15, B41: schemas of strangers through the real door. The engine is scripted, the gate is not.
+
+let running: RunningApp;
+
+beforeAll(async () => {
+  running = await startApp();
+});
+afterAll(() => running?.stop());
+
+const anyContent = '"messages":[{"role":"user","content":"hi"}]';
+const asFormat = (schema: string) =>
+  `{"model":"default",${anyContent},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":${schema}}}}`;
+const asTool = (schema: string) =>
+  `{"model":"default",${anyContent},"tools":[{"type":"function","function":{"name":"x","parameters":${schema}}}]}`;
+
+/** The code of the answer, or `fine`. */
+async function send(body: string): Promise<{ status: number; code: string; param: string | null }> {
+  const headers = { 'content-type': 'application/json' };
+  const { status, text } = await running.api.send('/v1/chat/completions', { body, headers });
+  if (status === 200) return { status, code: 'fine', param: null };
+  const { code, param } = (JSON.parse(text) as ErrorBody).error;
+  return { status, code, param };
+}
+
+/** Milliseconds of processor time of the thread that serves everybody. */
+function mainThread(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+describe('a hostile schema', () => {
+  it('comes in at least sixty kinds', () => {
+    expect(new Set(hostileSchemas.map(({ name }) => name)).size).toBe(hostileSchemas.length);
+    expect(hostileSchemas.length).toBeGreaterThanOrEqual(60);
+  });
+
+  it.each(hostileSchemas.map((each) => [each.name, each] as const))(
+    '%s: is refused or harmless',
+    async (_name, { text, outcome }) => {
+      const before = mainThread();
+      const began = performance.now();
+      const tool = await send(asTool(text));
+      const ms = performance.now() - began;
+      const format = await send(asFormat(text));
+      // The time on the clock is the machine's as well; that of the thread is ours alone.
+      expect((mainThread() - before) / 2).toBeLessThan(150);
+      expect(ms).toBeLessThan(3_000);
+      if (outcome === 'fine') expect(tool.status).toBe(200);
+      else expect(['fine', 422]).toContain(tool.status === 200 ? 'fine' : tool.status);
+      if (Array.isArray(outcome)) {
+        expect(outcome).toContain(tool.code);
+        expect(outcome).toContain(format.code);
+      }
+      if (format.status === 422 && format.param !== null)
+        expect(format.param).toMatch(/^response_format\.json_schema\.schema/);
+      // Where it compiles, the scripted engine may still write what does not fit; that is found out, and is no crash.
+      expect(['fine', 'schema_not_met']).toContain(format.status === 422 ? 'fine' : format.code);
+    },
+    20_000,
+  );
+
+  it('leaves the next schema to be answered', async () => {
+    const slow = hostileSchemas.find(({ name }) => name.includes('a hundred times'))!;
+    const plain = JSON.stringify({ type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] });
+    const attacks = Array.from({ length: 4 }, (_, n) =>
+      send(asFormat(slow.text.replace('{', `{"title":"${n}",`))),
+    );
+    expect((await send(asFormat(plain))).status).toBe(200);
+    for (const { status } of await Promise.all(attacks)) expect(status).toBe(422);
+  });
+});
+
+describe('an answer that takes for ever to check', () => {
+  it('is given up, and the others are checked', async () => {
+    // Different objects are compared each with each: 40,000 of them take minutes.
+    const items = Array.from({ length: 40_000 }, (_, n) => ({ n, deep: { n } }));
+    const schema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
+    const format = { type: 'json_schema', json_schema: { name: 'x', schema } };
+    const { api } = running;
+    const ask = (content: string) =>
+      api.send('/v1/chat/completions', {
+        json: { model: 'default', messages: [{ role: 'user', content }], response_format: format },
+      });
+    const before = mainThread();
+    const [long, short] = await Promise.all([
+      ask(`[[json ${JSON.stringify(items)}]]`),
+      ask('[[json [{"a":1}]]]'),
+    ]);
+    expect(long.status).toBe(422);
+    expect((JSON.parse(long.text) as ErrorBody).error.code).toBe('schema_too_complex');
+    expect(short.status).toBe(200);
+    expect(mainThread() - before).toBeLessThan(1_000);
+  });
+});
+
+describe('a batch line with a hostile schema', () => {
+  it('ends as an error line, and the others as outputs', async () => {
+    const { api } = running;
+    const format = (schema: unknown) => ({
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+    });
+    const ring = { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' };
+    const file = await api.upload([
+      chatLine('good', 'hi', format({ type: 'integer' })),
+      chatLine('endless', 'hi', format(ring)),
+      chatLine('remote', 'hi', format({ $ref: 'http://169.254.169.254/' })),
+      chatLine('plain'),
+    ]);
+    const batch = await api.finished((await api.createBatch(file.id)).id);
+    expect(batch.request_counts).toEqual({ total: 4, completed: 2, failed: 2 });
+    const errors = parseLines((await api.results(batch.id, 'errors')).text);
+    expect(Object.fromEntries(errors.map(({ custom_id, error }) => [custom_id, error?.code]))).toEqual({
+      endless: 'schema_too_complex',
+      remote: 'validation_error',
+    });
+  });
+});
+
+describe('ten thousand schemas of chance', () => {
+  const keyword = fc.constantFrom(
+    ...(
+      'type enum const items prefixItems contains properties patternProperties additionalProperties required allOf ' +
+      'anyOf oneOf not if then else $ref $defs definitions pattern minimum maximum multipleOf minLength maxItems ' +
+      'uniqueItems dependentSchemas dependencies propertyNames unevaluatedProperties format $id $schema $anchor ' +
+      '$async $dynamicRef nullable discriminator default id'
+    ).split(' '),
+  );
+  const scrap = fc.oneof(
+    fc.constantFrom(
+      'string',
+      'object',
+      'array',
+      'number',
+      '#',
+      '#/$defs/a',
+      '#/properties/a',
+      '^a+$',
+      '(',
+      'a',
+    ),
+    fc.constantFrom(0, -1, 1, 1.5, 1e308, null, true, false),
+    fc.constantFrom<unknown>([], {}, ['a'], ['string', 'null'], [{}], { a: {} }),
+  );
+  const { schema } = fc.letrec<{ schema: unknown; value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, depthIdentifier: 'schema' },
+      scrap,
+      tie('schema'),
+      fc.array(tie('schema'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'constructor'), tie('schema'), { maxKeys: 3 }),
+    ),
+    schema: fc.dictionary(keyword, tie('value'), { maxKeys: 4 }),
+  }));
+
+  it('leave the process and its threads alive', async () => {
+    const schemas = fc.sample(schema, { numRuns: 10_000, seed: 20_261_121 });
+    const codes = new Map<string, number>();
+    const gate = createSchemas({ clock: systemClock, log: silent });
+    const codeOf = async (one: unknown): Promise<string> => {
+      try {
+        await (await gate.admit(one, 'schema')).fault('{"a":["a"]}');
+        return 'fine';
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        expect(error.status).toBe(422);
+        return error.code;
+      }
+    };
+    const turns = schemas.values();
+    const oneAfterTheOther = async () => {
+      for (const one of turns) {
+        const code = await codeOf(one);
+        codes.set(code, (codes.get(code) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: 32 }, oneAfterTheOther));
+    await gate.stop();
+    console.info('10,000 schemas of chance:', Object.fromEntries(codes));
+    expect(codes.get('fine')).toBeGreaterThan(500);
+    expect(codes.get('validation_error')).toBeGreaterThan(500);
+  }, 120_000);
+});
