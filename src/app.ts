@@ -14,8 +14,13 @@ import { createBatches } from './batches/create-batches.ts';
 import { createDiskBlobs } from './blobs/disk.ts';
 import type { Config, ModelConfig } from './core/config.ts';
 import type { Model } from './core/model.ts';
+import { readModelSource } from './core/model-source.ts';
+import type { ModelSource, RemoteSource } from './core/model-source.ts';
 import type { Engine } from './engines/engines.ts';
 import { createLlamaEngine } from './engines/llama/engine.ts';
+import { createModelFiles } from './engines/llama/files/model-files.ts';
+import type { ModelFiles } from './engines/llama/files/model-files.ts';
+import { createStartPulls } from './engines/llama/files/start-pulls.ts';
 import { createScriptedEngine } from './engines/scripted/scripted.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream.ts';
 import type { Flavor } from './engines/upstream/flavors.ts';
@@ -57,7 +62,7 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
  */
 export function createApp(config: Config, overrides: Overrides = {}): App {
   const { clock = systemClock, random = systemRandom } = overrides;
-  const log: Log = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
+  const log: Log = overrides.log ?? createLog(config.logLevel);
   const ids = createIds(clock, random);
   const shared = { clock, random, ids, log };
   const embedded = config.database === 'sqlite';
@@ -68,8 +73,11 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const blobs = createDiskBlobs({ folder: join(config.data, 'blobs'), log });
   const accounts = createAccounts({ ...shared, store, config: givenKeys(config) });
   const created = clock.now();
+  const modelFiles = openModelFiles(config, { clock, random });
+  const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
   const models = config.models.map((model) => {
-    const engine = createEngine(model, { clock, ids, log: log.child({ model: model.id }) });
+    const parts = { clock, ids, log: log.child({ model: model.id }), modelFiles };
+    const engine = createEngine(model, parts);
     return { engine, model: publicModel(model, engine, created) };
   });
   const generate = createGenerate({ ...shared, models, accounts, schemas: createSchemas(shared) });
@@ -77,7 +85,9 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const { limits, drainMs } = config;
   const files = createFiles({
     ...shared,
-    ...{ store, blobs, catalog },
+    store,
+    blobs,
+    catalog,
     limits: {
       fileBytes: limits.bytesPerBatch,
       lines: limits.requestsPerBatch,
@@ -86,7 +96,12 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   });
   const batches = createBatches({
     ...shared,
-    ...{ store, blobs, files, generate, limits, drainMs },
+    store,
+    blobs,
+    files,
+    generate,
+    limits,
+    drainMs,
     batch: config.batch,
     exclusive: embedded,
   });
@@ -101,13 +116,20 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   };
   const server = createServer({
     ...shared,
-    ...{ files, batches, generate, accounts, catalog, ready, limits, drainMs },
+    files,
+    batches,
+    generate,
+    accounts,
+    catalog,
+    ready,
+    limits,
+    drainMs,
     ...config.server,
     version: manifest.version,
   });
 
   // In the order in which they need one another; stopped in the opposite one.
-  const parts: Service[] = [store, blobs, accounts, generate, files, batches, server];
+  const parts: Service[] = [store, blobs, accounts, pulls, generate, files, batches, server];
   let stopping: Promise<void> | null = null;
 
   async function stopAll(): Promise<void> {
@@ -143,22 +165,60 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   };
 }
 
+/** The GGUF files of this machine, for a server and for the commands that need none. */
+export function openModelFiles(
+  { modelFolder, hub }: Pick<Config, 'modelFolder' | 'hub'>,
+  { clock, random }: { clock: Clock; random: Random },
+): ModelFiles {
+  return createModelFiles({ folder: modelFolder, hub, clock, random });
+}
+
+function modelSources({ models }: Config): ModelSource[] {
+  return models.flatMap(({ engine }) => (engine.kind === 'llama' ? modelSource(engine.path) : []));
+}
+
+/** What the configuration names was checked when it was read. */
+function modelSource(path: string): ModelSource {
+  const source = readModelSource(path);
+  return source.kind === 'wrong' ? { kind: 'path', path } : source;
+}
+
+function isRemote(source: ModelSource): source is RemoteSource {
+  return source.kind !== 'path';
+}
+
+/** Lines wait for each other for a moment, so that a request does not wait for the disk. Written at the end in any case. */
+function createLog(level: string): Log {
+  const destination = pino.destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 100 });
+  return pino({ level, base: null }, destination);
+}
+
 function givenKeys({ apiKey, adminKey }: Config): { apiKey?: string; adminKey?: string } {
   return { ...(apiKey !== undefined && { apiKey }), ...(adminKey !== undefined && { adminKey }) };
 }
 
 function publicModel({ id, aliases, serves, prices }: ModelConfig, engine: Engine, createdAt: number): Model {
-  return { id, aliases, serves: serves ?? [...engine.capabilities.serves], prices, createdAt };
+  return {
+    id,
+    aliases,
+    prices,
+    createdAt,
+    // An engine may know only once it has loaded its model.
+    get serves() {
+      return serves ?? [...engine.capabilities.serves];
+    },
+  };
 }
 
 function createEngine(
   { id, serves, engine }: ModelConfig,
-  parts: { clock: Clock; ids: Ids; log: Log },
+  { modelFiles, ...parts }: { clock: Clock; ids: Ids; log: Log; modelFiles: ModelFiles },
 ): Engine {
   switch (engine.kind) {
     case 'llama': {
       const { path, context, ...rest } = engine;
-      return createLlamaEngine({ ...rest, modelPath: path, contextSize: context, ...parts });
+      const modelPath = modelFiles.pathOf(modelSource(path));
+      return createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts });
     }
     case 'openai':
       return createUpstreamEngine({

@@ -41,5 +41,15 @@ export function unixSeconds(ms: number): number {
 
 /** `2026-11-21`, the UTC day a ledger row belongs to. */
 export function utcDay(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
+  const day = Math.floor(ms / dayMs);
+  if (day !== lastDay) {
+    lastDayText = new Date(ms).toISOString().slice(0, 10);
+    lastDay = day;
+  }
+  return lastDayText;
 }
+
+const dayMs = 86_400_000;
+/** The day that was asked for last, which nearly always is the one asked for next. */
+let lastDay = Number.NaN;
+let lastDayText = '';

@@ -26,13 +26,14 @@ export interface Ids {
 export function createIds(clock: Clock, random: Random): Ids {
   let lastMs = 0;
   let sequence = 0;
+  const uuid = Buffer.alloc(16);
   return {
     next(prefix) {
       const ms = Math.max(clock.now(), lastMs);
       sequence = ms === lastMs ? sequence + 1 : 0;
       lastMs = ms;
-      const uuid = v7({ msecs: ms, seq: sequence, random: random.bytes(16) });
-      return prefix + uuid.replaceAll('-', '');
+      v7({ msecs: ms, seq: sequence, random: random.bytes(16) }, uuid);
+      return prefix + uuid.toString('hex');
     },
   };
 }

@@ -32,10 +32,12 @@ function randomBytes(n: number): Uint8Array {
     randomFillSync(pool);
     drawn = 0;
   }
-  const bytes = pool.slice(drawn, drawn + n);
-  // No byte is handed out twice, nor kept.
-  pool.fill(0, drawn, drawn + n);
-  drawn += n;
+  const bytes = new Uint8Array(n);
+  for (let at = 0; at < n; at += 1, drawn += 1) {
+    bytes[at] = pool[drawn]!;
+    // No byte is handed out twice, nor kept.
+    pool[drawn] = 0;
+  }
   return bytes;
 }
 

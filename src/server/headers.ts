@@ -5,7 +5,7 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
   const raw = request.rawHeaders;
   const values: string[] = [];
   for (let at = 0; at < raw.length; at += 2)
-    if (raw[at]?.toLowerCase() === name) values.push(raw[at + 1] ?? '');
+    if (raw[at]?.length === name.length && raw[at]?.toLowerCase() === name) values.push(raw[at + 1] ?? '');
   return values;
 }
 

@@ -35,13 +35,15 @@ function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
 }
 
+const strict = new TextDecoder('utf-8', { fatal: true });
+
 /**
  * The text of a JSON body. A leading byte order mark is dropped.
  * @throws ApiError `invalid_encoding`
  */
 export function decodeText(body: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return strict.decode(body);
   } catch (error) {
     throw new ApiError('invalid_encoding', 'The body is not valid UTF-8.', { cause: error });
   }

@@ -22,7 +22,7 @@ export async function sendAnswer(reply: FastifyReply, answer: Answer, context: S
   const isHead = reply.request.method === 'HEAD';
   reply.headers(answer.headers);
   if (answer.kind === 'json') {
-    reply.code(answer.status).type(jsonType);
+    reply.code(answer.status).header('content-type', jsonType);
     if (isHead) reply.header('content-length', Buffer.byteLength(answer.text));
     void reply.send(isHead ? undefined : answer.text);
     return;

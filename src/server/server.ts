@@ -53,7 +53,6 @@ export function createServer(deps: ServerDeps): Server {
   cutSlowBodies(app, clock);
   refuseTheRest(app, routes, traffic);
   app.removeAllContentTypeParsers();
-  app.register(multipart);
   // Bodies are read by `mount`, after authentication and with the route's own limit.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 
@@ -63,7 +62,13 @@ export function createServer(deps: ServerDeps): Server {
     openapi: () => openapi,
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
-  for (const route of routes) mount(app, route, { services, traffic });
+  const mounting = { services, traffic };
+  for (const route of routes) if (route.body !== 'multipart') mount(app, route, mounting);
+  // The plugin hooks into every request of its scope: only forms pay for it.
+  app.register(async (forms) => {
+    await forms.register(multipart);
+    for (const route of routes) if (route.body === 'multipart') mount(forms, route, mounting);
+  });
 
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;

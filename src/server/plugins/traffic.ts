@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
@@ -31,6 +32,10 @@ export interface Traffic {
   abort(): void;
 }
 
+/** Where a request carries its exchange: cheaper than a WeakMap, which the garbage collector walks again and again. */
+const carried = Symbol('exchange');
+type Carrier = IncomingMessage & { [carried]?: Exchange };
+
 const probes = new Set(['/healthz', '/readyz']);
 
 /**
@@ -39,7 +44,6 @@ const probes = new Set(['/healthz', '/readyz']);
  */
 export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Ids; log: Log }): Traffic {
   const { clock, ids, log } = deps;
-  const exchanges = new WeakMap<object, Exchange>();
   const inFlight = new Map<object, AbortController>();
   let draining = false;
   let whenIdle: (() => void)[] = [];
@@ -68,7 +72,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       caller: undefined,
       failed: (error) => void (failure = error),
     };
-    exchanges.set(request.raw, exchange);
+    (request.raw as Carrier)[carried] = exchange;
     inFlight.set(request.raw, controller);
     reply.headers({ 'x-request-id': requestId, 'request-id': requestId });
     const version = printable(request.headers['anthropic-version']);
@@ -121,7 +125,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
   return {
     begin,
     of(request) {
-      const exchange = exchanges.get(request.raw);
+      const exchange = (request.raw as Carrier)[carried];
       if (!exchange) throw new Error('the request has passed no onRequest hook');
       return exchange;
     },
