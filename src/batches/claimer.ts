@@ -32,14 +32,14 @@ export interface ClaimerParts {
   time: DbTime;
   log: Log;
   /** Whether another batch may be closed now. */
-  canClose(): boolean;
-  close(chunk: Chunk): void;
+  canClose: () => boolean;
+  close: (chunk: Chunk) => void;
   /** A chunk came into hand. */
-  onHeld(held: HeldChunk): void;
+  onHeld: (held: HeldChunk) => void;
   /** Everything there is to claim was claimed. */
-  onIdle(): void;
+  onIdle: () => void;
   /** The batch as a whole cannot be run. */
-  fail(batchId: string, message: string): Promise<void>;
+  fail: (batchId: string, message: string) => Promise<void>;
 }
 
 /** Fetches work: candidates, choice, claim (batch-engine.md, "Choosing and claiming"). One fetch at a time. */

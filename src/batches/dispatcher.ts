@@ -32,9 +32,9 @@ export interface DispatcherParts {
   random: Random;
   log: Log;
   /** More lines should be claimed. */
-  fetch(): void;
+  fetch: () => void;
   /** The batch as a whole cannot be run. */
-  fail(batchId: string, message: string): Promise<void>;
+  fail: (batchId: string, message: string) => Promise<void>;
 }
 
 /** Sends lines while there is room and turns what comes back into results (batch-engine.md, "Running"). */

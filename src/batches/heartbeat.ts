@@ -17,11 +17,11 @@ export interface HeartbeatParts {
   time: DbTime;
   log: Log;
   /** Passes every lease in hand to `fn`, while no claim is under way. */
-  withLeases(fn: (leases: Lease[]) => Promise<void>): Promise<void>;
+  withLeases: (fn: (leases: Lease[]) => Promise<void>) => Promise<void>;
   /** Chunks of dead owners were taken back. */
-  onReaped(): void;
+  onReaped: () => void;
   /** This process was silent too long: its leases are gone. */
-  onLost(): void;
+  onLost: () => void;
 }
 
 /**

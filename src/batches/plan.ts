@@ -21,10 +21,10 @@ export function planChunks(batchId: string, index: InputIndex, modelOf: (name: s
 }
 
 function sortedLines(index: InputIndex, models: string[]): number[] {
-  const rank = new Map([...new Set(models)].sort().map((model, at) => [model, at]));
+  const rank = new Map([...new Set(models)].toSorted().map((model, at) => [model, at]));
   const modelRank = models.map((model) => rank.get(model) ?? 0);
   const order = Array.from({ length: index.count }, (_, line) => line);
-  return order.sort((a, b) => {
+  return order.toSorted((a, b) => {
     const byModel = modelRank[index.model[a]!]! - modelRank[index.model[b]!]!;
     if (byModel !== 0) return byModel;
     for (let level = 0; level < prefixLevels; level++) {
@@ -60,7 +60,7 @@ function groupLines(index: InputIndex, models: string[], order: number[], size: 
     else groups.push(cut(index, run, size));
     const next = order[at];
     if (next === undefined || models[index.model[next]!] !== models[index.model[run[0]!]!]) {
-      const rest = [...loners.sort((a, b) => a - b), ...pairs];
+      const rest = [...loners.toSorted((a, b) => a - b), ...pairs];
       if (rest.length > 0) groups.push(cut(index, rest, size));
       loners = [];
       pairs = [];

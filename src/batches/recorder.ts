@@ -18,7 +18,7 @@ export interface RecorderParts {
   time: DbTime;
   log: Log;
   /** Called after each group: the batches that take no more results, and whether chunks were finished. */
-  onRecorded(closed: string[], finished: Lease[]): void;
+  onRecorded: (closed: string[], finished: Lease[]) => void;
 }
 
 /**

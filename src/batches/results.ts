@@ -85,12 +85,12 @@ async function* fromFile(
 /** Goes `most` lines on from `start`, or to the end of the chunk. */
 function skipLines(chunk: Uint8Array, start: number, most: number): { end: number; lines: number } {
   let end = start;
-  let lines = 0;
-  while (lines < most) {
+  let count = 0;
+  while (count < most) {
     const at = chunk.indexOf(0x0a, end);
-    if (at === -1) return { end: chunk.length, lines };
+    if (at === -1) return { end: chunk.length, lines: count };
     end = at + 1;
-    lines++;
+    count++;
   }
-  return { end, lines };
+  return { end, lines: count };
 }

@@ -67,13 +67,23 @@ export class Runner {
     this.#recorder = recorder;
     this.#dispatcher = new Dispatcher({
       ...parts,
-      ...{ work, suspects, demand, fairness, pauses, recorder, fail },
+      work,
+      suspects,
+      demand,
+      fairness,
+      pauses,
+      recorder,
+      fail,
       leaders: new PrefixLeaders(clock),
       fetch: () => this.#claimer.fetch(),
     });
     this.#claimer = new Claimer({
       ...parts,
-      ...{ work, suspects, demand, fairness, fail },
+      work,
+      suspects,
+      demand,
+      fairness,
+      fail,
       canClose: () => this.#closing.size < maxClosing,
       close: (chunk) => this.#close(chunk),
       onHeld: (held) => this.#dispatcher.take(held),

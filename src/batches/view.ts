@@ -8,12 +8,12 @@ const minuteMs = 60_000;
 
 /** What a batch costs: token sums by model times the frozen prices, rounded once per model (api.md, section 8). */
 export function amountOf(
-  usageByModel: ReadonlyMap<string, Usage>,
+  usages: ReadonlyMap<string, Usage>,
   prices: Record<string, Prices>,
   factor: number,
 ): bigint {
   let total = 0n;
-  for (const [model, usage] of usageByModel) {
+  for (const [model, usage] of usages) {
     const price = prices[model];
     if (price) total += cost(usage, price, factor);
   }

@@ -15,9 +15,9 @@ export interface WatchParts {
   time: DbTime;
   log: Log;
   /** The end of some batch was decided: there is closing work. */
-  onEnding(): void;
+  onEnding: () => void;
   /** A finished batch still has rows. */
-  purge(batchId: string): Promise<void>;
+  purge: (batchId: string) => Promise<void>;
 }
 
 /**
