@@ -4,7 +4,7 @@ import { systemClock } from '../base/system.ts';
 import { SchemaThread } from './schema-thread.ts';
 
 const threads: SchemaThread[] = [];
-afterEach(() => Promise.all(threads.splice(0).map((thread) => thread.stop())));
+afterEach(() => Promise.all(threads.splice(0).map((each) => each.stop())));
 
 function thread(limitMs: number): SchemaThread {
   const made = new SchemaThread({ limitMs, clock: systemClock, log: silent });
@@ -30,7 +30,7 @@ describe('SchemaThread', () => {
   });
 
   it('gives up what takes too long, and does everything else', async () => {
-    const own = thread(300);
+    const own = thread(1_000);
     const jobs = Array.from({ length: 20 }, (_, n) => own.run({ schema: numbers, text: `${n}` }));
     const stuck = own.run({ schema: distinct, text: endless });
     const later = Array.from({ length: 20 }, (_, n) => own.run({ schema: numbers, text: `${n}` }));
