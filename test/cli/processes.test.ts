@@ -44,6 +44,19 @@ describe('serve', () => {
     expect((await server.exit).code).toBe(143);
   });
 
+  it.each(['once', 'twice'])('loses no line of its log when it is told %s to stop', async (times) => {
+    const server = await place.serve(['--log-level', 'info']);
+    const answer = await fetch(`${server.ready.url}/v1/models`);
+    const id = answer.headers.get('x-request-id') ?? 'none';
+    await answer.text();
+    server.child.kill('SIGTERM');
+    if (times === 'twice') {
+      await server.line(/^Stopping/);
+      server.child.kill('SIGTERM');
+    }
+    expect((await server.exit).err).toContain(id);
+  });
+
   it('says what is in the way, and how to go around it', async () => {
     const server = await place.serve();
     const port = new URL(server.ready.url).port;
