@@ -10,6 +10,39 @@ const bounds = fc.record(
   { requiredKeys: [] },
 );
 const count = fc.integer({ min: 0, max: 4 });
+const size = (what: string) =>
+  fc.record({ [`min${what}`]: count, [`max${what}`]: count }, { requiredKeys: [] });
+/** Patterns of every kind that is followed, and one that is not. */
+const pattern = fc.oneof(
+  fc.constantFrom(
+    '^a+$',
+    'b',
+    '^[^b]',
+    '(^|,)x',
+    '^(?:a|bb){2,3}$',
+    '\\d\\D',
+    '^\\w+\\s?',
+    'a$|^b',
+    '["\\\\]',
+    '^.{2}$',
+  ),
+  fc.constantFrom('', '^', '^$', '(a|b)*ab', '[\\n-\\x7e]é', '^(?!a)', '^([a-c]{1,2}-?)+$', 'a{2,}?'),
+);
+const format = fc.constantFrom(
+  'date',
+  'time',
+  'date-time',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uri',
+  'uri-reference',
+  'uuid',
+  'json-pointer',
+  'relative-json-pointer',
+);
 const text = fc.string({
   unit: fc.constantFrom('a', 'b', '"', '\\', '/', 'é', '😀', '\n', ' '),
   maxLength: 4,
@@ -24,6 +57,11 @@ export const { schema: anySchema } = fc.letrec<{ schema: object; leaf: object }>
     fc
       .record({ minLength: count, maxLength: count }, { requiredKeys: [] })
       .map((b) => ({ type: 'string', ...b })),
+    fc.tuple(size('Length'), pattern).map(([b, one]) => ({ type: 'string', pattern: one, ...b })),
+    format.map((one) => ({ type: 'string', format: one })),
+    fc
+      .tuple(bounds, fc.constantFrom(1, 2, 3, 7, 10, 25, 40, 0.5, 0.1))
+      .map(([b, multipleOf]) => ({ type: multipleOf > 1 ? 'integer' : 'number', multipleOf, ...b })),
     fc.constantFrom({ type: 'boolean' }, { type: 'null' }, { type: ['integer', 'null'] }, {}),
     fc.array(scalar, { minLength: 1, maxLength: 3 }).map((values) => ({ enum: values })),
     scalar.map((value) => ({ const: value })),
@@ -49,6 +87,42 @@ export const { schema: anySchema } = fc.letrec<{ schema: object; leaf: object }>
           required: [...new Set(asked.map((i) => names[i % names.length]!))],
         };
       }),
+    fc
+      .record(
+        { prefixItems: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }), items: tie('schema') },
+        { requiredKeys: ['prefixItems'] },
+      )
+      .chain((tuple) => size('Items').map((b) => ({ type: 'array', ...tuple, ...b }))),
+    fc
+      .record(
+        { items: tie('schema'), contains: tie('schema'), minContains: count, maxItems: count },
+        { requiredKeys: ['contains'] },
+      )
+      .map((b) => ({ type: 'array', ...b })),
+    fc
+      .tuple(fc.uniqueArray(scalar, { minLength: 1, maxLength: 10 }), size('Items'))
+      .map(([values, b]) => ({ type: 'array', uniqueItems: true, items: { enum: values }, ...b })),
+    fc
+      .tuple(
+        fc.record(
+          {
+            properties: fc.dictionary(text, tie('schema'), { maxKeys: 3 }),
+            patternProperties: fc.dictionary(pattern, tie('schema'), { maxKeys: 2 }),
+            propertyNames: fc.oneof(
+              size('Length'),
+              pattern.map((one) => ({ pattern: one })),
+            ),
+            additionalProperties: fc.oneof(fc.boolean(), tie('schema')),
+            dependentRequired: fc.dictionary(text, fc.uniqueArray(text, { maxLength: 2 }), { maxKeys: 2 }),
+          },
+          { requiredKeys: [] },
+        ),
+        size('Properties'),
+      )
+      .map(([said, b]) => ({ type: 'object', ...said, ...b })),
+    fc.tuple(tie('schema'), tie('leaf')).map(([schema, unwanted]) => ({ ...schema, not: unwanted })),
+    fc.record({ if: tie('schema'), then: tie('schema'), else: tie('schema') }, { requiredKeys: ['if'] }),
+    fc.array(tie('schema'), { minLength: 2, maxLength: 3 }).map((oneOf) => ({ oneOf })),
     fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
     fc.array(tie('schema'), { minLength: 1, maxLength: 2 }).map((allOf) => ({ allOf })),
   ),

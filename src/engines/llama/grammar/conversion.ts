@@ -1,12 +1,17 @@
 import type { Json } from './any-value.ts';
 import type { Element, GrammarBuilder } from './grammar.ts';
+import type { Walk } from './merge.ts';
+import type { Strings } from './regular/strings.ts';
 import type { FaultAt } from './shape.ts';
 
 /** What the rules of one schema are made with. */
 export interface Conversion {
   readonly b: GrammarBuilder;
   readonly json: Json;
-  readonly strict: boolean;
+  readonly strings: Strings;
   readonly convert: (schema: unknown, pointer: string, depth: number) => Element;
+  readonly walk: (pointer: string) => Walk;
   readonly fault: FaultAt;
+  /** A keyword the grammar cannot hold here: refused under `strict`, else left to whoever checks the answer. */
+  readonly unheld: (pointer: string, keyword: string, why: string) => void;
 }

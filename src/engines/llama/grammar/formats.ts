@@ -1,70 +1,65 @@
-import type { Json } from './any-value.ts';
-import type { Alternative, Element, GrammarBuilder } from './grammar.ts';
+/**
+ * The string formats that are held, as the patterns of what is written for them. Each is a part of its format, never
+ * more: of the calendar 29 February is left out, which would need to know its year, times are in UTC, hosts and
+ * addresses are ASCII, and parts of unlimited length have limits.
+ */
 
-/** The string formats we can hold exactly (RFC 3339, RFC 4122, dotted IPv4), without the quotes. */
-export function formatRule(b: GrammarBuilder, json: Json, format: string): Element | undefined {
-  switch (format) {
-    case 'date':
-      return date(b, json.digit);
-    case 'time':
-      return b.rule([time(b, json.digit)]);
-    case 'date-time':
-      return b.rule([[date(b, json.digit), ...b.literal('T'), ...time(b, json.digit)]]);
-    case 'uuid':
-      return uuid(b);
-    case 'ipv4':
-      return ipv4(b, json.digit);
-    default:
-      return undefined;
-  }
-}
+const day28 = '0[1-9]|1[0-9]|2[0-8]';
+const date =
+  `[12][0-9]{3}-(?:(?:0[13578]|1[02])-(?:${day28}|29|3[01])|(?:0[469]|11)-(?:${day28}|29|30)` +
+  `|(?:0[13578]|1[02])-30|02-(?:${day28}))`;
+const time = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{3})?Z';
 
-/** Every day of the calendar but 29 February, which would need to know its year. */
-function date(b: GrammarBuilder, digit: Element): Element {
-  const oneOf = (...texts: string[]): Element => b.rule(texts.map((text) => b.literal(text)));
-  const to28 = b.rule([
-    [...b.literal('0'), b.chars([0x31, 0x39])],
-    [...b.literal('1'), digit],
-    [...b.literal('2'), b.chars([0x30, 0x38])],
-  ]);
-  const to30 = b.rule([[to28], b.literal('29'), b.literal('30')]);
-  const to31 = b.rule([[to30], b.literal('31')]);
-  const dash = b.literal('-');
-  const monthAndDay = b.rule([
-    [oneOf('01', '03', '05', '07', '08', '10', '12'), ...dash, to31],
-    [oneOf('04', '06', '09', '11'), ...dash, to30],
-    [...b.literal('02'), ...dash, to28],
-  ]);
-  return b.rule([[b.chars([0x31, 0x32]), digit, digit, digit, ...dash, monthAndDay]]);
-}
+const label = '[a-z0-9](?:[a-z0-9-]{0,20}[a-z0-9])?';
+const topLabel = '[a-z](?:[a-z0-9-]{0,20}[a-z0-9])?';
+const host = `(?:${label}\\.){0,3}${topLabel}`;
+const domain = `(?:${label}\\.){1,3}${topLabel}`;
+const local = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,20}(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,20}){0,2}";
 
-/** Hours to seconds in UTC, with milliseconds or without. */
-function time(b: GrammarBuilder, digit: Element): Alternative {
-  const hour = b.rule([
-    [b.chars([0x30, 0x31]), digit],
-    [...b.literal('2'), b.chars([0x30, 0x33])],
-  ]);
-  const sixty = b.rule([[b.chars([0x30, 0x35]), digit]]);
-  const colon = b.literal(':');
-  const fraction = b.optional([...b.literal('.'), digit, digit, digit]);
-  return [hour, ...colon, sixty, ...colon, sixty, fraction, ...b.literal('Z')];
-}
+const byte = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])';
+const ipv4 = `${byte}(?:\\.${byte}){3}`;
+const group = '[0-9a-f]{1,4}';
 
-function uuid(b: GrammarBuilder): Element {
-  const hex = b.chars([0x30, 0x39], [0x61, 0x66]);
-  const group = (length: number): Element => b.repeat([hex], length, length);
-  const dash = b.literal('-');
-  return b.rule([[group(8), ...dash, group(4), ...dash, group(4), ...dash, group(4), ...dash, group(12)]]);
-}
+/** With `::` standing for two groups or more, so that no shorter spelling of the same address is meant. */
+const ipv6 = [
+  `(?:${group}:){7}${group}`,
+  ...Array.from({ length: 7 }, (_, before) => {
+    const head = before === 0 ? ':' : `${group}(?::${group}){${before - 1}}:`;
+    const after = 6 - before;
+    return after === 0 ? `${head}:` : `${head}(?::|(?::${group}){1,${after}})`;
+  }),
+].join('|');
 
-function ipv4(b: GrammarBuilder, digit: Element): Element {
-  const byte = b.rule([
-    [digit],
-    [b.chars([0x31, 0x39]), digit],
-    [...b.literal('1'), digit, digit],
-    [...b.literal('2'), b.chars([0x30, 0x34]), digit],
-    [...b.literal('25'), b.chars([0x30, 0x35])],
-  ]);
-  const dot = b.literal('.');
-  return b.rule([[byte, ...dot, byte, ...dot, byte, ...dot, byte]]);
-}
+const encoded = '%[0-9A-F]{2}';
+const segment = `(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|${encoded})`;
+const extra = `(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|${encoded})*`;
+const path = `(?:/${segment}*)*`;
+const tail = `(?:\\?${extra})?(?:#${extra})?`;
+const uri = `[a-z][a-z0-9+.-]{0,15}:(?://${host}(?::[1-9][0-9]{0,3})?${path}|${segment}+${path})${tail}`;
+
+const clock = '(?:[0-9]{1,4}H(?:[0-9]{1,4}M(?:[0-9]{1,4}S)?)?|[0-9]{1,4}M(?:[0-9]{1,4}S)?|[0-9]{1,4}S)';
+const days = '[0-9]{1,4}D';
+const calendar = `(?:${days}|[0-9]{1,4}M(?:${days})?|[0-9]{1,4}Y(?:[0-9]{1,4}M(?:${days})?)?)`;
+const duration = `P(?:${calendar}(?:T${clock})?|T${clock}|[0-9]{1,4}W)`;
+
+const pointer = '(?:/(?:[^~/]|~[01])*)*';
+const hex = (length: number): string => `[0-9a-f]{${length}}`;
+
+export const formatPatterns: Readonly<Record<string, string>> = {
+  date,
+  time,
+  'date-time': `${date}T${time}`,
+  duration,
+  uuid: [8, 4, 4, 4, 12].map(hex).join('-'),
+  ipv4,
+  ipv6,
+  hostname: host,
+  email: `${local}@${domain}`,
+  uri,
+  'uri-reference': `(?:${uri}|${path}${tail})`,
+  'json-pointer': pointer,
+  'relative-json-pointer': `(?:0|[1-9][0-9]{0,5})(?:#|${pointer})`,
+};
+
+/** Formats that say how a value is shown or stored, not what it is; of numbers, no format is looked at. */
+export const plainFormats: ReadonlySet<string> = new Set(['password', 'binary']);

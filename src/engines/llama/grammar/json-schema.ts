@@ -1,14 +1,26 @@
 import { invalid } from '../../../core/errors.ts';
 import { createJson } from './any-value.ts';
+import { arrayRule } from './array-rule.ts';
 import type { Conversion } from './conversion.ts';
 import { areDisjoint } from './disjoint.ts';
 import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
 import { constrainsBeyond, unsupportedKeywords } from './keywords.ts';
-import { arrayRule, numberRule, stringRule } from './leaf-rules.ts';
-import { type Schema, type SchemaObject, TooManyBranches, type Walk, mergeSchemas } from './merge.ts';
+import {
+  type Schema,
+  type SchemaObject,
+  TooManyBranches,
+  type Walk,
+  excluded,
+  mergeSchemas,
+} from './merge.ts';
+import { negate } from './negate.ts';
+import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
+import { createStrings } from './regular/strings.ts';
 import { satisfies } from './satisfies.ts';
 import { type FaultAt, checkShape, isObject } from './shape.ts';
+import { simplify } from './simplify.ts';
+import { stringRule } from './string-rule.ts';
 
 export interface SchemaSource {
   schema: unknown;
@@ -54,7 +66,8 @@ function convertSchema(
   const { strict } = source;
   const json = createJson(b);
   const known = new Map<object, Element>();
-  const conversion: Conversion = { b, json, strict, convert, fault };
+  const strings = createStrings();
+  const conversion: Conversion = { b, json, strings, convert, walk, fault, unheld };
   let steps = 0;
 
   function convert(schema: unknown, pointer: string, depth: number): Element {
@@ -70,8 +83,9 @@ function convertSchema(
     return element;
   }
 
-  function convertObject(schema: SchemaObject, pointer: string, depth: number): Element {
-    if (strict) refuseUnsupported(schema, pointer);
+  function convertObject(given: SchemaObject, pointer: string, depth: number): Element {
+    refuseUnsupported(given, pointer);
+    const schema = walk(pointer).simplify(given);
     if (Object.hasOwn(schema, 'const')) return fixed([schema.const], schema, pointer);
     if (schema.enum !== undefined) return fixed(schema.enum as unknown[], schema, pointer);
     if (schema.$ref !== undefined) return convertReference(schema, pointer, depth);
@@ -85,8 +99,12 @@ function convertSchema(
 
   function refuseUnsupported(schema: SchemaObject, pointer: string): void {
     const [keyword] = unsupportedKeywords(schema);
-    if (keyword === undefined) return;
-    const message = `the keyword ${keyword} cannot be held by this engine; leave it out, or ask without strict`;
+    if (keyword !== undefined) unheld(pointer, keyword, 'it is not among the keywords it knows');
+  }
+
+  function unheld(pointer: string, keyword: string, why: string): void {
+    if (!strict) return;
+    const message = `this engine cannot hold ${keyword} here: ${why}. Leave it out, or ask without strict`;
     throw fault(`${pointer}/${keyword}`, message, 'unsupported_keyword');
   }
 
@@ -110,6 +128,9 @@ function convertSchema(
   function walk(pointer: string): Walk {
     return {
       resolve: (reference) => resolve(reference, pointer).schema,
+      simplify(schema) {
+        return simplify(schema, this, ({ keyword, why }) => unheld(pointer, keyword, why));
+      },
       step() {
         if (++steps > maxSteps) throw new TooManyBranches();
       },
@@ -118,7 +139,8 @@ function convertSchema(
 
   function convertReference(schema: SchemaObject, pointer: string, depth: number): Element {
     const target = resolve(schema.$ref as string, pointer);
-    if (!constrainsBeyond(schema, ['$ref'])) return convert(target.schema, target.pointer, depth);
+    if (!constrainsBeyond(schema, ['$ref']) && !schema[excluded])
+      return convert(target.schema, target.pointer, depth);
     const { $ref: _, ...rest } = schema;
     return convert(mergeSchemas(target.schema, rest, walk(pointer)), pointer, depth);
   }
@@ -126,11 +148,9 @@ function convertSchema(
   function convertAllOf(schema: SchemaObject, pointer: string, depth: number): Element {
     const { allOf, ...rest } = schema;
     const branches = allOf as Schema[];
-    if (strict) {
-      // Merged, a keyword could no longer be told where it came from.
-      for (const [i, branch] of branches.entries()) {
-        if (isObject(branch)) refuseUnsupported(branch, `${pointer}/allOf/${i}`);
-      }
+    // Merged, a keyword could no longer be told where it came from.
+    for (const [i, branch] of branches.entries()) {
+      if (isObject(branch)) refuseUnsupported(branch, `${pointer}/allOf/${i}`);
     }
     const merged = branches.reduce((all, branch) => mergeSchemas(all, branch, walk(pointer)), rest as Schema);
     return convert(merged, pointer, depth);
@@ -145,15 +165,28 @@ function convertSchema(
     const { [keyword]: union, ...rest } = schema;
     const branches = union as Schema[];
     const at = `${pointer}/${keyword}`;
-    if (keyword === 'oneOf' && strict && mayOverlap(branches, pointer)) {
-      const message =
-        'its branches may overlap, which this engine cannot exclude; give them different types or constants, or use anyOf';
-      throw fault(at, message, 'unsupported_keyword');
+    const others = keyword === 'oneOf' && mayOverlap(branches, pointer) ? oppositesOf(branches, pointer) : [];
+    if (constrainsBeyond(rest, []) || rest[excluded] || others.length > 0) {
+      const alone = branches.map((branch, i) =>
+        others.reduce((all, other, j) => (i === j ? all : meet(all, other)), branch),
+      );
+      return b.rule(alone.map((branch) => [convert(meet(rest, branch), pointer, depth)]));
     }
-    const alternatives = constrainsBeyond(rest, [])
-      ? branches.map((branch) => convert(mergeSchemas(rest, branch, walk(pointer)), pointer, depth))
-      : branches.map((branch, i) => convert(branch, `${at}/${i}`, depth));
-    return b.rule(alternatives.map((alternative) => [alternative]));
+    return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`, depth)]));
+
+    function meet(left: Schema, right: Schema): Schema {
+      return mergeSchemas(left, right, walk(pointer));
+    }
+  }
+
+  /** For each branch of a oneOf, what none of it satisfies. */
+  function oppositesOf(branches: readonly Schema[], pointer: string): Schema[] {
+    const opposites = branches.map((branch) => negate(branch, walk(pointer)));
+    if (!opposites.includes(undefined)) return opposites as Schema[];
+    const why =
+      'its branches may overlap, which it cannot exclude; give them different types or constants, or use anyOf';
+    unheld(pointer, 'oneOf', why);
+    return [];
   }
 
   function mayOverlap(branches: readonly Schema[], pointer: string): boolean {
@@ -163,7 +196,7 @@ function convertSchema(
   }
 
   function fixed(values: readonly unknown[], schema: SchemaObject, pointer: string): Element {
-    const kept = values.filter((value) => satisfies(value, schema, walk(pointer)));
+    const kept = values.filter((value) => satisfies(value, schema, walk(pointer), strings));
     return b.rule(kept.map((value) => b.literal(JSON.stringify(value))));
   }
 
@@ -180,9 +213,9 @@ function convertSchema(
       case 'number':
         return numberRule(conversion, type, schema, pointer);
       case 'boolean':
-        return json.boolean;
+        return schema[excluded] ? fixed([true, false], schema, pointer) : json.boolean;
       case 'null':
-        return json.null;
+        return schema[excluded] ? fixed([null], schema, pointer) : json.null;
       case 'array':
         return arrayRule(conversion, schema, pointer, depth);
       case 'object':
@@ -212,8 +245,20 @@ function decodePointer(part: string): string {
 /** The type a schema without `type` is about: its other values are never generated, which is allowed. */
 function impliedType(schema: SchemaObject): string | undefined {
   const has = (...keywords: string[]): boolean => keywords.some((keyword) => schema[keyword] !== undefined);
-  if (has('properties', 'required', 'additionalProperties')) return 'object';
-  if (has('items', 'minItems', 'maxItems')) return 'array';
-  if (has('minLength', 'maxLength', 'format')) return 'string';
-  return has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum') ? 'number' : undefined;
+  return Object.keys(aboutType).find((type) => has(...aboutType[type]!));
 }
+
+const aboutType: Readonly<Record<string, readonly string[]>> = {
+  object: [
+    'properties',
+    'required',
+    'additionalProperties',
+    'patternProperties',
+    'propertyNames',
+    'minProperties',
+    'maxProperties',
+  ],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains'],
+  string: ['minLength', 'maxLength', 'format', 'pattern'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+};

@@ -1,73 +1,74 @@
-/** Keywords of JSON Schema (drafts 7 to 2020-12) that are met by construction. */
-const held = new Set([
-  '$ref',
-  '$defs',
-  'definitions',
-  'type',
-  'enum',
-  'const',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'properties',
-  'required',
-  'additionalProperties',
-  'items',
-  'minItems',
-  'maxItems',
-  'minLength',
-  'maxLength',
-  'format',
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-]);
+/** How far a keyword of JSON Schema (drafts 7 to 2020-12) is held by construction. */
+export type Hold =
+  /** In every schema. */
+  | 'always'
+  /** In the forms that `docs/structured-output.md` tells; others are refused under `strict`. */
+  | 'mostly'
+  /** Refused under `strict`, unless its value asks for nothing. */
+  | 'never';
 
-/** Keywords that ask for something our grammar cannot express. Whatever stands in neither list constrains nothing. */
-const unsupported = new Set([
-  '$anchor',
-  '$dynamicRef',
-  '$dynamicAnchor',
-  '$recursiveRef',
-  '$recursiveAnchor',
-  'pattern',
-  'multipleOf',
-  'uniqueItems',
-  'contains',
-  'minContains',
-  'maxContains',
-  'prefixItems',
-  'additionalItems',
-  'unevaluatedItems',
-  'patternProperties',
-  'propertyNames',
-  'minProperties',
-  'maxProperties',
-  'unevaluatedProperties',
-  'dependentRequired',
-  'dependentSchemas',
-  'dependencies',
-  'not',
-  'if',
-  'then',
-  'else',
-]);
-
-/** The value with which an unsupported keyword asks for nothing after all. */
-const asksForNothing: Record<string, unknown> = {
-  uniqueItems: false,
-  unevaluatedItems: true,
-  unevaluatedProperties: true,
-  propertyNames: true,
-  additionalItems: true,
-  minProperties: 0,
+/** Whatever stands not in this table constrains nothing. The page for users has the same rows; a test compares. */
+export const keywordTable: Readonly<Record<string, Hold>> = {
+  type: 'always',
+  enum: 'always',
+  const: 'always',
+  $ref: 'mostly',
+  $defs: 'always',
+  definitions: 'always',
+  anyOf: 'always',
+  allOf: 'mostly',
+  oneOf: 'mostly',
+  not: 'mostly',
+  if: 'mostly',
+  then: 'mostly',
+  else: 'mostly',
+  properties: 'always',
+  required: 'always',
+  additionalProperties: 'always',
+  patternProperties: 'mostly',
+  propertyNames: 'mostly',
+  minProperties: 'mostly',
+  maxProperties: 'always',
+  dependentRequired: 'always',
+  dependentSchemas: 'always',
+  dependencies: 'always',
+  unevaluatedProperties: 'never',
+  items: 'always',
+  prefixItems: 'always',
+  additionalItems: 'always',
+  minItems: 'always',
+  maxItems: 'always',
+  uniqueItems: 'mostly',
+  contains: 'mostly',
+  minContains: 'mostly',
+  maxContains: 'never',
+  unevaluatedItems: 'never',
+  minLength: 'always',
+  maxLength: 'always',
+  pattern: 'mostly',
+  format: 'mostly',
+  minimum: 'always',
+  maximum: 'always',
+  exclusiveMinimum: 'always',
+  exclusiveMaximum: 'always',
+  multipleOf: 'mostly',
+  $anchor: 'never',
+  $dynamicRef: 'never',
+  $dynamicAnchor: 'never',
+  $recursiveRef: 'never',
+  $recursiveAnchor: 'never',
 };
 
-/** The keywords of `schema` that ask for something the grammar cannot hold. */
+/** The value with which a keyword that is never held asks for nothing after all. */
+const asksForNothing: Record<string, unknown> = { unevaluatedItems: true, unevaluatedProperties: true };
+
+const holdOf = (keyword: string): Hold | undefined =>
+  Object.hasOwn(keywordTable, keyword) ? keywordTable[keyword] : undefined;
+
+/** The keywords of `schema` that ask for something no schema's grammar holds. */
 export function unsupportedKeywords(schema: Record<string, unknown>): string[] {
   return Object.keys(schema).filter(
-    (keyword) => unsupported.has(keyword) && schema[keyword] !== asksForNothing[keyword],
+    (keyword) => holdOf(keyword) === 'never' && schema[keyword] !== asksForNothing[keyword],
   );
 }
 
@@ -78,6 +79,6 @@ export function constrainsBeyond(schema: Record<string, unknown>, except: readon
       !except.includes(keyword) &&
       keyword !== '$defs' &&
       keyword !== 'definitions' &&
-      (held.has(keyword) || unsupported.has(keyword)),
+      holdOf(keyword) !== undefined,
   );
 }

@@ -1,11 +1,16 @@
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type Schema = boolean | SchemaObject;
-export type SchemaObject = Record<string, unknown>;
+export type SchemaObject = Record<string, unknown> & { [excluded]?: Schema[] };
+
+/** Where exclusions stay that the rules of strings, numbers and fixed values hold by themselves. */
+export const excluded: unique symbol = Symbol('excluded');
 
 /** How schemas are walked through together. */
 export interface Walk {
   /** The schema a `$ref` means. */
   resolve(reference: string): Schema;
+  /** The schema without conditions. */
+  simplify(schema: SchemaObject): SchemaObject;
   /** Called for every schema looked at; throws when they are too many. */
   step(): void;
 }
@@ -33,12 +38,12 @@ export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0)
   if (left === false || right === false) return false;
   const merge = (a: Schema, b: Schema): Schema => mergeSchemas(a, b, walk, depth + 1);
   const inline = (schema: SchemaObject): Schema => {
-    const { $ref, allOf, ...rest } = schema;
+    const { $ref, allOf, ...rest } = walk.simplify(schema);
     const parts = [
       ...(typeof $ref === 'string' ? [walk.resolve($ref)] : []),
       ...((allOf as Schema[] | undefined) ?? []),
     ];
-    return parts.length === 0 ? schema : parts.reduce<Schema>(merge, rest);
+    return parts.length === 0 ? rest : parts.reduce<Schema>(merge, rest);
   };
   const a = inline(left);
   const b = inline(right);
@@ -56,6 +61,8 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Sc
   if (Array.isArray(merged.type) && merged.type.length === 0) return false;
   if (Array.isArray(merged.enum) && merged.enum.length === 0) return false;
   if (Object.hasOwn(a, 'const') && Object.hasOwn(b, 'const') && !sameJson(a.const, b.const)) return false;
+  if (a[excluded] && b[excluded]) merged[excluded] = [...a[excluded], ...b[excluded]];
+  mergeItems(merged, a, b, merge);
   mergeProperties(merged, a, b, merge);
   return merged;
 }
@@ -65,6 +72,8 @@ type Rule = (a: unknown, b: unknown, merge: (a: Schema, b: Schema) => Schema) =>
 const greater: Rule = (a, b) => Math.max(a as number, b as number);
 const smaller: Rule = (a, b) => Math.min(a as number, b as number);
 const both: Rule = (a, b, merge) => merge(a as Schema, b as Schema);
+/** Only what we merged ourselves is ever a list here: a schema's own value was checked. */
+const together: Rule = (a, b) => [...new Set([a, b].flat())];
 const everyPair: Rule = (a, b, merge) => {
   const [left, right] = [a as Schema[], b as Schema[]];
   if (left.length * right.length > maxBranches) throw new TooManyBranches();
@@ -84,7 +93,14 @@ const rules: Record<string, Rule> = {
   exclusiveMaximum: smaller,
   maxLength: smaller,
   maxItems: smaller,
-  items: both,
+  minProperties: greater,
+  maxProperties: smaller,
+  uniqueItems: (a, b) => a === true || b === true,
+  propertyNames: both,
+  pattern: together,
+  format: together,
+  multipleOf: together,
+  contains: together,
   anyOf: everyPair,
   oneOf: everyPair,
 };
@@ -102,28 +118,89 @@ function commonTypes(a: unknown, b: unknown): string[] {
   return [...common];
 }
 
-/** A property of one schema that the other does not name falls under the other's additionalProperties. */
+/** An item that one schema has no place for of its own falls under its `items`. */
+function mergeItems(
+  merged: SchemaObject,
+  a: SchemaObject,
+  b: SchemaObject,
+  merge: (a: Schema, b: Schema) => Schema,
+): void {
+  const [left, right] = [a, b].map((schema) => ({
+    places: (schema.prefixItems as Schema[] | undefined) ?? [],
+    others: (schema.items as Schema | undefined) ?? true,
+  }));
+  const length = Math.max(left!.places.length, right!.places.length);
+  if (length > 0) {
+    merged.prefixItems = Array.from({ length }, (_, i) =>
+      merge(left!.places[i] ?? left!.others, right!.places[i] ?? right!.others),
+    );
+  }
+  if (a.items !== undefined && b.items !== undefined) merged.items = merge(left!.others, right!.others);
+}
+
+/**
+ * A property of one schema that the other does not name falls under the other's additionalProperties. With patterns on
+ * one side and additional properties on the other this cannot be written as one schema.
+ */
 function mergeProperties(
   merged: SchemaObject,
   a: SchemaObject,
   b: SchemaObject,
   merge: (a: Schema, b: Schema) => Schema,
 ): void {
+  const hasPatterns = a.patternProperties !== undefined || b.patternProperties !== undefined;
+  if (hasPatterns && !(isOpen(a) && canJoin(a, b)) && !(isOpen(b) && canJoin(b, a)))
+    throw new TooManyBranches();
+  if (a.patternProperties !== undefined && b.patternProperties !== undefined) {
+    merged.patternProperties = mergeByName(byName(a, 'patternProperties'), byName(b, 'patternProperties'), {
+      merge,
+      otherwise: () => true,
+    });
+  }
+  // A name that only one side knows may match a pattern of the other: it is left to the patterns of the merged schema.
+  const others = (schema: SchemaObject): Schema =>
+    hasPatterns ? true : ((schema.additionalProperties as Schema | undefined) ?? true);
   if (a.properties !== undefined || b.properties !== undefined) {
-    const left = new Map(Object.entries((a.properties as Record<string, Schema> | undefined) ?? {}));
-    const right = new Map(Object.entries((b.properties as Record<string, Schema> | undefined) ?? {}));
-    const others = (schema: SchemaObject): Schema =>
-      (schema.additionalProperties as Schema | undefined) ?? true;
-    merged.properties = Object.fromEntries(
-      [...new Set([...left.keys(), ...right.keys()])].map((name) => [
-        name,
-        merge(left.get(name) ?? others(a), right.get(name) ?? others(b)),
-      ]),
-    );
+    merged.properties = mergeByName(byName(a, 'properties'), byName(b, 'properties'), {
+      merge,
+      otherwise: (isLeft) => others(isLeft ? a : b),
+    });
   }
   if (a.additionalProperties !== undefined && b.additionalProperties !== undefined) {
     merged.additionalProperties = merge(a.additionalProperties as Schema, b.additionalProperties as Schema);
   }
+}
+
+function isOpen(schema: SchemaObject): boolean {
+  return (
+    schema.patternProperties === undefined &&
+    (schema.additionalProperties === undefined || schema.additionalProperties === true)
+  );
+}
+
+/** Whether no member that `open` alone names would fall under the other's additionalProperties. */
+function canJoin(open: SchemaObject, other: SchemaObject): boolean {
+  if ((other.additionalProperties ?? true) === true) return true;
+  const named = byName(other, 'properties');
+  return [...byName(open, 'properties')].every(([name, value]) => value === false || named.has(name));
+}
+
+function byName(schema: SchemaObject, keyword: string): Map<string, Schema> {
+  return new Map(Object.entries((schema[keyword] as Record<string, Schema> | undefined) ?? {}));
+}
+
+function mergeByName(
+  left: Map<string, Schema>,
+  right: Map<string, Schema>,
+  how: { merge: (a: Schema, b: Schema) => Schema; otherwise: (isLeft: boolean) => Schema },
+): Record<string, Schema> {
+  const names = new Set([...left.keys(), ...right.keys()]);
+  return Object.fromEntries(
+    [...names].map((name) => [
+      name,
+      how.merge(left.get(name) ?? how.otherwise(true), right.get(name) ?? how.otherwise(false)),
+    ]),
+  );
 }
 
 /** Whether two JSON values are equal; the order of members does not matter. */

@@ -21,6 +21,14 @@ const widest = 10n ** 15n - 1n;
 
 /** Exactly the integers within the bounds. */
 export function integerRange(b: GrammarBuilder, json: Json, bounds: Bounds): RuleElement {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = bounds;
+  if ((minimum ?? maximum ?? exclusiveMinimum ?? exclusiveMaximum) === undefined) return json.integer;
+  const { low, high } = integerEnds(bounds);
+  return b.rule(integersBetween(b, json.digit, low, high));
+}
+
+/** The least and the greatest integer within the bounds; an open end is as far as a double keeps every digit. */
+export function integerEnds(bounds: Bounds): { low: bigint; high: bigint } {
   const lows = [
     bounds.minimum !== undefined ? BigInt(Math.ceil(bounds.minimum)) : undefined,
     bounds.exclusiveMinimum !== undefined ? BigInt(Math.floor(bounds.exclusiveMinimum)) + 1n : undefined,
@@ -29,12 +37,11 @@ export function integerRange(b: GrammarBuilder, json: Json, bounds: Bounds): Rul
     bounds.maximum !== undefined ? BigInt(Math.floor(bounds.maximum)) : undefined,
     bounds.exclusiveMaximum !== undefined ? BigInt(Math.ceil(bounds.exclusiveMaximum)) - 1n : undefined,
   ].filter((high) => high !== undefined);
-  if (lows.length + highs.length === 0) return json.integer;
   let low = lows.length > 0 ? lows.reduce((x, y) => (y > x ? y : x)) : undefined;
   let high = highs.length > 0 ? highs.reduce((x, y) => (y < x ? y : x)) : undefined;
-  low ??= high! < -widest ? high! * 10n : -widest;
+  low ??= (high ?? 0n) < -widest ? high! * 10n : -widest;
   high ??= low > widest ? low * 10n : widest;
-  return b.rule(integersBetween(b, json.digit, low, high));
+  return { low, high };
 }
 
 function integersBetween(b: GrammarBuilder, digit: Element, low: bigint, high: bigint): Alternative[] {

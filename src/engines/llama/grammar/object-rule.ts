@@ -1,12 +1,13 @@
-import type { Alternative, Element, GrammarBuilder } from './grammar.ts';
-import type { Json } from './any-value.ts';
+import type { Alternative, Element } from './grammar.ts';
 import type { Conversion } from './conversion.ts';
 import type { SchemaObject } from './merge.ts';
-import { encodePointer } from './shape.ts';
+import { type Member, readMembers } from './members.ts';
+import { otherMembers } from './other-members.ts';
+import { repeatCount } from './repeat-count.ts';
 
 /**
  * Members in the order of `properties`, optional ones skippable, each at most once; then, where
- * `additionalProperties` says more than false, members with other names.
+ * `additionalProperties` or `patternProperties` say more than false, members with other names.
  */
 export function objectRule(
   conversion: Conversion,
@@ -14,116 +15,99 @@ export function objectRule(
   pointer: string,
   depth: number,
 ): Element {
-  const { b, json, convert } = conversion;
-  const members = readMembers(schema, pointer);
-  const extra = schema.additionalProperties;
-  if (members.length === 0 && (extra === undefined || extra === true)) return json.object;
-  const [open, close, colon, comma] = ['{', '}', ':', ','].map((text) => b.literal(text));
-
-  const names = members.map(({ name }) => name);
-  const others =
-    extra === undefined || extra === false
-      ? undefined
-      : b.rule([
-          [otherName(b, json, names), ...colon!, convert(extra, `${pointer}/additionalProperties`, depth)],
-        ]);
-
-  const values = members.map(({ name, value, at }) => [
-    ...b.literal(`${JSON.stringify(name)}:`),
-    convert(value, at, depth),
-  ]);
-  // From the last member to the first: what may follow, when nothing was written yet and when something was.
-  let [first, later] = others
-    ? [
-        b.optional([others, b.repeat([...comma!, others], 0, Infinity)]),
-        b.repeat([...comma!, others], 0, Infinity),
-      ]
-    : [b.rule([[]]), b.rule([[]])];
-  for (let i = members.length - 1; i >= 0; i--) {
-    const written: [Alternative, Alternative] = [
-      [...values[i]!, later],
-      [...comma!, ...values[i]!, later],
-    ];
-    const skipped: [Alternative[], Alternative[]] = members[i]!.isRequired
-      ? [[], []]
-      : [[[first]], [[later]]];
-    first = b.rule([written[0], ...skipped[0]]);
-    later = b.rule([written[1], ...skipped[1]]);
+  const { b, json } = conversion;
+  const members = readMembers(conversion, schema, pointer);
+  const limits = memberLimits(conversion, schema, pointer);
+  const isBare =
+    (schema.additionalProperties ?? true) === true &&
+    schema.patternProperties === undefined &&
+    (schema.propertyNames ?? true) === true;
+  if (members.length === 0 && isBare && limits.min <= 1 && limits.max === Infinity) {
+    return limits.min === 0 ? json.object : anyMembers(conversion);
   }
-  return b.rule([[...open!, first, ...close!]]);
-}
-
-interface Member {
-  name: string;
-  value: unknown;
-  at: string;
-  isRequired: boolean;
-}
-
-function readMembers(schema: SchemaObject, pointer: string): Member[] {
-  const properties = (schema.properties as Record<string, unknown> | undefined) ?? {};
-  const wanted = new Set((schema.required as string[] | undefined) ?? []);
-  const members = Object.entries(properties).map(([name, value]) => ({
-    name,
-    value,
-    at: `${pointer}/properties/${encodePointer(name)}`,
-    isRequired: wanted.has(name),
-  }));
-  // A required name without a property of its own is an additional property that must come.
-  for (const name of wanted) {
-    if (Object.hasOwn(properties, name)) continue;
-    const value: unknown = schema.additionalProperties;
-    members.push({ name, value, at: `${pointer}/additionalProperties`, isRequired: true });
+  if (limits.min > members.length + 1) {
+    // Names we do not know may come twice, and twice is once.
+    conversion.unheld(pointer, 'minProperties', 'only the properties it names are counted, and one more');
   }
-  return members;
+  const others = otherMembers(conversion, {
+    schema,
+    members,
+    pointer,
+    depth,
+    isAsked: limits.min > members.length,
+  });
+  const inside = membersRule(conversion, {
+    members,
+    others,
+    min: Math.min(limits.min, members.length + 1),
+    max: limits.max,
+    depth,
+  });
+  return b.rule([[...b.literal('{'), inside, ...b.literal('}')]]);
 }
 
-/**
- * A quoted name that is none of `names`. Spelled without escapes, so that no name has two spellings.
- */
-function otherName(b: GrammarBuilder, json: Json, names: readonly string[]): Element {
-  const quote = b.literal('"');
-  if (names.length === 0) return json.string;
-  const free: [number, number][] = [
-    [0x20, 0x21],
-    [0x23, 0x5b],
-    [0x5d, 0x7e],
-    [0xa0, 0xd7ff],
-    [0xe000, 0x10ffff],
-  ];
-  const anyRest = b.repeat([b.chars(...free)], 0, Infinity);
+function memberLimits(
+  conversion: Conversion,
+  schema: SchemaObject,
+  pointer: string,
+): { min: number; max: number } {
+  return {
+    min: repeatCount(conversion, schema, 'minProperties', pointer) ?? 0,
+    max: repeatCount(conversion, schema, 'maxProperties', pointer) ?? Infinity,
+  };
+}
 
-  /** The rest of a name that so far agrees with the start of all `rests`. */
-  function differing(rests: readonly string[]): Element {
-    const byFirst = Map.groupBy(
-      rests.filter((rest) => rest !== ''),
-      (rest) => rest.codePointAt(0)!,
-    );
-    const different = b.chars(...without(free, [...byFirst.keys()]));
-    const alternatives: Alternative[] = [[different, anyRest]];
-    if (!rests.includes('')) alternatives.push([]);
-    for (const [codePoint, same] of byFirst) {
-      if (!free.some(([low, high]) => codePoint >= low && codePoint <= high)) continue;
-      const letter = String.fromCodePoint(codePoint);
-      alternatives.push([...b.literal(letter), differing(same.map((rest) => rest.slice(letter.length)))]);
+function anyMembers({ b, json }: Conversion): Element {
+  const pair = b.rule([[json.string, ...b.literal(':'), json.value]]);
+  const more = b.repeat([...b.literal(','), pair], 0, Infinity);
+  return b.rule([[...b.literal('{'), pair, more, ...b.literal('}')]]);
+}
+
+interface Inside {
+  members: readonly Member[];
+  others: Element | undefined;
+  min: number;
+  max: number;
+  depth: number;
+}
+
+/** A rule for every member and number of members before it; above what is asked for, numbers are not told apart. */
+function membersRule({ b, convert }: Conversion, { members, others, min, max, depth }: Inside): Element {
+  if (max < min) return b.rule([]);
+  const comma = b.literal(',');
+  const isBounded = max < (others ? Infinity : members.length);
+  const top = isBounded ? max : Math.max(1, Math.min(min, members.length + 1));
+  const more = (count: number): number => (isBounded ? count + 1 : Math.min(count + 1, top));
+  const lead = (count: number): Alternative => (count === 0 ? [] : comma);
+  const has = (count: number): boolean => !isBounded || count < max;
+
+  /** Behind another member, which counts as one however many follow. */
+  const behindOthers = new Map<number, Element>();
+  function afterOthers(count: number): Element {
+    const known = behindOthers.get(count);
+    if (known) return known;
+    const { element, define } = b.declare();
+    behindOthers.set(count, element);
+    define(has(count) ? [[], [...comma, others!, afterOthers(more(count))]] : [[]]);
+    return element;
+  }
+
+  let following = Array.from({ length: top + 1 }, (_, count): Element => {
+    const alternatives: Alternative[] = count >= min ? [[]] : [];
+    if (others && has(count) && count + 1 >= min) {
+      alternatives.push([...lead(count), others, afterOthers(more(count))]);
     }
     return b.rule(alternatives);
-  }
-
-  return b.rule([[...quote, differing(names), ...quote]]);
-}
-
-function without(ranges: readonly [number, number][], codePoints: readonly number[]): [number, number][] {
-  let left = [...ranges];
-  for (const codePoint of codePoints) {
-    left = left.flatMap(([low, high]): [number, number][] => {
-      if (codePoint < low || codePoint > high) return [[low, high]];
-      const parts: [number, number][] = [
-        [low, codePoint - 1],
-        [codePoint + 1, high],
-      ];
-      return parts.filter(([from, to]) => from <= to);
+  });
+  for (let i = members.length - 1; i >= 0; i--) {
+    const { name, value, at, isRequired } = members[i]!;
+    const text = b.rule([[...b.literal(`${JSON.stringify(name)}:`), convert(value, at, depth)]]);
+    const next = following;
+    following = next.map((skipped, count) => {
+      const alternatives: Alternative[] = has(count) ? [[...lead(count), text, next[more(count)]!]] : [];
+      if (!isRequired) alternatives.push([skipped]);
+      return b.rule(alternatives);
     });
   }
-  return left;
+  return following[0]!;
 }

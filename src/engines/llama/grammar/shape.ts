@@ -78,6 +78,21 @@ const byName: Shape = {
   children: (value) =>
     Object.entries(value as object).map(([name, child]) => [`/${encodePointer(name)}`, child]),
 };
+const positive: Shape = {
+  expected: 'a number above 0',
+  isRight: (value) => typeof value === 'number' && Number.isFinite(value) && value > 0,
+};
+const flag: Shape = { expected: 'true or false', isRight: (value) => typeof value === 'boolean' };
+const namesByName: Shape = {
+  expected: 'an object with arrays of property names',
+  isRight: (value) => isObject(value) && Object.values(value).every(names.isRight),
+};
+const needs: Shape = {
+  expected: 'an object with schemas or arrays of property names',
+  isRight: isObject,
+  children: (value) =>
+    byName.children!(value).filter(([, child]) => !(Array.isArray(child) && names.isRight(child))),
+};
 const items: Shape = {
   expected: 'a schema',
   // Drafts before 2020-12 allowed a list of schemas.
@@ -99,7 +114,26 @@ const shapes: Record<string, Shape> = {
   maxLength: count,
   minItems: count,
   maxItems: count,
+  minContains: count,
+  maxContains: count,
+  minProperties: count,
+  maxProperties: count,
+  multipleOf: positive,
+  uniqueItems: flag,
+  pattern: text,
   items,
+  additionalItems: one,
+  prefixItems: several,
+  contains: one,
+  not: one,
+  if: one,
+  then: one,
+  else: one,
+  propertyNames: one,
+  patternProperties: byName,
+  dependentRequired: namesByName,
+  dependentSchemas: byName,
+  dependencies: needs,
   additionalProperties: one,
   anyOf: several,
   oneOf: several,
