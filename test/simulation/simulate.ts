@@ -16,8 +16,8 @@ export interface Outcome {
   tail: string[];
 }
 
-/** More than enough for everything to end after the last fault: batches of 40 lines, one at a time if need be. */
-const patienceMs = 400_000;
+/** More than enough for everything to end after the last fault, besides the time the lines themselves take. */
+const patienceMs = 300_000;
 const maxEvents = 400_000;
 
 export const noPlant: Plant = (parts) => parts;
@@ -39,7 +39,10 @@ export async function simulate(seed: number, database: Database, plant: Plant = 
       observer.violations.length > 0 ||
       time.events > maxEvents ||
       (observer.settled(clients.length) && clients.every((client) => client.done));
-    const settled = await time.run(world.plan.calmFrom + patienceMs, over);
+    const work = world.plan.batches
+      .flatMap(({ lines }) => lines)
+      .reduce((sum, line) => sum + line.delayMs, 0);
+    const settled = await time.run(world.plan.calmFrom + patienceMs + work, over);
     if (!settled || time.events > maxEvents)
       observer.fail(`not everything has ended after ${time.elapsed} ms and ${time.events} events`);
     if (observer.violations.length === 0) await judge(world, clients);
