@@ -13,6 +13,7 @@ describe('Demand', () => {
   let work: WorkInHand;
   let pauses: Pauses;
   let recorder: { hasRoom: boolean };
+  let lanes: { wants(model: string): boolean };
   let room: number;
   let demand: Demand;
 
@@ -21,9 +22,10 @@ describe('Demand', () => {
     work = new WorkInHand(clock);
     pauses = new Pauses(clock, { bytes: (n) => new Uint8Array(n), float: () => 0 });
     recorder = { hasRoom: true };
+    lanes = { wants: () => false };
     room = 8;
     const catalog = createCatalog([{ id: 'm', aliases: ['alias'], serves: ['chat'], prices, createdAt: 0 }]);
-    demand = new Demand({ generate: { catalog, room: () => room }, work, pauses, recorder });
+    demand = new Demand({ generate: { catalog, room: () => room }, work, lanes, pauses, recorder });
   });
 
   it('has the room of the engine, less what is on its way there', () => {
@@ -57,6 +59,13 @@ describe('Demand', () => {
     expect([demand.room('m'), demand.wants('m')]).toEqual([0, false]);
     await clock.advance(ms);
     expect(demand.room('m')).toBe(1);
+  });
+
+  it('claims more lines where slots still lack a prefix of their own', () => {
+    work.held.add(heldChunk({ seq: 1, lines: 100 }));
+    expect(demand.wants('m')).toBe(false);
+    lanes.wants = () => true;
+    expect(demand.wants('m')).toBe(true);
   });
 
   it('asks no more for a model without candidates until the next wake-up', () => {

@@ -1,4 +1,5 @@
 import type { Generate } from '../generate/generate.ts';
+import type { PrefixLanes } from './prefix-lanes.ts';
 import type { Pauses } from './pauses.ts';
 import type { Recorder } from './recorder.ts';
 import type { WorkInHand } from './work-in-hand.ts';
@@ -9,6 +10,7 @@ const prefetchLines = 64;
 export interface DemandParts {
   generate: Pick<Generate, 'catalog' | 'room'>;
   work: WorkInHand;
+  lanes: Pick<PrefixLanes, 'wants'>;
   pauses: Pauses;
   recorder: Pick<Recorder, 'hasRoom'>;
 }
@@ -64,6 +66,7 @@ export class Demand {
   /** Whether more lines of a model should be claimed. */
   wants(model: string): boolean {
     if (!this.#parts.recorder.hasRoom || this.#dry.has(model)) return false;
-    return this.#parts.work.held.unsent(model) < Math.max(0, this.room(model)) + prefetchLines;
+    const { work, lanes } = this.#parts;
+    return work.held.unsent(model) < Math.max(0, this.room(model)) + prefetchLines || lanes.wants(model);
   }
 }

@@ -14,18 +14,20 @@ import type { BatchLine } from '../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
 import type { Pauses } from './pauses.ts';
 import { poisonKills } from './poison.ts';
+import type { PrefixLanes } from './prefix-lanes.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
 import type { Recorder } from './recorder.ts';
 import type { Suspects } from './suspects.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
 export interface DispatcherParts {
-  generate: Pick<Generate, 'catalog' | 'runLine'>;
+  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache'>;
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
   fairness: Fairness;
   leaders: PrefixLeaders;
+  lanes: PrefixLanes;
   pauses: Pauses;
   recorder: Recorder;
   clock: Clock;
@@ -36,6 +38,9 @@ export interface DispatcherParts {
   /** The batch as a whole cannot be run. */
   fail: (batchId: string, message: string) => Promise<void>;
 }
+
+/** Where prompts that were read are not shared, nobody gains by waiting for the first. */
+const noLeaders = { shouldWait: () => false };
 
 /** Sends lines while there is room and turns what comes back into results (batch-engine.md, "Running"). */
 export class Dispatcher {
@@ -72,15 +77,19 @@ export class Dispatcher {
   }
 
   #sendNext(model: string): boolean {
-    const { work, fairness, leaders, demand } = this.#parts;
-    const held = nextChunk(work.held, model, fairness, leaders);
+    const { work, fairness, demand, generate } = this.#parts;
+    const lanes = this.#parts.lanes.now(model);
+    const leaders = generate.prefixCache(model) === 'shared' ? this.#parts.leaders : noLeaders;
+    const held = nextChunk(work.held, model, fairness, leaders, lanes);
     if (!held) return false;
-    // A follower waits for its leader only while other work may exist.
-    if (leaders.shouldWait(model, held.chunk.prefix) && demand.wants(model)) return false;
+    // A follower waits for its leader, and a second line of a lane for the first, only while other work may exist.
+    const shouldWait = leaders.shouldWait(model, held.chunk.prefix) || (lanes?.inFlight(held) ?? 0) > 0;
+    if (shouldWait && demand.wants(model)) return false;
     const ref = work.held.take(held);
     if (!ref) return false;
     fairness.charge(held.batch.orgId, estimate(held));
-    leaders.sent(model, held.chunk.prefix);
+    this.#parts.leaders.sent(model, held.chunk.prefix);
+    this.#parts.lanes.sent(model, held.chunk.prefix);
     demand.starting(model, 1);
     void this.#run(held, ref).finally(() => {
       work.held.landed(held);

@@ -14,6 +14,7 @@ import { Dispatcher } from './dispatcher.ts';
 import { Fairness } from './fairness.ts';
 import { leaseOf } from './held-chunks.ts';
 import { Pauses } from './pauses.ts';
+import { PrefixLanes } from './prefix-lanes.ts';
 import { PrefixLeaders } from './prefix-leaders.ts';
 import { Recorder } from './recorder.ts';
 import { Suspects } from './suspects.ts';
@@ -61,7 +62,8 @@ export class Runner {
       ...parts,
       onRecorded: (closed, finished) => this.#recorded(closed, finished),
     });
-    const demand = new Demand({ generate, work, pauses, recorder });
+    const lanes = new PrefixLanes(generate, work.held);
+    const demand = new Demand({ generate, work, lanes, pauses, recorder });
     const fail = (batchId: string, message: string) => this.#fail(batchId, message);
     this.work = work;
     this.#recorder = recorder;
@@ -75,6 +77,7 @@ export class Runner {
       recorder,
       fail,
       leaders: new PrefixLeaders(clock),
+      lanes,
       fetch: () => this.#claimer.fetch(),
     });
     this.#claimer = new Claimer({

@@ -61,4 +61,9 @@ export interface Capabilities {
   jsonSchema: 'exact' | 'native' | 'none';
   /** How one named tool is forced: `exact`, `native`, by sending only that tool with `required`, or `none`. */
   forcedTool: 'exact' | 'native' | 'filter' | 'none';
+  /**
+   * Where the prompts it has read are kept: `slot`, each slot its own, so that a prefix should come back to the slot that
+   * knows it; `shared` by all requests, once the first has been read; `none`, or nothing that the order of lines changes.
+   */
+  prefixCache: 'slot' | 'shared' | 'none';
 }

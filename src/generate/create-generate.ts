@@ -14,6 +14,7 @@ import type { JsonBody } from '../wire/json/json-body.ts';
 import { Admission } from './admission.ts';
 import { named, usageOf } from './answers.ts';
 import { promisedBy } from './conformity.ts';
+import { countPrompt, estimatePrompt } from './count-tokens.ts';
 import { runPromised } from './enforce.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall } from './generate.ts';
 import type { Schemas } from './schemas.ts';
@@ -130,6 +131,11 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }
     },
 
+    async countTokens(request, caller) {
+      const { engine } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
+      return countPrompt(engine, request);
+    },
+
     async embeddings(request, call) {
       const { model, engine, leave } = admit(request.value.model, call.caller, 'embeddings');
       try {
@@ -162,6 +168,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     room: (modelId) => lanes.get(modelId)?.admission.room ?? 0,
     slots: (modelId) => lanes.get(modelId)?.admission.slots ?? 0,
+    prefixCache: (modelId) => lanes.get(modelId)?.engine.capabilities.prefixCache ?? 'none',
     interactiveLoad: () =>
       Object.fromEntries(
         [...lanes].map(([id, { admission }]) => [id, admission.interactive]).filter(([, n]) => n !== 0),
@@ -176,7 +183,6 @@ type EngineHow = Parameters<Engine['generate']>[1];
 
 /** What an abandoned stream had cost by then: the prompt, and a token a piece. */
 async function producedSoFar(engine: Engine, request: ChatRequest, pieces: number): Promise<Usage> {
-  const counted = await engine.countTokens(request).catch(() => undefined);
-  const inputTokens = counted ?? Math.ceil(JSON.stringify(request.messages).length / 4);
+  const inputTokens = await countPrompt(engine, request).catch(() => estimatePrompt(request));
   return { inputTokens, cachedTokens: 0, outputTokens: pieces };
 }

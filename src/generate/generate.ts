@@ -18,6 +18,11 @@ export interface Generate extends Service {
    * for). Whatever was produced is charged when it ends, throws or is abandoned.
    */
   chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): AsyncIterable<ChatChunk>;
+  /**
+   * Tokens of the rendered prompt; an estimate (a token for four bytes) where the engine cannot tell. Takes no slot and
+   * costs nothing, but the model must be one the caller may use.
+   */
+  countTokens(request: ChatRequest, caller: Caller): Promise<number>;
   embeddings(request: JsonBody<EmbeddingsRequest>, call: InteractiveCall): Promise<EmbeddingsResponse>;
   /** One batch line: not charged here, the recording transaction bills it. Throws ApiError like the others. */
   runLine(line: LineCall): Promise<LineAnswer>;
@@ -25,6 +30,8 @@ export interface Generate extends Service {
   room(modelId: string): number;
   /** How many requests `modelId` works on at once. */
   slots(modelId: string): number;
+  /** Where the engine of `modelId` keeps prompts it has read (engines.ts, `Capabilities`). */
+  prefixCache(modelId: string): 'slot' | 'shared' | 'none';
   /** Interactive calls in flight by model, for the heartbeat. */
   interactiveLoad(): Record<string, number>;
   /** What the other processes reported, and how many processes share the engines. */

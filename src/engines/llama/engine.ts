@@ -66,6 +66,8 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
         contextLength: supervisor.model?.contextLength ?? null,
         jsonSchema: 'exact',
         forcedTool: 'exact',
+        // Sequences of one context do not share what they have read.
+        prefixCache: 'slot',
       };
     },
     get pid() {

@@ -118,6 +118,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       contextLength,
       jsonSchema: 'native',
       forcedTool: 'native',
+      prefixCache: 'shared',
     },
     slots: count,
     stats: () => ({ calls, running: slots.running, waiting: slots.waiting, peak }),

@@ -12,6 +12,7 @@ interface Flag<T> {
 export interface FlavorTraits {
   jsonSchema: Flag<Capabilities['jsonSchema']>;
   forcedTool: Flag<Capabilities['forcedTool']>;
+  prefixCache: Flag<Capabilities['prefixCache']>;
   /** Which field carries the token limit. */
   tokenLimit: Flag<'max_tokens' | 'as given'>;
   /** Whether the role `developer` may be sent; it becomes `system` otherwise. */
@@ -19,6 +20,7 @@ export interface FlavorTraits {
 }
 
 const native = (reason: string) => ({ value: 'native' as const, reason });
+const shared = (reason: string) => ({ value: 'shared' as const, reason });
 const maxTokens = (reason: string) => ({ value: 'max_tokens' as const, reason });
 const noDeveloper = (reason: string) => ({ value: false, reason });
 const byTemplate = 'the chat template decides which roles exist, and most templates do not know this one';
@@ -28,12 +30,14 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   vllm: {
     jsonSchema: native('guided decoding, but skipped together with some reasoning parsers (vllm #52594)'),
     forcedTool: native('a named tool becomes guided decoding of its parameters'),
+    prefixCache: shared('blocks of the cache are found by their content (automatic prefix caching)'),
     tokenLimit: maxTokens('every version knows it; old ones know no other'),
     developerRole: noDeveloper(byTemplate),
   },
   sglang: {
     jsonSchema: native('grammar backend behind response_format'),
     forcedTool: native('a named tool becomes a grammar of its parameters'),
+    prefixCache: shared('one radix tree for all requests'),
     tokenLimit: maxTokens('every version knows it'),
     developerRole: noDeveloper(byTemplate),
   },
@@ -43,30 +47,38 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       value: 'filter',
       reason: 'an object as tool_choice is read as "auto" (llama.cpp #26535); "required" works',
     },
+    prefixCache: {
+      value: 'slot',
+      reason: 'each slot keeps its own prompt; the cache in RAM behind them may be switched off',
+    },
     tokenLimit: maxTokens('the one name that all versions read'),
     developerRole: noDeveloper(byTemplate),
   },
   ollama: {
     jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
     forcedTool: { value: 'none', reason: 'tool_choice is not read at all (ollama #17921)' },
+    prefixCache: { value: 'slot', reason: 'runs llama.cpp, whose slots keep a prompt each' },
     tokenLimit: maxTokens('the newer name is not read'),
     developerRole: noDeveloper(byTemplate),
   },
   openai: {
     jsonSchema: native('strict structured output'),
     forcedTool: native('documented'),
+    prefixCache: shared('documented: prompts of 1,024 tokens and more'),
     tokenLimit: { value: 'as given', reason: 'reasoning models refuse max_tokens, older ones take both' },
     developerRole: { value: true, reason: 'documented' },
   },
   offpeak: {
     jsonSchema: native('conformed to or an error, whatever the engine behind it'),
     forcedTool: native('forced or an error, whatever the engine behind it'),
+    prefixCache: shared('what stands behind it is not known; leader first serves most'),
     tokenLimit: { value: 'as given', reason: 'takes both names' },
     developerRole: { value: true, reason: 'maps it where needed' },
   },
   generic: {
     jsonSchema: native('asked for and checked: nothing is known of the server'),
     forcedTool: native('asked for and checked: nothing is known of the server'),
+    prefixCache: shared('nothing is known of the server; leader first serves most'),
     tokenLimit: maxTokens('the older name is the one that everybody reads'),
     developerRole: noDeveloper('system is understood everywhere'),
   },

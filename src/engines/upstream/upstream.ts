@@ -98,6 +98,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       contextLength: options.contextLength ?? null,
       jsonSchema: traits.jsonSchema.value,
       forcedTool: traits.forcedTool.value,
+      prefixCache: traits.prefixCache.value,
     },
 
     async start() {
