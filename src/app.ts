@@ -129,7 +129,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   });
 
   // In the order in which they need one another; stopped in the opposite one.
-  const parts: Service[] = [store, blobs, accounts, pulls, generate, files, batches, server];
+  const parts: Service[] = [store, blobs, pulls, accounts, generate, files, batches, server];
   let stopping: Promise<void> | null = null;
 
   async function stopAll(): Promise<void> {

@@ -134,9 +134,46 @@ describe('models', () => {
     });
   });
 
+  it.each(['hf:owner/repo/m.gguf', 'hf:owner/repo@v1/sub/m.gguf', 'https://host/m.gguf?x=1'])(
+    'may be fetched: %s',
+    (reference) => {
+      const config = load(model('', `kind: llama, path: "${reference}"`), {
+        exists: (path) => path.endsWith('.yaml'),
+      });
+      expect(config.models[0]?.engine).toMatchObject({ path: reference });
+    },
+  );
+
   it('reads a key from a file', () => {
     const config = load(model('', 'kind: openai, url: "http://h/v1", api_key: "${file:/run/secrets/x}"'));
     expect(config.models[0]?.engine).toMatchObject({ apiKey: 'from-a-file' });
+  });
+});
+
+describe('fetched models', () => {
+  it('stand with the data, and come from the public hub', () => {
+    expect(load('data: d\n')).toMatchObject({
+      modelFolder: `${folder}/d/models`,
+      hub: { endpoint: 'https://huggingface.co', token: null },
+    });
+  });
+
+  it('may stand elsewhere and come from elsewhere', () => {
+    const yaml = 'model_folder: m\nhub: { endpoint: "https://mirror/hf/", token: "${T}" }\n';
+    expect(load(yaml, { env: { T: 'hf_t' } })).toMatchObject({
+      modelFolder: `${folder}/m`,
+      hub: { endpoint: 'https://mirror/hf', token: 'hf_t' },
+    });
+    const env = {
+      T: 'hf_t',
+      OFFPEAK_MODEL_FOLDER: '/big',
+      OFFPEAK_HF_ENDPOINT: 'http://127.0.0.1:9',
+      OFFPEAK_HF_TOKEN: 'x',
+    };
+    expect(load(yaml, { env })).toMatchObject({
+      modelFolder: '/big',
+      hub: { endpoint: 'http://127.0.0.1:9', token: 'x' },
+    });
   });
 });
 
@@ -168,6 +205,21 @@ describe('what is wrong', () => {
       'a missing model file',
       model('', 'kind: llama, path: my.bin'),
       'models[0].engine.path: there is no file /srv/offpeak/my.bin',
+    ],
+    [
+      'a reference that is none',
+      model('', 'kind: llama, path: "hf:owner/m.gguf"'),
+      'offpeak.yaml:3: models[0].engine.path: is no file of a hub repository. Write hf:owner/repo/file.gguf',
+    ],
+    [
+      'a model over an open connection',
+      model('', 'kind: llama, path: "http://host/m.gguf"'),
+      'models[0].engine.path: must be an https:// URL',
+    ],
+    [
+      'a hub over an open connection',
+      'hub: { endpoint: "http://hub" }\n',
+      'offpeak.yaml:1: hub.endpoint: must be an https:// URL',
     ],
     ['no model path', model('', 'kind: llama'), 'offpeak.yaml:3: models[0].engine: needs the path'],
     [

@@ -1,10 +1,11 @@
 import { readFileSync, existsSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createChecker, formatProblem } from './base/located.ts';
 import type { Checker, Located, Problem } from './base/located.ts';
 import { parseLocatedYaml } from './base/located-yaml.ts';
+import { isLoopback } from './base/loopback.ts';
+import { isTrusted, readModelSource } from './core/model-source.ts';
 import { nanoDollars } from './core/price.ts';
 import type { Prices } from './core/price.ts';
 import type {
@@ -64,6 +65,8 @@ export const configKeys = {
     'database',
     'files',
     'models',
+    'model_folder',
+    'hub',
     'limits',
     'batch',
     'drain',
@@ -72,6 +75,7 @@ export const configKeys = {
     'admin_key',
   ],
   server: ['host', 'port'],
+  hub: ['endpoint', 'token'],
   model: ['id', 'aliases', 'serves', 'price', 'engine'],
   price: ['input', 'cached_input', 'output'],
   llama: ['kind', 'path', 'sequences', 'context', 'threads', 'flash_attention'],
@@ -88,6 +92,9 @@ export const environmentKeys = {
   OFFPEAK_PORT: 'server.port',
   OFFPEAK_DATA: 'data',
   OFFPEAK_DATABASE: 'database',
+  OFFPEAK_MODEL_FOLDER: 'model_folder',
+  OFFPEAK_HF_ENDPOINT: 'hub.endpoint',
+  OFFPEAK_HF_TOKEN: 'hub.token',
   OFFPEAK_LOG_LEVEL: 'log_level',
   OFFPEAK_API_KEY: 'api_key',
   OFFPEAK_ADMIN_KEY: 'admin_key',
@@ -123,29 +130,35 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const reading: Reading = { check, cwd, base: dirname(path), exists };
   const file = check.object(root, configKeys.root);
   const server = check.object(file.server, configKeys.server);
-  const outer = (
-    flag: keyof typeof flags,
-    variable: keyof typeof environmentKeys,
-    inFile: Located | undefined,
-  ) => outside(`--${kebab(flag)}`, flags[flag]) ?? outside(variable, env[variable]) ?? inFile;
+  const variable = (name: keyof typeof environmentKeys, inFile: Located | undefined) =>
+    outside(name, env[name]) ?? inFile;
+  const outer = (flag: keyof typeof flags, name: keyof typeof environmentKeys, inFile: Located | undefined) =>
+    outside(`--${kebab(flag)}`, flags[flag]) ?? variable(name, inFile);
 
+  const data = folder(outer('data', 'OFFPEAK_DATA', file.data), reading) ?? resolve(cwd, 'offpeak-data');
+  const hub = check.object(file.hub, configKeys.hub);
   const config: Config = {
     server: {
       host: check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1',
       port: check.whole(outer('port', 'OFFPEAK_PORT', server.port), { min: 0, max: 65_535 }) ?? 8080,
     },
-    data: dataFolder(outer('data', 'OFFPEAK_DATA', file.data), reading),
+    data,
     database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
     files: check.choice(file.files, ['disk'] as const) ?? 'disk',
     models: file.models === undefined ? [builtInModel(reading)] : models(file.models, reading),
+    modelFolder: folder(variable('OFFPEAK_MODEL_FOLDER', file.model_folder), reading) ?? join(data, 'models'),
+    hub: {
+      endpoint: hubEndpoint(variable('OFFPEAK_HF_ENDPOINT', hub.endpoint), check),
+      token: hubToken(variable('OFFPEAK_HF_TOKEN', hub.token), check),
+    },
     limits: limits(file.limits, check),
     batch: batch(file.batch, check),
     drainMs: check.duration(file.drain) ?? 25_000,
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
   };
   const open = !isLoopback(config.server.host);
-  const apiKeyAt = outside('OFFPEAK_API_KEY', env.OFFPEAK_API_KEY) ?? file.api_key;
-  const adminKeyAt = outside('OFFPEAK_ADMIN_KEY', env.OFFPEAK_ADMIN_KEY) ?? file.admin_key;
+  const apiKeyAt = variable('OFFPEAK_API_KEY', file.api_key);
+  const adminKeyAt = variable('OFFPEAK_ADMIN_KEY', file.admin_key);
   const apiKey = secret(apiKeyAt, open, check);
   const adminKey = secret(adminKeyAt, open, check);
   if (apiKey !== undefined) config.apiKey = apiKey;
@@ -198,9 +211,24 @@ function readRoot(
   return root?.value === null ? undefined : root;
 }
 
-function dataFolder(at: Located | undefined, reading: Reading): string {
-  const folder = reading.check.text(at) ?? 'offpeak-data';
-  return resolve(at?.line === null || at === undefined ? reading.cwd : reading.base, folder);
+/** From outside it starts where the command runs, in the file beside the file. */
+function folder(at: Located | undefined, reading: Reading): string | undefined {
+  const found = reading.check.text(at);
+  return found === undefined ? undefined : resolve(at?.line === null ? reading.cwd : reading.base, found);
+}
+
+function hubEndpoint(at: Located | undefined, check: Checker): string {
+  const found = check.url(at);
+  if (at !== undefined && found !== undefined && !isTrusted(new URL(found)))
+    check.fail(at, 'must be an https:// URL', 'Plain http:// is for this machine alone.');
+  return found ?? 'https://huggingface.co';
+}
+
+function hubToken(at: Located | undefined, check: Checker): string | null {
+  const found = check.text(at);
+  if (at !== undefined && found !== undefined && !/^[\x21-\x7e]+$/.test(found))
+    check.fail(at, 'must be printable characters without spaces');
+  return found ?? null;
 }
 
 function database(at: Located | undefined, check: Checker): string {
@@ -294,30 +322,33 @@ function engineOf(model: Located, at: Located | undefined, reading: Reading): En
   };
 }
 
-function llamaEngine(at: Located, { check, base, exists }: Reading): LlamaEngineConfig | undefined {
+function llamaEngine(at: Located, reading: Reading): LlamaEngineConfig | undefined {
+  const { check } = reading;
   const fields = check.object(at, configKeys.llama);
-  const written = check.text(fields.path);
   if (fields.path === undefined) return check.fail(at, 'needs the path of a GGUF file');
-  // The built-in model is named as the package knows it, whatever folder the file is in.
-  const path = [resolve(base, written ?? ''), resolve(packageFolder, written ?? '')].find((file) =>
-    exists(file),
-  );
-  if (written !== undefined && path === undefined)
-    check.fail(
-      fields.path,
-      `there is no file ${resolve(base, written)}`,
-      "Relative paths start at this file's folder.",
-    );
   const auto = (field: Located | undefined, max: number) =>
     field?.value === 'auto' ? 'auto' : (check.whole(field, { min: 1, max }) ?? 'auto');
   return {
     kind: 'llama',
-    path: path ?? '',
+    path: modelPath(fields.path, reading) ?? '',
     sequences: check.whole(fields.sequences, { min: 1, max: 256 }) ?? 8,
     context: auto(fields.context, 16_777_216),
     threads: auto(fields.threads, 1024),
     flashAttention: check.flag(fields.flash_attention) ?? false,
   };
+}
+
+/** The file, or the reference of one that is fetched at the start. */
+function modelPath(at: Located, { check, base, exists }: Reading): string | undefined {
+  const written = check.text(at);
+  if (written === undefined) return undefined;
+  const source = readModelSource(written);
+  if (source.kind === 'wrong') return check.fail(at, source.problem, source.hint);
+  if (source.kind !== 'path') return written;
+  // The built-in model is named as the package knows it, whatever folder the file is in.
+  const found = [resolve(base, written), resolve(packageFolder, written)].find((path) => exists(path));
+  const hint = "Relative paths start at this file's folder.";
+  return found ?? check.fail(at, `there is no file ${resolve(base, written)}`, hint);
 }
 
 function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefined {
@@ -378,11 +409,6 @@ function secret(at: Located | undefined, open: boolean, check: Checker): string 
   if (open && new Set(found).size < 10)
     return check.fail(at, 'is too easily guessed for a server that others can reach', hint);
   return found;
-}
-
-function isLoopback(host: string): boolean {
-  if (host === 'localhost' || host === '::1') return true;
-  return isIP(host) === 4 && host.startsWith('127.');
 }
 
 function outside(file: string, value: string | undefined): Located | undefined {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Config, EngineConfig } from '../config.ts';
+import { readModelSource, showSource } from '../core/model-source.ts';
 import type { Cli } from './cli.ts';
 import { configOf, withServerFlags } from './server-flags.ts';
 import type { ServerFlags } from './server-flags.ts';
@@ -25,7 +26,7 @@ export function configCheck(cli: Cli): Command {
 }
 
 function describe(engine: EngineConfig): string {
-  if (engine.kind === 'llama') return `llama.cpp, ${engine.path}`;
+  if (engine.kind === 'llama') return `llama.cpp, ${withoutQuery(engine.path)}`;
   if (engine.kind === 'openai') return `${engine.flavor ?? 'any'} server at ${withoutPassword(engine.url)}`;
   return 'scripted answers';
 }
@@ -37,6 +38,7 @@ function withoutSecrets(config: Config): Config {
   return {
     ...rest,
     database: withoutPassword(config.database),
+    hub: { ...config.hub, token: config.hub.token === null ? null : hidden },
     models: config.models.map((model) => ({ ...model, engine: withoutKey(model.engine) })),
     ...(apiKey !== undefined && { apiKey: hidden }),
     ...(adminKey !== undefined && { adminKey: hidden }),
@@ -44,8 +46,15 @@ function withoutSecrets(config: Config): Config {
 }
 
 function withoutKey(engine: EngineConfig): EngineConfig {
+  if (engine.kind === 'llama') return { ...engine, path: withoutQuery(engine.path) };
   if (engine.kind !== 'openai') return engine;
   return { ...engine, url: withoutPassword(engine.url), apiKey: engine.apiKey === null ? null : hidden };
+}
+
+/** The query of a model's URL may be the right to fetch it. */
+function withoutQuery(path: string): string {
+  const source = readModelSource(path);
+  return source.kind === 'wrong' ? path : showSource(source);
 }
 
 function withoutPassword(url: string): string {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig } from '../config.ts';
 import type { Config } from '../config.ts';
@@ -26,9 +27,11 @@ export function withServerFlags(command: Command): Command {
     );
 }
 
-export function configOf(cli: Cli, flags: ServerFlags): Config {
+/** @param missingModels takes a configuration although model files that it names are not there */
+export function configOf(cli: Cli, flags: ServerFlags, { missingModels = false } = {}): Config {
   const { host, port, data, config, database, logLevel } = flags;
   const given = { host, port, data, config, database, logLevel };
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd });
+  const exists = missingModels ? { exists: (path: string) => existsSync(path) || /\.gguf$/i.test(path) } : {};
+  return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd, ...exists });
 }

@@ -10,6 +10,10 @@ export interface Config {
   database: string;
   files: 'disk';
   models: ModelConfig[];
+  /** Where fetched models stand. */
+  modelFolder: string;
+  /** Where `hf:` references are fetched from, and with what right. */
+  hub: { endpoint: string; token: string | null };
   limits: {
     requestsPerBatch: number;
     bytesPerBatch: number;
@@ -39,6 +43,7 @@ export type EngineConfig = LlamaEngineConfig | OpenAiEngineConfig | ScriptedEngi
 
 export interface LlamaEngineConfig {
   kind: 'llama';
+  /** Of the GGUF file; or a reference, `hf:` or a URL, of one that is fetched at the start (core/model-source.ts). */
   path: string;
   sequences: number;
   context: number | 'auto';

@@ -59,7 +59,7 @@ export async function createModelServer(host = '127.0.0.1'): Promise<ModelServer
     };
     const index = hits.filter((one) => one.path === path).length;
     hits.push(hit);
-    response.on('error', () => {});
+    response.on('error', () => {}).setMaxListeners(0);
     const status = file === undefined ? 404 : file.status?.(hit, index);
     if (file?.answer?.(request, response, hit) === true) return;
     if (status !== undefined) response.writeHead(status, file?.headers).end('Not now.');

@@ -1,0 +1,63 @@
+import { showBytes } from '../../base/bytes.ts';
+import type { ModelReport } from '../../core/model-file.ts';
+import { showSource } from '../../core/model-source.ts';
+import type { ModelSource } from '../../core/model-source.ts';
+import { cleanText } from '../clean-text.ts';
+import type { Cli } from '../cli.ts';
+import type { Terminal } from '../terminal.ts';
+import type { InspectFlags } from './flags.ts';
+import { withModelFiles } from './model-files.ts';
+import { showCount } from './show-count.ts';
+
+export async function runInspect(cli: Cli, flags: InspectFlags, source: ModelSource): Promise<void> {
+  const { sequences = 8, context = 'auto' } = flags;
+  const report = await withModelFiles(cli, flags, (files, { signal }) =>
+    files.inspect({ source, sequences, context, signal }),
+  );
+  if (flags.json === true) cli.terminal.json({ source: showSource(source), ...snakeCase(report) });
+  else show(report, cli.terminal);
+}
+
+function show(report: ModelReport, terminal: Terminal): void {
+  const { memory, tokenizer, template } = report;
+  const files = report.files === 1 ? '' : ` in ${report.files} files`;
+  const heads = report.heads === report.keyValueHeads ? '' : `, ${report.keyValueHeads} for keys and values`;
+  const total = showBytes(memory.weights + memory.cache);
+  terminal.record([
+    ['name', report.name],
+    ['architecture', report.architecture],
+    ['parameters', showCount(report.parameters)],
+    ['quantization', report.quantization],
+    ['size', `${showBytes(report.fileBytes)}${files}`],
+    ['context', report.contextLength === null ? null : `${report.contextLength} tokens`],
+    ['layers', known(report.layers)],
+    ['width', known(report.width)],
+    ['heads', report.heads === null ? null : `${report.heads}${heads}`],
+    ['tokenizer', [tokenizer.kind, tokenizer.pre].filter(Boolean).join(', ')],
+    ['vocabulary', known(tokenizer.vocabulary)],
+    ['template', template === null ? 'none' : template.family],
+    [
+      'memory',
+      `${total}: ${showBytes(memory.weights)} of weights, ${showBytes(memory.cache)} of cache for ` +
+        `${memory.sequences} sequences of ${memory.context} tokens`,
+    ],
+  ]);
+  // A template that is not known by its marks shows itself.
+  if (template !== null && template.family === null)
+    terminal.print(`\nIts chat template begins:\n${cleanText(template.begins)}`);
+  if (memory.misfit !== null) terminal.note(`\nNot on this machine as it is now: ${memory.misfit}`);
+}
+
+function known(count: number | null): string | null {
+  return count === null ? null : String(count);
+}
+
+function snakeCase(report: ModelReport): Record<string, unknown> {
+  const { contextLength, keyValueHeads, fileBytes, ...rest } = report;
+  return {
+    ...rest,
+    context_length: contextLength,
+    key_value_heads: keyValueHeads,
+    file_bytes: fileBytes,
+  };
+}

@@ -1,0 +1,59 @@
+import { basename } from 'node:path';
+import type { Log } from '../../../base/log.ts';
+import type { Service } from '../../../base/service.ts';
+import type { PullProgress } from '../../../core/model-file.ts';
+import { showSource } from '../../../core/model-source.ts';
+import type { RemoteSource } from '../../../core/model-source.ts';
+import type { ModelFiles } from './model-files.ts';
+
+/** A line of the log for so much of a model. */
+const toldShare = 0.1;
+const toldBytes = 256 * 1024 ** 2;
+
+/**
+ * Fetches the models of a configuration that are not here yet; `start` resolves when all are. A stop leaves what was
+ * fetched for the next start.
+ */
+export function createStartPulls(files: ModelFiles, sources: readonly RemoteSource[], log: Log): Service {
+  const stopping = new AbortController();
+  let pulling: Promise<void> = Promise.resolve();
+
+  async function pull(source: RemoteSource): Promise<void> {
+    const from = showSource(source);
+    const { path, files: pulled } = await files.pull({
+      source,
+      signal: stopping.signal,
+      onProgress: tell(log, from),
+      onNote: (note) => log.warn({ from }, note),
+    });
+    const bytes = pulled.reduce((sum, file) => sum + file.bytes, 0);
+    const isNew = pulled.some(({ present }) => !present);
+    if (isNew) log.info({ from, path, bytes }, 'The model was fetched.');
+  }
+
+  return {
+    async start() {
+      pulling = (async () => {
+        for (const source of sources) await pull(source);
+      })();
+      await pulling;
+    },
+    async stop() {
+      stopping.abort(new Error('The server was stopped while it fetched a model.'));
+      await pulling.catch(() => {});
+      await files.close();
+    },
+  };
+}
+
+function tell(log: Log, from: string): (progress: PullProgress) => void {
+  let told = '';
+  return ({ phase, file, part, parts, done, total }) => {
+    const step = total === null ? Math.floor(done / toldBytes) : Math.floor(done / total / toldShare);
+    const state = `${phase} ${part} ${step}`;
+    if (state === told) return;
+    told = state;
+    const percent = total === null || total === 0 ? null : Math.floor((done / total) * 100);
+    log.info({ from, phase, file: basename(file), part, parts, done, total, percent }, 'Fetching a model.');
+  };
+}
