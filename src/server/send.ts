@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import type { ApiError } from '../core/errors.ts';
 import { errorBody } from '../wire/errors/error-body.ts';
+import type { ErrorFormat } from '../wire/errors/error-body.ts';
 import type { Answer } from './answer.ts';
 import { writeEvents } from './event-stream.ts';
 import { toApiError } from './to-api-error.ts';
@@ -64,7 +65,12 @@ async function sendEvents(
 
 /** Sends the one error body, with the headers that belong to its status. */
 export function sendError(reply: FastifyReply, error: ApiError, requestId: string): void {
-  const { status, headers, body } = errorBody(error, requestId);
+  const { status, headers, body } = errorBody(error, requestId, formatOf(reply.request.url));
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
+}
+
+/** The names that clients of this path know. By the path, because what is refused early has no route. */
+function formatOf(url: string): ErrorFormat {
+  return /^\/v1\/messages(\/|\?|$)/.test(url) ? 'messages' : 'chat';
 }

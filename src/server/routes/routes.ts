@@ -17,6 +17,8 @@ import { deleteFile } from './files-delete.ts';
 import { getFile } from './files-get.ts';
 import { listFiles } from './files-list.ts';
 import { getHealth } from './healthz-get.ts';
+import { countTokens } from './messages-count-tokens.ts';
+import { createMessage } from './messages-create.ts';
 import { getModel } from './models-get.ts';
 import { listModels } from './models-list.ts';
 import { getOpenApi } from './openapi-get.ts';
@@ -36,6 +38,8 @@ export const routes: readonly Route[] = [
   getFileContent,
   deleteFile,
   createChatCompletion,
+  createMessage,
+  countTokens,
   createEmbeddings,
   listModels,
   getModel,

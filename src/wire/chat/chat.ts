@@ -90,6 +90,8 @@ export interface ChatChoice {
   message: AssistantMessage;
   logprobs: ChoiceLogprobs | null;
   finish_reason: FinishReason;
+  /** The stop sequence that ended it, where the engine tells (vLLM's field). */
+  stop_reason?: string | null;
 }
 
 export interface AssistantMessage {
@@ -131,6 +133,7 @@ export interface ChatChunk {
     delta: ChatDelta;
     logprobs?: ChoiceLogprobs | null;
     finish_reason: FinishReason | null;
+    stop_reason?: string | null;
   }[];
   usage?: ChatUsage | null;
 }

@@ -1,0 +1,57 @@
+import type { ChatChunk } from '../../wire/chat/chat.ts';
+import { fromChatResponse } from '../../wire/messages/from-chat-response.ts';
+import { parseMessagesRequest } from '../../wire/messages/request.ts';
+import { messagesRequestSchema } from '../../wire/messages/request-schema.ts';
+import { messageSchema } from '../../wire/messages/response-schema.ts';
+import { messageErrorEvent } from '../../wire/messages/sse.ts';
+import { type ConvertedRequest, toChatRequest } from '../../wire/messages/to-chat-request.ts';
+import { movedError } from '../../wire/places.ts';
+import { events, json } from '../answer.ts';
+import { messageEvents } from '../message-events.ts';
+import type { Route } from '../route.ts';
+
+/** `POST /v1/messages`, plain or as a stream: a chat completion in another format. */
+export const createMessage: Route = {
+  method: 'POST',
+  path: '/v1/messages',
+  access: 'inference',
+  body: { maxBytes: (limits) => limits.bodyBytes },
+  docs: {
+    name: 'Messages',
+    summary: 'Generate one message; with stream: true as server-sent events',
+    tag: 'Generation',
+    body: messagesRequestSchema,
+    answer: { status: 200, type: 'application/json', schema: messageSchema },
+  },
+  async handle({ body, caller, requestId, signal }, { generate }) {
+    const asked = parseMessagesRequest(body.text);
+    const converted = toChatRequest(asked);
+    const { chat, places } = converted;
+    const request = { value: chat, text: JSON.stringify(chat) };
+    const call = { caller, requestId, signal };
+    const options = { hidesThinking: asked.thinking?.display === 'omitted' };
+    if (!chat.stream) {
+      const response = await generate.chat(request, call).catch((error: unknown) => {
+        throw movedError(error, chat, places);
+      });
+      return json(200, fromChatResponse(response, options));
+    }
+    // Whatever makes counting impossible ends the stream as well, and says so better.
+    const inputTokens = generate.countTokens(chat, caller).catch(() => 0);
+    const chunks = withPlaces(generate.chatStream(request, call), converted);
+    return events(messageEvents(chunks, inputTokens, options), (error) =>
+      messageErrorEvent(error, requestId),
+    );
+  },
+};
+
+async function* withPlaces(
+  chunks: AsyncIterable<ChatChunk>,
+  { chat, places }: ConvertedRequest,
+): AsyncGenerator<ChatChunk> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    throw movedError(error, chat, places);
+  }
+}

@@ -1,0 +1,17 @@
+import type { ChatUsage } from '../chat/chat.ts';
+import type { MessagesUsage } from './messages.ts';
+
+/** Usage with the cached tokens beside the others instead of among them. */
+export function fromChatUsage({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  prompt_tokens_details: { cached_tokens: cached },
+}: ChatUsage): MessagesUsage {
+  const read = Math.min(cached, prompt);
+  return {
+    input_tokens: prompt - read,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: read,
+    output_tokens: completion,
+  };
+}

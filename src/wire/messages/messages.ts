@@ -1,0 +1,147 @@
+import type { JsonSchema } from '../chat/chat.ts';
+
+/**
+ * The messages format (wire-formats.md, section 1c) as far as Offpeak reads and writes it. Requests may hold more fields,
+ * and blocks and tools of other types, which are passed over.
+ */
+export interface MessagesRequest {
+  model: string;
+  /** Absent only where tokens are counted. */
+  max_tokens?: number;
+  messages: Turn[];
+  system?: string | Block[] | null;
+  stop_sequences?: string[] | null;
+  stream?: boolean | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  top_k?: number | null;
+  tools?: MessagesTool[] | null;
+  tool_choice?: MessagesToolChoice | null;
+  thinking?: Thinking | null;
+  output_config?: { effort?: string | null; format?: OutputFormat | null } | null;
+  /** Where the format stood before `output_config`. */
+  output_format?: OutputFormat | null;
+  metadata?: { user_id?: string | null } | null;
+  [extra: string]: unknown;
+}
+
+export interface Turn {
+  role: 'user' | 'assistant' | 'system';
+  content: string | Block[];
+}
+
+/** A block of a request; which fields it has follows from its type. */
+export interface Block {
+  type: string;
+  text?: string;
+  source?: Source | string;
+  id?: string;
+  name?: string;
+  input?: unknown;
+  tool_use_id?: string;
+  content?: string | Block[] | null;
+  is_error?: boolean | null;
+  thinking?: string;
+  signature?: string | null;
+  title?: string | null;
+  context?: string | null;
+}
+
+export interface Source {
+  type: string;
+  media_type?: string;
+  data?: string;
+  url?: string;
+  content?: string | Block[];
+}
+
+export interface MessagesTool {
+  /** Absent or `custom` for a function of the client's; all else runs on somebody's server. */
+  type?: string | null;
+  name: string;
+  description?: string | null;
+  input_schema: JsonSchema;
+  strict?: boolean | null;
+}
+
+export interface MessagesToolChoice {
+  type: 'auto' | 'any' | 'tool' | 'none';
+  name?: string;
+  disable_parallel_tool_use?: boolean | null;
+}
+
+export interface Thinking {
+  type: string;
+  budget_tokens?: number;
+  display?: string | null;
+}
+
+export interface OutputFormat {
+  type: 'json_schema';
+  schema: JsonSchema;
+}
+
+export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 'refusal';
+
+export interface TextBlock {
+  type: 'text';
+  text: string;
+  citations: null;
+}
+
+export interface ThinkingBlock {
+  type: 'thinking';
+  thinking: string;
+  signature: string;
+}
+
+export interface ToolUseBlock {
+  type: 'tool_use';
+  id: string;
+  name: string;
+  input: unknown;
+}
+
+export type AnswerBlock = TextBlock | ThinkingBlock | ToolUseBlock;
+
+export interface MessagesUsage {
+  /** Without the cached ones. */
+  input_tokens: number;
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  output_tokens: number;
+}
+
+export interface Message {
+  /** `msg_...` */
+  id: string;
+  type: 'message';
+  role: 'assistant';
+  model: string;
+  content: AnswerBlock[];
+  stop_reason: StopReason | null;
+  /** The stop sequence that ended it, where the engine tells. */
+  stop_sequence: string | null;
+  stop_details: { type: 'refusal'; category: null; explanation: string | null } | null;
+  container: null;
+  usage: MessagesUsage;
+}
+
+/** The events of a streamed message, in the order in which they come. */
+export type MessageEvent =
+  | { type: 'message_start'; message: Message }
+  | { type: 'content_block_start'; index: number; content_block: AnswerBlock }
+  | { type: 'content_block_delta'; index: number; delta: BlockDelta }
+  | { type: 'content_block_stop'; index: number }
+  | {
+      type: 'message_delta';
+      delta: Pick<Message, 'stop_reason' | 'stop_sequence' | 'stop_details' | 'container'>;
+      usage: MessagesUsage;
+    }
+  | { type: 'message_stop' };
+
+export type BlockDelta =
+  | { type: 'text_delta'; text: string }
+  | { type: 'thinking_delta'; thinking: string }
+  | { type: 'signature_delta'; signature: string }
+  | { type: 'input_json_delta'; partial_json: string };

@@ -1,0 +1,55 @@
+import { ApiError } from '../core/errors.ts';
+import type { Fault } from '../core/errors.ts';
+import { joinPath } from './explain.ts';
+
+/**
+ * Where the parts of a converted request stood in the request as the client sent it: by the object in the new request, or
+ * by the name of a top-level field.
+ */
+export type Places = Map<object | string, string>;
+
+/** An error about a converted request, told in the places of the one the client sent. */
+export function movedError(error: unknown, converted: object, places: Places): unknown {
+  if (!(error instanceof ApiError) || (error.param === null && error.faults.length === 0)) return error;
+  const moved = (param: string) => placeOf(param, converted, places);
+  const { code, param, status, retryAfter, shouldRetry, allow, retry, cause } = error;
+  return new ApiError(code, retold(error.message, param, moved), {
+    param: param === null ? null : moved(param),
+    faults: error.faults.map((fault) => movedFault(fault, moved)),
+    retry,
+    cause,
+    ...(status === 422 && { status }),
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(shouldRetry !== undefined && { shouldRetry }),
+    ...(allow !== undefined && { allow }),
+  });
+}
+
+function movedFault(fault: Fault, moved: (param: string) => string): Fault {
+  if (fault.param === undefined) return fault;
+  return { ...fault, param: moved(fault.param), message: retold(fault.message, fault.param, moved) };
+}
+
+function retold(message: string, param: string | null, moved: (param: string) => string): string {
+  return param === null || param === '' ? message : message.replaceAll(param, moved(param));
+}
+
+/** The place of the deepest part of `param` that has one, and what is below it as it stands. */
+function placeOf(param: string, converted: object, places: Places): string {
+  const steps = stepsOf(param);
+  let at: unknown = converted;
+  let path = '';
+  for (const [depth, step] of steps.entries()) {
+    at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[step] : undefined;
+    const place = places.get(at as object) ?? (depth === 0 ? places.get(`${step}`) : undefined);
+    path = place ?? joinPath(path, step);
+  }
+  return path;
+}
+
+/** `messages[0].content` as `['messages', 0, 'content']`. */
+function stepsOf(path: string): (string | number)[] {
+  return Array.from(path.matchAll(/([^.[\]]+)|\[(\d+)\]/g), ([, name, index]) =>
+    index === undefined ? name! : Number(index),
+  );
+}
