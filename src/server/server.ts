@@ -56,10 +56,11 @@ export function createServer(deps: ServerDeps): Server {
   // Bodies are read by `mount`, after authentication and with the route's own limit.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 
-  const openapi = JSON.stringify(buildOpenApi(routes, deps.version));
+  let openapi: string | undefined;
   const services: Services = {
     ...deps,
-    openapi: () => openapi,
+    // Made when somebody asks: a start should not wait for it.
+    openapi: () => (openapi ??= JSON.stringify(buildOpenApi(routes, deps.version))),
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
   const mounting = { services, traffic };

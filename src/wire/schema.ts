@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
+import type { Schema } from './json-schema.ts';
 
 /**
- * Building blocks of the wire schemas. They are plain JSON Schema 2020-12 under the TypeBox types, so that one object is
+ * Building blocks of the wire schemas. They are plain JSON Schema 2020-12, so that one object is
  * the validator's input, the OpenAPI document's content and the documentation's source.
  */
 interface Note {
@@ -23,29 +23,30 @@ interface TextRule extends Note {
 }
 
 /** SDKs send `null` for "not set", so optional fields take it. */
-export const integerOrNull = (range: Range = {}) =>
-  Type.Unsafe<number | null>({ type: ['integer', 'null'], ...range });
-export const numberOrNull = (range: Range = {}) =>
-  Type.Unsafe<number | null>({ type: ['number', 'null'], ...range });
-export const stringOrNull = (rule: TextRule = {}) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], ...rule });
-export const booleanOrNull = (note: Note = {}) =>
-  Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], ...note });
+export const integerOrNull = (range: Range = {}) => ({ type: ['integer', 'null'], ...range });
+export const numberOrNull = (range: Range = {}) => ({ type: ['number', 'null'], ...range });
+export const stringOrNull = (rule: TextRule = {}) => ({ type: ['string', 'null'], ...rule });
+export const booleanOrNull = (note: Note = {}) => ({ type: ['boolean', 'null'], ...note });
 
-export const string = (rule: TextRule = {}) => Type.Unsafe<string>({ type: 'string', ...rule });
+export const string = (rule: TextRule = {}) => ({ type: 'string', ...rule });
 
 /** One of a few strings, as `enum`: a union of constants has useless faults. */
-export const oneOf = (values: readonly string[], note: Note = {}) =>
-  Type.Unsafe<string>({ type: 'string', enum: [...values], ...note });
-export const oneOfOrNull = (values: readonly string[], note: Note = {}) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], enum: [...values, null], ...note });
+export const oneOf = (values: readonly string[], note: Note = {}) => ({
+  type: 'string',
+  enum: [...values],
+  ...note,
+});
+export const oneOfOrNull = (values: readonly string[], note: Note = {}) => ({
+  type: ['string', 'null'],
+  enum: [...values, null],
+  ...note,
+});
 
-/** A schema given as it stands, for shapes that TypeBox has no word for. */
-export const raw = (schema: Record<string, unknown>) => Type.Unsafe<unknown>(schema);
+/** A schema given as it stands. */
+export const raw = (schema: Record<string, unknown>): Schema => schema;
 
 /** What holds when `condition` does: the union whose faults keep their path. */
 export function ifThen(condition: object, consequence: object, otherwise?: object): object {
-  // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
   return { if: condition, then: consequence, ...(otherwise && { else: otherwise }) };
 }
 
@@ -56,12 +57,13 @@ export function when(name: string, value: string | readonly string[], schema: ob
 }
 
 /** An object or array that may be null. */
-export const nullable = (type: 'object' | 'array', rule: Record<string, unknown> = {}) =>
-  Type.Unsafe<unknown>({ type: [type, 'null'], ...rule });
+export const nullable = (type: 'object' | 'array', rule: Record<string, unknown> = {}) => ({
+  type: [type, 'null'],
+  ...rule,
+});
 
 /** Any JSON object. */
-export const anyObject = (note: Note = {}) =>
-  Type.Unsafe<Record<string, unknown>>({ type: 'object', ...note });
+export const anyObject = (note: Note = {}) => ({ type: 'object', ...note });
 
 /** Names of functions, tools and schemas. */
 export const namePattern = '^[a-zA-Z0-9_-]{1,64}$';

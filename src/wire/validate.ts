@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import type { TSchema } from 'typebox';
+import type { Schema } from './json-schema.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Fault } from '../core/errors.ts';
 import { explain } from './explain.ts';
@@ -12,12 +12,12 @@ export const maxFaults = 100;
 export type Validator = (value: unknown) => Fault[];
 
 /**
- * A validator for a TypeBox schema. The verdict comes from a check that stops at the first fault and allocates nothing
+ * A validator for a schema. The verdict comes from a check that stops at the first fault and allocates nothing
  * when there is none; only a value that failed is checked again for all its faults. Both are compiled at first use.
  *
  * A schema writes unions as type arrays or `if`/`then`, never `anyOf`, so that a fault inside one has an exact path.
  */
-export function validator(schema: TSchema): Validator {
+export function validator(schema: Schema): Validator {
   let quick: ValidateFunction | undefined;
   let full: ValidateFunction | undefined;
   return (value) => {

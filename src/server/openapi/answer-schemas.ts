@@ -1,16 +1,16 @@
-import { type TSchema, Type } from 'typebox';
+import { type Schema, Type } from '../../wire/json-schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { scopes } from '../../core/org.ts';
 
 /** What the operations answer, for the document. The tests check real answers against these. */
 
-const nullable = (type: string, more: object = {}) => Type.Unsafe<unknown>({ type: [type, 'null'], ...more });
+const nullable = (type: string, more: object = {}) => ({ type: [type, 'null'], ...more });
 const instant = Type.String({ format: 'date-time' });
 const instantOrNull = nullable('string', { format: 'date-time' });
 const unixSeconds = Type.Integer({ description: 'Unix time in seconds.' });
 const decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
-const choice = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...values] });
+const choice = (values: readonly string[]) => ({ type: 'string', enum: [...values] });
 
 const closed = { additionalProperties: false };
 
@@ -156,11 +156,11 @@ export const embeddingsSchema = Type.Object(
       Type.Object({
         object: Type.Literal('embedding'),
         index: Type.Integer(),
-        embedding: Type.Unsafe<unknown>({
+        embedding: {
           type: ['array', 'string'],
           items: { type: 'number' },
           description: 'Numbers, or base64 of little-endian float32.',
-        }),
+        },
       }),
     ),
     usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
@@ -169,7 +169,7 @@ export const embeddingsSchema = Type.Object(
 );
 
 /** A page of a list. */
-export const pageOf = (item: TSchema) =>
+export const pageOf = (item: Schema) =>
   Type.Object({
     object: Type.Literal('list'),
     data: Type.Array(item),

@@ -22,7 +22,7 @@ const errors: Record<number, string> = {
 };
 
 /**
- * The OpenAPI 3.1 document, made from the routes and from the schemas that validate their input: TypeBox schemas are
+ * The OpenAPI 3.1 document, made from the routes and from the schemas that validate their input: these are
  * JSON Schema 2020-12, which is what OpenAPI 3.1 takes.
  */
 export function buildOpenApi(routes: readonly Route[], version: string): object {

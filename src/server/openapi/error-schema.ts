@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
+import { Type } from '../../wire/json-schema.ts';
 
-const nullableString = Type.Unsafe<string | null>({ type: ['string', 'null'] });
+const nullableString = { type: ['string', 'null'] };
 
 /** The one error body of every route (api.md, section 2). */
 export const errorSchema = Type.Object(

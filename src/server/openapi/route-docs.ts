@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import type { Schema } from '../../wire/json-schema.ts';
 import type { QueryDocs } from './query-schemas.ts';
 
 /** What the OpenAPI document tells of a route, beyond what the route itself says. */
@@ -9,11 +9,11 @@ export interface RouteDocs {
   tag: 'Batches' | 'Files' | 'Generation' | 'Models' | 'Admin' | 'Server';
   query?: QueryDocs;
   /** The body, the same schema that validates it. */
-  body?: TSchema;
+  body?: Schema;
   /** What a success looks like: its status, and its content type. */
   answer: {
     status: 200 | 201;
     type: 'application/json' | 'application/jsonl' | 'application/octet-stream';
-    schema?: TSchema;
+    schema?: Schema;
   };
 }

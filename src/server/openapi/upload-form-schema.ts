@@ -1,10 +1,10 @@
-import { Type } from 'typebox';
+import { Type } from '../../wire/json-schema.ts';
 import { expiryBounds } from '../receive-upload.ts';
 
 /** The fields of an upload (specification, section 4.3), in any order. */
 export const uploadFormSchema = Type.Object(
   {
-    file: Type.Unsafe<string>({ type: 'string', format: 'binary', description: 'The JSONL file.' }),
+    file: { type: 'string', format: 'binary', description: 'The JSONL file.' },
     purpose: Type.Literal('batch'),
     'expires_after[anchor]': Type.Optional(Type.Literal('created_at')),
     'expires_after[seconds]': Type.Optional(

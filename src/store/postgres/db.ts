@@ -1,5 +1,6 @@
-import { Pool, types } from 'pg';
-import type { PoolClient } from 'pg';
+import { createRequire } from 'node:module';
+import type * as Driver from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { Log } from '../../base/log.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import { isConflict, isLost, translate } from './errors.ts';
@@ -20,6 +21,8 @@ type Runner = Pick<Pool, 'query'>;
  * commit.
  */
 export function openPostgres(url: string, log: Log): Db {
+  // A service on the embedded database starts without the driver.
+  const { Pool, types } = createRequire(import.meta.url)('pg') as typeof Driver;
   const pool = new Pool({
     connectionString: url,
     max: connections,

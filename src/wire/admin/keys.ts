@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
 import { scopes } from '../../core/org.ts';

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import type { Org } from '../../core/org.ts';
 import { parseJson } from '../json/parse.ts';

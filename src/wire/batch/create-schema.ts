@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import { batchEndpoints } from '../../core/batch.ts';
 import { anyObject, booleanOrNull, nullable, oneOf, raw, string, stringOrNull } from '../schema.ts';
 

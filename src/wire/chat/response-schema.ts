@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import { oneOf, raw, string, stringOrNull } from '../schema.ts';
 
 /** The chat completion response (specification, section 2.5), for the OpenAPI document. */

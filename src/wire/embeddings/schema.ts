@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import { integerOrNull, oneOfOrNull, raw, string } from '../schema.ts';
 
 /** `POST /v1/embeddings` (wire-formats.md, section 1d). */
