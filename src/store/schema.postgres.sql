@@ -136,6 +136,23 @@ CREATE TABLE orgs (
   created_at bigint NOT NULL,
   PRIMARY KEY (id));
 
+CREATE TABLE responses (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  previous_id text COLLATE "C",
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  alive_until bigint,
+  pieces text COLLATE "C",
+  input text COLLATE "C" NOT NULL,
+  body text COLLATE "C" NOT NULL,
+  PRIMARY KEY (id));
+
+CREATE INDEX responses_by_expiry ON public.responses USING btree (expires_at, id);
+
+CREATE INDEX responses_unfinished ON public.responses USING btree (alive_until, id) WHERE (alive_until IS NOT NULL);
+
 CREATE TABLE schema_version (
   version integer NOT NULL,
   name text COLLATE "C" NOT NULL,

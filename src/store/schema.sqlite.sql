@@ -131,6 +131,22 @@ CREATE TABLE orgs (
   name text NOT NULL,
   created_at bigint NOT NULL);
 
+CREATE TABLE responses (
+  id text PRIMARY KEY,
+  org_id text NOT NULL,
+  status text NOT NULL,
+  previous_id text,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  alive_until bigint,
+  pieces text,
+  input text NOT NULL,
+  body text NOT NULL);
+
+CREATE INDEX responses_by_expiry ON responses (expires_at, id);
+
+CREATE INDEX responses_unfinished ON responses (alive_until, id) WHERE alive_until IS NOT NULL;
+
 CREATE TABLE schema_version (
   version integer PRIMARY KEY,
   name text NOT NULL,

@@ -2,6 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { Batch, BatchFault, BatchStatus, Chunk, FinalStatus, ResultStream } from '../core/batch.ts';
 import type { FilePurpose, StoredFile } from '../core/file.ts';
 import type { ApiKey, Org } from '../core/org.ts';
+import type { StoredResponse } from '../core/response.ts';
 import type { Usage } from '../core/usage.ts';
 
 /**
@@ -19,6 +20,7 @@ export interface Store extends Service {
   files: FileStore;
   batches: BatchStore;
   results: ResultStore;
+  responses: ResponseStore;
   workers: WorkerStore;
   ledger: LedgerStore;
   /** Resolves when the database answers a trivial query. */
@@ -259,6 +261,30 @@ export interface ResultStore {
    * when it has to be called again.
    */
   purge(batchId: string, limit: number): Promise<boolean>;
+}
+
+/** How an unfinished response ends. */
+export type ResponseEnd = Pick<StoredResponse, 'status' | 'body' | 'pieces'>;
+
+export interface ResponseStore {
+  insert(response: StoredResponse): Promise<void>;
+  /** The response if it is the org's and not expired at `now`. */
+  get(orgId: string, id: string, now: number): Promise<StoredResponse | undefined>;
+  /**
+   * The response and those it continues, newest first, at most `limit`. It ends early where one is gone: look at the
+   * last one's `previousId`.
+   */
+  chain(orgId: string, id: string, now: number, limit: number): Promise<StoredResponse[]>;
+  /** Ends an unfinished response; the first end stays. False when it is finished or gone. */
+  finish(id: string, end: ResponseEnd): Promise<boolean>;
+  /** Says that the process which makes these is alive. Returns those that are still to be made. */
+  renew(ids: string[], aliveUntil: number): Promise<string[]>;
+  /** Up to `limit` unfinished responses that nobody makes any more at `now`. */
+  abandoned(now: number, limit: number): Promise<StoredResponse[]>;
+  /** False when there is no such response of the org. */
+  remove(orgId: string, id: string, now: number): Promise<boolean>;
+  /** Removes up to `limit` expired responses that are finished, and returns how many. */
+  removeExpired(now: number, limit: number): Promise<number>;
 }
 
 export interface WorkerLoad {

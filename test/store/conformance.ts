@@ -9,6 +9,7 @@ import { fileTests } from './conformance/files.ts';
 import { keyTests } from './conformance/keys.ts';
 import { ledgerTests } from './conformance/ledger.ts';
 import { recordTests } from './conformance/record.ts';
+import { responseTests } from './conformance/responses.ts';
 import { workerTests } from './conformance/workers.ts';
 
 /** A database under test. */
@@ -58,6 +59,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     recordTests(stores);
     endingTests(stores);
     closingTests(stores);
+    responseTests(stores);
     workerTests(stores);
     ledgerTests(stores);
   });

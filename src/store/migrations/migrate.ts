@@ -1,10 +1,11 @@
 import type { Db, Queries } from '../db.ts';
 import { StoreError } from '../store-error.ts';
 import { initial } from './0001-initial.ts';
+import { responses } from './0002-responses.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
-const migrations: readonly Migration[] = [initial];
+const migrations: readonly Migration[] = [initial, responses];
 
 /**
  * Brings the schema up to date. Each step and its row in `schema_version` are one transaction: a start that is killed

@@ -9,6 +9,7 @@ import { createKeys } from './keys.ts';
 import { createLedger } from './ledger.ts';
 import { createOrgs } from './orgs.ts';
 import { createRecording } from './record.ts';
+import { createResponses } from './responses.ts';
 import { createResults } from './results.ts';
 import { createWorkers } from './workers.ts';
 
@@ -23,6 +24,7 @@ export function createSqlStore(db: Db): StoreOperations {
     files: createFiles(db),
     batches: { ...createBatchRows(db), ...createChunks(db), ...createEnding(db) },
     results: { ...createRecording(db), ...createResults(db) },
+    responses: createResponses(db),
     workers: createWorkers(db),
     ledger: createLedger(db),
     async ping() {

@@ -51,6 +51,16 @@ export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> 
     leftovers: true,
     purge: true,
   },
+  responses: {
+    insert: true,
+    get: true,
+    chain: true,
+    finish: true,
+    renew: true,
+    abandoned: true,
+    remove: true,
+    removeExpired: true,
+  },
   workers: { beat: true, keepOnly: true, reap: true, leave: true, clear: true },
   ledger: { add: true, of: true, ofMany: true },
 };

@@ -1,0 +1,125 @@
+import type { ResponseStatus, StoredResponse } from '../../core/response.ts';
+import type { Db } from '../db.ts';
+import type { ResponseStore } from '../store.ts';
+import { inLists } from './statement.ts';
+
+interface ResponseRow {
+  id: string;
+  org_id: string;
+  status: ResponseStatus;
+  previous_id: string | null;
+  created_at: number;
+  expires_at: number;
+  alive_until: number | null;
+  pieces: string | null;
+  input: string;
+  body: string;
+}
+
+const names = 'id org_id status previous_id created_at expires_at alive_until pieces input body'.split(' ');
+const columns = names.join(', ');
+
+export function createResponses(db: Db): ResponseStore {
+  return {
+    async insert(response) {
+      await db.all(`INSERT INTO responses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, [
+        response.id,
+        response.orgId,
+        response.status,
+        response.previousId,
+        response.createdAt,
+        response.expiresAt,
+        response.aliveUntil,
+        response.pieces,
+        response.input,
+        response.body,
+      ]);
+    },
+
+    async get(orgId, id, now) {
+      const [row] = await db.all<ResponseRow>(
+        `SELECT ${columns} FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?`,
+        [id, orgId, now],
+      );
+      return row && toResponse(row);
+    },
+
+    // Link by link through the primary key: a chain is short, and a recursive statement would plan worse.
+    chain: (orgId, id, now, limit) =>
+      db.tx(async (q) => {
+        const chain: StoredResponse[] = [];
+        for (let next: string | null = id; next !== null && chain.length < limit;) {
+          const [row]: ResponseRow[] = await q.all<ResponseRow>(
+            `SELECT ${columns} FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?`,
+            [next, orgId, now],
+          );
+          if (!row) break;
+          chain.push(toResponse(row));
+          next = row.previous_id;
+        }
+        return chain;
+      }),
+
+    async finish(id, { status, body, pieces }) {
+      const finished = await db.all(
+        `UPDATE responses SET status = ?, body = ?, pieces = ?, alive_until = NULL
+         WHERE id = ? AND alive_until IS NOT NULL RETURNING id`,
+        [status, body, pieces, id],
+      );
+      return finished.length > 0;
+    },
+
+    async renew(ids, aliveUntil) {
+      const alive: string[] = [];
+      for (const { sql, params } of inLists(ids)) {
+        const rows = await db.all<{ id: string }>(
+          `UPDATE responses SET alive_until = ? WHERE id IN ${sql} AND alive_until IS NOT NULL RETURNING id`,
+          [aliveUntil, ...params],
+        );
+        alive.push(...rows.map((row) => row.id));
+      }
+      return alive;
+    },
+
+    async abandoned(now, limit) {
+      const rows = await db.all<ResponseRow>(
+        `SELECT ${columns} FROM responses WHERE alive_until <= ? ORDER BY alive_until, id LIMIT ?`,
+        [now, limit],
+      );
+      return rows.map(toResponse);
+    },
+
+    async remove(orgId, id, now) {
+      const removed = await db.all(
+        'DELETE FROM responses WHERE id = ? AND org_id = ? AND expires_at > ? RETURNING id',
+        [id, orgId, now],
+      );
+      return removed.length > 0;
+    },
+
+    async removeExpired(now, limit) {
+      const removed = await db.all(
+        `DELETE FROM responses WHERE id IN (
+           SELECT id FROM responses WHERE expires_at <= ? AND alive_until IS NULL
+           ORDER BY expires_at, id LIMIT ? ${db.skip}) RETURNING id`,
+        [now, limit],
+      );
+      return removed.length;
+    },
+  };
+}
+
+function toResponse(row: ResponseRow): StoredResponse {
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    status: row.status,
+    previousId: row.previous_id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    aliveUntil: row.alive_until,
+    input: row.input,
+    body: row.body,
+    pieces: row.pieces,
+  };
+}

@@ -1,0 +1,28 @@
+import type { ChatResponse } from '../chat/chat.ts';
+import { OutputBuilder } from './output-builder.ts';
+import { answered } from './response-body.ts';
+import type { ResponseBody } from './responses.ts';
+
+/**
+ * The response that a chat completion makes. Reasoning, text and calls become items of their own; there is no empty message
+ * beside a call.
+ * @param at Unix seconds
+ */
+export function fromChatResponse(
+  begun: ResponseBody,
+  response: ChatResponse,
+  { at, newCallId }: { at: number; newCallId: () => string },
+): ResponseBody {
+  const { message, finish_reason: finish, logprobs } = response.choices[0]!;
+  const output = new OutputBuilder({ responseId: begun.id, emit: () => {}, newCallId });
+  output.reasoning(message.reasoning ?? message.reasoning_content ?? '');
+  output.text(message.content ?? '', logprobs?.content ?? []);
+  output.refusal(message.refusal ?? '');
+  for (const [key, { id, function: called }] of (message.tool_calls ?? []).entries())
+    output.call({ key, id, name: called.name, arguments: called.arguments });
+  output.close(finish === 'length' || finish === 'content_filter' ? 'incomplete' : 'completed');
+  return answered(
+    { ...begun, model: response.model },
+    { output: output.items, finish, usage: response.usage, at },
+  );
+}

@@ -1,0 +1,97 @@
+import type { TokenLogprob } from '../chat/chat.ts';
+import type { FunctionCallItem, MessageItem, ReasoningItem } from './responses.ts';
+
+/**
+ * The events of items, without their numbers (wire-formats.md, section 1b). Items are copied into them: they go on growing.
+ * Only types that every client library knows are made; an unknown one makes some of them throw.
+ */
+export interface EventFields {
+  type: string;
+  [field: string]: unknown;
+}
+
+const added = (item: object): EventFields => ({
+  type: 'response.output_item.added',
+  item: structuredClone(item),
+});
+
+const partOf = (item: MessageItem) => ({ item_id: item.id, content_index: item.content.length - 1 });
+
+export const messageEvents = {
+  added: (item: MessageItem) => added(item),
+
+  partAdded: (item: MessageItem): EventFields => ({
+    type: 'response.content_part.added',
+    ...partOf(item),
+    part: structuredClone(item.content.at(-1)),
+  }),
+
+  textDelta: (item: MessageItem, delta: string, logprobs: TokenLogprob[]): EventFields => ({
+    type: 'response.output_text.delta',
+    ...partOf(item),
+    delta,
+    logprobs,
+  }),
+
+  refusalDelta: (item: MessageItem, delta: string): EventFields => ({
+    type: 'response.refusal.delta',
+    ...partOf(item),
+    delta,
+  }),
+
+  partDone(item: MessageItem): EventFields[] {
+    const part = structuredClone(item.content.at(-1)!);
+    const said =
+      part.type === 'output_text'
+        ? { type: 'response.output_text.done', text: part.text, logprobs: part.logprobs }
+        : { type: 'response.refusal.done', refusal: part.refusal };
+    return [
+      { ...said, ...partOf(item) },
+      { type: 'response.content_part.done', ...partOf(item), part },
+    ];
+  },
+};
+
+export const reasoningEvents = {
+  added: (item: ReasoningItem) => added(item),
+
+  partAdded: (item: ReasoningItem): EventFields => ({
+    type: 'response.reasoning_summary_part.added',
+    item_id: item.id,
+    summary_index: 0,
+    part: { type: 'summary_text', text: '' },
+  }),
+
+  delta: (item: ReasoningItem, delta: string): EventFields => ({
+    type: 'response.reasoning_summary_text.delta',
+    item_id: item.id,
+    summary_index: 0,
+    delta,
+  }),
+
+  partDone(item: ReasoningItem): EventFields[] {
+    const part = { ...item.summary[0]! };
+    const at = { item_id: item.id, summary_index: 0 };
+    return [
+      { type: 'response.reasoning_summary_text.done', ...at, text: part.text },
+      { type: 'response.reasoning_summary_part.done', ...at, part },
+    ];
+  },
+};
+
+export const callEvents = {
+  added: (item: FunctionCallItem) => added(item),
+
+  delta: (item: FunctionCallItem, delta: string): EventFields => ({
+    type: 'response.function_call_arguments.delta',
+    item_id: item.id,
+    delta,
+  }),
+
+  argumentsDone: (item: FunctionCallItem): EventFields => ({
+    type: 'response.function_call_arguments.done',
+    item_id: item.id,
+    name: item.name,
+    arguments: item.arguments,
+  }),
+};

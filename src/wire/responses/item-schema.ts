@@ -1,0 +1,106 @@
+import { Type } from 'typebox';
+import { anyObject, ifThen, oneOf, raw, string, stringOrNull, when } from '../schema.ts';
+
+/**
+ * The items of an input. Strict about those that become messages; items of other types (what hosted tools left behind in a
+ * history) pass, and are passed over.
+ */
+const partTypes = [
+  'input_text',
+  'output_text',
+  'text',
+  'refusal',
+  'input_image',
+  'input_audio',
+  'input_file',
+] as const;
+
+const neverFetched = 'a data: URL, because images are never fetched for a caller';
+const notStored = (what: string, instead: string) =>
+  raw({ type: 'null', expected: `no ${what}: send the content itself as ${instead}` });
+
+const part = Type.Object(
+  {
+    type: oneOf(partTypes),
+    text: Type.Optional(string()),
+    refusal: Type.Optional(string()),
+    image_url: Type.Optional(stringOrNull({ pattern: '^data:', expected: neverFetched })),
+    detail: Type.Optional(stringOrNull()),
+    input_audio: Type.Optional(anyObject()),
+    file_data: Type.Optional(stringOrNull()),
+    filename: Type.Optional(stringOrNull()),
+  },
+  {
+    allOf: [
+      when('type', ['input_text', 'output_text', 'text'], { required: ['text'] }),
+      when('type', 'refusal', { required: ['refusal'] }),
+      when('type', 'input_audio', { required: ['input_audio'] }),
+      when('type', 'input_image', {
+        properties: { file_id: notStored('file_id', 'image_url') },
+        required: ['image_url'],
+      }),
+      when('type', 'input_file', {
+        properties: {
+          file_id: notStored('file_id', 'file_data'),
+          file_url: notStored('file_url', 'file_data'),
+          file_data: { type: 'string' },
+        },
+        required: ['file_data'],
+      }),
+    ],
+  },
+);
+
+const parts = (expected: string) => ({ type: ['string', 'array'], items: part, expected });
+const textOnly = { items: { properties: { type: { enum: ['input_text', 'output_text', 'text'] } } } };
+
+const message = {
+  required: ['role', 'content'],
+  properties: {
+    role: oneOf(['user', 'assistant', 'system', 'developer']),
+    content: parts('a string or an array of parts'),
+  },
+  allOf: [
+    when('role', ['user', 'system', 'developer'], { properties: { content: { minItems: 1 } } }),
+    when('role', ['system', 'developer'], { properties: { content: textOnly } }),
+  ],
+};
+
+const texts = raw({
+  type: ['array', 'null'],
+  items: { type: 'object', properties: { text: { type: 'string' } } },
+});
+
+/** Without a type: a reference if there is nothing but an id, else a message. */
+const untyped = ifThen(
+  { required: ['id'], not: { anyOf: [{ required: ['role'] }, { required: ['content'] }] } },
+  { properties: { id: { type: 'string' } } },
+  message,
+);
+
+export const inputItemSchema = Type.Object(
+  { type: Type.Optional(stringOrNull()), id: Type.Optional(stringOrNull()) },
+  {
+    allOf: [
+      ifThen({ properties: { type: { type: 'null' } } }, untyped),
+      when('type', 'message', message),
+      when('type', 'function_call', {
+        required: ['call_id', 'name', 'arguments'],
+        properties: {
+          call_id: { type: 'string', minLength: 1 },
+          name: { type: 'string', minLength: 1 },
+          arguments: { type: 'string', description: 'JSON text' },
+        },
+      }),
+      when('type', 'function_call_output', {
+        required: ['call_id', 'output'],
+        properties: {
+          call_id: { type: 'string', minLength: 1 },
+          output: parts('a string or an array of parts'),
+        },
+      }),
+      when('type', 'reasoning', { properties: { summary: texts, content: texts } }),
+      when('type', 'item_reference', { required: ['id'], properties: { id: { type: 'string' } } }),
+    ],
+  },
+);

@@ -1,0 +1,189 @@
+import type { TokenLogprob } from '../chat/chat.ts';
+import { outputItemId } from './item-ids.ts';
+import { callEvents, messageEvents, reasoningEvents } from './item-events.ts';
+import type { EventFields } from './item-events.ts';
+import type { FunctionCallItem, MessageItem, OutputItem, ReasoningItem } from './responses.ts';
+
+/** A piece of the output as it came: which item it belonged to and how many characters it had. */
+export type Piece = [outputIndex: number, length: number];
+
+/** A piece of a tool call; `key` tells the calls of one answer apart. */
+export interface CallPiece {
+  key: number;
+  id?: string | undefined;
+  name?: string | undefined;
+  arguments?: string | undefined;
+}
+
+export interface OutputBuilderOptions {
+  responseId: string;
+  /** Takes the events of the items, in order. */
+  emit: (event: EventFields) => void;
+  /** For calls that came without an id. */
+  newCallId: () => string;
+}
+
+/**
+ * Puts the output of a response together from pieces, and tells what happens as events. A stream, a whole answer and the
+ * replay of a stored response all come through here, so that they cannot disagree.
+ *
+ * At most one item of prose (reasoning or a message) is open; when the other kind or a call begins, it is done. Calls stay
+ * open to the end, because some servers send the pieces of several in turns.
+ */
+export class OutputBuilder {
+  readonly items: OutputItem[] = [];
+  /** How the output came, for a replay. */
+  readonly pieces: Piece[] = [];
+  readonly #options: OutputBuilderOptions;
+  #prose: MessageItem | ReasoningItem | undefined;
+  readonly #calls = new Map<number, FunctionCallItem>();
+
+  constructor(options: OutputBuilderOptions) {
+    this.#options = options;
+  }
+
+  reasoning(delta: string): void {
+    if (delta === '') return;
+    const item = this.#prose?.type === 'reasoning' ? this.#prose : this.#openReasoning();
+    this.#emit(item, reasoningEvents.delta(item, delta));
+    item.summary[0]!.text += delta;
+    this.#note(item, delta.length);
+  }
+
+  text(delta: string, logprobs: TokenLogprob[] = []): void {
+    // Blanks after a call are what templates leave behind; they are no message.
+    if (delta === '' || (this.#prose === undefined && this.#calls.size > 0 && delta.trim() === '')) return;
+    const item = this.#message();
+    let part = item.content.at(-1);
+    if (part?.type !== 'output_text') {
+      this.#closePart(item);
+      part = { type: 'output_text', text: '', annotations: [], logprobs: [] };
+      item.content.push(part);
+      this.#emit(item, messageEvents.partAdded(item));
+    }
+    this.#emit(item, messageEvents.textDelta(item, delta, logprobs));
+    part.text += delta;
+    part.logprobs.push(...logprobs);
+    this.#note(item, delta.length);
+  }
+
+  refusal(delta: string): void {
+    if (delta === '') return;
+    const item = this.#message();
+    let part = item.content.at(-1);
+    if (part?.type !== 'refusal') {
+      this.#closePart(item);
+      part = { type: 'refusal', refusal: '' };
+      item.content.push(part);
+      this.#emit(item, messageEvents.partAdded(item));
+    }
+    this.#emit(item, messageEvents.refusalDelta(item, delta));
+    part.refusal += delta;
+    this.#note(item, delta.length);
+  }
+
+  call({ key, id, name, arguments: json = '' }: CallPiece): void {
+    const item = this.#calls.get(key) ?? this.#openCall(key, id || this.#options.newCallId(), name ?? '');
+    if (json !== '') this.#emit(item, callEvents.delta(item, json));
+    item.arguments += json;
+    this.#note(item, json.length);
+  }
+
+  /** Ends every item. An answer without any item has an empty message; one that was cut ends in an incomplete item. */
+  close(status: 'completed' | 'incomplete'): void {
+    if (this.items.length === 0) this.#openEmptyMessage();
+    const last = this.items.at(-1);
+    for (const item of this.items)
+      if (item.status === 'in_progress') this.#closeItem(item, item === last ? status : 'completed');
+  }
+
+  /** What there is of an answer that broke off. No event tells it. */
+  abandon(): void {
+    for (const item of this.items) if (item.status === 'in_progress') item.status = 'incomplete';
+  }
+
+  #emit(item: OutputItem, fields: EventFields): void {
+    this.#options.emit({ ...fields, output_index: this.items.indexOf(item) });
+  }
+
+  #note(item: OutputItem, length: number): void {
+    this.pieces.push([this.items.indexOf(item), length]);
+  }
+
+  #open<T extends OutputItem>(item: T): T {
+    if (this.#prose) this.#closeItem(this.#prose, 'completed');
+    this.items.push(item);
+    return item;
+  }
+
+  #id(type: string): string {
+    return outputItemId(this.#options.responseId, type, this.items.length);
+  }
+
+  #message(): MessageItem {
+    return this.#prose?.type === 'message' ? this.#prose : this.#openMessage();
+  }
+
+  #openMessage(): MessageItem {
+    const item: MessageItem = this.#open({
+      id: this.#id('message'),
+      type: 'message',
+      status: 'in_progress',
+      role: 'assistant',
+      content: [],
+    });
+    this.#prose = item;
+    this.#emit(item, messageEvents.added(item));
+    return item;
+  }
+
+  #openEmptyMessage(): void {
+    const item = this.#openMessage();
+    item.content.push({ type: 'output_text', text: '', annotations: [], logprobs: [] });
+    this.#emit(item, messageEvents.partAdded(item));
+    this.#note(item, 0);
+  }
+
+  #openReasoning(): ReasoningItem {
+    const item: ReasoningItem = this.#open({
+      id: this.#id('reasoning'),
+      type: 'reasoning',
+      status: 'in_progress',
+      summary: [],
+    });
+    this.#prose = item;
+    this.#emit(item, reasoningEvents.added(item));
+    item.summary.push({ type: 'summary_text', text: '' });
+    this.#emit(item, reasoningEvents.partAdded(item));
+    return item;
+  }
+
+  #openCall(key: number, callId: string, name: string): FunctionCallItem {
+    const item: FunctionCallItem = this.#open({
+      id: this.#id('function_call'),
+      type: 'function_call',
+      status: 'in_progress',
+      call_id: callId,
+      name,
+      arguments: '',
+    });
+    this.#calls.set(key, item);
+    this.#emit(item, callEvents.added(item));
+    return item;
+  }
+
+  #closeItem(item: OutputItem, status: 'completed' | 'incomplete'): void {
+    if (item === this.#prose) this.#prose = undefined;
+    if (item.type === 'message') this.#closePart(item);
+    else if (item.type === 'reasoning')
+      for (const event of reasoningEvents.partDone(item)) this.#emit(item, event);
+    else this.#emit(item, callEvents.argumentsDone(item));
+    item.status = status;
+    this.#emit(item, { type: 'response.output_item.done', item: structuredClone(item) });
+  }
+
+  #closePart(item: MessageItem): void {
+    if (item.content.length === 0) return;
+    for (const event of messageEvents.partDone(item)) this.#emit(item, event);
+  }
+}

@@ -1,0 +1,67 @@
+import type { TokenLogprob } from '../chat/chat.ts';
+import { firstEvents } from './from-chat-chunks.ts';
+import type { EventFields } from './item-events.ts';
+import { OutputBuilder } from './output-builder.ts';
+import type { Piece } from './output-builder.ts';
+import type { OutputItem, ResponseBody, ResponseEvent } from './responses.ts';
+
+/**
+ * The events of a finished response once more, with the numbers they had.
+ * @param pieces how the output came; null when it came whole
+ */
+export function replayed(body: ResponseBody, pieces: readonly Piece[] | null): ResponseEvent[] {
+  const events: ResponseEvent[] = [];
+  const push = (fields: EventFields) => events.push({ ...fields, sequence_number: events.length });
+  for (const event of firstEvents(body)) push(event);
+  const output = new OutputBuilder({ responseId: body.id, emit: push, newCallId: () => '' });
+  const rests = body.output.map(partsOf);
+  for (const [index, length] of pieces ?? wholePieces(body.output))
+    say(output, body.output[index]!, index, rests[index]!, length);
+  if (body.status === 'completed') output.close('completed');
+  else if (body.status === 'incomplete') output.close('incomplete');
+  push(lastEvent(body));
+  return events;
+}
+
+/** Clients know three ends; a response that was cancelled says in its status what it is. */
+function lastEvent(body: ResponseBody): { type: string; response: ResponseBody } {
+  const end = body.status === 'completed' || body.status === 'incomplete' ? body.status : 'failed';
+  return { type: `response.${end}`, response: body };
+}
+
+interface Part {
+  kind: 'text' | 'refusal' | 'reasoning' | 'call';
+  text: string;
+  /** Told with the first piece. */
+  logprobs?: TokenLogprob[];
+}
+
+function partsOf(item: OutputItem): Part[] {
+  if (item.type === 'function_call') return [{ kind: 'call', text: item.arguments }];
+  if (item.type === 'reasoning') return item.summary.map(({ text }) => ({ kind: 'reasoning', text }));
+  return item.content.map((part) =>
+    part.type === 'refusal'
+      ? { kind: 'refusal', text: part.refusal }
+      : { kind: 'text', text: part.text, logprobs: part.logprobs },
+  );
+}
+
+function wholePieces(output: OutputItem[]): Piece[] {
+  return output.flatMap((item, index) => partsOf(item).map(({ text }): Piece => [index, text.length]));
+}
+
+/** Says the next `length` characters of an item; parts follow one another. */
+function say(output: OutputBuilder, item: OutputItem, key: number, rest: Part[], length: number): void {
+  while (rest.length > 1 && rest[0]!.text === '') rest.shift();
+  const part = rest[0];
+  if (part === undefined) return;
+  const delta = part.text.slice(0, length);
+  part.text = part.text.slice(length);
+  const { logprobs } = part;
+  part.logprobs = [];
+  if (part.kind === 'reasoning') output.reasoning(delta);
+  else if (part.kind === 'refusal') output.refusal(delta);
+  else if (part.kind === 'text') output.text(delta, logprobs);
+  else if (item.type === 'function_call')
+    output.call({ key, id: item.call_id, name: item.name, arguments: delta });
+}

@@ -1,0 +1,69 @@
+import type { Fault } from '../../core/errors.ts';
+import type { JsonBody } from '../json/json-body.ts';
+import { parseJson, quoted } from '../json/parse.ts';
+import { faultsError, validator } from '../validate.ts';
+import { chosenName, functionsOf } from './function-tools.ts';
+import { responsesRequestSchema } from './request-schema.ts';
+import type { ResponsesRequest } from './responses.ts';
+import type { PlacedItem } from './to-chat-messages.ts';
+
+const checkShape = validator(responsesRequestSchema);
+
+/**
+ * Reads a request to `/v1/responses`.
+ * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
+ */
+export function parseResponsesRequest(text: string): JsonBody<ResponsesRequest> {
+  const { value } = parseJson(text, { what: 'The request body' });
+  const faults = checkResponsesRequest(value);
+  if (faults.length > 0) throw faultsError(faults);
+  return { value: value as ResponsesRequest, text };
+}
+
+export function checkResponsesRequest(value: unknown): Fault[] {
+  const faults = checkShape(value);
+  return faults.length > 0 ? faults : checkTools(value as ResponsesRequest);
+}
+
+const fault = (param: string, message: string): Fault => ({ param, code: 'validation_error', message });
+
+function checkTools(request: ResponsesRequest): Fault[] {
+  const faults: Fault[] = [];
+  const names = new Map<string, string>();
+  for (const { fields, path } of functionsOf(request)) {
+    const first = names.get(fields.name);
+    if (first === undefined) names.set(fields.name, path);
+    else faults.push(fault(`${path}.name`, `${quoted(fields.name)} is already the name of ${first}`));
+  }
+  const choice = request.tool_choice;
+  if (choice === 'required' && names.size === 0)
+    faults.push(fault('tool_choice', '"required" needs a function among the tools'));
+  if (typeof choice !== 'object' || choice === null) return faults;
+  if (choice.type === 'function') {
+    const name = chosenName(choice);
+    const path = choice.function ? 'tool_choice.function.name' : 'tool_choice.name';
+    if (!names.has(name)) faults.push(fault(path, `${quoted(name)} is not among the functions of tools`));
+  } else if (choice.mode === 'required' && !(choice.tools ?? []).some((tool) => names.has(chosenName(tool))))
+    faults.push(fault('tool_choice.tools', 'none of them is among the functions of tools'));
+  return faults;
+}
+
+/**
+ * What only the whole conversation can tell: a result needs its call, and something must be there to be answered.
+ * @throws ApiError `validation_error` (422)
+ */
+export function requireConversation(items: readonly PlacedItem[]): void {
+  const faults: Fault[] = [];
+  const calls = new Set<string>();
+  let said = false;
+  for (const { item, path } of items) {
+    said ||= item.type === 'message' || item.type === 'function_call_output';
+    if (item.type === 'function_call') calls.add(item.call_id!);
+    else if (item.type === 'function_call_output' && !calls.has(item.call_id!))
+      faults.push(
+        fault(`${path}.call_id`, `no function_call before this one has the call_id ${quoted(item.call_id!)}`),
+      );
+  }
+  if (faults.length === 0 && !said) faults.push(fault('input', 'holds no message to be answered'));
+  if (faults.length > 0) throw faultsError(faults);
+}

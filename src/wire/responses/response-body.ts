@@ -1,0 +1,97 @@
+import type { ResponseStatus } from '../../core/response.ts';
+import type { ChatUsage, FinishReason } from '../chat/chat.ts';
+import { presentTool, toolsInEffect } from './function-tools.ts';
+import type { OutputItem, ResponseBody, ResponsesRequest, ResponseUsage, TextFormat } from './responses.ts';
+
+/** A response that has begun: all that is known before the model answers. Numbers are never null. */
+export function newResponse(
+  request: ResponsesRequest,
+  given: { id: string; createdAt: number; model: string; status: ResponseStatus },
+): ResponseBody {
+  const { found, choice } = toolsInEffect(request);
+  return {
+    id: given.id,
+    object: 'response',
+    created_at: given.createdAt,
+    completed_at: null,
+    status: given.status,
+    background: request.background ?? false,
+    error: null,
+    incomplete_details: null,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    metadata: request.metadata ?? {},
+    model: given.model,
+    output: [],
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    previous_response_id: request.previous_response_id ?? null,
+    reasoning: {
+      effort: request.reasoning?.effort ?? null,
+      summary: request.reasoning?.summary ?? null,
+    },
+    safety_identifier: request.safety_identifier ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    service_tier: 'default',
+    store: request.store ?? true,
+    temperature: request.temperature ?? 1,
+    top_p: request.top_p ?? 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: request.top_logprobs ?? 0,
+    text: {
+      format: presentFormat(request.text?.format),
+      verbosity: request.text?.verbosity ?? 'medium',
+    },
+    tool_choice: typeof choice === 'object' ? { type: 'function', name: choice.function.name } : choice,
+    tools: found.map(({ fields }) => presentTool(fields)),
+    truncation: 'disabled',
+    usage: null,
+  };
+}
+
+/** What the output of a response came to. */
+export interface Ending {
+  output: OutputItem[];
+  finish: FinishReason;
+  usage: ChatUsage | null;
+  /** Unix seconds. */
+  at: number;
+}
+
+/** The same response, answered. Cut by the token limit or a filter it is `incomplete`, and says why. */
+export function answered(begun: ResponseBody, { output, finish, usage, at }: Ending): ResponseBody {
+  const reason = incompleteReason(finish);
+  return {
+    ...begun,
+    status: reason === null ? 'completed' : 'incomplete',
+    completed_at: reason === null ? at : null,
+    incomplete_details: reason === null ? null : { reason },
+    output,
+    usage: usage && responseUsage(usage),
+  };
+}
+
+export function incompleteReason(finish: FinishReason): 'max_output_tokens' | 'content_filter' | null {
+  if (finish === 'length') return 'max_output_tokens';
+  return finish === 'content_filter' ? 'content_filter' : null;
+}
+
+function responseUsage(usage: ChatUsage): ResponseUsage {
+  return {
+    input_tokens: usage.prompt_tokens,
+    input_tokens_details: {
+      cached_tokens: usage.prompt_tokens_details.cached_tokens,
+      cache_write_tokens: 0,
+    },
+    output_tokens: usage.completion_tokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: usage.total_tokens,
+  };
+}
+
+function presentFormat(format: TextFormat | null | undefined): TextFormat {
+  if (format?.type !== 'json_schema') return { type: format?.type ?? 'text' };
+  const { name, schema, strict, description } = format;
+  return { type: 'json_schema', name, schema, strict: strict ?? null, description: description ?? null };
+}

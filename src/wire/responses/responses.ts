@@ -1,0 +1,198 @@
+import type { ResponseStatus } from '../../core/response.ts';
+import type { JsonSchema, TokenLogprob } from '../chat/chat.ts';
+
+/**
+ * Requests, items, bodies and events of `/v1/responses` (wire-formats.md, section 1b). Unknown fields of requests are kept
+ * and not looked at.
+ */
+export interface ResponsesRequest {
+  model: string;
+  input: string | InputItem[];
+  instructions?: string | null;
+  max_output_tokens?: number | null;
+  max_tool_calls?: number | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  top_logprobs?: number | null;
+  stream?: boolean | null;
+  store?: boolean | null;
+  background?: boolean | null;
+  previous_response_id?: string | null;
+  text?: { format?: TextFormat | null; verbosity?: string | null } | null;
+  tools?: ResponsesTool[] | null;
+  tool_choice?: ResponsesToolChoice | null;
+  parallel_tool_calls?: boolean | null;
+  reasoning?: { effort?: string | null; summary?: string | null } | null;
+  include?: string[] | null;
+  metadata?: Record<string, string> | null;
+  safety_identifier?: string | null;
+  prompt_cache_key?: string | null;
+  [extra: string]: unknown;
+}
+
+export type TextFormat =
+  | { type: 'text' }
+  | { type: 'json_object' }
+  | {
+      type: 'json_schema';
+      name: string;
+      schema: JsonSchema;
+      strict?: boolean | null;
+      description?: string | null;
+    };
+
+/** A function, flat or nested as on chat completions, or a tool of another type, which is passed over. */
+export interface ResponsesTool extends Partial<FunctionFields> {
+  type: string;
+  function?: FunctionFields;
+  [extra: string]: unknown;
+}
+
+export interface FunctionFields {
+  name: string;
+  description?: string | null;
+  parameters?: JsonSchema | null;
+  strict?: boolean | null;
+}
+
+export type ResponsesToolChoice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | {
+      type: string;
+      name?: string;
+      function?: { name: string };
+      mode?: 'auto' | 'required';
+      tools?: { type: string; name?: string; function?: { name: string } }[];
+    };
+
+/** An item as clients send it. `type` may be missing from a message and from a reference. */
+export interface InputItem {
+  type?: string | null;
+  id?: string | null;
+  role?: string;
+  content?: string | InputPart[] | null;
+  call_id?: string;
+  name?: string;
+  arguments?: string;
+  output?: string | InputPart[];
+  summary?: { type?: string; text?: string }[] | null;
+  [extra: string]: unknown;
+}
+
+export interface InputPart {
+  type: string;
+  text?: string;
+  refusal?: string;
+  image_url?: string | null;
+  detail?: string | null;
+  file_data?: string | null;
+  filename?: string | null;
+  input_audio?: Record<string, unknown>;
+  [extra: string]: unknown;
+}
+
+/** An item with its type and its id: as it is stored, listed, and turned into messages. */
+export interface StoredItem extends InputItem {
+  type: string;
+  id: string;
+}
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export interface OutputText {
+  type: 'output_text';
+  text: string;
+  annotations: [];
+  logprobs: TokenLogprob[];
+}
+
+export interface OutputRefusal {
+  type: 'refusal';
+  refusal: string;
+}
+
+export interface MessageItem {
+  id: string;
+  type: 'message';
+  status: ItemStatus;
+  role: 'assistant';
+  content: (OutputText | OutputRefusal)[];
+}
+
+export interface FunctionCallItem {
+  id: string;
+  type: 'function_call';
+  status: ItemStatus;
+  call_id: string;
+  name: string;
+  arguments: string;
+}
+
+export interface ReasoningItem {
+  id: string;
+  type: 'reasoning';
+  status: ItemStatus;
+  summary: { type: 'summary_text'; text: string }[];
+}
+
+export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem;
+
+/** The response resource. Every key is always there: some clients insist on it. */
+export interface ResponseBody {
+  id: string;
+  object: 'response';
+  created_at: number;
+  completed_at: number | null;
+  status: ResponseStatus;
+  background: boolean;
+  error: { code: string; message: string } | null;
+  incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null;
+  instructions: string | null;
+  max_output_tokens: number | null;
+  max_tool_calls: number | null;
+  metadata: Record<string, string>;
+  model: string;
+  output: OutputItem[];
+  parallel_tool_calls: boolean;
+  previous_response_id: string | null;
+  reasoning: { effort: string | null; summary: string | null };
+  safety_identifier: string | null;
+  prompt_cache_key: string | null;
+  service_tier: 'default';
+  store: boolean;
+  temperature: number;
+  top_p: number;
+  presence_penalty: number;
+  frequency_penalty: number;
+  top_logprobs: number;
+  text: { format: TextFormat; verbosity: string };
+  tool_choice: 'none' | 'auto' | 'required' | { type: 'function'; name: string };
+  tools: FunctionTool[];
+  truncation: 'disabled';
+  usage: ResponseUsage | null;
+}
+
+export interface FunctionTool {
+  type: 'function';
+  name: string;
+  description: string | null;
+  parameters: JsonSchema | null;
+  strict: boolean | null;
+}
+
+export interface ResponseUsage {
+  input_tokens: number;
+  input_tokens_details: { cached_tokens: number; cache_write_tokens: number };
+  output_tokens: number;
+  output_tokens_details: { reasoning_tokens: number };
+  total_tokens: number;
+}
+
+/** One server-sent event. Its other fields depend on its type. */
+export interface ResponseEvent {
+  type: string;
+  sequence_number: number;
+  [field: string]: unknown;
+}

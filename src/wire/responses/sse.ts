@@ -1,0 +1,23 @@
+import { errorObject } from '../errors/error-body.ts';
+import type { ResponseEvent } from './responses.ts';
+
+/** A server-sent event of a response, named by its type, in one write: some parsers forget a half-received one. */
+export function responseEvent(event: ResponseEvent): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/**
+ * Ends a stream that broke. Flat as one family of clients reads it and nested as the other does: only both at once is
+ * raised by all of them (wire-formats.md, section 1b).
+ */
+export function responseErrorEvent(error: unknown, sequenceNumber: number): string {
+  const { code, message, param, type } = errorObject(error);
+  return responseEvent({
+    type: 'error',
+    sequence_number: sequenceNumber,
+    code,
+    message,
+    param,
+    error: { type, code, message, param },
+  });
+}

@@ -1,0 +1,24 @@
+import { inputItemId } from './item-ids.ts';
+import type { InputItem, InputPart, ResponsesRequest, StoredItem } from './responses.ts';
+
+/** The input of a request as items with a type and an id, as they are stored and listed. References stay as they are. */
+export function storedItems(input: ResponsesRequest['input'], responseId: string): StoredItem[] {
+  const items: InputItem[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+  return items.map((item, place) => {
+    const type = typeOf(item);
+    const id = item.id || inputItemId(responseId, type, place);
+    if (type === 'message')
+      return { ...item, type, id, status: item['status'] ?? 'completed', content: partsOf(item) };
+    return { ...item, type, id };
+  });
+}
+
+function typeOf(item: InputItem): string {
+  if (typeof item.type === 'string') return item.type;
+  return item.role === undefined ? 'item_reference' : 'message';
+}
+
+function partsOf({ role, content }: InputItem): InputPart[] {
+  if (Array.isArray(content)) return content;
+  return [{ type: role === 'assistant' ? 'output_text' : 'input_text', text: content ?? '' }];
+}

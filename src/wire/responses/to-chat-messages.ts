@@ -1,0 +1,176 @@
+import type { ChatMessage, ContentPart, ToolCall } from '../chat/chat.ts';
+import type { InputPart, StoredItem } from './responses.ts';
+
+/** An item, and where the request has it: `input[3]`, or `previous_response_id` for what came before. */
+export interface PlacedItem {
+  item: StoredItem;
+  path: string;
+}
+
+/** A message, and the place of the item it was made of. */
+export interface PlacedMessage {
+  message: ChatMessage;
+  path: string;
+}
+
+/**
+ * Items as the messages of a chat. What the assistant did in one turn (reasoning, text, calls) becomes one message; results
+ * of tools follow it one by one, and what they hold beside text comes after them as a message of the user, because a tool
+ * message takes text alone. Items of types that are no conversation are passed over.
+ */
+export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
+  const messages: PlacedMessage[] = [];
+  let turn: Turn | undefined;
+  let attachments: { parts: ContentPart[]; path: string } | undefined;
+
+  const endTurn = () => {
+    if (turn) messages.push(turn.placed());
+    turn = undefined;
+  };
+  const endResults = () => {
+    if (attachments)
+      messages.push({ message: { role: 'user', content: attachments.parts }, path: attachments.path });
+    attachments = undefined;
+  };
+
+  for (const { item, path } of items) {
+    if (item.type === 'function_call_output') {
+      endTurn();
+      const { text, rest } = splitResult(item.output ?? '');
+      messages.push({ message: { role: 'tool', tool_call_id: item.call_id!, content: text }, path });
+      if (rest.length > 0) attachments = { parts: [...(attachments?.parts ?? []), ...rest], path };
+      continue;
+    }
+    if (item.type === 'message' && item.role !== 'assistant') {
+      endTurn();
+      endResults();
+      const content = contentOf(item.content);
+      messages.push({ message: { role: item.role as ChatMessage['role'], content }, path });
+      continue;
+    }
+    if (!isAssistants(item)) continue;
+    endResults();
+    if (item.type !== 'function_call' && turn?.isAnswered) endTurn();
+    turn ??= new Turn(path);
+    turn.add(item);
+  }
+  endTurn();
+  endResults();
+  return withoutStaleReasoning(messages);
+}
+
+function isAssistants({ type }: StoredItem): boolean {
+  return type === 'message' || type === 'function_call' || type === 'reasoning';
+}
+
+/** What the assistant says and does until somebody answers. */
+class Turn {
+  readonly #path: string;
+  #content: (string | ContentPart[])[] = [];
+  #refusal = '';
+  #reasoning: string[] = [];
+  #calls: ToolCall[] = [];
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** It has its text and calls nothing: what is not a call begins another turn. */
+  get isAnswered(): boolean {
+    return this.#content.length > 0 && this.#calls.length === 0;
+  }
+
+  add(item: StoredItem): void {
+    if (item.type === 'function_call')
+      this.#calls.push({
+        id: item.call_id!,
+        type: 'function',
+        function: { name: item.name!, arguments: item.arguments! },
+      });
+    else if (item.type === 'reasoning') this.#reasoning.push(reasoningOf(item));
+    else this.#say(item);
+  }
+
+  #say({ content }: StoredItem): void {
+    const parts = Array.isArray(content) ? content : [];
+    this.#refusal += parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
+    const said = contentOf(parts.filter((part) => part.type !== 'refusal'));
+    if (said !== '' || this.#refusal === '') this.#content.push(said);
+  }
+
+  placed(): PlacedMessage {
+    const reasoning = this.#reasoning.filter(Boolean).join('\n');
+    const message: ChatMessage = {
+      role: 'assistant',
+      content: joined(this.#content),
+      ...(this.#refusal !== '' && { refusal: this.#refusal }),
+      ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
+      ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+    };
+    // Reasoning alone, left by an answer that was cut: there is nothing to show it with.
+    const isSilent = message.content === null && this.#refusal === '' && this.#calls.length === 0;
+    return { message: isSilent ? { ...message, content: '' } : message, path: this.#path };
+  }
+}
+
+function joined(contents: (string | ContentPart[])[]): ChatMessage['content'] {
+  if (contents.length === 0) return null;
+  if (contents.every((content) => typeof content === 'string')) return contents.join('');
+  return contents.flatMap((content) =>
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+  );
+}
+
+/** The text of a reasoning item; the summary, where we put it, or the content of other servers. */
+function reasoningOf({ summary, content }: StoredItem): string {
+  const whole = Array.isArray(content) ? content : [];
+  const texts = (whole.length > 0 ? whole : (summary ?? [])).map(({ text }) => text ?? '');
+  return texts.join('\n');
+}
+
+/** Text alone becomes a string, joined without anything between: every server takes that. */
+function contentOf(content: string | readonly InputPart[] | null | undefined): string | ContentPart[] {
+  if (typeof content === 'string') return content;
+  const parts = (content ?? []).map(toChatPart);
+  return parts.every((part) => part.type === 'text') ? parts.map((part) => part.text).join('') : parts;
+}
+
+function toChatPart(part: InputPart): ContentPart {
+  switch (part.type) {
+    case 'input_image':
+      return {
+        type: 'image_url',
+        image_url: { url: part.image_url, ...(part.detail && { detail: part.detail }) },
+      };
+    case 'input_file':
+      return {
+        type: 'file',
+        file: { file_data: part.file_data, ...(part.filename && { filename: part.filename }) },
+      };
+    case 'input_audio':
+      return { type: 'input_audio', input_audio: part.input_audio };
+    case 'refusal':
+      return { type: 'refusal', refusal: part.refusal ?? '' };
+    default:
+      return { type: 'text', text: part.text ?? '' };
+  }
+}
+
+function splitResult(output: string | InputPart[]): { text: string; rest: ContentPart[] } {
+  if (typeof output === 'string') return { text: output, rest: [] };
+  const parts = output.map(toChatPart);
+  return {
+    text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    rest: parts.filter((part) => part.type !== 'text'),
+  };
+}
+
+/** Models are shown their reasoning within a loop of tools, and not what they thought before the user spoke again. */
+function withoutStaleReasoning(messages: PlacedMessage[]): PlacedMessage[] {
+  const last = messages.findLastIndex(({ message }) => message.role === 'user');
+  return messages.map((placed, index) => {
+    if (index > last || placed.message.reasoning === undefined) return placed;
+    const { reasoning: _, reasoning_content: __, ...message } = placed.message;
+    return { ...placed, message };
+  });
+}
