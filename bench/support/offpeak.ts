@@ -46,7 +46,7 @@ export async function startOffpeak(data: string, engine: EngineConfig): Promise<
     throw new Error(`the server did not start: ${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error });
   });
   const { url } = JSON.parse(ready) as { url: string };
-  const pool = new Pool(url, { connections: 4, headersTimeout: 0, bodyTimeout: 0 });
+  const pool = new Pool(url, { connections: 16, headersTimeout: 0, bodyTimeout: 0 });
   const headers = { authorization: `Bearer ${apiKey}` };
 
   async function call<T>(

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 /** What is measured has core 0 to itself; load and upstream share core 1. On one core, or without taskset, nobody is bound. */
@@ -80,11 +80,24 @@ export function loadAverage(): number {
 }
 
 /** CPU that a process and its threads have used, in milliseconds, to the hundredth of a second that Linux counts. */
-export function cpuMsOf({ pid }: ChildProcess): number {
+export function cpuMsOf({ pid }: Pick<ChildProcess, 'pid'>): number {
+  const fields = statOf(pid ?? 0);
+  return fields ? (Number(fields[11]) + Number(fields[12])) * 10 : Number.NaN;
+}
+
+/** The same of a process and of those that it started and that still run. */
+export function cpuMsOfFamily({ pid = 0 }: Pick<ChildProcess, 'pid'>): number {
+  const children = readdirSync('/proc').filter(
+    (name) => /^\d+$/.test(name) && statOf(Number(name))?.[1] === `${pid}`,
+  );
+  return children.reduce((sum, child) => sum + cpuMsOf({ pid: Number(child) }), cpuMsOf({ pid }));
+}
+
+/** What Linux tells of a process, from its state on. */
+function statOf(pid: number): string[] | undefined {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * 10;
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
   } catch {
-    return Number.NaN;
+    return undefined;
   }
 }
