@@ -68,11 +68,11 @@ function createLines(terminal: Terminal, pace: Pace): ShownPull {
   return {
     update(progress) {
       const { phase, part, done, total } = progress;
-      const detail = detailOf(progress, pace);
+      pace.at(done);
       const step = `${phase} ${part} ${total === null ? Math.floor(done / toldBytes) : Math.floor((done * 10) / total)}`;
       if (step === told) return;
       told = step;
-      terminal.note(`${nameOf(progress)} | ${detail}`);
+      terminal.note(`${nameOf(progress)} | ${detailOf(progress, pace)}`);
     },
     note: (text) => terminal.note(cleanLine(text)),
     stop() {},

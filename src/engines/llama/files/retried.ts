@@ -46,7 +46,7 @@ export async function retried(
 function gaveUp(error: Broken): ModelFileError {
   const sentence = error.message[0]!.toUpperCase() + error.message.slice(1);
   return new ModelFileError(
-    `${sentence}, again and again.`,
+    `${sentence}, and ${attempts} times in a row nothing came.`,
     'What was fetched is kept: run it again to go on.',
     {
       cause: error,

@@ -68,7 +68,7 @@ export function quantizationOf(headers: readonly GgufHeader[]): string {
 }
 
 function shapeOf(own: (key: string) => number | null, fileBytes: number): ModelShape {
-  const heads = own('attention.head_count') ?? 1;
+  const heads = Math.max(1, own('attention.head_count') ?? 1);
   const keyHeads = own('attention.head_count_kv') ?? heads;
   const headWidth = (own('embedding_length') ?? 0) / heads;
   return {
@@ -108,9 +108,9 @@ function textOf(value: MetadataValue | undefined): string | null {
 
 /** A count; where each layer has its own, the largest. */
 function countOf(value: MetadataValue | undefined): number | null {
-  if (typeof value === 'number') return value;
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : null;
   if (typeof value !== 'object' || value.items === null) return null;
-  return Math.max(1, ...value.items);
+  return countOf(Math.max(0, ...value.items));
 }
 
 function lengthOf(value: MetadataValue | undefined): number | null {

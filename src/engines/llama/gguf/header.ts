@@ -32,7 +32,7 @@ export interface GgufTensor {
 /** What a file begins with. */
 const ggufMagic = 'GGUF';
 /** Vocabulary and merges of the largest tokenizers take some 20 MB. */
-const longestHeader = 512 * 1024 ** 2;
+const longestHeader = 128 * 1024 ** 2;
 const usualWindow = 1024 ** 2;
 const mostEntries = 1_000_000;
 const longestKeptArray = 4096;

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addRange, bytesIn, missingPieces } from './ranges.ts';
+import type { Range } from './ranges.ts';
+
+const size = 40;
+const range = fc
+  .tuple(fc.nat(size), fc.nat(size))
+  .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));
+
+/** Which bytes are in, one by one. */
+function bits(ranges: readonly Range[]): boolean[] {
+  return Array.from({ length: size }, (_, at) => ranges.some(({ start, end }) => start <= at && at < end));
+}
+
+describe('ranges', () => {
+  it('hold what was added, in order and apart', () => {
+    fc.assert(
+      fc.property(fc.array(range), (added) => {
+        const ranges = added.reduce<Range[]>(addRange, []);
+        expect(bits(ranges)).toEqual(bits(added));
+        expect(bytesIn(ranges)).toBe(bits(added).filter(Boolean).length);
+        for (const [i, { start, end }] of ranges.entries()) {
+          expect(start).toBeLessThan(end);
+          if (i > 0) expect(start).toBeGreaterThan(ranges[i - 1]!.end);
+        }
+      }),
+    );
+  });
+
+  it('leave pieces that fill every gap and nothing else', () => {
+    fc.assert(
+      fc.property(fc.array(range), fc.integer({ min: 1, max: size }), (added, pieceBytes) => {
+        const ranges = added.reduce<Range[]>(addRange, []);
+        const pieces = missingPieces(ranges, size, pieceBytes);
+        expect(bits(pieces)).toEqual(bits(ranges).map((isDone) => !isDone));
+        expect(bytesIn(pieces)).toBe(size - bytesIn(ranges));
+        for (const { start, end } of pieces) expect(end - start).toBeLessThanOrEqual(pieceBytes);
+      }),
+    );
+  });
+});
