@@ -1,11 +1,11 @@
-import fc from 'fast-check';
+import { array, assert, integer, nat, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addRange, bytesIn, missingPieces } from './ranges.ts';
 import type { Range } from './ranges.ts';
 
 const size = 40;
 const range = fc
-  .tuple(fc.nat(size), fc.nat(size))
+  .tuple(nat(size), nat(size))
   .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));
 
 /** Which bytes are in, one by one. */
@@ -15,8 +15,8 @@ function bits(ranges: readonly Range[]): boolean[] {
 
 describe('ranges', () => {
   it('hold what was added, in order and apart', () => {
-    fc.assert(
-      fc.property(fc.array(range), (added) => {
+    assert(
+      property(array(range), (added) => {
         const ranges = added.reduce<Range[]>(addRange, []);
         expect(bits(ranges)).toEqual(bits(added));
         expect(bytesIn(ranges)).toBe(bits(added).filter(Boolean).length);
@@ -29,8 +29,8 @@ describe('ranges', () => {
   });
 
   it('leave pieces that fill every gap and nothing else', () => {
-    fc.assert(
-      fc.property(fc.array(range), fc.integer({ min: 1, max: size }), (added, pieceBytes) => {
+    assert(
+      property(array(range), integer({ min: 1, max: size }), (added, pieceBytes) => {
         const ranges = added.reduce<Range[]>(addRange, []);
         const pieces = missingPieces(ranges, size, pieceBytes);
         expect(bits(pieces)).toEqual(bits(ranges).map((isDone) => !isDone));

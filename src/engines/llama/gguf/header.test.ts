@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, asyncProperty, nat } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeModel } from './describe.ts';
 import { GgufFault } from './cursor.ts';
@@ -127,8 +127,8 @@ describe('a header', () => {
   });
 
   it('damaged anywhere is read or refused, and never anything else', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.nat(all.length - 1), fc.nat(255), async (at, byte) => {
+    await assert(
+      asyncProperty(nat(all.length - 1), nat(255), async (at, byte) => {
         const bytes = Buffer.from(all);
         bytes[at] = byte;
         const outcome = await read(bytes, 4096).catch((error: unknown) => error);
