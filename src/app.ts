@@ -17,6 +17,7 @@ import type { Model } from './core/model.ts';
 import { readModelSource } from './core/model-source.ts';
 import type { ModelSource, RemoteSource } from './core/model-source.ts';
 import type { Engine } from './engines/engines.ts';
+import type { Spawn } from './engines/llama/child-process.ts';
 import { createLlamaEngine } from './engines/llama/engine.ts';
 import { createModelFiles } from './engines/llama/files/model-files.ts';
 import type { ModelFiles } from './engines/llama/files/model-files.ts';
@@ -47,6 +48,8 @@ export interface Overrides {
   clock?: Clock;
   random?: Random;
   log?: Log;
+  /** How processes of the embedded engine are started. */
+  spawn?: Spawn;
 }
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -77,7 +80,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
   const models = config.models.map((model) => {
     const parts = { clock, ids, log: log.child({ model: model.id }), modelFiles };
-    const engine = createEngine(model, parts);
+    const engine = createEngine(model, overrides.spawn ? { ...parts, spawn: overrides.spawn } : parts);
     return { engine, model: publicModel(model, engine, created) };
   });
   const generate = createGenerate({ ...shared, models, accounts, schemas: createSchemas(shared) });
@@ -212,7 +215,7 @@ function publicModel({ id, aliases, serves, prices }: ModelConfig, engine: Engin
 
 function createEngine(
   { id, serves, engine }: ModelConfig,
-  { modelFiles, ...parts }: { clock: Clock; ids: Ids; log: Log; modelFiles: ModelFiles },
+  { modelFiles, ...parts }: { clock: Clock; ids: Ids; log: Log; modelFiles: ModelFiles; spawn?: Spawn },
 ): Engine {
   switch (engine.kind) {
     case 'llama': {
