@@ -24,6 +24,15 @@ describe('Admission', () => {
     expect(admission.room).toBe(56);
   });
 
+  it('leaves one slot to batches where there is only one, while nobody uses it', () => {
+    const { clock } = manualClock();
+    const admission = new Admission(1, clock);
+    const leave = admission.enter('interactive');
+    expect(admission.room).toBe(0);
+    leave();
+    expect(admission.room).toBe(1);
+  });
+
   it('takes the kept slots back ten seconds after the last interactive call', () => {
     const { clock, advance } = manualClock();
     const admission = new Admission(64, clock);

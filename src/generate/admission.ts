@@ -6,7 +6,7 @@ const idleMs = 10_000;
 /**
  * Counts what one model has in flight and says how many more batch lines it can take (batch-engine.md, "Running"):
  *
- *   room = interactive idle for 10 s ? ceil(L x 9/8) : floor(L x 7/8) - I
+ *   room = interactive idle for 10 s ? ceil(L x 9/8) : max(1, floor(L x 7/8)) - I
  *
  * L = slots, I = interactive calls here and elsewhere. P processes take 1/P each, but one line at least while there is
  * any room, minus their own lines in flight: few slots among many processes must not mean that nobody runs anything.
@@ -35,7 +35,7 @@ export class Admission {
     const here = this.#interactive + this.#others;
     if (here > 0) this.#lastInteractive = this.#clock.monotonic();
     const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
-    const all = idle ? Math.ceil((this.slots * 9) / 8) : Math.floor((this.slots * 7) / 8) - here;
+    const all = idle ? Math.ceil((this.slots * 9) / 8) : Math.max(1, Math.floor((this.slots * 7) / 8)) - here;
     const share = Math.floor(all / this.#processes);
     return (all > 0 ? Math.max(1, share) : share) - this.#lines;
   }

@@ -28,8 +28,6 @@ CREATE TABLE batch_chunks (
   kills integer NOT NULL,
   PRIMARY KEY (batch_id, seq));
 
-CREATE INDEX batch_chunks_closing ON public.batch_chunks USING btree (batch_id) WHERE ((seq = 0) AND (state = 'ready'::text));
-
 CREATE INDEX batch_chunks_leased ON public.batch_chunks USING btree (owner) WHERE (state = 'leased'::text);
 
 CREATE INDEX batch_chunks_ready ON public.batch_chunks USING btree (batch_id, model, kills, seq) WHERE (state = 'ready'::text);
@@ -90,6 +88,8 @@ CREATE INDEX batches_by_due ON public.batches USING btree (due, id) WHERE ((stat
 CREATE INDEX batches_by_expiry ON public.batches USING btree (expires_at, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));
 
 CREATE INDEX batches_by_org ON public.batches USING btree (org_id, id);
+
+CREATE INDEX batches_ending ON public.batches USING btree (due, id) WHERE ((closing IS NOT NULL) AND (status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'cancelling'::text])));
 
 CREATE INDEX batches_open_by_input ON public.batches USING btree (input_file_id) WHERE (status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'cancelling'::text]));
 

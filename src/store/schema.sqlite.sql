@@ -26,8 +26,6 @@ CREATE TABLE batch_chunks (
   kills integer NOT NULL,
   PRIMARY KEY (batch_id, seq));
 
-CREATE INDEX batch_chunks_closing ON batch_chunks (batch_id) WHERE seq = 0 AND state = 'ready';
-
 CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased';
 
 CREATE INDEX batch_chunks_ready ON batch_chunks (batch_id, model, kills, seq) WHERE state = 'ready';
@@ -87,6 +85,8 @@ CREATE INDEX batches_by_due ON batches (due, id) WHERE status IN ('validating', 
 CREATE INDEX batches_by_expiry ON batches (expires_at, id) WHERE status IN ('validating', 'in_progress') AND closing IS NULL;
 
 CREATE INDEX batches_by_org ON batches (org_id, id);
+
+CREATE INDEX batches_ending ON batches (due, id) WHERE closing IS NOT NULL AND status IN ('validating', 'in_progress', 'cancelling');
 
 CREATE INDEX batches_open_by_input ON batches (input_file_id) WHERE status IN ('validating', 'in_progress', 'cancelling');
 

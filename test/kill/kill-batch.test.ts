@@ -11,7 +11,7 @@ import { testPrices } from '../support/app.ts';
 import { chatLines, endings, parseLines } from '../support/batch-lines.ts';
 import { startCountingUpstream, tokensOf } from '../support/counting-upstream.ts';
 import type { CountingUpstream } from '../support/counting-upstream.ts';
-import { seeded } from '../support/seeded.ts';
+import { createSeededRandom } from '../support/seeded-random.ts';
 import { install, upstreamYaml } from '../support/server-process.ts';
 import type { Installation } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 describe('a batch whose server is killed again and again', () => {
   it(`ends every one of ${lines} lines exactly once after ${kills} kills`, async () => {
-    const random = seeded(seed);
+    const random = createSeededRandom(seed);
     const readyMs: number[] = [];
     let server = await installation.start();
     const file = await server.api.upload(chatLines(lines));
@@ -49,9 +49,9 @@ describe('a batch whose server is killed again and again', () => {
     let seen = '';
 
     for (let kill = 0; kill < kills; kill++) {
-      const goal = upstream.total() + random.whole(20, 90);
+      const goal = upstream.total() + random.int(20, 90);
       await until('the upstream is asked more', () => upstream.total() >= goal, { everyMs: 2 });
-      await pause(random.whole(0, 40));
+      await pause(random.int(0, 40));
       seen = await readOn(server.api, id, seen);
       const { request_counts: counts } = await server.api.batch(id);
       expect(counts.completed).toBeLessThan(lines);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { FileBody, ListBody } from '../support/api.ts';
 import { isFinished } from '../support/api.ts';
 import { chatLines, endings, parseLines } from '../support/batch-lines.ts';
-import { seeded } from '../support/seeded.ts';
+import { createSeededRandom } from '../support/seeded-random.ts';
 import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
@@ -28,7 +28,7 @@ async function resultFiles(server: ServerProcess): Promise<FileBody[]> {
 describe('killed while the result files are written', () => {
   it('writes them again, the same bytes, and publishes each once', async () => {
     const lines = 1500;
-    const random = seeded(11);
+    const random = createSeededRandom(11);
     installation = install(scriptedYaml({ slots: 64, delay: '0ms' }));
     let server = await installation.start();
     const content = (n: number) => (n % 10 === 3 ? '[[fail 400]]' : `[[tokens 3000]] row-${n}`);
@@ -48,7 +48,7 @@ describe('killed while the result files are written', () => {
       if (writing === 'over') break;
       // The last lines of the live tail, from the rows; the files must end the same.
       if (kills === 0) ends.push((await server.api.results(id, 'output', 1340)).text);
-      await pause(random.whole(0, 20));
+      await pause(random.int(0, 20));
       await server.end('SIGKILL');
       kills++;
       server = await installation.start();
@@ -81,7 +81,7 @@ describe('killed while the result files are written', () => {
 describe('killed while a batch is cancelled', () => {
   it('ends cancelled, with what was answered kept and the rest told', async () => {
     const lines = 400;
-    const random = seeded(13);
+    const random = createSeededRandom(13);
     installation = install(
       scriptedYaml({ slots: 8, delay: '20ms', more: 'batch: { cancel_grace: 300ms }\n' }),
     );
@@ -95,7 +95,7 @@ describe('killed while a batch is cancelled', () => {
       });
       const cancelled = await server.api.post<{ status: string }>(`/v1/batches/${id}/cancel`, {});
       expect(['cancelling', 'cancelled']).toContain(cancelled.status);
-      await pause(random.whole(0, 400));
+      await pause(random.int(0, 400));
       await server.end('SIGKILL');
       server = await installation.start();
 

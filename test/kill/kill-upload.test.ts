@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BatchBody, FileBody, ListBody } from '../support/api.ts';
 import { chatLines, endings, jsonl } from '../support/batch-lines.ts';
-import { seeded } from '../support/seeded.ts';
+import { createSeededRandom } from '../support/seeded-random.ts';
 import { install, processKey, scriptedYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
@@ -52,7 +52,7 @@ describe('killed while a file is uploaded', () => {
 
 describe('killed while a batch is created', () => {
   it('has the batch whole or not at all, and a retry of the client makes no second one', async () => {
-    const random = seeded(7);
+    const random = createSeededRandom(7);
     const input = await server.api.upload(chatLines(200));
     let found = 0;
     for (let round = 0; round < 6; round++) {
@@ -66,7 +66,7 @@ describe('killed while a batch is created', () => {
         ...source,
       };
       const lost = server.api.send('/v1/batches', { json }).catch(() => undefined);
-      await pause(random.whole(0, 12));
+      await pause(random.int(0, 12));
       await killAndStartAgain();
       const answered = (await lost)?.status === 201;
       const created = await ofRound(round);

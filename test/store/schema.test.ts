@@ -95,7 +95,8 @@ describe('an index serves', () => {
     'the ready chunks':
       "SELECT seq FROM batch_chunks WHERE batch_id = 'b' AND model = 'm' AND state = 'ready' ORDER BY seq LIMIT 1",
     'the leases of a worker': "SELECT seq FROM batch_chunks WHERE owner = 'w' AND state = 'leased'",
-    'the closing chunks': "SELECT batch_id FROM batch_chunks WHERE seq = 0 AND state = 'ready'",
+    'the batches to close':
+      "SELECT b.id FROM batches b WHERE b.closing IS NOT NULL AND b.status IN ('validating', 'in_progress', 'cancelling') AND EXISTS (SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.seq = 0 AND c.state = 'ready') ORDER BY b.due, b.id LIMIT 1",
     'the live tail':
       "SELECT body FROM batch_results WHERE batch_id = 'b' AND stream = 'output' AND n > 7 ORDER BY n LIMIT 1",
     'the errors by code':

@@ -76,6 +76,7 @@ export const initial: Migration = {
     `CREATE INDEX batches_by_expiry ON batches (expires_at, id) WHERE ${undecided}`,
     `CREATE INDEX batches_open_by_org ON batches (org_id) WHERE ${open}`,
     `CREATE INDEX batches_open_by_input ON batches (input_file_id) WHERE ${open}`,
+    `CREATE INDEX batches_ending ON batches (due, id) WHERE closing IS NOT NULL AND ${open}`,
     `CREATE INDEX batches_to_purge ON batches (id)
       WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired')`,
 
@@ -94,7 +95,6 @@ export const initial: Migration = {
       PRIMARY KEY (batch_id, seq))`,
     "CREATE INDEX batch_chunks_ready ON batch_chunks (batch_id, model, kills, seq) WHERE state = 'ready'",
     "CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased'",
-    "CREATE INDEX batch_chunks_closing ON batch_chunks (batch_id) WHERE seq = 0 AND state = 'ready'",
 
     // n: the place in its stream and in the file made of it. The body comes last, so that sums need not read it.
     `CREATE TABLE batch_results (

@@ -97,11 +97,11 @@ async function linesToRun(q: Queries, models: string[], limit: number): Promise<
 
 async function batchesToClose(q: Queries, limit: number): Promise<Candidate[]> {
   const rows = await q.all<CandidateRow>(
-    `SELECT b.id, b.org_id, b.due, b.status, c.model FROM batch_chunks c JOIN batches b ON b.id = c.batch_id
-     WHERE c.seq = 0 AND c.state = 'ready' AND b.closing IS NOT NULL
-       AND b.status IN ('validating', 'in_progress', 'cancelling')
+    `SELECT b.id, b.org_id, b.due, b.status, ? AS model FROM batches b
+     WHERE b.closing IS NOT NULL AND b.status IN ('validating', 'in_progress', 'cancelling') AND EXISTS (
+       SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.seq = 0 AND c.state = 'ready')
      ORDER BY b.due, b.id LIMIT ?`,
-    [limit],
+    [closeModel, limit],
   );
   return rows.map(toCandidate);
 }
