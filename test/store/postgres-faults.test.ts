@@ -45,7 +45,9 @@ function faultTests(postgres: PostgresServer): void {
     await Promise.all(stores.map((store) => store.ping()));
     await Promise.all(stores.map((store) => store.stop()));
     const db = openPostgres(url, silent);
-    expect(await db.all('SELECT version FROM schema_version ORDER BY version')).toEqual([{ version: 1 }]);
+    const versions = await db.all<{ version: number }>('SELECT version FROM schema_version ORDER BY version');
+    expect(versions.map(({ version }) => version)).toEqual(range(1, versions.length + 1));
+    expect(versions.length).toBeGreaterThan(0);
     await db.close();
   });
 
