@@ -1,5 +1,7 @@
 """The demo model: a small Llama (RMSNorm, rotary positions on interleaved pairs, SwiGLU), so that any llama.cpp runs it."""
 
+import math
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -39,11 +41,15 @@ class Block(nn.Module):
         self.out = nn.Linear(dim, dim, bias=False)
         self.gate_up = nn.Linear(dim, 2 * ff, bias=False)
         self.down = nn.Linear(ff, dim, bias=False)
+        mask = torch.full((SHAPE["context"], SHAPE["context"]), float("-inf")).triu(1)
+        self.register_buffer("causal", mask.to(torch.bfloat16), persistent=False)
 
     def forward(self, x, cos, sin):
         batch, length, dim = x.shape
         q, k, v = self.qkv(self.attn_norm(x)).view(batch, length, 3, self.heads, dim // self.heads).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(rotate(q, cos, sin), rotate(k, cos, sin), v, is_causal=True)
+        # Written out: for short chats it is twice as fast on a CPU as the fused kernel and its backward pass.
+        scores = rotate(q, cos, sin) @ rotate(k, cos, sin).transpose(2, 3) / math.sqrt(dim // self.heads)
+        y = (scores + self.causal[:length, :length]).softmax(-1).to(v.dtype) @ v
         x = x + self.out(y.transpose(1, 2).reshape(batch, length, dim))
         gate, up = self.gate_up(self.ffn_norm(x)).chunk(2, -1)
         return x + self.down(F.silu(gate) * up)
@@ -63,11 +69,13 @@ class Model(nn.Module):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
 
-    def forward(self, ids):
+    def forward(self, ids, wanted=None):
+        """Logits of every position, or only of those that `wanted` marks."""
         x = self.embed(ids)
         for block in self.blocks:
             x = block(x, self.cos, self.sin)
-        return F.linear(self.norm(x), self.embed.weight)
+        x = self.norm(x)
+        return F.linear(x if wanted is None else x[wanted], self.embed.weight)
 
 
 def tensors(model):

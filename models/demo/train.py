@@ -19,7 +19,7 @@ import tasks
 import tokenizer as tokens
 from model import Model
 
-BATCH_TOKENS = 4096
+BATCH_TOKENS = 3072
 HELD_PER_TASK = 200
 
 
@@ -44,7 +44,8 @@ def batches(tokenizer):
 
 def tensors_of(group):
     """Inputs and targets; the answer counts fully, a tenth of the prompt helps to learn the language."""
-    length = max(len(prompt) + len(answer) for prompt, answer in group)
+    # Few different lengths: the kernels are made for each shape.
+    length = -(-max(len(prompt) + len(answer) for prompt, answer in group) // 16) * 16
     inputs = torch.full((len(group), length), tokens.PAD)
     targets = torch.full((len(group), length), -100)
     for row, (prompt, answer) in enumerate(group):
@@ -117,8 +118,8 @@ def main():
             parameters["lr"] = rate
         inputs, targets = tensors_of(group)
         with torch.autocast("cpu", torch.bfloat16):
-            logits = net(inputs)
-        loss = F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=-100)
+            logits = net(inputs, targets != -100)
+        loss = F.cross_entropy(logits.float(), targets[targets != -100])
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
@@ -127,7 +128,7 @@ def main():
         smooth = loss.item() if smooth is None else 0.98 * smooth + 0.02 * loss.item()
         if step % 100 == 0:
             print(f"step {step} at {time.time() - began:.0f} s, loss {smooth:.3f}, {seen / (time.time() - began):.0f} tokens/s", flush=True)
-        if time.time() - written > 300:
+        if time.time() - written > 600:
             gguf.write(options.out, net, tokenizer, template)
             print("so far", {k: round(v, 2) for k, v in evaluate(net, tokenizer, 20).items()}, flush=True)
             written = time.time()
