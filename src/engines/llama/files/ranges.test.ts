@@ -1,12 +1,10 @@
-import { array, assert, integer, nat, property } from 'fast-check';
+import { tuple, array, assert, integer, nat, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addRange, bytesIn, missingPieces } from './ranges.ts';
 import type { Range } from './ranges.ts';
 
 const size = 40;
-const range = fc
-  .tuple(nat(size), nat(size))
-  .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));
+const range = tuple(nat(size), nat(size)).map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));
 
 /** Which bytes are in, one by one. */
 function bits(ranges: readonly Range[]): boolean[] {
