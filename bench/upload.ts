@@ -7,6 +7,7 @@ import type { Report, Workload } from './support/report.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
 
 const rows = 10_000;
 const lineBytes = 3250;
@@ -30,9 +31,17 @@ export const upload: Workload = {
       { ipc: true },
     );
     await firstLine(parser);
+    const storer = start(
+      'target',
+      process.execPath,
+      [fileURLToPath(new URL('support/store-only.ts', import.meta.url)), join(data.path, 'stored')],
+      { ipc: true },
+    );
+    const { url } = JSON.parse(await firstLine(storer)) as { url: string };
     try {
       const { body, contentType } = multipart(file);
       const post = () => offpeak.post<{ id: string }>('/v1/files', body, contentType);
+      const store = () => postTo(`${url}/v1/files`, body, contentType);
       const warm = 2;
       const results: Round[] = [];
       for (let round = 0; round < warm + rounds; round++) {
@@ -40,11 +49,19 @@ export const upload: Workload = {
           () => parseOnce(parser),
           () => figuresOf(parser),
         );
+        const stored = await timed(store, () => figuresOf(storer));
         await offpeak.figures('reset');
         const before = await offpeak.figures();
         const uploaded = await timed(post, () => offpeak.figures());
         const { peakRss, loopP99, loopMax } = await offpeak.figures();
-        results.push({ parsed, uploaded, growth: (peakRss - before.rss) / 2 ** 20, loopP99, loopMax });
+        results.push({
+          parsed,
+          stored,
+          uploaded,
+          growth: (peakRss - before.rss) / 2 ** 20,
+          loopP99,
+          loopMax,
+        });
       }
       const measured = results.slice(warm);
       const of = (figure: (round: Round) => number) => median(measured.map(figure));
@@ -62,6 +79,11 @@ export const upload: Workload = {
           },
           { name: 'CPU of an upload', value: of((r) => r.uploaded.cpuMs), unit: 'ms' },
           { name: 'CPU of JSON.parse alone', value: of((r) => r.parsed.cpuMs), unit: 'ms' },
+          {
+            name: 'CPU of receiving, hashing and writing alone',
+            value: of((r) => r.stored.cpuMs),
+            unit: 'ms',
+          },
           { name: 'memory growth', value: of((r) => r.growth), unit: 'MiB', atMost: 64 },
           { name: 'memory growth, first upload', value: first?.growth ?? Number.NaN, unit: 'MiB' },
           { name: 'event loop delay, p99', value: of((r) => r.loopP99), unit: 'ms', atMost: 100 },
@@ -75,6 +97,7 @@ export const upload: Workload = {
       };
     } finally {
       await stop(parser);
+      await stop(storer);
       await offpeak.stop();
       data.remove();
     }
@@ -88,6 +111,8 @@ interface Cost {
 
 interface Round {
   parsed: Cost;
+  /** The same form received, its file hashed and made durable, nothing validated. */
+  stored: Cost;
   uploaded: Cost;
   /** MiB of resident memory at the most, above what there was before. */
   growth: number;
@@ -102,6 +127,12 @@ async function timed(work: () => Promise<unknown>, figures: () => Promise<{ cpuU
   const ms = performance.now() - began;
   const after = await figures();
   return { ms, cpuMs: (after.cpuUs - before.cpuUs) / 1000 };
+}
+
+async function postTo(url: string, body: Buffer, contentType: string): Promise<void> {
+  const reply = await request(url, { method: 'POST', headers: { 'content-type': contentType }, body });
+  const text = await reply.body.text();
+  if (reply.statusCode !== 200) throw new Error(`${url}: ${reply.statusCode} ${text}`);
 }
 
 function parseOnce(parser: ReturnType<typeof start>): Promise<void> {
