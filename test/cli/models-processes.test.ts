@@ -107,3 +107,17 @@ it('a server whose model cannot be had says why', async () => {
   expect(code).toBe(1);
   expect(err).toMatch(/Error: .* answered 401: this file needs permission\.\n.*OFFPEAK_HF_TOKEN/);
 });
+
+it('a first start in vain, for a model that does not load, leaves the first keys to the next', async () => {
+  const model = loadableGguf();
+  hub.files.set('/o/r/resolve/main/m.gguf', { bytes: model });
+  const yaml = (sequences: number, context: number) =>
+    `models:\n  - id: m\n    engine: { kind: llama, path: "hf:o/r/m.gguf", sequences: ${sequences}, context: ${context} }\n`;
+  place.write('offpeak.yaml', yaml(256, 16_000_000));
+  const inVain = await place.run(['serve', '--port', '0'], env);
+  expect(inVain).toMatchObject({ code: 1, out: '', err: expect.stringContaining('of memory are free') });
+  place.write('offpeak.yaml', yaml(1, 512));
+  const server = place.start(['serve', '--port', '0', '--json', '--log-level', 'silent'], env);
+  const ready = JSON.parse(await server.line(/^\{"url"/)) as { keys: unknown };
+  expect(ready.keys).toEqual({ key: expect.any(String), admin_key: expect.any(String) });
+});
