@@ -131,8 +131,9 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     version: manifest.version,
   });
 
-  // In the order in which they need one another; stopped in the opposite one.
-  const parts: Service[] = [store, blobs, pulls, accounts, generate, files, batches, server];
+  // In the order in which they need one another; stopped in the opposite one. The first keys are made when the models
+  // are there: a start that fails for a model's sake has shown them to nobody.
+  const parts: Service[] = [store, blobs, pulls, generate, accounts, files, batches, server];
   let stopping: Promise<void> | null = null;
 
   async function stopAll(): Promise<void> {
