@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import { pid } from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -76,6 +77,8 @@ function serve(operations: Record<string, unknown>): void {
 try {
   serve({ ...createSqlStore(await open()) });
   reply({ type: 'ready' });
+  // Each thread writes its own, and only at its end if nobody asks: a kill never reaches that.
+  flushCompileCache();
 } catch (error) {
   reply({ type: 'failed', error: packError(startError(error)) });
   await close();
