@@ -28,6 +28,7 @@ import type { Flavor } from './engines/upstream/flavors.ts';
 import { createFiles } from './files/create-files.ts';
 import { createGenerate } from './generate/create-generate.ts';
 import { createSchemas } from './generate/schemas.ts';
+import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
 import { createPostgresStore } from './store/postgres/postgres.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
@@ -108,6 +109,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     batch: config.batch,
     exclusive: embedded,
   });
+  const responses = createResponses({ ...shared, store, generate, exclusive: embedded });
   const ready = async () => {
     try {
       await Promise.all([store.ping(), blobs.ping()]);
@@ -122,6 +124,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     files,
     batches,
     generate,
+    responses,
     accounts,
     catalog,
     ready,
@@ -133,7 +136,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
 
   // In the order in which they need one another; stopped in the opposite one. The first keys are made when the models
   // are there: a start that fails for a model's sake has shown them to nobody.
-  const parts: Service[] = [store, blobs, pulls, generate, accounts, files, batches, server];
+  const parts: Service[] = [store, blobs, pulls, generate, accounts, files, responses, batches, server];
   let stopping: Promise<void> | null = null;
 
   async function stopAll(): Promise<void> {

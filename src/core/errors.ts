@@ -13,6 +13,7 @@ export const catalogue = {
   permission_denied: { status: 403, kind: 'permission' },
   model_not_allowed: { status: 403, kind: 'permission' },
   not_found: { status: 404, kind: 'missing' },
+  previous_response_not_found: { status: 404, kind: 'missing' },
   model_not_found: { status: 404, kind: 'missing' },
   method_not_allowed: { status: 405, kind: 'invalid' },
   request_timeout: { status: 408, kind: 'invalid' },
@@ -20,6 +21,7 @@ export const catalogue = {
   batch_not_finished: { status: 409, kind: 'conflict' },
   nothing_to_retry: { status: 409, kind: 'conflict' },
   file_in_use: { status: 409, kind: 'conflict' },
+  response_not_cancellable: { status: 409, kind: 'conflict' },
   payload_too_large: { status: 413, kind: 'invalid' },
   unsupported_media_type: { status: 415, kind: 'invalid' },
   validation_error: { status: 422, kind: 'invalid' },
@@ -152,6 +154,6 @@ export function invalid(param: string, message: string, code: ErrorCode = 'valid
 }
 
 /** The answer to an unknown id and to another org's id: the same bytes (api.md, section 2). */
-export function notFound(what: 'batch' | 'file' | 'key' | 'org'): ApiError {
+export function notFound(what: 'batch' | 'file' | 'key' | 'org' | 'response'): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }

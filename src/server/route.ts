@@ -8,6 +8,7 @@ import type { Catalog } from '../core/model.ts';
 import type { Caller, Scope } from '../core/org.ts';
 import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
+import type { Responses } from '../responses/responses.ts';
 import type { Answer } from './answer.ts';
 import type { RouteDocs } from './openapi/route-docs.ts';
 import type { FormPart } from './read-form.ts';
@@ -17,6 +18,7 @@ export interface Services {
   files: Files;
   batches: Batches;
   generate: Generate;
+  responses: Responses;
   accounts: Accounts;
   catalog: Catalog;
   clock: Clock;
@@ -40,7 +42,7 @@ export interface Route {
   /** The scope a key needs; `key` for any key, `open` for no key at all. */
   access: Scope | 'key' | 'open';
   /** The parameter of the path when it is an id of ours: what is malformed is answered 404 without asking further. */
-  id?: { prefix: IdPrefix; what: 'batch' | 'file' | 'key' };
+  id?: { prefix: IdPrefix; what: 'batch' | 'file' | 'key' | 'response' };
   /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
   body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
   docs: RouteDocs;

@@ -17,8 +17,9 @@ beforeAll(async () => {
     key,
     json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests: [chatLine(0)] },
   });
-  expect([file.status, batch.status]).toEqual([201, 201]);
-  foreign = { file_id: file.json.id, batch_id: batch.json.id };
+  const response = await app.call('POST', '/v1/responses', { key, json: { model: 'tiny', input: 'secret' } });
+  expect([file.status, batch.status, response.status]).toEqual([201, 201, 200]);
+  foreign = { file_id: file.json.id, batch_id: batch.json.id, response_id: response.json.id };
 });
 afterAll(() => app.stop());
 
@@ -78,6 +79,20 @@ describe('an id of another org', () => {
     const answer = await create(foreign['file_id']!);
     expect(answer.status).toBe(422);
     expect(withoutId(answer)).toEqual(withoutId(await create(unknownOf(foreign['file_id']!))));
+  });
+
+  it('cannot be continued or referred to by a response', async () => {
+    const create = (more: object) =>
+      app.call('POST', '/v1/responses', { json: { model: 'tiny', input: 'x', ...more } });
+    const id = foreign['response_id']!;
+    const answer = await create({ previous_response_id: id });
+    expect([answer.status, answer.json.error.code]).toEqual([404, 'previous_response_not_found']);
+    expect(withoutId(answer)).toEqual(withoutId(await create({ previous_response_id: unknownOf(id) })));
+    const item = id.replace('resp_', 'msg_');
+    const refer = (to: string) => create({ input: [{ type: 'item_reference', id: to }] });
+    const referred = await refer(`${item}0000`);
+    expect(referred.status).toBe(404);
+    expect(withoutId(referred)).toEqual(withoutId(await refer(`${unknownOf(item)}0000`)));
   });
 
   it('is what its own org still has, untouched', async () => {

@@ -2,6 +2,7 @@ import { batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
+import { inputItemsLimits } from '../../wire/responses/queries.ts';
 
 /** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
 export type QueryDocs = Record<string, { type: string; description: string; [keyword: string]: unknown }>;
@@ -47,4 +48,19 @@ export const resultsQuery: QueryDocs = {
 
 export const keyListQuery: QueryDocs = {
   org_id: { type: 'string', description: 'Only keys of this org.' },
+};
+
+export const inputItemsQuery: QueryDocs = {
+  limit: limit(inputItemsLimits),
+  after,
+  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By place in the input.' },
+};
+
+export const retrieveResponseQuery: QueryDocs = {
+  stream: { type: 'boolean', default: false, description: 'Answer with server-sent events.' },
+  starting_after: {
+    type: 'integer',
+    minimum: 0,
+    description: 'With stream=true: the sequence_number of the last event you have.',
+  },
 };

@@ -23,6 +23,12 @@ import { getModel } from './models-get.ts';
 import { listModels } from './models-list.ts';
 import { getOpenApi } from './openapi-get.ts';
 import { getReadiness } from './readyz-get.ts';
+import { cancelResponse } from './responses-cancel.ts';
+import { createResponse } from './responses-create.ts';
+import { deleteResponse } from './responses-delete.ts';
+import { getResponse } from './responses-get.ts';
+import { listInputItems } from './responses-input-items.ts';
+import { countInputTokens } from './responses-input-tokens.ts';
 
 /** Every operation of the API. What is not here does not exist. */
 export const routes: readonly Route[] = [
@@ -38,6 +44,12 @@ export const routes: readonly Route[] = [
   getFileContent,
   deleteFile,
   createChatCompletion,
+  createResponse,
+  countInputTokens,
+  getResponse,
+  listInputItems,
+  cancelResponse,
+  deleteResponse,
   createMessage,
   countTokens,
   createEmbeddings,

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import { chatLimits } from '../chat/request-schema.ts';
 import {
   anyObject,

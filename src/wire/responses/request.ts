@@ -22,10 +22,18 @@ export function parseResponsesRequest(text: string): JsonBody<ResponsesRequest> 
 
 export function checkResponsesRequest(value: unknown): Fault[] {
   const faults = checkShape(value);
-  return faults.length > 0 ? faults : checkTools(value as ResponsesRequest);
+  return faults.length > 0 ? faults : checkAgreement(value as ResponsesRequest);
 }
 
 const fault = (param: string, message: string): Fault => ({ param, code: 'validation_error', message });
+
+/** What no schema can say: fields that must agree with each other. */
+function checkAgreement(request: ResponsesRequest): Fault[] {
+  const faults = checkTools(request);
+  if (request.background && request.store === false)
+    faults.push(fault('store', 'what is made in the background is stored: leave store out, or make it true'));
+  return faults;
+}
 
 function checkTools(request: ResponsesRequest): Fault[] {
   const faults: Fault[] = [];

@@ -1,46 +1,48 @@
 import type { ChatRequest, ResponseFormat } from '../chat/chat.ts';
+import type { Places } from '../places.ts';
 import { toChatTool, toolsInEffect } from './function-tools.ts';
 import type { ResponsesRequest, TextFormat } from './responses.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import type { PlacedItem, PlacedMessage } from './to-chat-messages.ts';
 
-/** A chat request, and where the parts of it that may be at fault stood in the request it was made of. */
-export interface Converted {
-  request: ChatRequest;
-  /** By message: `instructions`, `input[2]`, `previous_response_id`. */
-  messagePaths: string[];
-  /** By tool: `tools[3]`, or `tools[3].function`. */
-  toolPaths: string[];
-}
-
 /**
- * A request in the canonical form. What no engine is asked for (`metadata`, `store`, `truncation` and the like) stays
- * behind; `wire-formats.md`, section 2, has the table.
+ * A request in the canonical form, and where its parts stood. What no engine is asked for (`metadata`, `store`,
+ * `truncation` and the like) stays behind; `wire-formats.md`, section 2, has the table.
  * @param items the whole conversation: what came before, then the input
  */
-export function toChatRequest(request: ResponsesRequest, items: readonly PlacedItem[]): Converted {
+export function toChatRequest(
+  request: ResponsesRequest,
+  items: readonly PlacedItem[],
+): { chat: ChatRequest; places: Places } {
   const messages = withInstructions(request.instructions, toChatMessages(items));
   const { found, choice } = toolsInEffect(request);
   const format = request.text?.format;
   const topLogprobs = request.top_logprobs ?? 0;
   const logprobs = topLogprobs > 0 || request.include?.includes('message.output_text.logprobs') === true;
-  return {
-    messagePaths: messages.map(({ path }) => path),
-    toolPaths: found.map(({ path }) => path),
-    request: {
-      model: request.model,
-      messages: messages.map(({ message }) => message),
-      ...(found.length > 0 && { tools: found.map(({ fields }) => toChatTool(fields)), tool_choice: choice }),
-      ...(format && format.type !== 'text' && { response_format: toChatFormat(format) }),
-      ...given('max_completion_tokens', request.max_output_tokens),
-      ...given('temperature', request.temperature),
-      ...given('top_p', request.top_p),
-      ...given('parallel_tool_calls', found.length > 0 ? request.parallel_tool_calls : null),
-      ...given('reasoning_effort', request.reasoning?.effort),
-      ...given('verbosity', request.text?.verbosity),
-      ...(logprobs && { logprobs: true, top_logprobs: topLogprobs }),
-    },
+  const tools = found.map(({ fields }) => toChatTool(fields));
+  const chat: ChatRequest = {
+    model: request.model,
+    messages: messages.map(({ message }) => message),
+    ...(tools.length > 0 && { tools, tool_choice: choice }),
+    ...(format && format.type !== 'text' && { response_format: toChatFormat(format) }),
+    ...given('max_completion_tokens', request.max_output_tokens),
+    ...given('temperature', request.temperature),
+    ...given('top_p', request.top_p),
+    ...given('parallel_tool_calls', tools.length > 0 ? request.parallel_tool_calls : null),
+    ...given('reasoning_effort', request.reasoning?.effort),
+    ...given('verbosity', request.text?.verbosity),
+    ...(logprobs && { logprobs: true, top_logprobs: topLogprobs }),
   };
+  const places: Places = new Map<object | string, string>([
+    ...messages.map(({ message, path }) => [message, path] as const),
+    ...tools.map((tool, index) => [tool.function, found[index]!.path] as const),
+    ['max_completion_tokens', 'max_output_tokens'],
+    ['reasoning_effort', 'reasoning.effort'],
+    ['response_format', 'text.format'],
+  ]);
+  if (chat.response_format?.type === 'json_schema')
+    places.set(chat.response_format.json_schema, 'text.format');
+  return { chat, places };
 }
 
 function given(name: string, value: unknown): object {

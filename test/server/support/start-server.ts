@@ -14,6 +14,7 @@ import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/
 import { createFiles } from '../../../src/files/create-files.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
 import { createSchemas } from '../../../src/generate/schemas.ts';
+import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -109,10 +110,12 @@ export async function startServer(
     drainMs: 1000,
     exclusive: true,
   });
+  const responses = createResponses({ store, generate, clock, ids, log, exclusive: true });
   const server = createServer({
     files,
     batches,
     generate,
+    responses,
     accounts,
     catalog: generate.catalog,
     clock,
@@ -123,7 +126,7 @@ export async function startServer(
     ...overrides,
     limits,
   });
-  const services = [store, blobs, accounts, generate, files, batches, server];
+  const services = [store, blobs, accounts, generate, files, responses, batches, server];
   for (const service of services) await service.start();
   const second = await accounts.orgs.create({ name: 'second' });
   const keys = {

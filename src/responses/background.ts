@@ -1,0 +1,145 @@
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Service } from '../base/service.ts';
+import { ApiError } from '../core/errors.ts';
+import type { StoredResponse } from '../core/response.ts';
+import type { ResponseStore } from '../store/store.ts';
+import { responseError } from '../wire/responses/response-error.ts';
+import type { ResponseBody } from '../wire/responses/responses.ts';
+
+/** A process that has not said for so long that it lives is dead, and what it made has failed. */
+export const leaseMs = 60_000;
+const renewMs = 20_000;
+const sweepMs = 3_600_000;
+const atOnce = 100;
+const mostRuns = 1_000;
+
+export interface BackgroundDeps {
+  store: ResponseStore;
+  clock: Clock;
+  log: Log;
+  /** No other process uses this database: whatever is unfinished at the start is nobody's. */
+  exclusive: boolean;
+}
+
+/** Responses that are made without anybody waiting, and the upkeep of all that are stored. */
+export interface Background extends Service {
+  /**
+   * Refuses more than this process should hold.
+   * @throws ApiError `engine_overloaded` (503)
+   */
+  requireRoom(): void;
+  /** Makes a stored, unfinished response; `make` resolves with the finished body. */
+  run(begun: ResponseBody, make: (signal: AbortSignal) => Promise<ResponseBody>): void;
+  /** Stops making it, if it is made here. Its row is the caller's business. */
+  drop(id: string): void;
+  /** The row, ended as failed if nobody makes it any more. */
+  checked(response: StoredResponse): Promise<StoredResponse>;
+}
+
+interface Run {
+  controller: AbortController;
+  done: Promise<void>;
+}
+
+export function createBackground({ store, clock, log, exclusive }: BackgroundDeps): Background {
+  const runs = new Map<string, Run>();
+  const stopping = new AbortController();
+  let upkeep: Promise<void> | undefined;
+
+  async function make(
+    begun: ResponseBody,
+    work: (signal: AbortSignal) => Promise<ResponseBody>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const body = await work(signal).catch((error: unknown) => failed(begun, error));
+    await store.finish(begun.id, { status: body.status, body: JSON.stringify(body), pieces: null });
+  }
+
+  async function failAbandoned(now: number): Promise<void> {
+    for (;;) {
+      const left = await store.abandoned(now, atOnce);
+      for (const response of left) await end(response);
+      if (left.length < atOnce) return;
+    }
+  }
+
+  async function end(response: StoredResponse): Promise<StoredResponse> {
+    const reason = new ApiError('shutting_down', 'The server was stopped before this response was finished.');
+    const body = failed(JSON.parse(response.body) as ResponseBody, reason);
+    const change = { status: body.status, body: JSON.stringify(body), pieces: null };
+    await store.finish(response.id, change);
+    return { ...response, ...change, aliveUntil: null };
+  }
+
+  async function renew(): Promise<void> {
+    if (runs.size === 0) return;
+    const alive = new Set(await store.renew([...runs.keys()], clock.now() + leaseMs));
+    for (const [id, { controller }] of runs) if (!alive.has(id)) controller.abort();
+  }
+
+  async function sweep(): Promise<void> {
+    await failAbandoned(clock.now());
+    while ((await store.removeExpired(clock.now(), atOnce)) === atOnce);
+  }
+
+  async function keepUp(): Promise<void> {
+    let swept = clock.monotonic();
+    for (;;) {
+      await sleep(clock, renewMs, stopping.signal);
+      if (stopping.signal.aborted) return;
+      try {
+        await renew();
+        if (clock.monotonic() - swept < sweepMs) continue;
+        swept = clock.monotonic();
+        await sweep();
+      } catch (error) {
+        log.error({ err: error }, 'the upkeep of stored responses failed; the next round tries again');
+      }
+    }
+  }
+
+  return {
+    requireRoom() {
+      if (runs.size >= mostRuns)
+        throw new ApiError('engine_overloaded', `${mostRuns} responses are being made in the background.`, {
+          retryAfter: 5,
+        });
+    },
+
+    run(begun, work) {
+      const controller = new AbortController();
+      const done = make(begun, work, controller.signal)
+        .catch((error: unknown) => log.error({ err: error, id: begun.id }, 'a response could not be kept'))
+        .finally(() => runs.delete(begun.id));
+      runs.set(begun.id, { controller, done });
+    },
+
+    drop: (id) => runs.get(id)?.controller.abort(),
+
+    async checked(response) {
+      const isDead = response.aliveUntil !== null && response.aliveUntil <= clock.now();
+      return isDead ? end(response) : response;
+    },
+
+    async start() {
+      await failAbandoned(exclusive ? Number.MAX_SAFE_INTEGER : clock.now());
+      upkeep ??= keepUp();
+    },
+
+    async stop() {
+      stopping.abort();
+      const reason = new ApiError(
+        'shutting_down',
+        'The server was stopped before this response was finished.',
+      );
+      for (const { controller } of runs.values()) controller.abort(reason);
+      await Promise.all([...runs.values()].map(({ done }) => done));
+      await upkeep;
+    },
+  };
+}
+
+function failed(begun: ResponseBody, error: unknown): ResponseBody {
+  return { ...begun, status: 'failed', error: responseError(error) };
+}

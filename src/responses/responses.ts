@@ -1,0 +1,45 @@
+import type { Service } from '../base/service.ts';
+import type { Caller } from '../core/org.ts';
+import type { InteractiveCall } from '../generate/generate.ts';
+import type { InputItemsParams } from '../wire/responses/queries.ts';
+import type {
+  ResponseBody,
+  ResponseEvent,
+  ResponsesRequest,
+  StoredItem,
+} from '../wire/responses/responses.ts';
+
+/**
+ * Responses: chat completions in another form, which are kept, read back and continued. Each belongs to an org; another
+ * org's is `not_found`, like one that never was. Requests are validated by their wire schema before they come here.
+ *
+ * Making one throws what `generate` throws, told in the places of the request, and `previous_response_not_found` (404)
+ * where a conversation to be continued is gone.
+ */
+export interface Responses extends Service {
+  /** The finished response; with `background: true` the queued one, which goes on without the caller. */
+  create(request: ResponsesRequest, call: InteractiveCall): Promise<ResponseBody>;
+  /** Its events as they happen. It is kept before the last event is told. */
+  stream(request: ResponsesRequest, call: InteractiveCall): AsyncIterable<ResponseEvent>;
+  get(caller: Caller, id: string): Promise<ResponseBody>;
+  /** The events of a stored response behind `startingAfter` once more; waits for one that is being made. */
+  events(
+    caller: Caller,
+    id: string,
+    startingAfter: number,
+    signal: AbortSignal,
+  ): AsyncIterable<ResponseEvent>;
+  inputItems(
+    caller: Caller,
+    id: string,
+    query: InputItemsParams,
+  ): Promise<{ items: StoredItem[]; hasMore: boolean }>;
+  /**
+   * Ends a response in the background; one that was cancelled already is answered as it is.
+   * @throws ApiError `response_not_cancellable` (409)
+   */
+  cancel(caller: Caller, id: string): Promise<ResponseBody>;
+  remove(caller: Caller, id: string): Promise<void>;
+  /** Tokens of the prompt that the request comes to, without running it. */
+  countInput(request: ResponsesRequest, caller: Caller): Promise<number>;
+}
