@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { collectMessage } from '../../../test/support/collect-message.ts';
 import { checkChatRequest } from '../chat/request.ts';
@@ -241,8 +241,8 @@ function normal(turns: Turn[]): Turn[] {
   const spelled = (block: Block): Block => {
     if (block.type !== 'tool_result') return block;
     const said = typeof block.content === 'string' ? block.content : '';
-    const words = block.is_error ? (said === '' ? 'Error' : `Error: ${said}`) : said;
-    return { type: 'tool_result', tool_use_id: block.tool_use_id!, content: blocks(words) };
+    const told = block.is_error ? (said === '' ? 'Error' : `Error: ${said}`) : said;
+    return { type: 'tool_result', tool_use_id: block.tool_use_id!, content: blocks(told) };
   };
   return turns.map(({ role, content }) => ({
     role,

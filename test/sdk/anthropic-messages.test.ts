@@ -1,0 +1,299 @@
+import type { Message, RawMessageStreamEvent, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApp, testModel, upstreamEngine } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { complete, frame, send, startFakeUpstream, streamed, usageFrame } from '../support/fake-upstream.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { until } from '../support/until.ts';
+import { createMessagesClient, messagesSdks } from './anthropic-clients.ts';
+import type { MessagesClient } from './anthropic-clients.ts';
+
+const say = (content: string) => [{ role: 'user' as const, content }];
+const base = { model: 'default', max_tokens: 100 };
+
+const weather = {
+  name: 'get_weather',
+  description: 'How the weather is',
+  input_schema: { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] },
+};
+const person = {
+  type: 'object',
+  properties: { name: { type: 'string' }, age: { type: 'integer' } },
+  required: ['name', 'age'],
+  additionalProperties: false,
+};
+
+const textOf = ({ content }: Message): string =>
+  content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+
+describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
+  let running: RunningApp;
+  let upstream: FakeUpstream;
+  let client: MessagesClient;
+
+  beforeAll(async () => {
+    upstream = await startFakeUpstream();
+    const remote = { ...testModel(upstreamEngine(upstream.url)), id: 'remote', aliases: [] };
+    running = await startApp({ models: [testModel(), remote] });
+    client = createMessagesClient(sdk, running);
+  });
+
+  afterAll(async () => {
+    await running?.stop();
+    await upstream?.close();
+  });
+
+  it('creates a message', async () => {
+    const message = await client.messages.create({ ...base, system: 'be kind', messages: say('good night') });
+    expect(message).toMatchObject({
+      id: expect.stringMatching(/^msg_/),
+      type: 'message',
+      role: 'assistant',
+      model: 'tiny',
+      stop_reason: 'end_turn',
+      _request_id: expect.stringMatching(/^req_/),
+    });
+    expect(textOf(message)).toBe('Echo: good night');
+    expect(message.usage.input_tokens).toBeGreaterThan(0);
+    expect(message.usage.output_tokens).toBeGreaterThan(0);
+  });
+
+  it('takes what older clients send besides', async () => {
+    const older = { temperature: 0.5, top_p: 0.9, top_k: 40, metadata: { user_id: 'u' } };
+    const message = await client.messages.create({ ...base, ...older, messages: say('older') });
+    expect(textOf(message)).toBe('Echo: older');
+  });
+
+  it('streams through the helper, which puts the message together again', async () => {
+    const pieces: string[] = [];
+    const stream = client.messages.stream({ ...base, messages: say('one two three four') });
+    stream.on('text', (piece) => pieces.push(piece));
+    const message = await stream.finalMessage();
+    expect(textOf(message)).toBe('Echo: one two three four');
+    expect(pieces.join('')).toBe('Echo: one two three four');
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(message.stop_reason).toBe('end_turn');
+    expect(message.usage.output_tokens).toBeGreaterThan(0);
+  });
+
+  it('streams raw events, the first with the tokens of the prompt', async () => {
+    const stream = await client.messages.create({ ...base, messages: say('raw'), stream: true });
+    const events: RawMessageStreamEvent[] = [];
+    for await (const event of stream) events.push(event);
+    expect(events.map(({ type }) => type)).toEqual([
+      'message_start',
+      'content_block_start',
+      ...events.slice(2, -3).map(() => 'content_block_delta'),
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+    ]);
+    const [start] = events;
+    expect(start?.type === 'message_start' && start.message.usage.input_tokens).toBeGreaterThan(0);
+  });
+
+  it('goes through a loop of tools', async () => {
+    const question = say('How is Rome? [[tool get_weather {"city":"Rome"}]]');
+    const first = await client.messages.create({ ...base, messages: question, tools: [weather] });
+    expect(first.stop_reason).toBe('tool_use');
+    const use = first.content.find((block) => block.type === 'tool_use') as ToolUseBlock;
+    expect(use).toMatchObject({ name: 'get_weather', input: { city: 'Rome' } });
+    const second = await client.messages.create({
+      ...base,
+      tools: [weather],
+      messages: [
+        ...question,
+        { role: 'assistant', content: first.content },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: use.id, content: '12 degrees' },
+            { type: 'text', text: 'And now?' },
+          ],
+        },
+      ],
+    });
+    expect([textOf(second), second.stop_reason]).toEqual(['Echo: And now?', 'end_turn']);
+  });
+
+  it('streams the call of a tool', async () => {
+    const question = say('[[tool get_weather {"city":"Rome"}]]');
+    const stream = client.messages.stream({ ...base, messages: question, tools: [weather] });
+    const pieces: string[] = [];
+    stream.on('inputJson', (piece) => pieces.push(piece));
+    const message = await stream.finalMessage();
+    expect(message.stop_reason).toBe('tool_use');
+    expect(message.content).toMatchObject([{ type: 'tool_use', input: { city: 'Rome' } }]);
+    expect(JSON.parse(pieces.join(''))).toEqual({ city: 'Rome' });
+  });
+
+  it.each([{ type: 'tool' as const, name: 'get_weather' }, { type: 'any' as const }])(
+    'calls the tool it is made to call: %o',
+    async (tool_choice) => {
+      const asked = { ...base, messages: say('Hello!'), tools: [weather], tool_choice };
+      for (const message of [
+        await client.messages.create(asked),
+        await client.messages.stream(asked).finalMessage(),
+      ]) {
+        expect(message.stop_reason).toBe('tool_use');
+        expect(message.content).toMatchObject([
+          { type: 'tool_use', name: 'get_weather', input: { city: expect.any(String) } },
+        ]);
+      }
+    },
+  );
+
+  it('conforms to a schema and parses it', async () => {
+    const message = await client.messages.parse({
+      ...base,
+      messages: say('Ada, 36'),
+      output_config: { format: { type: 'json_schema', schema: person } },
+    });
+    const parsed = JSON.parse(textOf(message)) as { name: unknown; age: unknown };
+    expect(typeof parsed.name).toBe('string');
+    expect(Number.isInteger(parsed.age)).toBe(true);
+  });
+
+  it('counts the tokens of what would be asked', async () => {
+    const asked = { model: 'default', system: 'be kind', messages: say('how many?'), tools: [weather] };
+    const counted = await client.messages.countTokens(asked);
+    expect(Object.keys(counted)).toEqual(['input_tokens']);
+    const { usage } = await client.messages.create({ ...asked, max_tokens: 5 });
+    expect(counted.input_tokens).toBe(usage.input_tokens + (usage.cache_read_input_tokens ?? 0));
+  });
+
+  it('estimates the tokens where an upstream cannot tell', async () => {
+    const { input_tokens } = await client.messages.countTokens({
+      model: 'remote',
+      messages: say('x'.repeat(4_000)),
+    });
+    expect(input_tokens).toBeGreaterThan(999);
+    expect(input_tokens).toBeLessThan(1_100);
+  });
+
+  it('asks an upstream in its own format, and thinks with it', async () => {
+    upstream.received.length = 0;
+    upstream.answer = (response) =>
+      send(response, 200, {
+        choices: [
+          {
+            index: 0,
+            message: {
+              role: 'assistant',
+              content: null,
+              reasoning_content: 'Rome it is.',
+              tool_calls: [
+                {
+                  id: 'call_9',
+                  type: 'function',
+                  function: { name: 'get_weather', arguments: '{"city":"Rome"}' },
+                },
+              ],
+            },
+            finish_reason: 'stop',
+          },
+        ],
+        usage: {
+          prompt_tokens: 20,
+          completion_tokens: 5,
+          total_tokens: 25,
+          prompt_tokens_details: { cached_tokens: 16 },
+        },
+      });
+    const messages = say('How is Rome?');
+    const asked = { ...base, model: 'remote', tools: [weather], stop_sequences: ['END'] };
+    const first = await client.messages.create({ ...asked, messages });
+    expect(first).toMatchObject({
+      stop_reason: 'tool_use',
+      content: [
+        { type: 'thinking', thinking: 'Rome it is.' },
+        { type: 'tool_use', id: 'call_9', input: { city: 'Rome' } },
+      ],
+      usage: { input_tokens: 4, cache_read_input_tokens: 16, output_tokens: 5 },
+    });
+    upstream.answer = complete('Fine.');
+    await client.messages.create({
+      ...asked,
+      messages: [
+        ...messages,
+        { role: 'assistant', content: first.content },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 'call_9', content: 'broken', is_error: true }],
+        },
+      ],
+    });
+    const [one, two] = upstream.received.map(({ text }) => JSON.parse(text) as Record<string, unknown>);
+    expect(one).toMatchObject({ model: 'real-name', max_completion_tokens: 100, stop: ['END'] });
+    expect(two!['messages']).toEqual([
+      { role: 'user', content: 'How is Rome?' },
+      {
+        role: 'assistant',
+        content: null,
+        reasoning_content: 'Rome it is.',
+        tool_calls: [
+          { id: 'call_9', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'call_9', content: 'Error: broken' },
+    ]);
+  });
+
+  it('streams thinking before text, with a signature', async () => {
+    upstream.answer = streamed([
+      frame({ role: 'assistant', reasoning_content: 'Hm' }),
+      frame({ reasoning_content: '.' }),
+      frame({ content: 'So ' }),
+      frame({ content: 'be it.' }),
+      frame({}, 'stop'),
+      usageFrame,
+      'data: [DONE]\n\n',
+    ]);
+    const message = await client.messages
+      .stream({ ...base, model: 'remote', messages: say('think') })
+      .finalMessage();
+    expect(message).toMatchObject({
+      content: [
+        { type: 'thinking', thinking: 'Hm.', signature: expect.stringMatching(/.+/) },
+        { type: 'text', text: 'So be it.' },
+      ],
+      usage: { input_tokens: 5, output_tokens: 2 },
+    });
+  });
+
+  it('stops the engine when the stream is aborted', async () => {
+    upstream.received.length = 0;
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(frame({ role: 'assistant', content: 'and' }));
+    };
+    const asked = { ...base, model: 'remote', messages: say('for ever') };
+    const stream = await client.messages.create({ ...asked, stream: true });
+    for await (const event of stream) if (event.type === 'content_block_delta') break;
+    stream.controller.abort();
+    await until('the upstream sees that nobody listens', () => upstream.received[0]?.aborted);
+  });
+
+  it('raises the error that ends a stream in its middle', async () => {
+    const asked = { ...base, messages: say('[[cut 2]] broken off') };
+    const raw = async () => {
+      for await (const event of await client.messages.create({ ...asked, stream: true }))
+        expect(event.type).not.toBe('message_stop');
+    };
+    await expect(raw()).rejects.toThrow(/ended too early/);
+    await expect(client.messages.stream(asked).finalMessage()).rejects.toThrow(/ended too early/);
+  });
+
+  it('finds the models', async () => {
+    const ids: string[] = [];
+    for await (const { id } of client.models.list()) ids.push(id);
+    expect(ids).toEqual(['tiny', 'remote']);
+  });
+
+  it('tells who sends only x-api-key what to do', async () => {
+    const wrong = new sdk({ baseURL: running.url, apiKey: running.key, authToken: null, maxRetries: 0 });
+    const call = wrong.messages.create({ ...base, messages: say('x') });
+    if (isOld) await expect(call).rejects.toThrow(/Authorization/);
+    else expect(textOf(await call)).toBe('Echo: x');
+  });
+});
