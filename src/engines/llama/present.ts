@@ -23,13 +23,14 @@ export function toChatResponse(generated: Generated, envelope: Envelope, newCall
   return {
     ...envelope,
     object: 'chat.completion',
-    choices: generated.choices.map(({ content, calls, logprobs, finish }, index) => ({
+    choices: generated.choices.map(({ content, reasoning, calls, logprobs, finish }, index) => ({
       index,
       message: {
         role: 'assistant',
         // Beside calls, an empty text is no text.
         content: content === '' && calls.length > 0 ? null : content,
         refusal: null,
+        ...(reasoning === '' ? {} : bothNames(reasoning)),
         ...(calls.length > 0 ? { tool_calls: calls.map((call) => toToolCall(call, newCallId())) } : {}),
       },
       logprobs: logprobs && toLogprobs(logprobs),
@@ -37,6 +38,11 @@ export function toChatResponse(generated: Generated, envelope: Envelope, newCall
     })),
     usage: toUsage(generated.tokens),
   };
+}
+
+/** Clients read the one or the other. */
+function bothNames(reasoning: string): { reasoning: string; reasoning_content: string } {
+  return { reasoning, reasoning_content: reasoning };
 }
 
 function toToolCall(call: GeneratedCall, id: string): ToolCall {
@@ -71,12 +77,13 @@ export function createChunkWriter(envelope: Envelope, newCallId: NewCallId): Chu
   }
 
   return {
-    write(choice, { content, call, logprobs, finish }) {
+    write(choice, { content, reasoning, call, logprobs, finish }) {
       const chunks: ChatChunk[] = [];
       if (!calls.has(choice)) {
         calls.set(choice, 0);
         chunks.push(chunk(choice, { delta: { role: 'assistant', content: '' } }));
       }
+      if (reasoning !== undefined) chunks.push(chunk(choice, { delta: bothNames(reasoning) }));
       if (content !== undefined) {
         chunks.push(chunk(choice, { delta: { content }, logprobs: logprobs ? toLogprobs(logprobs) : null }));
       }

@@ -53,6 +53,7 @@ export interface GenerateOptions {
 /** A piece of one choice. A tool call comes whole. */
 export interface Delta {
   content?: string;
+  reasoning?: string;
   call?: GeneratedCall;
   logprobs?: TokenLogprob[];
   finish?: FinishReason;
@@ -66,6 +67,8 @@ export interface GeneratedCall {
 
 export interface GeneratedChoice {
   content: string;
+  /** What the model thought before it answered; empty when it did not. */
+  reasoning: string;
   calls: GeneratedCall[];
   logprobs: TokenLogprob[] | null;
   finish: FinishReason;

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ChatRequest, Tool } from '../../../src/wire/chat/chat.ts';
+import type { ChatRequest, Tool, ToolCall } from '../../../src/wire/chat/chat.ts';
 import { testEngine, user } from './engine-fixture.ts';
 import { randomModelFile } from './random-model.ts';
 
@@ -216,17 +216,51 @@ describe('tools', () => {
     { type: 'function', function: { name: 'null', parameters: null } } as unknown as Tool,
   ];
 
-  test.each([1, 2, 3, 4])('a call that is required comes, with seed %i', async (seed) => {
-    const { choices } = await ask({ tools, tool_choice: 'required', seed, temperature: 1.5, max_tokens: 90 });
-    const { message, finish_reason } = choices[0]!;
-    expect(message.content).toBeNull();
-    expect(message.tool_calls).toHaveLength(1);
-    expect(['tool_calls', 'length']).toContain(finish_reason);
-    const { name, arguments: text } = message.tool_calls![0]!.function;
+  const expectCall = (call: ToolCall): void => {
+    const { name, arguments: text } = call.function;
     const parameters = tools.find((one) => one.function.name === name)!.function.parameters ?? {
       maxProperties: 0,
     };
     expect(ajv.validate(parameters as object, JSON.parse(text)), text).toBe(true);
+  };
+
+  test.each([1, 2, 3, 4])('calls that are required come, with seed %i', async (seed) => {
+    const required = { tools, tool_choice: 'required' as const, seed, temperature: 1.5, max_tokens: 90 };
+    const { choices } = await ask({ ...required, parallel_tool_calls: false });
+    const { message, finish_reason } = choices[0]!;
+    expect(message.content).toBeNull();
+    expect(message.tool_calls).toHaveLength(1);
+    expect(['tool_calls', 'length']).toContain(finish_reason);
+    expectCall(message.tool_calls![0]!);
+
+    const several = (await ask(required)).choices[0]!.message;
+    expect(several.content).toBeNull();
+    expect(several.tool_calls!.length).toBeGreaterThan(0);
+    several.tool_calls!.forEach(expectCall);
+  });
+
+  test('several calls come where they are wanted, and only there', async () => {
+    // The letters that begin a call are made likely, so that noise makes another one as long as it may.
+    const again = {
+      tools: [tools[1]!],
+      tool_choice: 'required' as const,
+      max_tokens: 300,
+      seed: 1,
+      logit_bias: { [4 + '<'.charCodeAt(0)]: 100 },
+    };
+    const all = (await ask(again)).choices[0]!;
+    expect(all.message.tool_calls!.length).toBeGreaterThan(2);
+    expect(new Set(all.message.tool_calls!.map(({ id }) => id)).size).toBe(all.message.tool_calls!.length);
+    const one = (await ask({ ...again, parallel_tool_calls: false })).choices[0]!;
+    expect(one).toMatchObject({ finish_reason: 'tool_calls', message: { tool_calls: [{}] } });
+    expect(one.message.tool_calls).toHaveLength(1);
+    const named = { type: 'function' as const, function: { name: 'ping' } };
+    expect((await ask({ ...again, tool_choice: named })).choices[0]!.message.tool_calls).toHaveLength(1);
+
+    const streamed = (await chunks(again)).flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    expect(streamed.map(({ index }) => index)).toEqual(
+      all.message.tool_calls!.flatMap((_, index) => [index, index]),
+    );
   });
 
   test('a named tool is the one called', async () => {

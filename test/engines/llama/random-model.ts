@@ -11,6 +11,8 @@ export interface RandomModelOptions {
   width?: number;
   layers?: number;
   template?: string;
+  /** Control tokens beside the usual ones. */
+  control?: readonly string[];
 }
 
 const special = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|pad|>'];
@@ -37,10 +39,11 @@ export function writeRandomModel(path: string, options: RandomModelOptions = {})
     width = 64,
     layers = 2,
     template = chatml,
+    control = [],
   } = options;
   const heads = 4;
   const hidden = width * 2;
-  const { tokens, types, merges } = vocabulary();
+  const { tokens, types, merges } = vocabulary(control);
   const metadata: Record<string, MetadataValue> = {
     'general.architecture': { type: 'string', value: 'llama' },
     'general.type': { type: 'string', value: 'model' },
@@ -111,14 +114,16 @@ export function randomModelFile(options: RandomModelOptions = {}): { path: strin
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Four control tokens, every byte, a few merged pairs, and unused tokens up to a multiple of 32. */
-function vocabulary(): { tokens: string[]; types: number[]; merges: string[] } {
+/** Control tokens, every byte, a few merged pairs, and unused tokens up to a multiple of 32. */
+function vocabulary(more: readonly string[]): { tokens: string[]; types: number[]; merges: string[] } {
   const { normal, control, unused } = { normal: 1, control: 3, unused: 5 };
   const letters = byteLetters();
   const space = letters[0x20]!;
   const pairs = ['t h', 'th e', `${space} the`, 'i n', `${space} a`, 'e r', 'a n', 'o n'];
-  const tokens = [...special, ...letters, ...pairs.map((pair) => pair.replace(' ', ''))];
-  const types: number[] = tokens.map((_, index) => (index < special.length ? control : normal));
+  const tokens = [...special, ...letters, ...pairs.map((pair) => pair.replace(' ', '')), ...more];
+  const types: number[] = tokens.map((token) =>
+    special.includes(token) || more.includes(token) ? control : normal,
+  );
   while (tokens.length % 32 !== 0) {
     tokens.push(`<|unused_${tokens.length}|>`);
     types.push(unused);

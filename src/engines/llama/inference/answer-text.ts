@@ -1,17 +1,22 @@
 import type { TokenLogprob } from '../../../wire/chat/chat.ts';
 import type { Delta, GeneratedCall } from '../protocol.ts';
+import { createChannelSegmenter } from './channels.ts';
+import type { Family } from './families.ts';
+import type { Segment, Segmenter } from './segments.ts';
 import { createStopFilter } from './stop.ts';
+import { createThinkingSegmenter } from './thinking.ts';
 import { type ToolCallPart, createToolCallParser } from './tool-calls.ts';
 
-/** Gathers one answer: cuts it at stop strings, takes the tool calls out, and tells what became certain. */
+/** Gathers one answer: keeps thoughts apart, cuts at stop strings, takes the calls out, and tells what became certain. */
 export interface AnswerText {
-  /** The answer without its calls. */
+  /** The answer without its calls and thoughts. */
   readonly content: string;
+  readonly reasoning: string;
   readonly calls: GeneratedCall[];
   readonly logprobs: TokenLogprob[];
   /** The text that went in, up to the stop string. */
   readonly raw: string;
-  /** Returns whether a stop string was met. */
+  /** Returns whether the answer is over: at a stop string, or with the last call it may make. */
   push(text: string, logprob?: TokenLogprob): boolean;
   /** Adds text that no stop string may cut. */
   append(text: string): void;
@@ -19,31 +24,61 @@ export interface AnswerText {
 }
 
 export interface AnswerOptions {
+  family: Family;
+  /** Whether the prompt opened the thinking, for families that think between marks. */
+  isThinking: boolean;
   stops: readonly string[];
   /** Names of the tools the answer may call; undefined leaves the text as it is. */
   tools: ReadonlySet<string> | undefined;
-  bareJson: boolean;
+  maxCalls: number;
   onDelta: (delta: Delta) => void;
 }
 
-export function createAnswerText({ stops, tools, bareJson, onDelta }: AnswerOptions): AnswerText {
-  const filter = createStopFilter(stops);
-  const parser = tools ? createToolCallParser(tools, { bareJson }) : undefined;
+export function createAnswerText(options: AnswerOptions): AnswerText {
+  const { family, tools, maxCalls, onDelta } = options;
+  const segmenter = segmenterOf(options);
+  const filter = createStopFilter(options.stops);
+  // In channels a call has a header that says so.
+  const parser = tools && !family.hasChannels ? createToolCallParser(tools, family.calls) : undefined;
   const calls: GeneratedCall[] = [];
   const logprobs: TokenLogprob[] = [];
   // Log probabilities wait until the text of their token is certain.
   const waiting: { at: number; logprob: TokenLogprob }[] = [];
   let content = '';
+  let reasoning = '';
   let raw = '';
   let received = 0;
 
-  function release(text: string): void {
+  /** Returns whether a stop string was met. */
+  function take(segment: Segment): boolean {
+    switch (segment.kind) {
+      case 'call':
+        add({ call: segment.call });
+        return false;
+      case 'said': {
+        const { text, isStopped } = filter.push(segment.text);
+        say(text);
+        return isStopped;
+      }
+      default:
+        raw += segment.text;
+        // Nobody is told the probabilities of what is not said.
+        while (waiting.length > 0 && waiting[0]!.at < raw.length) waiting.shift();
+        if (segment.kind === 'mark') return false;
+        reasoning += segment.text;
+        onDelta({ reasoning: segment.text });
+        return false;
+    }
+  }
+
+  function say(text: string): void {
     raw += text;
     for (const part of parser ? parser.push(text) : [{ content: text }]) add(part);
   }
 
   function add(part: ToolCallPart): void {
     if ('call' in part) {
+      if (calls.length >= maxCalls) return;
       calls.push(part.call);
       onDelta({ call: part.call });
       return;
@@ -60,6 +95,9 @@ export function createAnswerText({ stops, tools, bareJson, onDelta }: AnswerOpti
     get content() {
       return content;
     },
+    get reasoning() {
+      return reasoning;
+    },
     get raw() {
       return raw;
     },
@@ -69,16 +107,26 @@ export function createAnswerText({ stops, tools, bareJson, onDelta }: AnswerOpti
       if (logprob) waiting.push({ at: received, logprob });
       received += text.length;
       if (text === '') return false;
-      const { text: certain, isStopped } = filter.push(text);
-      release(certain);
-      return isStopped;
+      for (const segment of segmenter.push(text)) if (take(segment)) return true;
+      return calls.length >= maxCalls;
     },
     append(text) {
-      release(filter.end() + text);
+      say(filter.end());
+      for (const segment of segmenter.push(text)) {
+        if (segment.kind === 'said') say(segment.text);
+        else take(segment);
+      }
     },
     end() {
-      release(filter.end());
+      for (const segment of segmenter.end()) take(segment);
+      say(filter.end());
       for (const part of parser?.end() ?? []) add(part);
     },
   };
+}
+
+function segmenterOf({ family, isThinking, tools }: AnswerOptions): Segmenter {
+  if (family.hasChannels) return createChannelSegmenter(tools ?? new Set());
+  if (family.thinking) return createThinkingSegmenter(family.thinking, isThinking);
+  return { push: (text) => [{ kind: 'said', text }], end: () => [] };
 }

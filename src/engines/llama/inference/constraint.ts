@@ -4,7 +4,7 @@ import { type Analysed, LeftRecursiveGrammar, UnsatisfiableGrammar, analyse } fr
 import { toGbnf } from '../grammar/gbnf.ts';
 import { type Alternative, type GrammarBuilder, createGrammarBuilder } from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/json-schema.ts';
-import { callEnd, callStart } from './tool-calls.ts';
+import type { CallFormat, Family } from './families.ts';
 
 /** What a request confines its answer to, for our matcher and for llama.cpp. */
 export interface Constraint {
@@ -16,14 +16,17 @@ export interface Constraint {
  * The constraint of a request: a schema, any JSON object, or a tool call that must come. Undefined leaves the model
  * free. Throws 422 for schemas that cannot be held.
  */
-export function createConstraint(request: ChatRequest): Constraint | undefined {
+export function createConstraint(request: ChatRequest, family: Family): Constraint | undefined {
   const tools = forcedTools(request);
   const format = request.response_format;
   const isFormatted = format?.type === 'json_schema' || format?.type === 'json_object';
   if (!tools && !isFormatted) return undefined;
   const param = tools ? 'tools' : 'response_format';
   const b = createGrammarBuilder();
-  const alternatives = tools ? toolCalls(b, tools) : [formatted(b, format!), ...optionalCalls(b, request)];
+  const { calls } = family;
+  const alternatives = tools
+    ? [toolCalls(b, tools, callFormat(request, calls))]
+    : [[...answerStart(b, family), ...formatted(b, format!)], ...optionalCalls(b, request, calls)];
   const grammar = b.build(b.rule(alternatives));
   try {
     const analysed = analyse(grammar);
@@ -40,7 +43,8 @@ export function createConstraint(request: ChatRequest): Constraint | undefined {
 
 /** What distinguishes constraints, to keep them between requests. */
 export function constraintKey(request: ChatRequest): string {
-  return JSON.stringify([request.response_format, request.tool_choice, request.tools]);
+  const { response_format: format, tool_choice: choice, tools, parallel_tool_calls: parallel } = request;
+  return JSON.stringify([format, choice, tools, parallel]);
 }
 
 interface IndexedTool {
@@ -63,34 +67,75 @@ function forcedTools(request: ChatRequest): IndexedTool[] | undefined {
 }
 
 /** Beside a schema, a model that may call tools still may. */
-function optionalCalls(b: GrammarBuilder, request: ChatRequest): Alternative[] {
+function optionalCalls(b: GrammarBuilder, request: ChatRequest, format: CallFormat): Alternative[] {
   if (request.tool_choice === 'none' || !request.tools?.length) return [];
-  return toolCalls(
-    b,
-    request.tools.map((tool, index) => ({ tool, index })),
-  );
+  const tools = request.tools.map((tool, index) => ({ tool, index }));
+  return [toolCalls(b, tools, callFormat(request, format))];
+}
+
+/** A named tool is called once; any others as often as the request and the family allow. */
+function callFormat(request: ChatRequest, format: CallFormat): CallFormat {
+  const isOne = typeof request.tool_choice === 'object' || request.parallel_tool_calls === false;
+  return isOne ? { ...format, isRepeatable: false } : format;
+}
+
+/** Whether a request asks for an answer that leaves no room for thinking. */
+export function isConfined(request: ChatRequest): boolean {
+  const choice = request.tool_choice ?? 'auto';
+  const isForced = choice !== 'auto' && choice !== 'none';
+  return isForced || (request.response_format ?? { type: 'text' }).type !== 'text';
+}
+
+function answerStart(b: GrammarBuilder, family: Family): Alternative {
+  return family.hasChannels ? b.literal('<|channel|>final<|message|>') : [];
 }
 
 /**
  * The marks belong into the grammar, never behind the prompt: the model then cuts its tokens as it was trained to.
  * Models differ in the white space they put between the parts.
  */
-function toolCalls(b: GrammarBuilder, tools: readonly IndexedTool[]): Alternative[] {
+function toolCalls(b: GrammarBuilder, tools: readonly IndexedTool[], format: CallFormat): Alternative {
   const [line, space] = [b.optional(b.literal('\n')), b.optional(b.literal(' '))];
-  return tools.map(({ tool, index }) => [
-    ...b.literal(callStart),
-    line,
-    ...b.literal('{"name":'),
-    space,
-    ...b.literal(`${JSON.stringify(tool.function.name)},`),
-    space,
-    ...b.literal('"arguments":'),
-    space,
-    ...parameters(b, tool, index),
-    ...b.literal('}'),
-    line,
-    ...b.literal(callEnd),
-  ]);
+  const [start, end] = [b.literal(format.start), b.literal(format.end)];
+  const json = b.rule(
+    tools.map(({ tool, index }) => [
+      ...b.literal('{"name":'),
+      space,
+      ...b.literal(`${JSON.stringify(tool.function.name)},`),
+      space,
+      ...b.literal(`"${format.argumentsKey}":`),
+      space,
+      ...parameters(b, tool, index),
+      ...b.literal('}'),
+    ]),
+  );
+  const several = (one: Alternative, between: Alternative): Alternative =>
+    format.isRepeatable ? [...one, b.repeat([...between, ...one], 0, Infinity)] : one;
+  switch (format.shape) {
+    case 'list':
+      return [
+        ...start,
+        ...b.literal('['),
+        ...several([json], [...b.literal(','), space]),
+        ...b.literal(']'),
+        ...end,
+      ];
+    case 'named': {
+      const infix = b.literal(format.infix);
+      const named = tools.map(({ tool, index }) => [
+        ...start,
+        ...b.literal(tool.function.name),
+        ...infix,
+        ...parameters(b, tool, index),
+        ...end,
+      ]);
+      return several([b.rule(named)], []);
+    }
+    default: {
+      const breaks = format.start === '' ? [] : [line];
+      return several([...start, ...breaks, json, ...breaks, ...end], [line]);
+    }
+  }
 }
 
 function parameters(b: GrammarBuilder, tool: Tool, index: number): Alternative {

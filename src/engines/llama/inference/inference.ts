@@ -9,6 +9,7 @@ import type { Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } fro
 import { createAnswerText } from './answer-text.ts';
 import { type Constraint, constraintKey, createConstraint } from './constraint.ts';
 import { createEmbedder } from './embeddings.ts';
+import { familyMarks, familyOf } from './families.ts';
 import { type GenerationOutput, generateAnswer } from './generation.ts';
 import { type TokenLimit, tokenLimit } from './limits.ts';
 import type { Loaded } from './load.ts';
@@ -16,8 +17,7 @@ import { tokenLogprob, wantedLogprobs } from './logprobs.ts';
 import { createPrompts } from './prompt.ts';
 import { createRunner } from './runner.ts';
 import { choiceSeed, samplingOptions } from './sampling.ts';
-import { createTextDecoder } from './text-decoder.ts';
-import { callStart } from './tool-calls.ts';
+import { createTextDecoder, marksByToken, withMarks } from './text-decoder.ts';
 
 /** Everything a loaded model can be asked. */
 export interface Inference {
@@ -46,15 +46,22 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   const controlTexts = vocabulary.filter(
     (_, id) => Number(metadata.tokenizer.ggml.token_type?.[id]) === controlTokenType,
   );
-  const prompts = createPrompts(template, {
-    tokenize: (text, special) => model.tokenize(text, special),
-    controlTexts,
-    bosText: model.tokens.bosString ?? '',
-    eosText: model.tokens.eosString ?? '',
-    bos: model.tokens.shouldPrependBosToken ? (model.tokens.bos ?? undefined) : undefined,
-  });
-  const teachesCallMarks =
-    template === undefined || template.includes(callStart) || !/\btools\b/.test(template);
+  const family = familyOf(template);
+  const prompts = createPrompts(
+    template,
+    {
+      tokenize: (text, special) => model.tokenize(text, special),
+      controlTexts,
+      bosText: model.tokens.bosString ?? '',
+      eosText: model.tokens.eosString ?? '',
+      bos: model.tokens.shouldPrependBosToken ? (model.tokens.bos ?? undefined) : undefined,
+    },
+    family,
+  );
+  const detokenize = withMarks(
+    (tokens, previous) => model.detokenize(tokens as Token[], false, previous as Token[]),
+    marksByToken(vocabulary, controlTexts, familyMarks(family)),
+  );
   const runner = createRunner(Array.from({ length: context.totalSequences }, () => context.getSequence()));
   const constraints = new Map<string, { constraint: Constraint; grammar: LlamaGrammar }>();
   let steps = 0;
@@ -76,7 +83,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
     const key = constraintKey(request);
     const kept = constraints.get(key);
     if (kept) return kept;
-    const constraint = createConstraint(request);
+    const constraint = createConstraint(request, family);
     if (!constraint) return undefined;
     const made = { constraint, grammar: await llama.createGrammar({ grammar: constraint.gbnf }) };
     constraints.set(key, made);
@@ -86,7 +93,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   }
 
   async function generate(request: ChatRequest, call: InferenceCall): Promise<Generated> {
-    const prompt = prompts.tokens(request);
+    const { tokens: prompt, isThinking } = prompts.prompt(request);
     const limit = tokenLimit(request, prompt.length, contextLength);
     const logprobs = wantedLogprobs(request);
     const confined = await constraintOf(request);
@@ -123,9 +130,11 @@ export function createInference(loaded: Loaded, random: Random): Inference {
         });
       }
       const answer = createAnswerText({
+        family,
+        isThinking,
         stops: stopsOf(request),
         tools: toolNames(request),
-        bareJson: !teachesCallMarks,
+        maxCalls: mostCalls(request),
         onDelta: (delta) => call.onDelta(index, delta),
       });
       const temperature = request.temperature ?? 1;
@@ -136,9 +145,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
           limit: limit.tokens,
           options,
           generated,
-          decoder: createTextDecoder((tokens, previous) =>
-            model.detokenize(tokens as Token[], false, previous as Token[]),
-          ),
+          decoder: createTextDecoder(detokenize),
           answer,
           closer,
           measure,
@@ -152,10 +159,11 @@ export function createInference(loaded: Loaded, random: Random): Inference {
         }),
       );
       call.onDelta(index, { finish: output.finish });
-      const { content, calls } = answer;
+      const { content, reasoning, calls } = answer;
       return {
         choice: {
           content,
+          reasoning,
           calls,
           logprobs: logprobs === undefined ? null : answer.logprobs,
           finish: output.finish,
@@ -185,7 +193,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   return {
     generate,
     embed: (request, signal) => embedder.embed(request, signal),
-    countTokens: (request) => prompts.tokens(request).length,
+    countTokens: (request) => prompts.prompt(request).tokens.length,
     get steps() {
       return steps;
     },
@@ -203,4 +211,9 @@ function stopsOf(request: ChatRequest): string[] {
 function toolNames(request: ChatRequest): ReadonlySet<string> | undefined {
   if (!request.tools?.length || request.tool_choice === 'none') return undefined;
   return new Set(request.tools.map((tool) => tool.function.name));
+}
+
+/** More than one call comes only where it is wanted; a tool that is named is called once. */
+function mostCalls(request: ChatRequest): number {
+  return request.parallel_tool_calls === false || typeof request.tool_choice === 'object' ? 1 : Infinity;
 }

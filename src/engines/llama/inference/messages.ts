@@ -8,6 +8,10 @@ export interface TemplateMessage {
   name?: string;
   tool_call_id?: string;
   reasoning_content?: string;
+  /** The same, by the name that templates with channels give it. */
+  thinking?: string;
+  /** For templates that look for the tools here, as JSON. */
+  tools?: string;
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
 }
 
@@ -21,7 +25,7 @@ export function toTemplateMessages(messages: readonly ChatMessage[]): TemplateMe
     if (message.name !== undefined) templated.name = message.name;
     if (message.tool_call_id !== undefined) templated.tool_call_id = message.tool_call_id;
     const reasoning = message.reasoning_content ?? message.reasoning;
-    if (reasoning) templated.reasoning_content = reasoning;
+    if (reasoning) Object.assign(templated, { reasoning_content: reasoning, thinking: reasoning });
     if (message.tool_calls?.length) templated.tool_calls = message.tool_calls.map(toTemplateCall);
     return templated;
   });

@@ -1,25 +1,27 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
-import { createPrompts } from './prompt.ts';
+import { familyOf } from './families.ts';
+import { type Tokenizer, createPrompts } from './prompt.ts';
 
 /** Turns tokens back into what was tokenized: control texts are one token, everything else a token a character. */
 function rendered(request: Partial<ChatRequest>, template?: string, bos?: number): string {
   const pieces: string[] = [];
   const put = (piece: string): number => pieces.push(piece) - 1;
-  const prompts = createPrompts(template, {
+  const tokenizer = {
     controlTexts: ['<|im_start|>', '<|im_end|>', '<s>'],
     bosText: '<s>',
     eosText: '</s>',
     bos,
-    tokenize: (text, isSpecial) =>
+    tokenize: (text: string, isSpecial: boolean) =>
       isSpecial
         ? text
             .split(/(<\|im_start\|>|<\|im_end\|>|<s>)/)
             .map((part, i) => put(i % 2 === 1 ? `[${part}]` : part))
         : Array.from(text, put),
-  });
+  } satisfies Tokenizer;
+  const prompts = createPrompts(template, tokenizer, familyOf(template));
   const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Hi' }];
-  const tokens = prompts.tokens({ model: 'm', messages, ...request });
+  const { tokens } = prompts.prompt({ model: 'm', messages, ...request });
   return tokens.map((token) => (token === bos ? '[bos]' : pieces[token])).join('');
 }
 

@@ -1,8 +1,9 @@
-import { Template } from '@huggingface/jinja';
 import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
-import { type TemplateMessage, toTemplateMessages, toTemplateTools } from './messages.ts';
-import { callEnd, callStart } from './tool-calls.ts';
+import { toTemplateMessages, toTemplateTools } from './messages.ts';
+import type { Family } from './families.ts';
+import { isConfined } from './constraint.ts';
+import { createChatTemplate } from './template.ts';
 
 export interface Tokenizer {
   /** With `special`, the text of a control token becomes that token; without it stays text. */
@@ -16,36 +17,35 @@ export interface Tokenizer {
 }
 
 export interface Prompts {
-  /** The tokens of the conversation, up to where the assistant's answer begins. */
-  tokens(request: ChatRequest): number[];
+  /** The conversation, up to where the assistant's answer begins. */
+  prompt(request: ChatRequest): Prompt;
 }
 
-/** For models without a template of their own. */
-const plainTemplate =
-  "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}" +
-  "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+export interface Prompt {
+  tokens: number[];
+  /** Whether it ends inside a thought, which the answer then begins with. */
+  isThinking: boolean;
+}
 
-export function createPrompts(template: string | undefined, tokenizer: Tokenizer): Prompts {
-  const source = template || plainTemplate;
-  const compiled = new Template(source);
-  const knowsTools = /\btools\b/.test(source);
+export function createPrompts(template: string | undefined, tokenizer: Tokenizer, family: Family): Prompts {
+  const chatTemplate = createChatTemplate(template, family);
   const shield = createShield(tokenizer.controlTexts);
 
   function render(request: ChatRequest): string {
     const tools = request.tool_choice === 'none' ? [] : toTemplateTools(request.tools ?? []);
-    let messages = toTemplateMessages(request.messages);
-    if (tools.length > 0 && !knowsTools) messages = describeTools(messages, JSON.stringify(tools));
-    return compiled.render({
-      messages: shield.cover(messages),
-      ...(tools.length > 0 && knowsTools ? { tools: shield.cover(tools) } : {}),
-      add_generation_prompt: true,
-      bos_token: tokenizer.bosText,
-      eos_token: tokenizer.eosText,
+    return chatTemplate.render({
+      messages: shield.cover(toTemplateMessages(request.messages)),
+      tools: shield.cover(tools),
+      variables: {
+        bos_token: tokenizer.bosText,
+        eos_token: tokenizer.eosText,
+        ...thinkingVariables(request),
+      },
     });
   }
 
   return {
-    tokens(request) {
+    prompt(request) {
       let text: string;
       try {
         text = render(request);
@@ -53,21 +53,41 @@ export function createPrompts(template: string | undefined, tokenizer: Tokenizer
         if (!(error instanceof Error) || error.name === 'ApiError') throw error;
         throw invalid('messages', `the model's chat template refuses them: ${error.message}`);
       }
+      let isThinking = family.thinking !== null && text.trimEnd().endsWith(family.thinking.start);
+      if (isThinking && !mayThink(request)) {
+        text = `${text.trimEnd()}\n\n${family.thinking!.end}\n\n`;
+        isThinking = false;
+      }
       const tokens = shield.split(text).flatMap((part) => tokenizer.tokenize(part.text, part.isTemplate));
       if (tokenizer.bos !== undefined && tokens[0] !== tokenizer.bos) tokens.unshift(tokenizer.bos);
-      return tokens;
+      return { tokens, isThinking };
     },
   };
 }
 
-/** Tells a model whose template knows nothing of tools how to call them. */
-function describeTools(messages: TemplateMessage[], tools: string): TemplateMessage[] {
-  const text =
-    `You can call these functions:\n${tools}\n` +
-    `To call one, answer with ${callStart}{"name": <its name>, "arguments": <its arguments>}${callEnd} and nothing else.`;
-  const [first, ...rest] = messages;
-  if (first?.role !== 'system') return [{ role: 'system', content: text }, ...messages];
-  return [{ ...first, content: `${first.content}\n\n${text}` }, ...rest];
+/** A grammar leaves no room for thoughts, and a caller may not want them. */
+function mayThink(request: ChatRequest): boolean {
+  if (isConfined(request) || request.reasoning_effort === 'none') return false;
+  return templateArguments(request).enable_thinking !== false;
+}
+
+/** Variables by which templates switch thinking; they are left out where the template may do as it likes. */
+function thinkingVariables(request: ChatRequest): Record<string, unknown> {
+  const effort = request.reasoning_effort;
+  const given = templateArguments(request);
+  return {
+    ...(effort && effort !== 'none' ? { reasoning_effort: effort } : {}),
+    ...given,
+    ...(mayThink(request) ? {} : { enable_thinking: false, thinking: false }),
+  };
+}
+
+/** `chat_template_kwargs`, which other servers take too; the conversation itself is not set by it. */
+function templateArguments(request: ChatRequest): Record<string, unknown> {
+  const given = request.chat_template_kwargs;
+  if (typeof given !== 'object' || given === null) return {};
+  const ours = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
+  return Object.fromEntries(Object.entries(given).filter(([key]) => !ours.includes(key)));
 }
 
 interface Shield {

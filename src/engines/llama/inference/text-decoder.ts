@@ -11,6 +11,33 @@ export interface TextDecoder {
 /** Decodes `tokens` as they stand behind `previous`, replacing invalid UTF-8 by U+FFFD. */
 export type Detokenize = (tokens: readonly number[], previous: readonly number[]) => string;
 
+/** The control tokens among `marks`, which detokenizing would drop. */
+export function marksByToken(
+  vocabulary: readonly string[],
+  controlTexts: readonly string[],
+  marks: readonly string[],
+): ReadonlyMap<number, string> {
+  // A mark may be several tokens, of which some are control tokens: `<|channel|>commentary to=...`.
+  const wanted = new Set(controlTexts.filter((text) => marks.some((mark) => mark.includes(text))));
+  const found = new Map<number, string>();
+  if (wanted.size === 0) return found;
+  for (const [token, text] of vocabulary.entries()) if (wanted.has(text)) found.set(token, text);
+  return found;
+}
+
+/** Detokenizes with the texts of these tokens kept. */
+export function withMarks(detokenize: Detokenize, marks: ReadonlyMap<number, string>): Detokenize {
+  if (marks.size === 0) return detokenize;
+  return (tokens, previous) => {
+    const at = tokens.findIndex((token) => marks.has(token));
+    if (at === -1) return detokenize(tokens, previous);
+    const before = at === 0 ? '' : detokenize(tokens.slice(0, at), previous);
+    const mark = marks.get(tokens[at]!)!;
+    const rest = tokens.slice(at + 1);
+    return before + mark + (rest.length === 0 ? '' : withMarks(detokenize, marks)(rest, []));
+  };
+}
+
 /** A UTF-8 character has at most four bytes, and a token at least one. */
 const longestCharacter = 4;
 const rememberedTokens = 8;

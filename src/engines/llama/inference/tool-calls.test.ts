@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { type CallFormat, familyOf, markedCalls } from './families.ts';
 import { type ToolCallPart, createToolCallParser } from './tool-calls.ts';
 
-function parse(text: string, { size = 1, bareJson = false } = {}): ToolCallPart[] {
-  const parser = createToolCallParser(new Set(['f', 'g']), { bareJson });
+function parse(text: string, { size = 1, format = markedCalls } = {}): ToolCallPart[] {
+  const parser = createToolCallParser(new Set(['f', 'g']), format);
   const parts: ToolCallPart[] = [];
   for (let at = 0; at < text.length; at += size) parts.push(...parser.push(text.slice(at, at + size)));
   parts.push(...parser.end());
@@ -41,16 +42,48 @@ test.each([
   expect(parse(text)).toEqual([{ content: text }]);
 });
 
+test('marks inside of arguments are arguments', () => {
+  const text = '<tool_call>{"name":"f","arguments":{"a":"</tool_call>[{"}}</tool_call>';
+  expect(parse(text)).toEqual([call('f', '{"a":"</tool_call>[{"}')]);
+});
+
 describe('a model that answers with the call alone', () => {
-  test('has it read', () => {
-    expect(parse(' {"name":"f","parameters":{"x":[1]}}', { bareJson: true })).toEqual([
-      call('f', '{"x":[1]}'),
-    ]);
+  const format = familyOf('<|start_header_id|> tools').calls;
+
+  test('has it read, and several of them', () => {
+    expect(parse(' {"name":"f","parameters":{"x":[1]}}', { format })).toEqual([call('f', '{"x":[1]}')]);
+    const two = '{"name":"f","parameters":{}}; {"name":"g","parameters":{}}\n';
+    expect(parse(two, { format })).toEqual([call('f', '{}'), call('g', '{}')]);
+    expect(parse('[{"name":"f","arguments":{"x":1}}]', { format })).toEqual([call('f', '{"x":1}')]);
   });
 
   test('keeps JSON that is no call, and text with JSON in it', () => {
-    expect(parse('{"x":1}', { bareJson: true })).toEqual([{ content: '{"x":1}' }]);
+    expect(parse('{"x":1}', { format })).toEqual([{ content: '{"x":1}' }]);
     const text = 'See {"name":"f","parameters":{}}';
-    expect(parse(text, { bareJson: true })).toEqual([{ content: text }]);
+    expect(parse(text, { format })).toEqual([{ content: text }]);
   });
+});
+
+const list = familyOf('[TOOL_CALLS]').calls;
+const named = familyOf('[TOOL_CALLS] [ARGS]').calls;
+const phi = familyOf('<|tool_call|>').calls;
+test.each<[string, CallFormat, ToolCallPart[]]>([
+  [
+    '[TOOL_CALLS][{"name":"f","arguments":{"a":"]"}},{"name":"g"}]',
+    list,
+    [call('f', '{"a":"]"}'), call('g', '{}')],
+  ],
+  ['[TOOL_CALLS] [{"name": "f", "arguments": {}, "id": "abcdefghi"}]', list, [call('f', '{}')]],
+  [
+    'Well. [TOOL_CALLS][{"name":"f"}] So.',
+    list,
+    [{ content: 'Well. ' }, call('f', '{}'), { content: 'So.' }],
+  ],
+  ['[TOOL_CALLS]f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{}', named, [call('f', '{"a": 1}'), call('g', '{}')]],
+  ['[TOOL_CALLS]h[ARGS]{"a":1}', named, [{ content: '[TOOL_CALLS]h[ARGS]{"a":1}' }]],
+  ['<|tool_call|>[{"name":"f","arguments":{}}]<|/tool_call|>', phi, [call('f', '{}')]],
+  ['[TOOL_CALLS] none of them', list, [{ content: '[TOOL_CALLS] none of them' }]],
+  ['[TOOL_CALLS]f', named, [{ content: '[TOOL_CALLS]f' }]],
+])('%s', (text, format, expected) => {
+  for (const size of [1, 5, text.length]) expect(parse(text, { size, format })).toEqual(expected);
 });

@@ -1,9 +1,7 @@
 import type { GeneratedCall } from '../protocol.ts';
+import type { CallFormat } from './families.ts';
+import { jsonEnd } from './json-end.ts';
 import { possibleStart } from './stop.ts';
-
-/** The marks around a call that models of the Hermes and Qwen families are trained on, and ours. */
-export const callStart = '<tool_call>';
-export const callEnd = '</tool_call>';
 
 export type ToolCallPart = { content: string } | { call: GeneratedCall };
 
@@ -14,13 +12,9 @@ export interface ToolCallParser {
 }
 
 /**
- * `bareJson` is for models whose template teaches a call as the whole answer, `{"name": ..., "parameters": ...}`:
- * an answer that begins with a brace is then held until its end.
+ * Reads calls of `format`. Where they may also come bare, an answer that begins with a brace is held until its end.
  */
-export function createToolCallParser(
-  names: ReadonlySet<string>,
-  options: { bareJson: boolean },
-): ToolCallParser {
+export function createToolCallParser(names: ReadonlySet<string>, format: CallFormat): ToolCallParser {
   let held = '';
   let isEmptySoFar = true;
   let isBehindCall = false;
@@ -28,25 +22,24 @@ export function createToolCallParser(
   function push(text: string): ToolCallPart[] {
     held += text;
     const parts: ToolCallPart[] = [];
-    for (;;) {
-      const start = held.indexOf(callStart);
+    while (format.start !== '') {
+      const start = held.indexOf(format.start);
       if (start === -1) break;
-      const stop = held.indexOf(callEnd, start);
-      if (stop === -1) return [...parts, ...release(start)];
+      const found = readMarked(held.slice(start + format.start.length), names, format);
+      if (found === 'more') return [...parts, ...release(start)];
       parts.push(...release(start));
-      const marked = held.slice(0, stop - start + callEnd.length);
-      held = held.slice(marked.length);
-      const call = readCall(marked.slice(callStart.length, -callEnd.length), names);
-      if (call) {
-        parts.push({ call });
-        isEmptySoFar = false;
-        isBehindCall = true;
-      } else {
-        parts.push({ content: marked });
+      const length = format.start.length + found.length;
+      if (found.calls.length === 0) {
+        parts.push(...release(length));
+        continue;
       }
+      held = held.slice(length);
+      parts.push(...found.calls.map((call) => ({ call })));
+      isEmptySoFar = false;
+      isBehindCall = true;
     }
-    if (options.bareJson && isEmptySoFar && /^\s*(\{|$)/.test(held)) return parts;
-    return [...parts, ...release(held.length - possibleStart(held, [callStart]))];
+    if (format.isBareToo && isEmptySoFar && /^\s*([{[]|$)/.test(held)) return parts;
+    return [...parts, ...release(held.length - possibleStart(held, [format.start]))];
   }
 
   function release(length: number): ToolCallPart[] {
@@ -61,22 +54,85 @@ export function createToolCallParser(
   }
 
   function end(): ToolCallPart[] {
-    const call = options.bareJson && isEmptySoFar ? readCall(held, names) : undefined;
-    if (!call) return release(held.length);
+    const calls = format.isBareToo && isEmptySoFar ? readBare(held, names) : [];
+    if (calls.length === 0) return release(held.length);
     held = '';
-    return [{ call }];
+    return calls.map((call) => ({ call }));
   }
 
   return { push, end };
 }
 
-function readCall(text: string, names: ReadonlySet<string>): GeneratedCall | undefined {
-  let value: unknown;
+interface Marked {
+  /** Empty when it is none after all. */
+  calls: GeneratedCall[];
+  /** Characters behind the start mark that belong to it. */
+  length: number;
+}
+
+function readMarked(body: string, names: ReadonlySet<string>, format: CallFormat): Marked | 'more' {
+  let name: string | undefined;
+  let from = body.search(/\S/);
+  if (from === -1) return 'more';
+  if (format.shape === 'named') {
+    const infix = body.indexOf(format.infix);
+    if (infix === -1) {
+      const partly = body.slice(0, body.length - possibleStart(body, [format.infix]));
+      return /^\s*[\w-]*$/.test(partly) ? 'more' : { calls: [], length: 0 };
+    }
+    name = body.slice(0, infix).trim();
+    from = infix + format.infix.length;
+    from += Math.max(0, body.slice(from).search(/\S|$/));
+    if (from === body.length) return 'more';
+  }
+  if (!'{['.includes(body[from]!)) return { calls: [], length: 0 };
+  const end = jsonEnd(body, from);
+  if (end === undefined) return 'more';
+  const json = body.slice(from, end);
+  const given = name === undefined ? readCalls(json, names) : readNamed(name, json, names);
+  const space = body.slice(end).search(/\S|$/);
+  const behind = body.slice(end + space);
+  if (behind.startsWith(format.end)) {
+    return { calls: given, length: format.end === '' ? end : end + space + format.end.length };
+  }
+  return format.end.startsWith(behind) ? 'more' : { calls: [], length: end };
+}
+
+/** Calls that are the whole answer, one behind the other. */
+function readBare(text: string, names: ReadonlySet<string>): GeneratedCall[] {
+  const calls: GeneratedCall[] = [];
+  let rest = text.trim();
+  while (rest !== '') {
+    const end = '{['.includes(rest[0]!) ? jsonEnd(rest, 0) : undefined;
+    const read = end === undefined ? [] : readCalls(rest.slice(0, end), names);
+    if (read.length === 0) return [];
+    calls.push(...read);
+    rest = rest.slice(end).replace(/^[\s;,]+/, '');
+  }
+  return calls;
+}
+
+/** The calls of a JSON text, none when it is anything else. */
+function readCalls(text: string, names: ReadonlySet<string>): GeneratedCall[] {
+  const parsed = parse(text);
+  if (!parsed) return [];
+  const calls = [parsed.value].flat().map((value) => toCall(value, names));
+  return calls.includes(undefined) ? [] : (calls as GeneratedCall[]);
+}
+
+function readNamed(name: string, json: string, names: ReadonlySet<string>): GeneratedCall[] {
+  return names.has(name) && parse(json) ? [{ name, arguments: json }] : [];
+}
+
+function parse(text: string): { value: unknown } | undefined {
   try {
-    value = JSON.parse(text);
+    return { value: JSON.parse(text) as unknown };
   } catch {
     return undefined;
   }
+}
+
+function toCall(value: unknown, names: ReadonlySet<string>): GeneratedCall | undefined {
   if (typeof value !== 'object' || value === null || !('name' in value)) return undefined;
   const { name } = value;
   if (typeof name !== 'string' || !names.has(name)) return undefined;

@@ -1,0 +1,112 @@
+import { Template } from '@huggingface/jinja';
+import type { Tool } from '../../../wire/chat/chat.ts';
+import {
+  withAlternatingTurns,
+  withDescribedTools,
+  withOneCallATurn,
+  withOneSystem,
+  withShortCallIds,
+  withoutSystem,
+  withoutToolTurns,
+} from './conversation.ts';
+import type { Family } from './families.ts';
+import { type TemplateMessage, toTemplateTools } from './messages.ts';
+
+/** What a template is rendered with. */
+export interface Conversation {
+  messages: TemplateMessage[];
+  /** None where the answer may not call any. */
+  tools: Tool[];
+  variables: Record<string, unknown>;
+}
+
+/** A chat template, together with what had to be found out about it. */
+export interface ChatTemplate {
+  /** Throws the template's own error when it refuses the conversation in every form. */
+  render(conversation: Conversation): string;
+}
+
+/** For models without a template of their own. */
+const plainTemplate =
+  "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}" +
+  "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+export function createChatTemplate(given: string | undefined, family: Family): ChatTemplate {
+  const source = given || plainTemplate;
+  const compiled = new Template(source);
+  const knowsSystem = shows(
+    [
+      { role: 'system', content: marker },
+      { role: 'user', content: 'x' },
+    ],
+    {},
+  );
+  const toolsGo = placeOfTools();
+
+  function run(messages: readonly TemplateMessage[], variables: Record<string, unknown>): string {
+    return compiled.render({ ...variables, messages, add_generation_prompt: true });
+  }
+
+  function shows(messages: TemplateMessage[], variables: Record<string, unknown>): boolean {
+    try {
+      return run(messages, { bos_token: '', eos_token: '', ...variables }).includes(marker);
+    } catch {
+      return false;
+    }
+  }
+
+  /** Where the template looks for tools: most in a variable, some in the system message, some nowhere. */
+  function placeOfTools(): 'variable' | 'system' | 'nowhere' {
+    if (!/\btools\b/.test(source)) return 'nowhere';
+    const tools = toTemplateTools([{ type: 'function', function: { name: marker, description: '' } }]);
+    const user = { role: 'user', content: 'x' };
+    if (shows([user], { tools })) return 'variable';
+    const system = { role: 'system', content: '', tools: JSON.stringify(tools) };
+    return shows([system, user], {}) ? 'system' : 'nowhere';
+  }
+
+  function render({ messages, tools, variables }: Conversation): string {
+    let turns = family.hasShortCallIds ? withShortCallIds(messages) : messages;
+    // Some of these templates refuse a second call, others forget it.
+    if (!family.calls.isRepeatable) turns = withOneCallATurn(turns);
+    const all = { ...variables };
+    if (tools.length > 0 && toolsGo === 'variable') all.tools = tools;
+    if (tools.length > 0 && toolsGo === 'system') turns = withToolsInSystem(turns, tools);
+    if (tools.length > 0 && toolsGo === 'nowhere') turns = withDescribedTools(turns, tools);
+    if (!source.includes('tool_calls')) turns = withoutToolTurns(turns);
+    if (!knowsSystem) turns = withoutSystem(turns);
+    return runSomehow(turns, all);
+  }
+
+  /** Templates refuse what their models were not trained on; most of it can be said in another way. */
+  function runSomehow(turns: TemplateMessage[], variables: Record<string, unknown>): string {
+    const ways = [
+      turns,
+      withOneSystem(turns),
+      withOneCallATurn(turns),
+      withAlternatingTurns(withOneSystem(turns)),
+      withAlternatingTurns(withoutToolTurns(withOneSystem(turns))),
+    ];
+    let first: unknown;
+    for (const way of ways) {
+      try {
+        return run(way, variables);
+      } catch (error) {
+        first ??= error;
+      }
+    }
+    throw first;
+  }
+
+  return { render };
+}
+
+/** No template writes this by itself. */
+const marker = 'offpeak_probe';
+
+function withToolsInSystem(messages: readonly TemplateMessage[], tools: readonly Tool[]): TemplateMessage[] {
+  const [first, ...rest] = messages;
+  const text = JSON.stringify(tools);
+  if (first?.role !== 'system') return [{ role: 'system', content: '', tools: text }, ...messages];
+  return [{ ...first, tools: text }, ...rest];
+}

@@ -1,0 +1,319 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { type AnswerText, createAnswerText } from '../../../src/engines/llama/inference/answer-text.ts';
+import { createConstraint } from '../../../src/engines/llama/inference/constraint.ts';
+import { type Family, familyMarks, familyOf } from '../../../src/engines/llama/inference/families.ts';
+import { createPrompts } from '../../../src/engines/llama/inference/prompt.ts';
+import type { Delta } from '../../../src/engines/llama/protocol.ts';
+import type { ChatMessage, ChatRequest, Tool } from '../../../src/wire/chat/chat.ts';
+import { randomAnswer, seeded } from './random-json.ts';
+
+const template = (name: string): string =>
+  readFileSync(new URL(`fixtures/templates/${name}.jinja`, import.meta.url), 'utf8');
+
+const tools: Tool[] = ['get_weather', 'get_time'].map((name) => ({
+  type: 'function',
+  function: {
+    name,
+    description: 'For a city.',
+    strict: true,
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string', maxLength: 12 } },
+      required: ['city'],
+      additionalProperties: false,
+    },
+  },
+}));
+
+const toolCall = (id: string, name: string, city: string) => ({
+  id,
+  type: 'function' as const,
+  function: { name, arguments: JSON.stringify({ city }) },
+});
+const question: ChatMessage[] = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'Weather and time in Oslo?' },
+];
+const history: ChatMessage[] = [
+  ...question,
+  {
+    role: 'assistant',
+    content: null,
+    reasoning: 'Two questions.',
+    tool_calls: [toolCall('call_a', 'get_weather', 'Oslo'), toolCall('call_b', 'get_time', 'Oslo')],
+  },
+  { role: 'tool', tool_call_id: 'call_a', content: 'rain' },
+  { role: 'tool', tool_call_id: 'call_b', content: '12:00' },
+];
+
+interface Case {
+  file: string;
+  family: string;
+  /** What the model writes when it calls, in its own way, and how many calls that is. */
+  calls: string;
+  count: number;
+  /** How it writes that it thinks, then answers `Rain.` */
+  thinks?: string;
+  /** Of the rendered history. */
+  shows: string[];
+}
+
+const weather = '{"name": "get_weather", "arguments": {"city": "Oslo"}}';
+const time = '{"name": "get_time", "arguments": {"city": "Oslo"}}';
+const cases: Case[] = [
+  {
+    file: 'qwen-2.5',
+    family: 'hermes',
+    calls: `<tool_call>\n${weather}\n</tool_call>\n<tool_call>\n${time}\n</tool_call>`,
+    count: 2,
+    shows: ['<|im_start|>system\nBe brief.', `<tool_call>\n${weather}`, '<tool_response>\nrain'],
+  },
+  {
+    file: 'qwen-3',
+    family: 'hermes',
+    calls: `<think>\nRain?\n</think>\n\n<tool_call>\n${weather}\n</tool_call>`,
+    count: 1,
+    thinks: '<think>\nIt is <tool_call> weather.\n</think>\n\nRain.',
+    shows: [`<tool_call>\n${time}`],
+  },
+  {
+    file: 'llama-3',
+    family: 'llama',
+    calls: weather.replace('arguments', 'parameters'),
+    count: 1,
+    shows: [
+      'system<|end_header_id|>\n\nBe brief.',
+      '"parameters": {"city": "Oslo"}}<|eot_id|>',
+      'ipython<|end_header_id|>\n\n12:00',
+    ],
+  },
+  {
+    file: 'mistral-nemo',
+    family: 'mistral',
+    calls: `[TOOL_CALLS][${weather}, ${time}]`,
+    count: 2,
+    shows: [
+      '[INST]Be brief.\n\nWeather',
+      `[TOOL_CALLS][${weather.slice(0, -1)}, "id": "call00001"}`,
+      '"call_id": "call00002"',
+    ],
+  },
+  {
+    file: 'gemma-2',
+    family: 'plain',
+    calls: `<tool_call>${weather}</tool_call>`,
+    count: 1,
+    shows: [
+      '<start_of_turn>user\nBe brief.',
+      'You can call these functions',
+      '<tool_call>',
+      '<tool_response>\n12:00',
+    ],
+  },
+  {
+    file: 'phi-3',
+    family: 'plain',
+    calls: `<tool_call>${weather}</tool_call><tool_call>${time}</tool_call>`,
+    count: 2,
+    shows: ['<|system|>\nBe brief.', 'You can call these functions', '<|user|>\n<tool_response>'],
+  },
+  {
+    file: 'phi-4-mini',
+    family: 'phi',
+    calls: `<|tool_call|>[${weather}, ${time}]<|/tool_call|>`,
+    count: 2,
+    shows: ['<|system|>Be brief.<|tool|>[{', `<|tool_call|>[${weather}, ${time}]`],
+  },
+  {
+    file: 'gpt-oss',
+    family: 'harmony',
+    calls:
+      '<|channel|>analysis<|message|>Rain?<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather ' +
+      '<|constrain|>json<|message|>{"city": "Oslo"}',
+    count: 1,
+    thinks:
+      '<|channel|>analysis<|message|>It is weather.<|end|><|start|>assistant<|channel|>final<|message|>Rain.',
+    shows: [
+      'namespace functions',
+      '<|message|>Two questions.<|end|>',
+      'to=functions.get_time',
+      '<|message|>"rain"',
+    ],
+  },
+  {
+    file: 'deepseek-r1',
+    family: 'plain',
+    calls: `Rain?</think>\n\n<tool_call>${weather}</tool_call>`,
+    count: 1,
+    thinks: 'It is weather.\n</think>\n\nRain.',
+    shows: ['Be brief.', '<｜User｜>Weather', 'You can call these functions', '<tool_response>\nrain'],
+  },
+];
+
+function render(file: string, request: Partial<ChatRequest>): { text: string; isThinking: boolean } {
+  const source = template(file);
+  const pieces: string[] = [];
+  const tokenizer = {
+    controlTexts: [],
+    bosText: '<bos>',
+    eosText: '<eos>',
+    bos: undefined,
+    tokenize: (text: string) => [pieces.push(text) - 1],
+  };
+  const { tokens, isThinking } = createPrompts(source, tokenizer, familyOf(source)).prompt({
+    model: 'm',
+    messages: question,
+    ...request,
+  });
+  return { text: tokens.map((token) => pieces[token]).join(''), isThinking };
+}
+
+function read(
+  family: Family,
+  text: string,
+  { isThinking = false, size = 1, maxCalls = Infinity, stops = [] as string[] } = {},
+): { answer: AnswerText; deltas: Delta[] } {
+  const deltas: Delta[] = [];
+  const names = new Set(tools.map((tool) => tool.function.name));
+  const answer = createAnswerText({
+    family,
+    isThinking,
+    stops,
+    tools: names,
+    maxCalls,
+    onDelta: (delta) => deltas.push(delta),
+  });
+  for (let at = 0; at < text.length; at += size) if (answer.push(text.slice(at, at + size))) break;
+  answer.end();
+  return { answer, deltas };
+}
+
+describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows }) => {
+  const family = familyOf(template(file));
+
+  test('is told by its template', () => {
+    expect(family.name).toBe(name);
+    expect(family.thinking !== null || family.hasChannels).toBe(thinks !== undefined);
+  });
+
+  test('is shown the whole conversation, with tools, calls and results', () => {
+    const { text } = render(file, { messages: history, tools });
+    for (const part of shows) expect(text).toContain(part);
+    for (const said of ['Be brief.', 'Weather and time', 'get_weather', 'get_time', 'rain', '12:00']) {
+      expect(text).toContain(said);
+    }
+    expect(render(file, { messages: history, tools, tool_choice: 'none' }).text).not.toContain('For a city.');
+  });
+
+  test('has its own calls read, however they are cut', () => {
+    const { isThinking } = render(file, { tools });
+    for (const size of [1, 4, calls.length]) {
+      const { answer, deltas } = read(family, calls, { isThinking, size });
+      expect(answer.calls.map((call) => call.name)).toEqual(['get_weather', 'get_time'].slice(0, count));
+      for (const call of answer.calls) expect(JSON.parse(call.arguments)).toEqual({ city: 'Oslo' });
+      expect(answer.content).toBe('');
+      expect(deltas.filter(({ call }) => call)).toHaveLength(count);
+    }
+    const { answer } = read(family, calls, { isThinking, maxCalls: 1 });
+    expect(answer.calls).toHaveLength(1);
+  });
+
+  test('is held to calls that are read back', () => {
+    for (const choice of ['required', { type: 'function', function: { name: 'get_time' } }] as const) {
+      const request: ChatRequest = { model: 'm', messages: question, tools, tool_choice: choice };
+      const constraint = createConstraint(request, family)!;
+      for (let seed = 0; seed < 20; seed++) {
+        const text = randomAnswer(constraint.analysed, 400, seeded(seed));
+        const { answer } = read(family, text, { size: 3 });
+        expect(answer.calls.length, text).toBeGreaterThan(0);
+        if (choice !== 'required') expect(answer.calls.map((call) => call.name)).toEqual(['get_time']);
+        if (!family.calls.isRepeatable) expect(answer.calls).toHaveLength(1);
+        for (const call of answer.calls) {
+          expect(Object.keys(JSON.parse(call.arguments) as object)).toEqual(['city']);
+        }
+        expect(answer.content.trim()).toBe('');
+      }
+    }
+  });
+
+  test('answers in the form of a schema without thinking', () => {
+    const schema = { type: 'object', properties: { a: { const: 'stop here' } }, required: ['a'] };
+    const request: ChatRequest = {
+      model: 'm',
+      messages: question,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } },
+    };
+    expect(render(file, request).isThinking).toBe(false);
+    const text = randomAnswer(createConstraint(request, family)!.analysed, 400, seeded(1));
+    expect(read(family, text).answer.content).toBe('{"a":"stop here"}');
+    const stopped = read(family, text, { stops: ['here'] }).answer;
+    expect(text.startsWith(stopped.raw)).toBe(true);
+    expect(stopped.raw.endsWith('{"a":"stop ')).toBe(true);
+  });
+});
+
+test.each(cases.filter(({ thinks }) => thinks !== undefined))(
+  '$file keeps what it thinks apart from what it says',
+  ({ file, thinks }) => {
+    const family = familyOf(template(file));
+    const { isThinking } = render(file, {});
+    for (const size of [1, 5, thinks!.length]) {
+      const { answer, deltas } = read(family, thinks!, { isThinking, size, stops: ['is'] });
+      expect(answer.content).toBe('Rain.');
+      expect(answer.reasoning.trim()).toMatch(/^It is (<tool_call> )?weather\.$/);
+      expect(answer.calls).toEqual([]);
+      const order = deltas.map((delta) => (delta.reasoning === undefined ? 'said' : 'thought'));
+      expect(order.indexOf('said')).toBe(order.filter((kind) => kind === 'thought').length);
+    }
+    // Cut off in the middle of a thought, nothing was said.
+    const cut = read(family, thinks!.slice(0, thinks!.indexOf('weather')), { isThinking }).answer;
+    expect(cut.content).toBe('');
+    expect(cut.reasoning).toContain('It is');
+  },
+);
+
+test('thinking is left out where it is not wanted', () => {
+  for (const off of [
+    { reasoning_effort: 'none' },
+    { chat_template_kwargs: { enable_thinking: false } },
+    { response_format: { type: 'json_object' as const } },
+    { tools, tool_choice: 'required' as const },
+  ]) {
+    expect(render('qwen-3', off).text).toMatch(/<think>\s*<\/think>\s*$/);
+    expect(render('deepseek-r1', off)).toMatchObject({ isThinking: false });
+    expect(render('deepseek-r1', off).text).toMatch(/<think>\s*<\/think>\s*$/);
+  }
+  expect(render('qwen-3', {}).text).toMatch(/assistant\n$/);
+  expect(render('deepseek-r1', {})).toMatchObject({ isThinking: true });
+  expect(render('gpt-oss', { reasoning_effort: 'low' }).text).toContain('Reasoning: low');
+});
+
+test('a caller sets variables of the template, but not the conversation', () => {
+  const { text } = render('gpt-oss', { chat_template_kwargs: { reasoning_effort: 'high', messages: [] } });
+  expect(text).toContain('Reasoning: high');
+  expect(text).toContain('Weather and time');
+});
+
+test('several systems, and turns of one side in a row, are said in one', () => {
+  const messages: ChatMessage[] = [
+    { role: 'user', content: 'One.' },
+    { role: 'system', content: 'S1' },
+    { role: 'user', content: 'Two.' },
+    { role: 'developer', content: 'S2' },
+  ];
+  expect(render('gemma-2', { messages }).text).toBe(
+    '<bos><start_of_turn>user\nS1\n\nS2\n\nOne.\n\nTwo.<end_of_turn>\n<start_of_turn>model\n',
+  );
+});
+
+test('the marks of a family are kept where they are control tokens', () => {
+  expect(familyMarks(familyOf(template('mistral-nemo')))).toEqual(['[TOOL_CALLS]']);
+  expect(familyMarks(familyOf(template('qwen-3')))).toEqual([
+    '<tool_call>',
+    '</tool_call>',
+    '<think>',
+    '</think>',
+  ]);
+  expect(familyMarks(familyOf(template('gpt-oss')))).toContain('<|message|>');
+});
