@@ -46,9 +46,9 @@ export function createTextDecoder(detokenize: Detokenize): TextDecoder {
   let previous: number[] = [];
   let held: number[] = [];
 
-  function release(count: number): string {
+  function release(count: number, known?: string): string {
     const tokens = held.slice(0, count);
-    const text = detokenize(tokens, previous);
+    const text = known ?? detokenize(tokens, previous);
     previous = [...previous, ...tokens].slice(-rememberedTokens);
     held = held.slice(count);
     return text;
@@ -57,8 +57,8 @@ export function createTextDecoder(detokenize: Detokenize): TextDecoder {
   return {
     push(token) {
       held.push(token);
-      const isUnfinished = detokenize(held, previous).endsWith('\uFFFD');
-      if (!isUnfinished) return release(held.length);
+      const text = detokenize(held, previous);
+      if (!text.endsWith('\uFFFD')) return release(held.length, text);
       // Longer than any character: the first token was not the start of one.
       return held.length >= longestCharacter ? release(1) : '';
     },
