@@ -22,13 +22,14 @@ export function* chunksOf(response: ChatResponse): Generator<ChatChunk> {
     created: response.created,
     model: response.model,
   } as const;
-  for (const { index, message, logprobs, finish_reason } of response.choices) {
+  for (const { index, message, logprobs, finish_reason, stop_reason } of response.choices) {
     const delta: ChatDelta = { role: 'assistant', content: message.content ?? '' };
     if (message.reasoning !== undefined) delta.reasoning = message.reasoning;
     if (message.reasoning_content !== undefined) delta.reasoning_content = message.reasoning_content;
     if (message.tool_calls) delta.tool_calls = message.tool_calls.map((call, at) => ({ ...call, index: at }));
     yield { ...base, choices: [{ index, delta, logprobs, finish_reason: null }] };
-    yield { ...base, choices: [{ index, delta: {}, finish_reason }] };
+    const ending = { finish_reason, ...(stop_reason !== undefined && { stop_reason }) };
+    yield { ...base, choices: [{ index, delta: {}, ...ending }] };
   }
   yield { ...base, choices: [], usage: response.usage };
 }

@@ -70,6 +70,12 @@ describe('POST /v1/messages', () => {
     expect([cut.stop_reason, cut.usage.output_tokens]).toEqual(['max_tokens', 2]);
     const stopped = (await post(ask('one STOP two', { stop_sequences: ['STOP'] }))).json;
     expect(stopped.content[0].text).toBe('Echo: one ');
+    expect([stopped.stop_reason, stopped.stop_sequence]).toEqual(['stop_sequence', 'STOP']);
+    const streamed = await post(ask('one STOP two', { stop_sequences: ['two', 'STOP'], stream: true }));
+    expect(collectMessage(eventsOf(streamed.text))).toMatchObject({
+      stop_reason: 'stop_sequence',
+      stop_sequence: 'STOP',
+    });
   });
 
   it('200: calls a tool, and reads what it gave', async () => {

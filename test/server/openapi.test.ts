@@ -63,7 +63,7 @@ describe('the OpenAPI document', () => {
 
   it('names the operations of the specification', () => {
     const names =
-      'listBatches createBatch getBatch cancelBatch batchOutput batchErrors listFiles createFile retrieveFile deleteFile fileContent chatCompletions';
+      'listBatches createBatch getBatch cancelBatch batchOutput batchErrors listFiles createFile retrieveFile deleteFile fileContent chatCompletions messages';
     const ids = Object.values<Record<string, Json>>(document.paths).flatMap((path) =>
       Object.values(path).map(({ operationId }) => operationId),
     );
@@ -123,6 +123,18 @@ describe('real answers', () => {
       '/v1/chat/completions',
       await app.call('POST', '/v1/chat/completions', { json: failing }),
     );
+    const message = { ...chat, max_tokens: 5 };
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+      expectDescribed('POST', path, await app.call('POST', path, { json: message }));
+      expectDescribed('POST', path, await app.call('POST', path, { json: {} }));
+      expectDescribed('POST', path, await app.call('POST', path, { json: { ...message, model: 'nope' } }));
+    }
+    const called = {
+      ...message,
+      tools: [{ name: 'a', input_schema: { type: 'object' } }],
+      tool_choice: { type: 'any' },
+    };
+    expectDescribed('POST', '/v1/messages', await app.call('POST', '/v1/messages', { json: called }));
     for (const encoding_format of ['float', 'base64'])
       expectDescribed(
         'POST',

@@ -7,6 +7,8 @@ export interface Answer {
   message: AssistantMessage;
   finishReason: FinishReason;
   tokens: number;
+  /** The stop sequence that ended it. */
+  stop?: string;
 }
 
 /**
@@ -19,7 +21,8 @@ export function answerTo(request: ChatRequest, prompt: Prompt, broken: boolean):
     const message: AssistantMessage = { role: 'assistant', content: null, refusal: null, tool_calls: [call] };
     return { message, finishReason: 'tool_calls', tokens: tokenize(call.function.arguments).length + 1 };
   }
-  const said = beforeStop(request, broken ? 'not what was asked for' : words(request, prompt));
+  const whole = broken ? 'not what was asked for' : words(request, prompt);
+  const { said, stop } = beforeStop(request, whole);
   const tokens = tokenize(said);
   const most = request.max_completion_tokens ?? request.max_tokens ?? Infinity;
   const cut = tokens.length > most;
@@ -27,6 +30,7 @@ export function answerTo(request: ChatRequest, prompt: Prompt, broken: boolean):
     message: { role: 'assistant', content: cut ? tokens.slice(0, most).join('') : said, refusal: null },
     finishReason: cut ? 'length' : 'stop',
     tokens: Math.min(tokens.length, most),
+    ...(stop !== undefined && !cut && { stop }),
   };
 }
 
@@ -39,10 +43,12 @@ function words(request: ChatRequest, { text, directives }: Prompt): string {
   return `Echo: ${text.slice(0, 200)}`;
 }
 
-function beforeStop(request: ChatRequest, said: string): string {
+/** The text up to the first stop sequence in it, and which one that was. */
+function beforeStop(request: ChatRequest, whole: string): { said: string; stop?: string } {
   const stops = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
-  const ends = stops.map((stop) => said.indexOf(stop)).filter((at) => at >= 0);
-  return ends.length === 0 ? said : said.slice(0, Math.min(...ends));
+  const found = stops.filter((stop) => whole.includes(stop));
+  const [stop] = found.toSorted((a, b) => whole.indexOf(a) - whole.indexOf(b));
+  return stop === undefined ? { said: whole } : { said: whole.slice(0, whole.indexOf(stop)), stop };
 }
 
 function toolCall(request: ChatRequest, { directives }: Prompt): ToolCall | undefined {

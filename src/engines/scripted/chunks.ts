@@ -8,16 +8,29 @@ const contentChunks = 4;
 
 /** An answer as the chunks a server would stream (wire-formats.md, section 1a): role, pieces, finish reason, usage. */
 export function chunksOf(head: Head, answers: Answer[], usage: ChatUsage): ChatChunk[] {
-  const chunk = (index: number, delta: ChatDelta, finish: FinishReason | null = null): ChatChunk => ({
+  const chunk = (
+    index: number,
+    delta: ChatDelta,
+    finish: FinishReason | null = null,
+    stop?: string,
+  ): ChatChunk => ({
     ...head,
     object: 'chat.completion.chunk',
-    choices: [{ index, delta, logprobs: null, finish_reason: finish }],
+    choices: [
+      {
+        index,
+        delta,
+        logprobs: null,
+        finish_reason: finish,
+        ...(stop !== undefined && { stop_reason: stop }),
+      },
+    ],
     usage: null,
   });
   const perChoice = answers.map((answer, index) => [
     chunk(index, { role: 'assistant', content: '' }),
     ...deltasOf(answer).map((delta) => chunk(index, delta)),
-    chunk(index, {}, answer.finishReason),
+    chunk(index, {}, answer.finishReason, answer.stop),
   ]);
   return [...perChoice.flat(), { ...head, object: 'chat.completion.chunk', choices: [], usage }];
 }

@@ -139,11 +139,12 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
         const before = visits(text, directives);
         await think(directives, before, 1, call.signal);
         const { answers, usage } = respond(request, before);
-        const choices = answers.map(({ message, finishReason }, index) => ({
+        const choices = answers.map(({ message, finishReason, stop }, index) => ({
           index,
           message,
           logprobs: null,
           finish_reason: finishReason,
+          ...(stop !== undefined && { stop_reason: stop }),
         }));
         const body: ChatResponse = { ...head(), object: 'chat.completion', choices, usage };
         return { body };

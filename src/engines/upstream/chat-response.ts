@@ -7,7 +7,7 @@ import type {
 } from '../../wire/chat/chat.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
-import { finishReason } from './finish-reason.ts';
+import { finishReason, stopReason } from './finish-reason.ts';
 import { unusable } from './parse-body.ts';
 import { unicode } from './repairs.ts';
 import type { Repairs } from './repairs.ts';
@@ -51,7 +51,7 @@ export function createdOf({ created }: Fields): number {
 }
 
 function readChoice(choice: unknown, at: number, options: ReadOptions): ChatChoice {
-  const { index, message, logprobs, finish_reason } = fieldsOf(choice);
+  const { index, message, logprobs, finish_reason, stop_reason } = fieldsOf(choice);
   if (!isObject(message)) throw unusable(`has no message in choice ${at}`);
   const read = readMessage(message, options);
   return {
@@ -59,6 +59,7 @@ function readChoice(choice: unknown, at: number, options: ReadOptions): ChatChoi
     message: read,
     logprobs: isObject(logprobs) ? (logprobs as unknown as ChoiceLogprobs) : null,
     finish_reason: finishReason(finish_reason, read.tool_calls !== undefined),
+    ...stopReason(stop_reason),
   };
 }
 

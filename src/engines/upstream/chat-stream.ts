@@ -3,7 +3,7 @@ import { createdOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
-import { finishReason } from './finish-reason.ts';
+import { finishReason, stopReason } from './finish-reason.ts';
 import { parseObject, throwIfError, unusable } from './parse-body.ts';
 import { unicode } from './repairs.ts';
 import { readEvents } from './sse-events.ts';
@@ -85,7 +85,7 @@ function readChoice(
     choice.finished = true;
   }
   const logprobs = isObject(given['logprobs']) ? (given['logprobs'] as unknown as ChoiceLogprobs) : null;
-  return { index, delta, logprobs, finish_reason: finish };
+  return { index, delta, logprobs, finish_reason: finish, ...stopReason(given['stop_reason']) };
 }
 
 function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: StreamOptions): ChatDelta {

@@ -28,3 +28,8 @@ export function finishReason(given: unknown, hasToolCalls: boolean): FinishReaso
   if (reason === 'stop' && hasToolCalls) return 'tool_calls';
   return reason === 'tool_calls' && !hasToolCalls ? 'stop' : reason;
 }
+
+/** The stop sequence that ended an answer, which vLLM tells; a number there is a token, which means nothing to a client. */
+export function stopReason(given: unknown): { stop_reason?: string } {
+  return typeof given === 'string' && given !== '' ? { stop_reason: given } : {};
+}

@@ -186,6 +186,26 @@ describe('what comes back', () => {
     expect(body.choices[0]?.finish_reason).toBe(reason);
   });
 
+  it.each([
+    ['END', { stop_reason: 'END' }],
+    [151_645, {}],
+    [null, {}],
+  ])('passes on the stop sequence that was met, and no token: %j', async (stop_reason, told) => {
+    const message = { role: 'assistant', content: 'hi' };
+    const choices = [{ index: 0, message, finish_reason: 'stop', stop_reason }];
+    const plain = await upstream(complete('', { choices }));
+    const { body } = await plain.engine.generate(ask(), call());
+    const { stop_reason: _, ...rest } = { ...body.choices[0]! };
+    expect(body.choices[0]).toEqual({ ...rest, ...told });
+    const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', stop_reason }] };
+    const inPieces = await upstream(
+      streamed([frame({ content: 'hi' }), `data: ${JSON.stringify(ending)}\n\n`, 'data: [DONE]\n\n']),
+    );
+    const chunks = await collect(inPieces.engine.stream(ask(), call()));
+    const last = chunks.findLast(({ choices: ended }) => ended.length > 0)!.choices[0]!;
+    expect('stop_reason' in last ? { stop_reason: last.stop_reason } : {}).toEqual(told);
+  });
+
   it('streams deltas in the canonical shape, several choices apart', async () => {
     const piece = (tool: object) => frame({ tool_calls: [tool] });
     const { engine } = await upstream(
