@@ -258,14 +258,8 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
         { type: 'function_call', call_id: 'call_b', arguments: '{"city":"Oslo"}' },
       ]);
       expect(response.usage).toMatchObject({ input_tokens: 5, output_tokens: 2 });
-      expect((await client.responses.retrieve(response.id)).output).toEqual(
-        response.output.map(({ ...item }) => {
-          delete (item as { parsed_arguments?: unknown }).parsed_arguments;
-          return item.type === 'message'
-            ? { ...item, content: item.content.map(({ parsed: _, ...part }: never) => part) }
-            : item;
-        }),
-      );
+      const kept = await client.responses.retrieve(response.id);
+      expect(response.output).toMatchObject(kept.output);
     });
 
     it('conforms to a schema through the helper', async () => {
@@ -369,7 +363,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
         model: 'remote',
         input: [
           { type: 'item_reference', id: first.output[0]!.id! },
-          { id: first.output[0]!.id! } as never,
+          { id: first.output[0]!.id! },
           { role: 'user', content: 'What?' },
         ],
       });
