@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { constants, setPriority } from 'node:os';
 import { StartError } from '../../base/start-error.ts';
-import { systemRandom } from '../../base/system.ts';
+import { systemClock, systemRandom } from '../../base/system.ts';
 import { ApiError } from '../../core/errors.ts';
 import { type Inference, createInference } from './inference/inference.ts';
 import { loadModel } from './inference/load.ts';
@@ -60,7 +60,7 @@ async function receive(message: ToChild): Promise<void> {
 
 async function load(options: LoadOptions): Promise<void> {
   try {
-    const loaded = await loadModel(options);
+    const loaded = await loadModel(options, { clock: systemClock });
     inference = createInference(loaded, systemRandom);
     // Loaded, it steps back: the API's threads come first, and a token late by a moment is a token all the same.
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);

@@ -317,3 +317,15 @@ test('the marks of a family are kept where they are control tokens', () => {
   ]);
   expect(familyMarks(familyOf(template('gpt-oss')))).toContain('<|message|>');
 });
+
+test('tools that together need too many rules are refused', () => {
+  const parameters = { type: 'object', properties: { a: { type: 'string', maxLength: 2000 } } };
+  const many = Array.from({ length: 40 }, (_, i): Tool => ({
+    type: 'function',
+    function: { name: `f${i}`, parameters },
+  }));
+  const request: ChatRequest = { model: 'm', messages: question, tools: many, tool_choice: 'required' };
+  expect(() => createConstraint(request, familyOf(undefined))).toThrow(
+    expect.objectContaining({ code: 'schema_too_complex', status: 422 }),
+  );
+});

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { StartError } from '../../../src/base/start-error.ts';
+import { systemClock } from '../../../src/base/system.ts';
 import { loadModel } from '../../../src/engines/llama/inference/load.ts';
 import type { LoadOptions } from '../../../src/engines/llama/protocol.ts';
 import { testEngine, user } from './engine-fixture.ts';
@@ -18,7 +19,7 @@ afterAll(() => {
 /** What loading says in the process that does it; all of these are found out before llama.cpp is asked. */
 async function complaint(modelPath: string, options: Partial<LoadOptions> = {}): Promise<string> {
   const usual = { sequences: 1, contextSize: 'auto', threads: 1, flashAttention: false } as const;
-  const outcome: unknown = await loadModel({ modelPath, ...usual, ...options }).then(
+  const outcome: unknown = await loadModel({ modelPath, ...usual, ...options }, { clock: systemClock }).then(
     () => new Error('It was loaded.'),
     (error: unknown) => error,
   );
@@ -82,4 +83,30 @@ test('half floats load as well, the context is what was asked for, no template m
   expect(usage.total_tokens).toBe(300);
   expect(choices[0]!.message.content).toMatch(/^A+$/);
   await engine.stop();
+});
+
+test('threads are tried out while a large model loads, taken as told otherwise', async () => {
+  const options = { modelPath: whole.path, sequences: 1, contextSize: 300, flashAttention: false };
+  const { llama, threads } = await loadModel(
+    { ...options, threads: 'auto' },
+    { clock: systemClock, calibrateFrom: 0, cores: 3 },
+  );
+  expect([1, 2]).toContain(threads);
+  await llama.dispose();
+  const small = await loadModel({ ...options, threads: 'auto' }, { clock: systemClock, cores: 3 });
+  expect(small.threads).toBe(1);
+  await small.llama.dispose();
+  const told = await loadModel({ ...options, threads: 2 }, { clock: systemClock, calibrateFrom: 0 });
+  expect(told.threads).toBe(2);
+  await told.llama.dispose();
+});
+
+test('a model of an architecture that llama.cpp does not know', async () => {
+  const bytes = readFileSync(whole.path);
+  const name = Buffer.from('general.architecture');
+  const at = bytes.indexOf(name) + name.length + 4 + 8;
+  expect(bytes.subarray(at, at + 5).toString()).toBe('llama');
+  bytes.write('lhama', at);
+  const path = written('foreign.gguf', bytes);
+  expect(await complaint(path)).toMatch(/foreign\.gguf .*lhama/);
 });

@@ -2,7 +2,12 @@ import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
 import { type Analysed, LeftRecursiveGrammar, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
 import { toGbnf } from '../grammar/gbnf.ts';
-import { type Alternative, type GrammarBuilder, createGrammarBuilder } from '../grammar/grammar.ts';
+import {
+  type Alternative,
+  type GrammarBuilder,
+  GrammarTooLarge,
+  createGrammarBuilder,
+} from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/json-schema.ts';
 import type { CallFormat, Family } from './families.ts';
 
@@ -24,16 +29,19 @@ export function createConstraint(request: ChatRequest, family: Family): Constrai
   const param = tools ? 'tools' : 'response_format';
   const b = createGrammarBuilder();
   const { calls } = family;
-  const alternatives = tools
-    ? [toolCalls(b, tools, callFormat(request, calls))]
-    : [[...answerStart(b, family), ...formatted(b, format!)], ...optionalCalls(b, request, calls)];
-  const grammar = b.build(b.rule(alternatives));
   try {
+    const alternatives = tools
+      ? [toolCalls(b, tools, callFormat(request, calls))]
+      : [[...answerStart(b, family), ...formatted(b, format!)], ...optionalCalls(b, request, calls)];
+    const grammar = b.build(b.rule(alternatives));
     const analysed = analyse(grammar);
     return { analysed, gbnf: toGbnf(analysed.grammar) };
   } catch (error) {
     if (error instanceof UnsatisfiableGrammar)
       throw invalid(param, 'no finite JSON value satisfies the schema');
+    if (error instanceof GrammarTooLarge) {
+      throw invalid(param, 'together they need too many rules', 'schema_too_complex');
+    }
     if (error instanceof LeftRecursiveGrammar) {
       throw invalid(param, 'the schema refers to itself without a value in between', 'schema_too_complex');
     }

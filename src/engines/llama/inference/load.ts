@@ -1,9 +1,12 @@
 import { stat } from 'node:fs/promises';
 import type * as library from 'node-llama-cpp';
 import type { GgufFileInfo, Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
+import type { Clock } from '../../../base/clock.ts';
 import { StartError } from '../../../base/start-error.ts';
 import type { LoadOptions } from '../protocol.ts';
+import { measureSpeed } from './measure-speed.ts';
 import { type ModelShape, planContext } from './memory.ts';
+import { chooseThreads, threadCandidates } from './threads.ts';
 
 export type Library = typeof library;
 
@@ -19,21 +22,36 @@ export interface Loaded {
   cacheBytes: number;
 }
 
+/** For tests, which have no such model. */
+export interface LoadDeps {
+  clock: Clock;
+  /** Bytes from which a model is tried with several numbers of threads. */
+  calibrateFrom?: number;
+  cores?: number;
+}
+
 /** Models below this size lose more to threads waiting for each other than they gain. */
 const smallModelBytes = 300 * 1024 ** 2;
+/** For all numbers of threads together; a slow model takes a token longer. */
+const calibrationMs = 1_000;
 
 /** Loads library, model and context. Whatever stands in the way is a `StartError` that says what to do. */
-export async function loadModel(options: LoadOptions): Promise<Loaded> {
+export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<Loaded> {
   const { modelPath, sequences } = options;
   const fileBytes = await sizeOf(modelPath);
   const library = await importLibrary();
   const info = await readInfo(library, modelPath, fileBytes);
   const plan = planContext(shapeOf(info, fileBytes), options, process.availableMemory());
   const complaints: string[] = [];
-  const { llama, threads } = await startLlama(library, options, fileBytes, (line) => complaints.push(line));
+  const llama = await startLlama(library, (line) => complaints.push(line));
   try {
     // Memory was computed above; the library's own estimate also counts what mmap can give back.
     const model = await llama.loadModel({ modelPath, gpuLayers: 0, ignoreMemorySafetyChecks: true });
+    const threads = await threadsFor(model, options, {
+      ...deps,
+      cores: deps.cores ?? llama.cpuMathCores,
+      fileBytes,
+    });
     const context = await model.createContext({
       sequences,
       contextSize: plan.contextSize,
@@ -108,14 +126,9 @@ function widest(counts: number | number[] | undefined, otherwise: number): numbe
   return counts === undefined ? otherwise : Math.max(1, ...[counts].flat());
 }
 
-async function startLlama(
-  library: Library,
-  options: LoadOptions,
-  fileBytes: number,
-  complain: (line: string) => void,
-): Promise<{ llama: Llama; threads: number }> {
+async function startLlama(library: Library, complain: (line: string) => void): Promise<Llama> {
   try {
-    const llama = await library.getLlama({
+    return await library.getLlama({
       gpu: false,
       build: 'never',
       skipDownload: true,
@@ -124,11 +137,26 @@ async function startLlama(
       logLevel: library.LlamaLogLevel.error,
       logger: (_level, message) => complain(message.trim()),
     });
-    const usual = fileBytes < smallModelBytes ? 1 : Math.max(1, llama.cpuMathCores - 1);
-    return { llama, threads: options.threads === 'auto' ? usual : options.threads };
   } catch (error) {
     throw new StartError(missingLibrary(reason(error)), { cause: error });
   }
+}
+
+/** As many threads as asked for, or as many as are fastest here and now. */
+async function threadsFor(
+  model: LlamaModel,
+  options: LoadOptions,
+  { clock, cores, fileBytes, calibrateFrom }: LoadDeps & { cores: number; fileBytes: number },
+): Promise<number> {
+  if (options.threads !== 'auto') return options.threads;
+  if (fileBytes < (calibrateFrom ?? smallModelBytes) || !model.fileInsights.hasDecoder) return 1;
+  const candidates = threadCandidates(cores);
+  const ms = calibrationMs / candidates.length;
+  const { flashAttention } = options;
+  const { chosen } = await chooseThreads(candidates, (threads) =>
+    measureSpeed(model, { threads, ms, flashAttention, clock }),
+  );
+  return chosen;
 }
 
 function loadFailure(modelPath: string, error: unknown, complaints: readonly string[]): string {
