@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../core/errors.ts';
+import type { ChatChunk, ChatDelta, FinishReason } from '../chat/chat.ts';
+import { ResponseStream } from './from-chat-chunks.ts';
+import { replayed } from './replay.ts';
+import { newResponse } from './response-body.ts';
+import { responseError } from './response-error.ts';
+import type { ResponseEvent } from './responses.ts';
+import { responseErrorEvent, responseEvent } from './sse.ts';
+
+const id = `resp_${'0'.repeat(32)}`;
+
+function chunkOf(delta: ChatDelta, finish: FinishReason | null = null): ChatChunk {
+  return {
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  };
+}
+
+const usage: ChatChunk = {
+  ...chunkOf({}),
+  choices: [],
+  usage: {
+    prompt_tokens: 1,
+    completion_tokens: 2,
+    total_tokens: 3,
+    prompt_tokens_details: { cached_tokens: 0 },
+  },
+};
+
+const begin = () =>
+  new ResponseStream(
+    newResponse({ model: 'm', input: 'x' }, { id, createdAt: 7, model: 'm', status: 'in_progress' }),
+    () => 'call_made',
+  );
+
+/** A whole stream of these deltas. */
+function encode(deltas: ChatDelta[], finish: FinishReason = 'stop') {
+  const stream = begin();
+  const events = [...deltas.map((delta) => chunkOf(delta)), chunkOf({}, finish), usage].flatMap((chunk) =>
+    stream.chunk(chunk),
+  );
+  const { body, events: last } = stream.end(8);
+  return { body, events: [...events, ...last], pieces: stream.pieces };
+}
+
+const kinds = (events: ResponseEvent[]) => events.map(({ type }) => type.replace('response.', ''));
+const call = (index: number, more: { id?: string; name?: string; arguments?: string }) => ({
+  tool_calls: [
+    { index, ...(more.id && { id: more.id }), function: { name: more.name, arguments: more.arguments } },
+  ],
+});
+
+describe('the events of a stream', () => {
+  it('of text', () => {
+    const { events, body } = encode([
+      { role: 'assistant', content: '' },
+      { content: 'hel' },
+      { content: 'lo' },
+    ]);
+    expect(kinds(events)).toEqual([
+      'created',
+      'in_progress',
+      'output_item.added',
+      'content_part.added',
+      'output_text.delta',
+      'output_text.delta',
+      'output_text.done',
+      'content_part.done',
+      'output_item.done',
+      'completed',
+    ]);
+    expect(events.map((event) => event.sequence_number)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(events[0]).toMatchObject({ response: { id, status: 'in_progress', output: [], usage: null } });
+    expect(events[2]).toMatchObject({ output_index: 0, item: { status: 'in_progress', content: [] } });
+    expect(events[3]).toMatchObject({ content_index: 0, part: { type: 'output_text', text: '' } });
+    expect(events[4]).toMatchObject({ item_id: body.output[0]!.id, delta: 'hel', logprobs: [] });
+    expect(events[6]).toMatchObject({ text: 'hello' });
+    expect(events[9]).toMatchObject({ response: { ...body, usage: { total_tokens: 3 } } });
+  });
+
+  it('of a call alone, without an empty message', () => {
+    const { events, body } = encode(
+      [
+        { role: 'assistant', content: '' },
+        call(0, { id: 'call_1', name: 'f', arguments: '' }),
+        call(0, { arguments: '{}' }),
+      ],
+      'tool_calls',
+    );
+    expect(kinds(events).slice(2)).toEqual([
+      'output_item.added',
+      'function_call_arguments.delta',
+      'function_call_arguments.done',
+      'output_item.done',
+      'completed',
+    ]);
+    expect(events[2]).toMatchObject({ item: { call_id: 'call_1', name: 'f', arguments: '' } });
+    expect(events[4]).toMatchObject({ name: 'f', arguments: '{}' });
+    expect(body).toMatchObject({ status: 'completed', output: [{ type: 'function_call' }] });
+  });
+
+  it('of reasoning, told as its summary', () => {
+    const { events } = encode([
+      { reasoning: 'h', reasoning_content: 'h' },
+      { reasoning_content: 'm' },
+      { content: 'y' },
+    ]);
+    expect(kinds(events).slice(2, 9)).toEqual([
+      'output_item.added',
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.done',
+      'reasoning_summary_part.done',
+      'output_item.done',
+    ]);
+    expect(events[6]).toMatchObject({ text: 'hm', summary_index: 0 });
+    expect(events.some(({ type }) => type.includes('reasoning_text'))).toBe(false);
+  });
+
+  it('of reasoning and calls that come in turns: no delta goes to an item that is done', () => {
+    const { events, body } = encode([
+      { reasoning: 'a' },
+      call(0, { id: 'call_1', name: 'f', arguments: '{' }),
+      { reasoning: 'b' },
+      call(1, { name: 'g', arguments: '{}' }),
+      call(0, { arguments: '}' }),
+      { content: 'c' },
+    ]);
+    const done = new Set<unknown>();
+    for (const event of events) {
+      if (event.type === 'response.output_item.done') done.add(event['output_index']);
+      if (event.type.endsWith('.delta'))
+        expect(done.has(event['output_index']), JSON.stringify(event)).toBe(false);
+    }
+    expect(body.output).toMatchObject([
+      { type: 'reasoning', summary: [{ text: 'a' }] },
+      { type: 'function_call', call_id: 'call_1', arguments: '{}' },
+      { type: 'reasoning', summary: [{ text: 'b' }] },
+      { type: 'function_call', call_id: 'call_made', name: 'g' },
+      { type: 'message', content: [{ text: 'c' }] },
+    ]);
+  });
+
+  it('of blanks that a template left behind a call are none', () => {
+    const { body } = encode([
+      call(0, { id: 'c', name: 'f', arguments: '{}' }),
+      { content: '\n' },
+      { content: '' },
+    ]);
+    expect(body.output).toHaveLength(1);
+  });
+
+  it('end with incomplete when the tokens ran out', () => {
+    const { events, body } = encode([{ content: 'x' }], 'length');
+    expect(events.at(-1)).toMatchObject({ type: 'response.incomplete', response: { status: 'incomplete' } });
+    expect(events.at(-2)).toMatchObject({ item: { status: 'incomplete' } });
+    expect(body.incomplete_details).toEqual({ reason: 'max_output_tokens' });
+  });
+
+  it('come to an end without a word of usage', () => {
+    const stream = begin();
+    stream.chunk(chunkOf({ content: 'x' }, 'stop'));
+    expect(stream.end(8).body).toMatchObject({ status: 'completed', usage: null });
+  });
+
+  it('do not change once they are told', () => {
+    const stream = begin();
+    const first = stream.chunk(chunkOf({ content: 'a' }));
+    const copy = structuredClone(first);
+    stream.chunk(chunkOf({ content: 'b' }));
+    stream.end(8);
+    expect(first).toEqual(copy);
+  });
+});
+
+describe('a stream that breaks', () => {
+  const error = new ApiError('upstream_error', 'The engine failed.');
+
+  it('leaves nothing when nothing was told', () => {
+    expect(begin().broken(responseError(error))).toBeUndefined();
+  });
+
+  it('leaves what there was, as failed', () => {
+    const stream = begin();
+    stream.chunk(chunkOf({ content: 'half' }));
+    expect(stream.broken(responseError(error))).toMatchObject({
+      status: 'failed',
+      error: { code: 'server_error', message: 'The engine failed.' },
+      output: [{ status: 'incomplete', content: [{ text: 'half' }] }],
+    });
+  });
+
+  it('ends with the event that all clients raise, in one write', () => {
+    expect(responseErrorEvent(error, 5)).toBe(
+      'event: error\ndata: {"type":"error","sequence_number":5,"code":"upstream_error","message":"The engine failed.",' +
+        '"param":null,"error":{"type":"server_error","code":"upstream_error","message":"The engine failed.","param":null}}\n\n',
+    );
+  });
+
+  it('has one write an event', () => {
+    expect(responseEvent({ type: 'response.created', sequence_number: 0, text: 'a\n\nb' })).toBe(
+      'event: response.created\ndata: {"type":"response.created","sequence_number":0,"text":"a\\n\\nb"}\n\n',
+    );
+  });
+
+  it('is replayed up to there, and then failed', () => {
+    const stream = begin();
+    const events = [...stream.chunk(chunkOf({ content: 'ha' })), ...stream.chunk(chunkOf({ content: 'lf' }))];
+    const body = stream.broken(responseError(error))!;
+    const again = replayed(body, stream.pieces);
+    expect(again.slice(0, -1)).toEqual(events);
+    expect(again.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
+  });
+});
