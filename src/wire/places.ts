@@ -3,8 +3,8 @@ import type { Fault } from '../core/errors.ts';
 import { joinPath } from './explain.ts';
 
 /**
- * Where the parts of a converted request stood in the request as the client sent it: by the object in the new request, or
- * by the name of a top-level field.
+ * Where the parts of a converted request stood in the request as the client sent it: by the object in the new request, by
+ * the name of a top-level field, or by a whole path.
  */
 export type Places = Map<object | string, string>;
 
@@ -36,6 +36,8 @@ function retold(message: string, param: string | null, moved: (param: string) =>
 
 /** The place of the deepest part of `param` that has one, and what is below it as it stands. */
 function placeOf(param: string, converted: object, places: Places): string {
+  const known = places.get(param);
+  if (known !== undefined) return known;
   const steps = stepsOf(param);
   let at: unknown = converted;
   let path = '';

@@ -23,6 +23,7 @@ export function toChatMessages({ system, messages: turns }: MessagesRequest, pla
   if (said.length > 0) {
     const place = system === undefined || system === null ? 'messages[0]' : 'system';
     add({ role: 'system', content: said.join('\n\n') }, place);
+    if (place === 'system') places.set('messages[0].content', 'system');
   }
   const loop = toolLoopStart(turns);
   for (let at = opening.length; at < turns.length; at++) {

@@ -218,6 +218,12 @@ describe('the conversation', () => {
     expect(messagesOf(hi, said(text('')), said(), { role: 'assistant', content: '' })).toHaveLength(1);
   });
 
+  it('is refused when nothing in it is said', () => {
+    const redacted = said({ type: 'redacted_thinking' });
+    for (const turn of [said(), said(text('')), redacted, { role: 'system', content: '' } as Turn])
+      expect(() => messagesOf(turn)).toThrow(/^messages: nothing is said/);
+  });
+
   it('passes over what ran on another server', () => {
     const search = [
       { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
@@ -272,7 +278,7 @@ describe('an error about the chat request', () => {
     ['tools[0].function.parameters', 'tools[1].input_schema'],
     ['tools[0].function.name', 'tools[1].name'],
     ['response_format.json_schema.schema', 'output_config.format.schema'],
-    ['messages[0].content', 'system.content'],
+    ['messages[0].content', 'system'],
     ['messages[1].content', 'messages[0].content'],
     ['messages[3].content', 'messages[2].content[1].content'],
     ['messages[4].content[1].type', 'messages[2].content[2].type'],

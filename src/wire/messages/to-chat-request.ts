@@ -1,3 +1,4 @@
+import { invalid } from '../../core/errors.ts';
 import type { ChatRequest, ResponseFormat } from '../chat/chat.ts';
 import type { Places } from '../places.ts';
 import type { MessagesRequest, OutputFormat } from './messages.ts';
@@ -11,7 +12,10 @@ export interface ConvertedRequest {
   places: Places;
 }
 
-/** A checked messages request as a chat request (wire-formats.md, section 2). What chat has no word for is left out. */
+/**
+ * A checked messages request as a chat request (wire-formats.md, section 2). What chat has no word for is left out.
+ * @throws ApiError `validation_error` (422) when nothing is left
+ */
 export function toChatRequest(request: MessagesRequest): ConvertedRequest {
   const places: Places = new Map([
     ['max_completion_tokens', 'max_tokens'],
@@ -19,9 +23,11 @@ export function toChatRequest(request: MessagesRequest): ConvertedRequest {
     ['reasoning_effort', 'thinking'],
   ]);
   const effort = reasoningEffort(request);
+  const messages = toChatMessages(request, places);
+  if (messages.length === 0) throw invalid('messages', 'nothing is said in them that could be answered');
   const chat: ChatRequest = {
     model: request.model,
-    messages: toChatMessages(request, places),
+    messages,
     ...given('max_completion_tokens', request.max_tokens),
     ...given('temperature', request.temperature),
     ...given('top_p', request.top_p),

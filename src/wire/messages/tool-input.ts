@@ -10,7 +10,9 @@ export function toolInput(json: string): object {
 
 /** Whether the arguments are a whole object. */
 export function isWholeInput(json: string): boolean {
-  return objectIn(json) !== undefined;
+  // Asked again with every piece: most pieces end in the middle of something.
+  const last = json.trimEnd().at(-1);
+  return (last === '}' || last === '"') && objectIn(json) !== undefined;
 }
 
 function objectIn(json: string): object | undefined {
