@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { Command } from 'commander';
 import type { Cli } from './cli.ts';
-import { announce, announceJson } from './serve/announce.ts';
+import { announce, announceJson, announceKeys } from './serve/announce.ts';
 import { explainStart } from './serve/explain-start.ts';
 import { firstSignal } from './serve/signals.ts';
 import { configOf, withServerFlags } from './server-flags.ts';
@@ -18,6 +18,7 @@ export function serve(cli: Cli): Command {
       const signal = firstSignal();
       try {
         const begun = app.start().catch((error: unknown) => {
+          announceKeys(app, cli.terminal);
           throw explainStart(error, config);
         });
         // A signal during the start wins; `stop` then ends what had begun.

@@ -56,9 +56,13 @@ describe('a server that cannot start', () => {
     taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken!.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;
-    const { message } = told(await installation.startInVain({ flags: ['--port', String(port)] }));
+    const env = { OFFPEAK_API_KEY: '', OFFPEAK_ADMIN_KEY: '' };
+    const ended = await installation.startInVain({ env, flags: ['--port', String(port)] });
+    const { message } = told(ended);
     expect(message).toContain(String(port));
     expect(message).toMatch(/in use|taken/);
+    // It was the first start: its keys exist, and nobody will be shown them again.
+    expect(ended.stderr).toMatch(/API key +sk-offpeak-\w+\nadmin key +sk-offpeak-\w+\n/);
   });
 
   it('says that the database is none', async () => {

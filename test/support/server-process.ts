@@ -46,7 +46,7 @@ export interface Installation {
   data: string;
   start(options?: { env?: Record<string, string>; flags?: string[] }): Promise<ServerProcess>;
   /** Starts one that is expected to end by itself, and waits for that. */
-  startInVain(options?: { flags?: string[] }): Promise<Ended>;
+  startInVain(options?: { env?: Record<string, string>; flags?: string[] }): Promise<Ended>;
   /** Writes another configuration for the starts to come. */
   configure(yaml: string): void;
   /** Kills what still runs and removes everything. */
@@ -153,8 +153,8 @@ export function install(yaml: string): Installation {
       };
     },
 
-    async startInVain({ flags = [] } = {}) {
-      const { written, exited } = launch(flags);
+    async startInVain({ env, flags = [] } = {}) {
+      const { written, exited } = launch(flags, env);
       return { ...(await exited), ...written };
     },
 

@@ -1,6 +1,8 @@
 import { selfCommand } from '../self-command.ts';
 import type { Terminal } from '../terminal.ts';
 
+const shownOnce = 'The keys were just made and are shown this once.';
+
 /** What a started server tells of itself. */
 export interface Ready {
   url: string;
@@ -23,12 +25,20 @@ export function announce(ready: Ready, terminal: Terminal): void {
     ['API key', keys?.key],
     ['admin key', keys?.adminKey],
   ]);
-  if (keys !== null) terminal.print('\nThe keys were just made and are shown this once.');
+  if (keys !== null) terminal.print(`\n${shownOnce}`);
   terminal.print(`\nTry it:
   export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${keys?.key ?? '<your key>'}
   ${selfCommand} chat "What is the capital of France?"
   ${selfCommand} batch run requests.jsonl -o results.jsonl
 Ctrl-C stops it.`);
+}
+
+/** A start that failed after it had made the first keys: nobody would ever see them. */
+export function announceKeys({ firstKeys: keys }: Pick<Ready, 'firstKeys'>, terminal: Terminal): void {
+  if (keys === null) return;
+  if (keys.key !== null) terminal.note(`API key    ${keys.key}`);
+  if (keys.adminKey !== null) terminal.note(`admin key  ${keys.adminKey}`);
+  terminal.note(shownOnce);
 }
 
 export function announceJson(ready: Ready, terminal: Terminal): void {
