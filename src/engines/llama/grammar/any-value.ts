@@ -22,8 +22,16 @@ const fractionDigits = 6;
 export function createJson(b: GrammarBuilder): Json {
   const digit = b.chars([0x30, 0x39]);
   const nonZero = b.chars([0x31, 0x39]);
-  // Raw controls are forbidden by JSON; C1 controls and lone surrogates are allowed but never wanted.
-  const plain = b.chars([0x20, 0x21], [0x23, 0x5b], [0x5d, 0x7e], [0xa0, 0xd7ff], [0xe000, 0x10ffff]);
+  // Raw controls are forbidden by JSON; C1 controls, lone surrogates and the replacement character, which stands for
+  // bytes that are no text, are allowed but never wanted.
+  const plain = b.chars(
+    [0x20, 0x21],
+    [0x23, 0x5b],
+    [0x5d, 0x7e],
+    [0xa0, 0xd7ff],
+    [0xe000, 0xfffc],
+    [0x10000, 0x10ffff],
+  );
   const escaped = b.chars(...Array.from('"\\/bfnrt', (c) => [c.charCodeAt(0), c.charCodeAt(0)] as const));
   const stringCharacter = b.rule([[plain], [...b.literal('\\'), escaped]]);
   const quote = b.literal('"');

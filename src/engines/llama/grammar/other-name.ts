@@ -12,7 +12,8 @@ export function otherName(b: GrammarBuilder, json: Json, names: readonly string[
     [0x23, 0x5b],
     [0x5d, 0x7e],
     [0xa0, 0xd7ff],
-    [0xe000, 0x10ffff],
+    [0xe000, 0xfffc],
+    [0x10000, 0x10ffff],
   ];
   const anyRest = b.repeat([b.chars(...free)], 0, Infinity);
 

@@ -43,9 +43,9 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   const { metadata } = model.fileInfo;
   const template = metadata.tokenizer.chat_template;
   const vocabulary = metadata.tokenizer.ggml.tokens;
-  const controlTexts = vocabulary.filter(
-    (_, id) => Number(metadata.tokenizer.ggml.token_type?.[id]) === controlTokenType,
-  );
+  const isControl = (id: number): boolean =>
+    Number(metadata.tokenizer.ggml.token_type?.[id]) === controlTokenType;
+  const controlTexts = vocabulary.filter((_, id) => isControl(id));
   const family = familyOf(template);
   const prompts = createPrompts(
     template,
@@ -58,9 +58,14 @@ export function createInference(loaded: Loaded, random: Random): Inference {
     },
     family,
   );
+  const marks = marksByToken(vocabulary, controlTexts, familyMarks(family));
   const detokenize = withMarks(
     (tokens, previous) => model.detokenize(tokens as Token[], false, previous as Token[]),
-    marksByToken(vocabulary, controlTexts, familyMarks(family)),
+    marks,
+  );
+  // llama.cpp reads the text of any control token into a grammar, and we would not see it.
+  const unreadable = vocabulary.flatMap((_, id) =>
+    isControl(id) && !marks.has(id) && !model.isEogToken(id as Token) ? [id] : [],
   );
   const runner = createRunner(Array.from({ length: context.totalSequences }, () => context.getSequence()));
   const constraints = new Map<string, { constraint: Constraint; grammar: LlamaGrammar }>();
@@ -117,7 +122,12 @@ export function createInference(loaded: Loaded, random: Random): Inference {
       const generated: number[] = [];
       const options = samplingOptions(
         request,
-        { model, newBias: () => new library.TokenBias(model.tokenizer), vocabularySize: vocabulary.length },
+        {
+          model,
+          newBias: () => new library.TokenBias(model.tokenizer),
+          vocabularySize: vocabulary.length,
+          banned: confined ? unreadable : [],
+        },
         { prompt, generated, seed: choiceSeed(firstSeed, index) },
       );
       options.evaluationPriority = call.priority === 'interactive' ? 5 : 1;

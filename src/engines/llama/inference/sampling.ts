@@ -7,6 +7,8 @@ export interface SamplingDeps {
   /** `TokenBias` of the library, which is loaded at run time. */
   newBias(): { set(token: Token, bias: 'never' | { logit: number }): unknown };
   vocabularySize: number;
+  /** Tokens that must not come, whatever the request wishes. */
+  banned: readonly number[];
 }
 
 /** The window of llama.cpp's multiplicative penalty. */
@@ -48,7 +50,7 @@ export function samplingOptions(
 
 function tokenBias(request: ChatRequest, deps: SamplingDeps): SequenceEvaluateOptions['tokenBias'] {
   const entries = Object.entries(request.logit_bias ?? {});
-  if (entries.length === 0) return undefined;
+  if (entries.length + deps.banned.length === 0) return undefined;
   const bias = deps.newBias();
   for (const [key, value] of entries) {
     const token = Number(key);
@@ -63,6 +65,7 @@ function tokenBias(request: ChatRequest, deps: SamplingDeps): SequenceEvaluateOp
     }
     bias.set(token as Token, value <= -100 ? 'never' : { logit: value });
   }
+  for (const token of deps.banned) bias.set(token as Token, 'never');
   return bias as SequenceEvaluateOptions['tokenBias'];
 }
 

@@ -18,7 +18,8 @@ const wanted: CharRange[] = [
   [0x2060, 0x2fff],
   [0x3001, 0xd7ff],
   [0xe000, 0xfefe],
-  [0xff00, lastCodePoint],
+  [0xff00, 0xfffc],
+  [0x10000, lastCodePoint],
 ];
 
 const escapes: Record<number, string> = {
