@@ -141,6 +141,20 @@ describe('real answers', () => {
         '/v1/embeddings',
         await app.call('POST', '/v1/embeddings', { json: { model: 'tiny', input: 'x', encoding_format } }),
       );
+    const asked = { model: 'tiny', input: 'x [[tool f {}]]', tools: [{ type: 'function', name: 'f' }] };
+    const response = await app.call('POST', '/v1/responses', { json: asked });
+    expectDescribed('POST', '/v1/responses', response);
+    expectDescribed('POST', '/v1/responses', await app.call('POST', '/v1/responses', { json: {} }));
+    const tokens = await app.call('POST', '/v1/responses/input_tokens', { json: asked });
+    expectDescribed('POST', '/v1/responses/input_tokens', tokens);
+    const responseAt = `/v1/responses/${response.json.id}`;
+    const of = '/v1/responses/{response_id}';
+    expectDescribed('GET', of, await app.call('GET', responseAt));
+    const items = await app.call('GET', `${responseAt}/input_items`);
+    expectDescribed('GET', `${of}/input_items`, items);
+    expectDescribed('POST', `${of}/cancel`, await app.call('POST', `${responseAt}/cancel`));
+    expectDescribed('DELETE', of, await app.call('DELETE', responseAt));
+    expectDescribed('DELETE', of, await app.call('DELETE', responseAt));
     expectDescribed('GET', '/v1/models', await app.call('GET', '/v1/models'));
     expectDescribed('GET', '/v1/models/{model}', await app.call('GET', '/v1/models/tiny'));
     expectDescribed('GET', '/v1/models/{model}', await app.call('GET', '/v1/models/nope'));

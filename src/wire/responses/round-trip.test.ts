@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatChunk, ChatDelta, ChatMessage, ChatResponse } from '../chat/chat.ts';
 import { checkChatRequest } from '../chat/request.ts';
@@ -206,7 +206,7 @@ function assembled(events: ResponseEvent[]): OutputItem[] {
       items.push({});
     } else if (event.type.endsWith('.delta')) {
       expect(done[index], 'the item is open').toBeUndefined();
-      const key = `${event.type}`;
+      const key = event.type;
       items[index]![key] = (items[index]![key] ?? '') + (event['delta'] as string);
     } else if (event.type.endsWith('text.done'))
       expect(event['text']).toBe(items[index]![event.type.replace('.done', '.delta')] ?? '');

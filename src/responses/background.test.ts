@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock } from '../../test/support/manual-clock.ts';
+import { silent } from '../base/log.ts';
+import type { StoredResponse } from '../core/response.ts';
+import { createMemoryStore } from '../store/sqlite/memory.ts';
+import type { MemoryStore } from '../store/sqlite/memory.ts';
+import { newResponse } from '../wire/responses/response-body.ts';
+import type { ResponseBody } from '../wire/responses/responses.ts';
+import { createBackground, leaseMs } from './background.ts';
+import type { Background } from './background.ts';
+
+const clock = createManualClock();
+let memory: MemoryStore;
+const started: Background[] = [];
+
+beforeEach(async () => {
+  memory = createMemoryStore({ clock });
+  await memory.start();
+});
+afterEach(async () => {
+  for (const background of started.splice(0)) await background.stop();
+  await memory.stop();
+});
+
+async function start(exclusive = false): Promise<Background> {
+  const background = createBackground({ store: memory.responses, clock, log: silent, exclusive });
+  started.push(background);
+  await background.start();
+  return background;
+}
+
+let count = 0;
+
+async function begin(fields: Partial<StoredResponse> = {}): Promise<ResponseBody> {
+  const id = `resp_${(++count).toString(16).padStart(32, '0')}`;
+  const request = { model: 'm', input: 'x', background: true };
+  const body = newResponse(request, { id, createdAt: 1, model: 'm', status: 'in_progress' });
+  await memory.responses.insert({
+    id,
+    orgId: 'org_a',
+    status: 'in_progress',
+    previousId: null,
+    createdAt: clock.now(),
+    expiresAt: clock.now() + 10 * leaseMs,
+    aliveUntil: clock.now() + leaseMs,
+    input: '[]',
+    body: JSON.stringify(body),
+    pieces: null,
+    ...fields,
+  });
+  return body;
+}
+
+const rowOf = (id: string) => memory.responses.get('org_a', id, 0);
+
+/** Work that ends when it is told to, and remembers whether it was stopped. */
+function work(body: ResponseBody) {
+  let finish = () => {};
+  const state = { aborted: false, finish: () => finish() };
+  const make = (signal: AbortSignal) =>
+    new Promise<ResponseBody>((resolve, reject) => {
+      finish = () => resolve({ ...body, status: 'completed' });
+      signal.addEventListener('abort', () => {
+        state.aborted = true;
+        reject(signal.reason as Error);
+      });
+    });
+  return { state, make };
+}
+
+describe('a response in the background', () => {
+  it('is kept when it is finished', async () => {
+    const background = await start();
+    const begun = await begin();
+    const { state, make } = work(begun);
+    background.run(begun, make);
+    await clock.advance(0);
+    state.finish();
+    await clock.advance(0);
+    expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
+  });
+
+  it('lives as long as its process says so, however long it takes', async () => {
+    const background = await start();
+    const begun = await begin();
+    const { state, make } = work(begun);
+    background.run(begun, make);
+    for (let n = 0; n < 9; n++) await clock.advance(leaseMs / 2);
+    const row = (await rowOf(begun.id))!;
+    expect(row.aliveUntil).toBeGreaterThan(clock.now());
+    expect((await background.checked(row)).status).toBe('in_progress');
+    expect(state.aborted).toBe(false);
+  });
+
+  it('has failed once its process was silent for too long, whoever looks first', async () => {
+    const background = await start();
+    const begun = await begin();
+    await clock.advance(leaseMs - 1);
+    expect((await background.checked((await rowOf(begun.id))!)).status).toBe('in_progress');
+    await clock.advance(1);
+    const seen = await background.checked((await rowOf(begun.id))!);
+    expect(seen).toMatchObject({ status: 'failed', aliveUntil: null });
+    expect(JSON.parse(seen.body)).toMatchObject({
+      status: 'failed',
+      error: { code: 'server_error', message: expect.stringContaining('stopped before') },
+    });
+    expect(await rowOf(begun.id)).toEqual(seen);
+  });
+
+  it('has failed at the start of a process that is alone', async () => {
+    const begun = await begin();
+    await start(false);
+    expect((await rowOf(begun.id))!.status).toBe('in_progress');
+    await start(true);
+    expect((await rowOf(begun.id))!.status).toBe('failed');
+  });
+
+  it('has failed when its process stops, and stop waits until that is written', async () => {
+    const background = await start();
+    const begun = await begin();
+    const { state, make } = work(begun);
+    background.run(begun, make);
+    await background.stop();
+    expect(state.aborted).toBe(true);
+    expect(await rowOf(begun.id)).toMatchObject({ status: 'failed', aliveUntil: null });
+  });
+
+  it('stops here when another process cancelled or deleted it', async () => {
+    const background = await start();
+    const [cancelled, deleted] = [await begin(), await begin()];
+    const works = [work(cancelled), work(deleted)];
+    background.run(cancelled, works[0]!.make);
+    background.run(deleted, works[1]!.make);
+    await memory.responses.finish(cancelled.id, { status: 'cancelled', body: '{}', pieces: null });
+    await memory.responses.remove('org_a', deleted.id, 0);
+    expect(works.map(({ state }) => state.aborted)).toEqual([false, false]);
+    await clock.advance(leaseMs / 2);
+    expect(works.map(({ state }) => state.aborted)).toEqual([true, true]);
+    await clock.advance(0);
+    expect((await rowOf(cancelled.id))!.status).toBe('cancelled');
+    expect(await rowOf(deleted.id)).toBeUndefined();
+  });
+
+  it('is refused when there are too many', async () => {
+    const background = await start();
+    const begun = await begin();
+    for (let n = 0; n < 1_000; n++) {
+      expect(() => background.requireRoom()).not.toThrow();
+      background.run({ ...begun, id: `resp_${n}` }, work(begun).make);
+    }
+    expect(() => background.requireRoom()).toThrow(/1000 responses are being made/);
+  });
+});
+
+describe('the upkeep', () => {
+  it('removes what expired, every hour', async () => {
+    await start();
+    const begun = await begin({ aliveUntil: null, expiresAt: clock.now() + 1 });
+    await clock.advance(3_500_000);
+    expect(await rowOf(begun.id)).toBeDefined();
+    await clock.advance(200_000);
+    expect(await rowOf(begun.id)).toBeUndefined();
+  });
+});

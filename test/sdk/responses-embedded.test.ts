@@ -1,0 +1,97 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApp, testModel } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { createClient, sdks } from './clients.ts';
+import type { Client } from './clients.ts';
+
+// A real model behind the unmodified clients: what is promised holds whatever it feels like saying.
+
+const parameters = {
+  type: 'object',
+  properties: { name: { type: 'string', maxLength: 20 }, age: { type: 'integer', minimum: 0, maximum: 120 } },
+  required: ['name', 'age'],
+  additionalProperties: false,
+};
+const note = { type: 'function', name: 'note', parameters, strict: true } as const;
+const input = 'Ada Lovelace, 36';
+const model = 'default';
+
+let running: RunningApp;
+
+beforeAll(async () => {
+  const path = fileURLToPath(new URL('../../models/offpeak-tiny.gguf', import.meta.url));
+  const engine = { kind: 'llama', path, sequences: 8, context: 'auto', threads: 'auto' } as const;
+  running = await startApp({ models: [testModel({ ...engine, flashAttention: false })] });
+});
+afterAll(() => running?.stop());
+
+describe.each(sdks)('responses of the embedded model through $name', ({ sdk }) => {
+  let client: Client;
+  beforeAll(() => void (client = createClient(sdk, running)));
+
+  const expectPerson = (json: string) => {
+    const person = JSON.parse(json) as { name: unknown; age: unknown };
+    expect([typeof person.name, Number.isInteger(person.age)]).toEqual(['string', true]);
+  };
+
+  it('conform to a schema, whole and as a stream', async () => {
+    const text = {
+      format: { type: 'json_schema', name: 'person', schema: parameters, strict: true },
+    } as const;
+    const whole = await client.responses.create({ model, input, text, max_output_tokens: 80 });
+    expectPerson(whole.output_text);
+    const stream = client.responses.stream({ model, input, text, max_output_tokens: 80 });
+    expectPerson((await stream.finalResponse()).output_text);
+  });
+
+  it('call the tool they are made to call, whole and as a stream', async () => {
+    const tool_choice = { type: 'function', name: 'note' } as const;
+    const request = { model, input, tools: [note], tool_choice, max_output_tokens: 80 };
+    const stream = client.responses.stream(request);
+    for (const { output } of [await client.responses.create(request), await stream.finalResponse()]) {
+      expect(output.map(({ type }) => type)).toEqual(['function_call']);
+      const [call] = output;
+      if (call?.type !== 'function_call') throw new Error('no call');
+      expect(call.name).toBe('note');
+      expectPerson(call.arguments);
+    }
+  });
+
+  it('take what an agent sends, and the token limit', async () => {
+    const stream = await client.responses.create({
+      model,
+      instructions: 'You are an agent.',
+      input: [
+        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] },
+        {
+          type: 'message',
+          role: 'user',
+          content: [{ type: 'input_text', text: 'What is the capital of Italy?' }],
+        },
+      ],
+      tools: [{ ...note, strict: false }, { type: 'web_search' }],
+      tool_choice: 'auto',
+      parallel_tool_calls: true,
+      reasoning: { effort: 'medium', summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+      text: { verbosity: 'low' },
+      store: false,
+      stream: true,
+      max_output_tokens: 3,
+      ...({ client_metadata: { a: 'b' } } as object),
+    });
+    let last = '';
+    for await (const event of stream) last = event.type;
+    expect(last).toMatch(/^response\.(completed|incomplete)$/);
+  });
+
+  it('go on from one to the next, and count what they read', async () => {
+    const first = await client.responses.create({ model, input: 'Hello!', max_output_tokens: 8 });
+    const next = { model, input: 'And now?', previous_response_id: first.id };
+    const { input_tokens: counted } = await client.responses.inputTokens.count(next);
+    const second = await client.responses.create({ ...next, max_output_tokens: 8 });
+    expect(second.usage!.input_tokens).toBe(counted);
+    expect(counted).toBeGreaterThan(first.usage!.total_tokens);
+  });
+});
