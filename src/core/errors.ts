@@ -15,6 +15,7 @@ export const catalogue = {
   not_found: { status: 404, kind: 'missing' },
   previous_response_not_found: { status: 404, kind: 'missing' },
   model_not_found: { status: 404, kind: 'missing' },
+  thread_not_found: { status: 404, kind: 'missing' },
   method_not_allowed: { status: 405, kind: 'invalid' },
   request_timeout: { status: 408, kind: 'invalid' },
   batch_not_cancellable: { status: 409, kind: 'conflict' },

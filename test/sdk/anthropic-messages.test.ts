@@ -23,6 +23,9 @@ const person = {
   additionalProperties: false,
 };
 
+const blocks = (text: string) => [
+  { type: 'text' as const, text, cache_control: { type: 'ephemeral' as const } },
+];
 const textOf = ({ content }: Message): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 
@@ -282,6 +285,88 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     };
     await expect(raw()).rejects.toThrow(/ended too early/);
     await expect(client.messages.stream(asked).finalMessage()).rejects.toThrow(/ended too early/);
+  });
+
+  it('serves the beta namespace too, with whatever it asks for', async () => {
+    const asked = { model: 'default', messages: say('beta') };
+    const betas = ['structured-outputs-2025-11-13', 'interleaved-thinking-2025-05-14'];
+    const message = await client.beta.messages.create({ ...asked, max_tokens: 100, betas });
+    expect(message.content).toMatchObject([{ type: 'text', text: 'Echo: beta' }]);
+    const { input_tokens } = await client.beta.messages.countTokens({ ...asked, betas });
+    expect(input_tokens).toBeGreaterThan(0);
+  });
+
+  it('runs tools by itself until there is an answer', async () => {
+    upstream.received.length = 0;
+    const toolCall = {
+      id: 'call_1',
+      type: 'function',
+      function: { name: 'get_weather', arguments: '{"city":"Rome"}' },
+    };
+    const message = { role: 'assistant', content: null, tool_calls: [toolCall] };
+    const answers = [
+      complete('', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
+      complete('It is fine.'),
+    ];
+    upstream.answer = (response, request) => answers.shift()!(response, request);
+    const asked: unknown[] = [];
+    const run = (input: unknown) => {
+      asked.push(input);
+      return '12 degrees';
+    };
+    const parse = (input: unknown) => input as { city: string };
+    const runner = client.beta.messages.toolRunner({
+      ...base,
+      model: 'remote',
+      messages: say('How is Rome?'),
+      tools: [{ ...weather, run, parse }],
+    });
+    expect((await runner.runUntilDone()).content).toMatchObject([{ type: 'text', text: 'It is fine.' }]);
+    expect(asked).toEqual([{ city: 'Rome' }]);
+    // Newer ones try to leave the conversation with the server first. The model must see all of it either way.
+    const { messages } = JSON.parse(upstream.received[1]!.text) as { messages: unknown[] };
+    expect(messages).toMatchObject([
+      { role: 'user', content: 'How is Rome?' },
+      { role: 'assistant', tool_calls: [toolCall] },
+      { role: 'tool', tool_call_id: 'call_1', content: '12 degrees' },
+    ]);
+  });
+
+  it.skipIf(isOld)('goes on with a conversation that it wanted to leave with the server', async () => {
+    upstream.received.length = 0;
+    upstream.answer = complete('Yes.');
+    const thread = client.beta.messages.thread({ ...base, model: 'remote' });
+    for (const content of ['one', 'two', 'three']) await thread.send({ role: 'user', content });
+    const seen = upstream.received.map(({ text }) => JSON.parse(text) as { messages: { content: string }[] });
+    expect(seen.map(({ messages }) => messages.map(({ content }) => content).join(' '))).toEqual([
+      'one',
+      'one Yes. two',
+      'one Yes. two Yes. three',
+    ]);
+  });
+
+  it('takes what an agent sends with every request', async () => {
+    const system = ['You are an agent.', 'The folder is /work.'].map((text) => ({
+      type: 'text' as const,
+      text,
+      cache_control: { type: 'ephemeral' as const },
+    }));
+    const stream = client.messages.stream({
+      model: 'default',
+      max_tokens: 64_000,
+      system,
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'high' },
+      metadata: { user_id: 'user_1_account__session_2' },
+      tools: [weather, { type: 'web_search_20250305', name: 'web_search', max_uses: 8 }],
+      messages: [
+        {
+          role: 'user',
+          content: [{ type: 'text', text: '<system-reminder>x</system-reminder>' }, ...blocks('go on')],
+        },
+      ],
+    });
+    expect(textOf(await stream.finalMessage())).toContain('go on');
   });
 
   it('finds the models', async () => {

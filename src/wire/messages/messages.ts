@@ -22,6 +22,8 @@ export interface MessagesRequest {
   /** Where the format stood before `output_config`. */
   output_format?: OutputFormat | null;
   metadata?: { user_id?: string | null } | null;
+  /** Begins a conversation that the server keeps, or continues one: `messages` then holds only what is new. */
+  thread?: { type: string } | null;
   [extra: string]: unknown;
 }
 

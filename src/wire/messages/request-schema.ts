@@ -238,6 +238,7 @@ const prompt = {
     properties: { effort: stringOrNull(), format: outputFormat },
   }),
   output_format: outputFormat,
+  thread: nullable('object', { required: ['type'], properties: { type: string() } }),
 };
 
 export const messagesRequestSchema = raw({

@@ -287,6 +287,21 @@ describe('a messages request', () => {
     expect(thrownBy(() => parseMessagesRequest('{"model":"a","model":"b"}')).code).toBe('duplicate_key');
   });
 
+  it('does not answer half a conversation: a thread is never found, one that begins is let pass', () => {
+    const thread = (value: object) => JSON.stringify({ ...base, messages: [user([result])], thread: value });
+    const error = thrownBy(() =>
+      parseMessagesRequest(thread({ type: 'continue', previous_message_id: 'msg_1' })),
+    );
+    expect([error.status, error.code, error.faults[0]?.code]).toEqual([
+      404,
+      'thread_not_found',
+      'thread_not_found',
+    ]);
+    expect(faultsOf({ ...base, thread: { type: 'create' } })).toEqual([]);
+    expect(faultsOf({ ...base, thread: null })).toEqual([]);
+    expect(faultsOf({ ...base, thread: {} })).toEqual(['thread.type: required, but missing']);
+  });
+
   it('needs no max_tokens where tokens are counted', () => {
     const { max_tokens: _, ...rest } = base;
     expect(parseCountTokensRequest(JSON.stringify(rest)).messages).toHaveLength(1);

@@ -1,3 +1,4 @@
+import { ApiError } from '../../core/errors.ts';
 import type { Fault } from '../../core/errors.ts';
 import { parseExact } from '../json/exact-numbers.ts';
 import { parseJson, quoted } from '../json/parse.ts';
@@ -11,7 +12,7 @@ const checkPrompt = validator(countTokensRequestSchema);
 
 /**
  * Reads the body of `POST /v1/messages`.
- * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
+ * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found, `thread_not_found` (404)
  */
 export function parseMessagesRequest(text: string): MessagesRequest {
   return read(text, checkWhole);
@@ -30,9 +31,26 @@ export function checkMessagesRequest(value: unknown, checkShape = checkWhole): F
 
 function read(text: string, checkShape: typeof checkWhole): MessagesRequest {
   const { value } = parseJson(text, { what: 'The request body' });
-  const faults = checkMessagesRequest(value, checkShape);
+  const misshapen = checkShape(value);
+  if (misshapen.length > 0) throw faultsError(misshapen);
+  const request = value as MessagesRequest;
+  if (request.thread?.type === 'continue') throw threadNotFound();
+  const faults = checkAgreement(request);
   if (faults.length > 0) throw faultsError(faults);
-  return withExactInputs(value as MessagesRequest, text);
+  return withExactInputs(request, text);
+}
+
+/**
+ * Conversations are not kept, so only their newest turn would be read. By this code the official client sends the whole
+ * conversation again; it asks to begin a thread with every new conversation, which costs nothing to let pass.
+ */
+function threadNotFound(): ApiError {
+  const param = 'thread';
+  const message = 'There is no such thread: conversations are not kept here. Send all of its messages.';
+  return new ApiError('thread_not_found', message, {
+    param,
+    faults: [{ param, code: 'thread_not_found', message }],
+  });
 }
 
 type Add = (param: string, message: string) => void;
