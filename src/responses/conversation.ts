@@ -6,8 +6,8 @@ import { findItem, responseOfItem } from '../wire/responses/item-ids.ts';
 import type { OutputItem, ResponsesRequest, StoredItem } from '../wire/responses/responses.ts';
 import type { PlacedItem } from '../wire/responses/to-chat-messages.ts';
 
-/** Longer conversations are sent whole by their client. */
-const mostLinks = 1_000;
+/** Longer conversations fit into no model; reading them would only fill the memory. */
+const most = { links: 1_000, chars: 64_000_000 };
 
 export interface Reader {
   responses: ResponseStore;
@@ -46,15 +46,19 @@ export async function readConversation(
 }
 
 async function readChain({ responses, orgId, now }: Reader, id: string): Promise<StoredItem[]> {
-  const chain = isId('resp_', id) ? await responses.chain(orgId, id, now, mostLinks) : [];
-  const [newest, oldest] = [chain[0], chain.at(-1)];
-  if (!newest || !oldest) throw previousNotFound('There is no such response');
+  if (!isId('resp_', id)) throw previousNotFound('There is no such response');
+  const { links, end } = await responses.chain(orgId, id, now, most);
+  const newest = links[0];
+  if (!newest) throw previousNotFound('There is no such response');
   if (newest.status !== 'completed' && newest.status !== 'incomplete')
     throw invalid('previous_response_id', `the response has no answer to go on from: it is ${newest.status}`);
-  if (oldest.previousId !== null && chain.length === mostLinks)
-    throw invalid('previous_response_id', `continues more than ${mostLinks} responses`);
-  if (oldest.previousId !== null) throw previousNotFound('A response that it continues is gone');
-  return chain.toReversed().flatMap(itemsOf);
+  if (end === 'gone') throw previousNotFound('A response that it continues is gone');
+  if (end === 'cut')
+    throw invalid(
+      'previous_response_id',
+      `the conversation has more than ${most.links} responses, or more than ${most.chars} characters`,
+    );
+  return links.toReversed().flatMap(itemsOf);
 }
 
 function previousNotFound(what: string): ApiError {

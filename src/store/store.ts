@@ -266,15 +266,26 @@ export interface ResultStore {
 /** How an unfinished response ends. */
 export type ResponseEnd = Pick<StoredResponse, 'status' | 'body' | 'pieces'>;
 
+export interface ChainLimits {
+  links: number;
+  /** Of inputs and bodies. */
+  chars: number;
+}
+
+export interface Chain {
+  links: StoredResponse[];
+  /** `whole` down to the first; `gone` where one is missing, expired or another org's; `cut` by a limit. */
+  end: 'whole' | 'gone' | 'cut';
+}
+
 export interface ResponseStore {
   insert(response: StoredResponse): Promise<void>;
   /** The response if it is the org's and not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<StoredResponse | undefined>;
   /**
-   * The response and those it continues, newest first, at most `limit`. It ends early where one is gone: look at the
-   * last one's `previousId`.
+   * The response and those it continues, newest first; at most so many, and no more once they hold so many characters.
    */
-  chain(orgId: string, id: string, now: number, limit: number): Promise<StoredResponse[]>;
+  chain(orgId: string, id: string, now: number, most: ChainLimits): Promise<Chain>;
   /** Ends an unfinished response; the first end stays. False when it is finished or gone. */
   finish(id: string, end: ResponseEnd): Promise<boolean>;
   /** Says that the process which makes these is alive. Returns those that are still to be made. */

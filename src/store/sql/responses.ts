@@ -44,20 +44,23 @@ export function createResponses(db: Db): ResponseStore {
       return row && toResponse(row);
     },
 
-    // Link by link through the primary key: a chain is short, and a recursive statement would plan worse.
-    chain: (orgId, id, now, limit) =>
+    // Link by link through the primary key: a recursive statement would read all of a chain that is to be cut.
+    chain: (orgId, id, now, most) =>
       db.tx(async (q) => {
-        const chain: StoredResponse[] = [];
-        for (let next: string | null = id; next !== null && chain.length < limit;) {
+        const links: StoredResponse[] = [];
+        let chars = 0;
+        for (let next: string | null = id; next !== null;) {
+          if (links.length === most.links || chars > most.chars) return { links, end: 'cut' };
           const [row]: ResponseRow[] = await q.all<ResponseRow>(
             `SELECT ${columns} FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?`,
             [next, orgId, now],
           );
-          if (!row) break;
-          chain.push(toResponse(row));
+          if (!row) return { links, end: 'gone' };
+          links.push(toResponse(row));
+          chars += row.input.length + row.body.length;
           next = row.previous_id;
         }
-        return chain;
+        return { links, end: 'whole' };
       }),
 
     async finish(id, { status, body, pieces }) {

@@ -36,7 +36,7 @@ const part = Type.Object(
       when('type', 'refusal', { required: ['refusal'] }),
       when('type', 'input_audio', { required: ['input_audio'] }),
       when('type', 'input_image', {
-        properties: { file_id: notStored('file_id', 'image_url') },
+        properties: { file_id: notStored('file_id', 'image_url'), image_url: { type: 'string' } },
         required: ['image_url'],
       }),
       when('type', 'input_file', {

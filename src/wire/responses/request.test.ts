@@ -36,6 +36,11 @@ describe('a request', () => {
       ['input[0].content[0].image_url'],
     ],
     [
+      'an image that is null',
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: null, file_id: 'file-1' }] }] },
+      ['input[0].content[0].file_id', 'input[0].content[0].image_url'],
+    ],
+    [
       'a file to be fetched',
       {
         input: [

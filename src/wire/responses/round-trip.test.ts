@@ -257,7 +257,7 @@ describe('any stream', () => {
         for (const index of [0, 1, 2]) {
           const pieces = deltas.filter((each) => each.kind === 'call' && each.index === index);
           const call = output.find(
-            (item) => item.type === 'function_call' && item.call_id === `call_${index}`,
+            (each) => each.type === 'function_call' && each.call_id === `call_${index}`,
           );
           expect(call?.type === 'function_call' ? call.arguments : undefined).toBe(
             pieces.length === 0 ? undefined : pieces.map((each) => each.text).join(''),

@@ -46,24 +46,50 @@ export function responseTests(on: Stores): void {
       expect(await on.store.responses.get('org_a', id, start + hour)).toBeUndefined();
     });
 
-    test('come as a chain, newest first, up to a limit', async () => {
+    const most = { links: 10, chars: 1_000 };
+
+    test('come as a chain, newest first', async () => {
       const a = await add();
       const b = await add({ previousId: a.id });
       const c = await add({ previousId: b.id });
       await add({ previousId: b.id });
-      expect(await on.store.responses.chain('org_a', c.id, start, 10)).toEqual([c, b, a]);
-      expect(ids(await on.store.responses.chain('org_a', c.id, start, 2))).toEqual([c.id, b.id]);
-      expect(await on.store.responses.chain('org_a', 'resp_unknown', start, 10)).toEqual([]);
+      expect(await on.store.responses.chain('org_a', c.id, start, most)).toEqual({
+        links: [c, b, a],
+        end: 'whole',
+      });
+      expect(await on.store.responses.chain('org_a', 'resp_unknown', start, most)).toEqual({
+        links: [],
+        end: 'gone',
+      });
     });
 
-    test('chains end where a response is gone, expired or of another org', async () => {
+    test('come as a chain that is cut where it is too long or too large', async () => {
+      const a = await add();
+      const b = await add({ previousId: a.id });
+      const c = await add({ previousId: b.id });
+      const chain = async (limits: Partial<typeof most>) => {
+        const { links, end } = await on.store.responses.chain('org_a', c.id, start, { ...most, ...limits });
+        return [...ids(links), end];
+      };
+      expect(await chain({ links: 3 })).toEqual([c.id, b.id, a.id, 'whole']);
+      expect(await chain({ links: 2 })).toEqual([c.id, b.id, 'cut']);
+      const size = a.input.length + a.body.length;
+      expect(await chain({ chars: 2 * size })).toEqual([c.id, b.id, a.id, 'whole']);
+      expect(await chain({ chars: 2 * size - 1 })).toEqual([c.id, b.id, 'cut']);
+    });
+
+    test('come as a chain up to where one is gone, expired or of another org', async () => {
+      const chain = async (id: string, now = start) => {
+        const { links, end } = await on.store.responses.chain('org_a', id, now, most);
+        return [...ids(links), end];
+      };
       const foreign = await add({ orgId: 'org_b' });
       const over = await add({ previousId: foreign.id });
-      expect(ids(await on.store.responses.chain('org_a', over.id, start, 10))).toEqual([over.id]);
-      expect(await on.store.responses.chain('org_a', foreign.id, start, 10)).toEqual([]);
+      expect(await chain(over.id)).toEqual([over.id, 'gone']);
+      expect(await chain(foreign.id)).toEqual(['gone']);
       const old = await add({ expiresAt: start + 1 });
       const young = await add({ previousId: old.id });
-      expect(ids(await on.store.responses.chain('org_a', young.id, start + 1, 10))).toEqual([young.id]);
+      expect(await chain(young.id, start + 1)).toEqual([young.id, 'gone']);
     });
 
     test('end once', async () => {
