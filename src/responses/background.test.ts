@@ -141,6 +141,32 @@ describe('a response in the background', () => {
     expect(await rowOf(deleted.id)).toBeUndefined();
   });
 
+  it('is waited for here until it is done, and elsewhere a second at a time', async () => {
+    const background = await start();
+    const begun = await begin();
+    const { state, make } = work(begun);
+    background.run(begun, make);
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const wait = (id: string, name: string) =>
+      background.changed(id, controller.signal).then(() => seen.push(name));
+    const waiting = [wait(begun.id, 'here'), wait('resp_elsewhere', 'elsewhere')];
+    await clock.advance(999);
+    expect(seen).toEqual([]);
+    await clock.advance(10_000);
+    expect(seen).toEqual(['elsewhere']);
+    state.finish();
+    await Promise.all(waiting);
+    expect(seen).toEqual(['elsewhere', 'here']);
+
+    const another = await begin();
+    background.run(another, work(another).make);
+    const left = wait(another.id, 'left');
+    controller.abort();
+    await left;
+    expect(seen.at(-1)).toBe('left');
+  });
+
   it('is refused when there are too many', async () => {
     const background = await start();
     const begun = await begin();

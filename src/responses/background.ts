@@ -10,6 +10,8 @@ import type { ResponseBody } from '../wire/responses/responses.ts';
 /** A process that has not said for so long that it lives is dead, and what it made has failed. */
 export const leaseMs = 60_000;
 const renewMs = 20_000;
+/** How often the events of what another process makes are asked for. */
+const lookMs = 1_000;
 const sweepMs = 3_600_000;
 const atOnce = 100;
 const mostRuns = 1_000;
@@ -33,6 +35,8 @@ export interface Background extends Service {
   run(begun: ResponseBody, make: (signal: AbortSignal) => Promise<ResponseBody>): void;
   /** Stops making it, if it is made here. Its row is the caller's business. */
   drop(id: string): void;
+  /** Resolves when it is worth looking at the row again, or the signal aborts. */
+  changed(id: string, signal: AbortSignal): Promise<void>;
   /** The row, ended as failed if nobody makes it any more. */
   checked(response: StoredResponse): Promise<StoredResponse>;
 }
@@ -113,6 +117,15 @@ export function createBackground({ store, clock, log, exclusive }: BackgroundDep
         .catch((error: unknown) => log.error({ err: error, id: begun.id }, 'a response could not be kept'))
         .finally(() => runs.delete(begun.id));
       runs.set(begun.id, { controller, done });
+    },
+
+    async changed(id, signal) {
+      const run = runs.get(id);
+      if (!run) return sleep(clock, lookMs, signal);
+      const gone = new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      await Promise.race([run.done, gone]);
     },
 
     drop: (id) => runs.get(id)?.controller.abort(),

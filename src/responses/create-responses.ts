@@ -1,4 +1,4 @@
-import { type Clock, sleep, unixSeconds } from '../base/clock.ts';
+import { type Clock, unixSeconds } from '../base/clock.ts';
 import { isId, type Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
@@ -42,8 +42,6 @@ export interface ResponsesDeps {
 const day = 86_400_000;
 /** How long a response is kept. */
 const ttlMs = 30 * day;
-/** How often a response that is being made is looked at by those who wait for its events. */
-const lookMs = 250;
 
 /** A request made ready: the response it begins, and the chat it comes to. */
 interface Prepared {
@@ -153,7 +151,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       next = Math.max(next, begun.length);
     }
     while (row.aliveUntil !== null && !signal.aborted) {
-      await sleep(clock, lookMs, signal);
+      await background.changed(id, signal);
       row = await find(caller, id);
     }
     if (row.aliveUntil === null)
