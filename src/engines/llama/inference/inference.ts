@@ -59,8 +59,11 @@ export function createInference(loaded: Loaded, random: Random): Inference {
     family,
   );
   const marks = marksByToken(vocabulary, controlTexts, familyMarks(family));
+  const isByteLevel = metadata.tokenizer.ggml.model === 'gpt2';
   const detokenize = withMarks(
-    (tokens, previous) => model.detokenize(tokens as Token[], false, previous as Token[]),
+    // In byte-level vocabularies a token is the same text wherever it stands; asking for its neighbours costs twice.
+    (tokens, previous) =>
+      model.detokenize(tokens as Token[], false, isByteLevel ? [] : (previous as Token[])),
     marks,
   );
   // llama.cpp reads the text of any control token into a grammar, and we would not see it.
