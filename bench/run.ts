@@ -1,6 +1,7 @@
 // npm run bench [-- names...]: runs the workloads, prints and writes their results; exit code 1 when a goal is missed.
 // With --profile the measured server runs under V8's profiler: its figures are worse then, and are not written.
 import { batchFill } from './batch-fill.ts';
+import { engine } from './engine.ts';
 import { prefix } from './prefix.ts';
 import { restart } from './restart.ts';
 import { missed, publish } from './support/report.ts';
@@ -9,7 +10,7 @@ import { describeProfiles, profiling } from './support/profile.ts';
 import { syncChat } from './sync-chat.ts';
 import { upload } from './upload.ts';
 
-const workloads = [batchFill, upload, syncChat, restart, prefix];
+const workloads = [batchFill, upload, syncChat, restart, prefix, engine];
 
 const names = process.argv.slice(2).filter((value) => value !== '--profile');
 const unknown = names.filter((name) => !workloads.some((workload) => workload.name === name));

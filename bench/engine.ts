@@ -1,0 +1,92 @@
+import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
+import { randomModelFile } from '../test/engines/llama/random-model.ts';
+import type { BareOptions, BareWork } from './support/bare-llama.ts';
+import type { EngineWork } from './support/own-llama.ts';
+import { cpuMsOfFamily, firstLine, loadAverage, start, stop } from './support/processes.ts';
+import { median } from './support/report.ts';
+import type { Report, Workload } from './support/report.ts';
+
+const sequences = 8;
+const context = 512;
+const rounds = 9;
+const requests = 64;
+const maxTokens = 64;
+
+/** What the engine layer costs beside the library it stands on. */
+export const engine: Workload = {
+  name: 'engine',
+  about: `${requests} chats of ${maxTokens} tokens over ${sequences} sequences of a tiny model of random weights: tokens a second of CPU of the embedded engine, both its processes, beside node-llama-cpp alone in a process.`,
+
+  async run(): Promise<Report> {
+    const model = randomModelFile({ seed: 5, contextLength: context, width: 128 });
+    const onlyLetters = Array.from({ length: 20 }, (_, n) => 69 + n);
+    const options: BareOptions = { path: model.path, sequences, context, onlyLetters };
+    const bare = await startChild('bare-llama.ts', options);
+    const own = await startChild('own-llama.ts', options);
+    try {
+      const contents = Array.from(
+        { length: requests },
+        (_, n) => `What came in on day ${n}, and who signed?`,
+      );
+      const work: EngineWork = { contents, maxTokens };
+      // The same text that our template makes of it.
+      const prompts = contents.map(
+        (content) => `<|im_start|>user\n${content}<|im_end|>\n<|im_start|>assistant\n`,
+      );
+      const bareWork: BareWork = { prompts, maxTokens };
+      const figures: { bare: number; own: number }[] = [];
+      for (let round = -1; round < rounds; round++) {
+        const pair = { bare: await tokensPerSecond(bare, bareWork), own: await tokensPerSecond(own, work) };
+        // The first one warms both up.
+        if (round >= 0) figures.push(pair);
+      }
+      return {
+        figures: [
+          {
+            name: 'tokens a CPU second, of node-llama-cpp alone',
+            value: median(figures.map(({ bare: one, own: other }) => other / one)),
+            atLeast: 0.9,
+          },
+          { name: 'embedded engine', value: median(figures.map((each) => each.own)), unit: 'tokens/CPU s' },
+          {
+            name: 'node-llama-cpp alone',
+            value: median(figures.map((each) => each.bare)),
+            unit: 'tokens/CPU s',
+          },
+        ],
+        notes: [
+          `Medians of ${rounds} rounds in turns, ratios within a round. The smaller the model, the worse the ratio: here nearly all is overhead.`,
+          `Load average at the end: ${loadAverage().toFixed(1)}.`,
+        ],
+      };
+    } finally {
+      await Promise.all([stop(bare, 'SIGKILL'), stop(own)]);
+      model.remove();
+    }
+  },
+};
+
+async function startChild(file: string, options: BareOptions): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL(`support/${file}`, import.meta.url));
+  // One thread for sampling, as our engine has it (child-process.ts): with more the library may mix answers up.
+  const values = ['UV_THREADPOOL_SIZE=1', process.execPath, script, JSON.stringify(options)];
+  const child = start('target', 'env', values, { ipc: true });
+  await firstLine(child);
+  return child;
+}
+
+async function tokensPerSecond(child: ChildProcess, work: BareWork | EngineWork): Promise<number> {
+  const before = cpuMsOfFamily(child);
+  const tokens = await new Promise<number>((resolve, reject) => {
+    const gone = () => reject(new Error('the measured process ended'));
+    child.once('exit', gone);
+    child.once('message', (count) => {
+      child.off('exit', gone);
+      resolve(Number(count));
+    });
+    child.send(work);
+  });
+  if (tokens < requests * maxTokens * 0.9) throw new Error(`only ${tokens} tokens were generated`);
+  return (tokens / (cpuMsOfFamily(child) - before)) * 1000;
+}
