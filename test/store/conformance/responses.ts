@@ -27,7 +27,7 @@ export function responseTests(on: Stores): void {
   };
   const unfinished = (fields: Partial<StoredResponse> = {}) =>
     add({ status: 'in_progress', aliveUntil: start + 10, ...fields });
-  const end = { status: 'completed', body: '{"done":true}', pieces: '[[0,4]]' } as const;
+  const done = { status: 'completed', body: '{"done":true}', pieces: '[[0,4]]' } as const;
   const ids = (responses: { id: string }[]) => responses.map(({ id }) => id);
 
   describe('responses', () => {
@@ -94,19 +94,19 @@ export function responseTests(on: Stores): void {
 
     test('end once', async () => {
       const { id } = await unfinished();
-      expect(await on.store.responses.finish(id, end)).toBe(true);
-      expect(await on.other.responses.finish(id, { ...end, status: 'cancelled' })).toBe(false);
-      expect(await on.store.responses.get('org_a', id, start)).toMatchObject({ ...end, aliveUntil: null });
-      expect(await on.store.responses.finish((await add()).id, end)).toBe(false);
-      expect(await on.store.responses.finish('resp_unknown', end)).toBe(false);
+      expect(await on.store.responses.finish(id, done)).toBe(true);
+      expect(await on.other.responses.finish(id, { ...done, status: 'cancelled' })).toBe(false);
+      expect(await on.store.responses.get('org_a', id, start)).toMatchObject({ ...done, aliveUntil: null });
+      expect(await on.store.responses.finish((await add()).id, done)).toBe(false);
+      expect(await on.store.responses.finish('resp_unknown', done)).toBe(false);
     });
 
     test('end once when two try at the same time', async () => {
       for (let round = 0; round < 5; round++) {
         const { id } = await unfinished();
         const outcomes = await Promise.all([
-          on.store.responses.finish(id, end),
-          on.other.responses.finish(id, { ...end, status: 'cancelled' }),
+          on.store.responses.finish(id, done),
+          on.other.responses.finish(id, { ...done, status: 'cancelled' }),
         ]);
         expect(outcomes.toSorted()).toEqual([false, true]);
         const winner = outcomes[0] ? 'completed' : 'cancelled';
@@ -116,8 +116,10 @@ export function responseTests(on: Stores): void {
 
     test('are renewed while they are made, and are abandoned otherwise', async () => {
       const [a, b] = [await unfinished(), await unfinished()];
-      const done = await add();
-      expect(await on.store.responses.renew([a.id, done.id, 'resp_unknown'], start + 100)).toEqual([a.id]);
+      const finished = await add();
+      expect(await on.store.responses.renew([a.id, finished.id, 'resp_unknown'], start + 100)).toEqual([
+        a.id,
+      ]);
       expect(await on.store.responses.renew([], start + 100)).toEqual([]);
       expect(await on.store.responses.abandoned(start + 9, 10)).toEqual([]);
       expect(ids(await on.store.responses.abandoned(start + 10, 10))).toEqual([b.id]);
@@ -141,7 +143,7 @@ export function responseTests(on: Stores): void {
       expect(await on.store.responses.removeExpired(start + 5, 2)).toBe(1);
       expect(await on.store.responses.removeExpired(start + 5, 2)).toBe(0);
       expect(await on.store.responses.get('org_a', young.id, start)).toEqual(young);
-      await on.store.responses.finish(running.id, end);
+      await on.store.responses.finish(running.id, done);
       expect(await on.store.responses.removeExpired(start + 5, 2)).toBe(1);
     });
   });
