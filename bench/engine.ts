@@ -69,8 +69,10 @@ export const engine: Workload = {
 
 async function startChild(file: string, options: BareOptions): Promise<ChildProcess> {
   const script = fileURLToPath(new URL(`support/${file}`, import.meta.url));
-  // One thread for sampling, as our engine has it (child-process.ts): with more the library may mix answers up.
-  const values = ['UV_THREADPOOL_SIZE=1', process.execPath, script, JSON.stringify(options)];
+  // As our engine has it: one thread for sampling, because with more the library may mix answers up, and stepping back for
+  // others, because on a busy machine whoever is interrupted more often needs more time for the same.
+  const equal = file === 'bare-llama.ts' ? ['UV_THREADPOOL_SIZE=1', 'nice', '-n', '10'] : [];
+  const values = [...equal, process.execPath, script, JSON.stringify(options)];
   const child = start('target', 'env', values, { ipc: true });
   await firstLine(child);
   return child;
