@@ -16,14 +16,7 @@ import type {
   OpenAiEngineConfig,
 } from './core/config.ts';
 
-export type {
-  Config,
-  EngineConfig,
-  LlamaEngineConfig,
-  ModelConfig,
-  OpenAiEngineConfig,
-  ScriptedEngineConfig,
-} from './core/config.ts';
+export type { Config, EngineConfig } from './core/config.ts';
 
 export interface ConfigSources {
   /** Values of command line flags, each under its name: `{ port: '8080' }`. */

@@ -1,4 +1,3 @@
-// oxlint-disable unicorn/no-thenable -- `then` is a keyword of JSON Schema
 /** A schema somebody might send to hang, crash or mislead a server, and how it may be answered. */
 export interface HostileSchema {
   name: string;

@@ -68,9 +68,16 @@ function operation(route: Route): object {
         description: status === 201 ? 'Created' : 'OK',
         content: { [type]: schema ? { schema } : {} },
       },
+      ...otherResponse(docs.otherAnswer),
       ...Object.fromEntries(statusesOf(route, method).map((code) => [code, errorResponse(code)])),
     },
   };
+}
+
+function otherResponse(other: Route['docs']['otherAnswer']): object {
+  if (!other) return {};
+  const { status, description, schema } = other;
+  return { [status]: { description, content: { 'application/json': { schema } } } };
 }
 
 function pathParameters(path: string): object[] {

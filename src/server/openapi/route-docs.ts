@@ -16,4 +16,6 @@ export interface RouteDocs {
     type: 'application/json' | 'application/jsonl' | 'application/octet-stream';
     schema?: Schema;
   };
+  /** Another success that the body may ask for. */
+  otherAnswer?: { status: 200; description: string; schema: Schema };
 }

@@ -3,7 +3,7 @@ import { createBatchSchema } from '../../wire/batch/create-schema.ts';
 import { batchJson, presentEstimate } from '../../wire/batch/present.ts';
 import { json, jsonText } from '../answer.ts';
 import { creationOf, replayHeaders } from '../creation.ts';
-import { batchSchema } from '../openapi/answer-schemas.ts';
+import { batchSchema, estimateSchema } from '../openapi/answer-schemas.ts';
 import type { Route } from '../route.ts';
 
 /** JSON around the requests, and its white space, may take this share more than they do as JSON Lines. */
@@ -21,6 +21,7 @@ export const createBatch: Route = {
     tag: 'Batches',
     body: createBatchSchema,
     answer: { status: 201, type: 'application/json', schema: batchSchema },
+    otherAnswer: { status: 200, description: 'With dry_run: what it would cost', schema: estimateSchema },
   },
   async handle(incoming, { batches, limits }) {
     const { caller, body } = incoming;

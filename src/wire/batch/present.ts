@@ -26,9 +26,6 @@ export interface PresentableEstimate {
   listAmount: bigint;
 }
 
-/** The batch resource (specification, section 2.1; api.md, section 5), all but its metadata. */
-export type BatchBody = ReturnType<typeof presentBatch>;
-
 export function presentBatch(view: PresentableBatch) {
   const { batch } = view;
   const { total, ok, err } = batch;

@@ -15,8 +15,6 @@ export function presentFile(file: StoredFile) {
   };
 }
 
-export type FileBody = ReturnType<typeof presentFile>;
-
 export function presentDeletedFile(id: string) {
   return { id, object: 'file', deleted: true };
 }

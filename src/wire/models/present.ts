@@ -25,8 +25,6 @@ export function presentModel(model: Model) {
   };
 }
 
-export type ModelBody = ReturnType<typeof presentModel>;
-
 export function presentModels(models: readonly Model[]) {
   return {
     object: 'list',

@@ -68,8 +68,8 @@ export function responseTests(on: Stores): void {
       const b = await add({ previousId: a.id });
       const c = await add({ previousId: b.id });
       const chain = async (limits: Partial<typeof most>) => {
-        const { links, end } = await on.store.responses.chain('org_a', c.id, start, { ...most, ...limits });
-        return [...ids(links), end];
+        const chained = await on.store.responses.chain('org_a', c.id, start, { ...most, ...limits });
+        return [...ids(chained.links), chained.end];
       };
       expect(await chain({ links: 3 })).toEqual([c.id, b.id, a.id, 'whole']);
       expect(await chain({ links: 2 })).toEqual([c.id, b.id, 'cut']);
@@ -80,8 +80,8 @@ export function responseTests(on: Stores): void {
 
     test('come as a chain up to where one is gone, expired or of another org', async () => {
       const chain = async (id: string, now = start) => {
-        const { links, end } = await on.store.responses.chain('org_a', id, now, most);
-        return [...ids(links), end];
+        const chained = await on.store.responses.chain('org_a', id, now, most);
+        return [...ids(chained.links), chained.end];
       };
       const foreign = await add({ orgId: 'org_b' });
       const over = await add({ previousId: foreign.id });
