@@ -23,7 +23,7 @@ export function toChatResponse(generated: Generated, envelope: Envelope, newCall
   return {
     ...envelope,
     object: 'chat.completion',
-    choices: generated.choices.map(({ content, reasoning, calls, logprobs, finish }, index) => ({
+    choices: generated.choices.map(({ content, reasoning, calls, logprobs, finish, stop }, index) => ({
       index,
       message: {
         role: 'assistant',
@@ -35,9 +35,15 @@ export function toChatResponse(generated: Generated, envelope: Envelope, newCall
       },
       logprobs: logprobs && toLogprobs(logprobs),
       finish_reason: finish,
+      ...stopReason(stop),
     })),
     usage: toUsage(generated.tokens),
   };
+}
+
+/** Under the name that vLLM gave it. */
+function stopReason(stop: string | undefined): { stop_reason?: string } {
+  return stop === undefined ? {} : { stop_reason: stop };
 }
 
 /** Clients read the one or the other. */
@@ -77,7 +83,7 @@ export function createChunkWriter(envelope: Envelope, newCallId: NewCallId): Chu
   }
 
   return {
-    write(choice, { content, reasoning, call, logprobs, finish }) {
+    write(choice, { content, reasoning, call, logprobs, finish, stop }) {
       const chunks: ChatChunk[] = [];
       if (!calls.has(choice)) {
         calls.set(choice, 0);
@@ -96,7 +102,7 @@ export function createChunkWriter(envelope: Envelope, newCallId: NewCallId): Chu
           chunk(choice, { delta: { tool_calls: [{ index, function: { arguments: call.arguments } }] } }),
         );
       }
-      if (finish) chunks.push(chunk(choice, { finish_reason: finish }));
+      if (finish) chunks.push(chunk(choice, { finish_reason: finish, ...stopReason(stop) }));
       return chunks;
     },
     usage: (tokens) => ({

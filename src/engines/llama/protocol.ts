@@ -57,6 +57,8 @@ export interface Delta {
   call?: GeneratedCall;
   logprobs?: TokenLogprob[];
   finish?: FinishReason;
+  /** With `finish`: the stop string that was met. */
+  stop?: string;
 }
 
 /** `arguments` is JSON text. */
@@ -72,6 +74,7 @@ export interface GeneratedChoice {
   calls: GeneratedCall[];
   logprobs: TokenLogprob[] | null;
   finish: FinishReason;
+  stop?: string;
 }
 
 export interface TokenCounts {

@@ -97,6 +97,7 @@ describe('stop strings', () => {
     expect(choices[0]).toMatchObject({
       message: { content: whole.slice(0, whole.indexOf(stop)) },
       finish_reason: 'stop',
+      stop_reason: stop,
     });
     expect(usage.completion_tokens).toBeLessThan(48);
   });

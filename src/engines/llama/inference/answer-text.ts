@@ -16,6 +16,8 @@ export interface AnswerText {
   readonly logprobs: TokenLogprob[];
   /** The text that went in, up to the stop string. */
   readonly raw: string;
+  /** The stop string that was met, if any. */
+  readonly stop: string | undefined;
   /** Returns whether the answer is over: at a stop string, or with the last call it may make. */
   push(text: string, logprob?: TokenLogprob): boolean;
   /** Adds text that no stop string may cut. */
@@ -48,6 +50,7 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
   let reasoning = '';
   let raw = '';
   let received = 0;
+  let stop: string | undefined;
 
   /** Returns whether a stop string was met. */
   function take(segment: Segment): boolean {
@@ -56,9 +59,10 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
         add({ call: segment.call });
         return false;
       case 'said': {
-        const { text, isStopped } = filter.push(segment.text);
-        say(text);
-        return isStopped;
+        const cut = filter.push(segment.text);
+        say(cut.text);
+        stop ??= cut.stop;
+        return cut.stop !== undefined;
       }
       default:
         raw += segment.text;
@@ -100,6 +104,9 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
     },
     get raw() {
       return raw;
+    },
+    get stop() {
+      return stop;
     },
     calls,
     logprobs,

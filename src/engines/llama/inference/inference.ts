@@ -171,15 +171,16 @@ export function createInference(loaded: Loaded, random: Random): Inference {
           onStep,
         }),
       );
-      call.onDelta(index, { finish: output.finish });
-      const { content, reasoning, calls } = answer;
+      const { content, reasoning, calls, stop } = answer;
+      const ending = { finish: output.finish, ...(stop !== undefined && { stop }) };
+      call.onDelta(index, ending);
       return {
         choice: {
           content,
           reasoning,
           calls,
           logprobs: logprobs === undefined ? null : answer.logprobs,
-          finish: output.finish,
+          ...ending,
         },
         output,
       };

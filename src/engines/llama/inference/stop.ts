@@ -1,6 +1,7 @@
 /** Cuts a text at the first stop string, wherever the pieces it comes in are cut. */
 export interface StopFilter {
-  push(text: string): { text: string; isStopped: boolean };
+  /** `stop` is the stop string that was met. */
+  push(text: string): { text: string; stop: string | undefined };
   /** What was held back because a stop string might have followed. */
   end(): string;
 }
@@ -10,16 +11,16 @@ export function createStopFilter(stops: readonly string[]): StopFilter {
   return {
     push(text) {
       held += text;
-      const cut = firstStop(held, stops);
-      if (cut !== undefined) {
-        const before = held.slice(0, cut);
+      const met = firstStop(held, stops);
+      if (met) {
+        const before = held.slice(0, met.at);
         held = '';
-        return { text: before, isStopped: true };
+        return { text: before, stop: met.stop };
       }
       const safe = held.length - possibleStart(held, stops);
       const certain = held.slice(0, safe);
       held = held.slice(safe);
-      return { text: certain, isStopped: false };
+      return { text: certain, stop: undefined };
     },
     end() {
       const rest = held;
@@ -29,9 +30,11 @@ export function createStopFilter(stops: readonly string[]): StopFilter {
   };
 }
 
-function firstStop(text: string, stops: readonly string[]): number | undefined {
-  const positions = stops.map((stop) => text.indexOf(stop)).filter((position) => position !== -1);
-  return positions.length > 0 ? Math.min(...positions) : undefined;
+function firstStop(text: string, stops: readonly string[]): { stop: string; at: number } | undefined {
+  return stops
+    .map((stop) => ({ stop, at: text.indexOf(stop) }))
+    .filter(({ at }) => at !== -1)
+    .toSorted((a, b) => a.at - b.at)[0];
 }
 
 /** Length of the longest end of `text` with which one of `markers` may be beginning. */
