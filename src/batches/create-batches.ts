@@ -5,6 +5,7 @@ import type { Random } from '../base/random.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { Batch } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
+import { addUsage, noUsage } from '../core/usage.ts';
 import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Store } from '../store/store.ts';
@@ -12,6 +13,7 @@ import type { Batches, BatchView } from './batches.ts';
 import { Closer } from './closer.ts';
 import { createBatch, type CreateParts, freezePrices, openInput } from './create.ts';
 import { DbTime } from './db-time.ts';
+import { estimateUsage } from './estimate.ts';
 import { Heartbeat, leaseLifeMs } from './heartbeat.ts';
 import { readResults } from './results.ts';
 import { Runner } from './runner.ts';
@@ -105,28 +107,11 @@ export function createBatches(parts: BatchesParts): Batches {
       await opened.sealed?.discard();
       const prices = freezePrices(generate.catalog, caller, opened);
       const { index } = opened;
-      const byModel = new Map<string, { inputTokens: number; cachedTokens: number; outputTokens: number }>();
-      for (let line = 0; line < index.count; line++) {
-        const name = index.models[index.model[line]!]!;
-        const model = generate.catalog.find(name)?.id ?? name;
-        const sum = byModel.get(model) ?? { inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
-        const inputTokens = Math.ceil(index.length[line]! / 4);
-        sum.inputTokens += inputTokens;
-        sum.outputTokens += Math.max(0, index.est[line]! - inputTokens);
-        byModel.set(model, sum);
-      }
-      const usage = [...byModel.values()].reduce(
-        (a, b) => ({
-          inputTokens: a.inputTokens + b.inputTokens,
-          cachedTokens: 0,
-          outputTokens: a.outputTokens + b.outputTokens,
-        }),
-        { inputTokens: 0, cachedTokens: 0, outputTokens: 0 },
-      );
+      const byModel = estimateUsage(index, (name) => generate.catalog.find(name)?.id ?? name);
       return {
         endpoint: input.endpoint,
         total: index.count,
-        usage,
+        usage: [...byModel.values()].reduce(addUsage, noUsage),
         amount: amountOf(byModel, prices, settings.priceFactor),
         listAmount: amountOf(byModel, prices, 1),
       };

@@ -41,10 +41,6 @@ export class Demand {
     this.#dry.add(model);
   }
 
-  isDry(model: string): boolean {
-    return this.#dry.has(model);
-  }
-
   refresh(): void {
     this.#dry.clear();
   }
