@@ -1,12 +1,9 @@
 import type { ChatRequest } from '../../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
+import { editMembers } from '../../wire/json/edit-members.ts';
+import type { Edits } from '../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
-import { scanJson } from '../../wire/json/scan.ts';
-import type { JsonMember, JsonScan } from '../../wire/json/scan.ts';
 import type { FlavorTraits } from './flavors.ts';
-
-/** New JSON text by member name; null takes the member out. */
-type Edits = Map<string, string | null>;
 
 /**
  * Members that would have some proxies call another address, with other credentials, or that are between our client and
@@ -61,42 +58,4 @@ export function embeddingsText({ value, text }: JsonBody<EmbeddingsRequest>, mod
 function edited(text: string, value: Record<string, unknown>, edits: Edits): string {
   for (const name in value) if (withheld.has(name)) edits.set(name, null);
   return editMembers(text, edits);
-}
-
-/** `text` with some of its top-level members replaced, removed or put first, every other byte as it was. */
-export function editMembers(text: string, edits: Edits): string {
-  const scan = scanJson(text, { maxDepth: Infinity, maxNodes: Infinity });
-  const replaced = scan.members.filter(({ name }) => typeof edits.get(name) === 'string');
-  const isReplaceOnly = replaced.length === edits.size;
-  return isReplaceOnly ? replaceSpans(text, replaced, edits) : rebuild(text, scan, edits);
-}
-
-function replaceSpans(text: string, members: JsonMember[], edits: Edits): string {
-  let result = '';
-  let from = 0;
-  for (const { name, start, end } of members) {
-    result += text.slice(from, start) + edits.get(name);
-    from = end;
-  }
-  return result + text.slice(from);
-}
-
-function rebuild(text: string, { members, inside }: JsonScan, edits: Edits): string {
-  const pieces: string[] = [];
-  const missing = new Set(edits.keys());
-  let from = inside;
-  for (const { name, start, end } of members) {
-    const edit = edits.get(name);
-    if (edit === undefined) pieces.push(text.slice(from, end));
-    else if (edit !== null) pieces.push(text.slice(from, start) + edit);
-    missing.delete(name);
-    // Between a value and the next key there is nothing but a comma and blanks.
-    from = text.indexOf(',', end) + 1;
-  }
-  const added = [...missing].flatMap((name) => {
-    const edit = edits.get(name);
-    return typeof edit === 'string' ? [`${JSON.stringify(name)}:${edit}`] : [];
-  });
-  const tail = text.slice(members.at(-1)?.end ?? inside);
-  return text.slice(0, inside) + [...added, ...pieces].join(',') + tail;
 }

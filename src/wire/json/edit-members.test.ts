@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { editMembers } from './request-text.ts';
+import { editMembers } from './edit-members.ts';
 
 describe('editMembers', () => {
   it.each([
