@@ -17,7 +17,7 @@ export const catalogue = {
   model_not_found: { status: 404, kind: 'missing' },
   thread_not_found: { status: 404, kind: 'missing' },
   method_not_allowed: { status: 405, kind: 'invalid' },
-  request_timeout: { status: 408, kind: 'invalid' },
+  request_timeout: { status: 408, kind: 'timeout' },
   batch_not_cancellable: { status: 409, kind: 'conflict' },
   batch_not_finished: { status: 409, kind: 'conflict' },
   nothing_to_retry: { status: 409, kind: 'conflict' },
@@ -59,6 +59,7 @@ export const catalogue = {
   batch_failed: { status: 409, kind: 'conflict' },
   // ours
   internal_error: { status: 500, kind: 'server' },
+  storage_unavailable: { status: 503, kind: 'overloaded' },
   insufficient_storage: { status: 507, kind: 'server' },
 } as const satisfies Record<string, { status: number; kind: ErrorKind }>;
 
@@ -78,6 +79,7 @@ const retryOf: Partial<Record<ErrorCode, Retry>> = {
   engine_overloaded: 'wait',
   shutting_down: 'wait',
   insufficient_storage: 'wait',
+  storage_unavailable: 'wait',
 };
 
 export type ErrorKind =
@@ -86,6 +88,7 @@ export type ErrorKind =
   | 'quota'
   | 'permission'
   | 'missing'
+  | 'timeout'
   | 'conflict'
   | 'rate'
   | 'overloaded'

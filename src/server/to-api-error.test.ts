@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../core/errors.ts';
+import { StoreError } from '../core/store-error.ts';
 import { noSuchRoute, toApiError } from './to-api-error.ts';
 
 describe('toApiError', () => {
@@ -22,6 +23,18 @@ describe('toApiError', () => {
     expect(error.message).toBe('Something went wrong here. The request id tells us what.');
   });
 
+  it('asks to try again when the database is away, without telling where it is', () => {
+    const away = new StoreError(
+      'unreachable',
+      'The database db.internal:5432/offpeak does not answer.',
+      'Look.',
+    );
+    const error = toApiError(away);
+    expect(error).toMatchObject({ status: 503, code: 'storage_unavailable', retryAfter: 5, cause: away });
+    expect(error.message).not.toContain('db.internal');
+    expect(toApiError(new StoreError('corrupt', 'The file is damaged.', 'Restore it.')).status).toBe(500);
+  });
+
   it.each([undefined, null])('survives a thrown %s', (thrown) => {
     expect(toApiError(thrown).status).toBe(500);
   });
@@ -41,6 +54,7 @@ describe('noSuchRoute', () => {
     ['/v1/v1/messages', /without \/v1/],
     ['/chat/completions', /with \/v1/],
     ['/v1/nothing', /no such route/i],
+    ['/v1/messages/batches/msgbatch_1/results', /POST \/v1\/batches/],
     ['/', /no such route/i],
   ])('%s: %s', (path, sentence) => {
     expect(noSuchRoute(path).message).toMatch(sentence);

@@ -1,4 +1,8 @@
 import { ApiError } from '../core/errors.ts';
+import { StoreError } from '../core/store-error.ts';
+
+/** A database that is restarted or fails over comes back; the other faults need an operator. */
+const passing = new Set(['unreachable', 'stopped']);
 
 /**
  * What a client sees of anything that was thrown. Only an `ApiError` speaks for itself; the HTTP library's refusals are
@@ -6,6 +10,11 @@ import { ApiError } from '../core/errors.ts';
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof StoreError && passing.has(error.code))
+    return new ApiError('storage_unavailable', 'The database does not answer at the moment: try again.', {
+      retryAfter: 5,
+      cause: error,
+    });
   const { statusCode = 500, code } = Object(error) as { statusCode?: unknown; code?: unknown };
   if (typeof code === 'string' && code.startsWith('FST_')) return refused(statusCode, code, error);
   return new ApiError('internal_error', 'Something went wrong here. The request id tells us what.', {
@@ -22,14 +31,18 @@ function refused(statusCode: unknown, code: string, cause: unknown): ApiError {
   return new ApiError('malformed_request', 'The request cannot be read.', { cause });
 }
 
-/** The answer to a path that is no route. Clients with a base URL of the other family get told. */
+/** The answer to a path that is no route. Clients that take this for the server of another get told. */
 export function noSuchRoute(path = ''): ApiError {
-  const hint = path.startsWith('/v1/v1/')
-    ? 'The path has /v1 twice: give your client the base URL without /v1.'
-    : path !== '' && !path.startsWith('/v1') && isRouteName(path)
-      ? 'The path lacks /v1: give your client the base URL with /v1.'
-      : 'There is no such route.';
-  return new ApiError('not_found', hint);
+  return new ApiError('not_found', hintFor(path));
+}
+
+function hintFor(path: string): string {
+  if (path.startsWith('/v1/messages/batches'))
+    return 'There are no batches of messages: POST /v1/batches takes chat completions and embeddings.';
+  if (path.startsWith('/v1/v1/')) return 'The path has /v1 twice: give your client the base URL without /v1.';
+  if (!path.startsWith('/v1') && isRouteName(path))
+    return 'The path lacks /v1: give your client the base URL with /v1.';
+  return 'There is no such route.';
 }
 
 function isRouteName(path: string): boolean {

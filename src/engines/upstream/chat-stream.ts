@@ -72,9 +72,14 @@ function readChoice(
   options: StreamOptions,
 ): ChatChunk['choices'][number] {
   const index = Number.isInteger(given['index']) ? (given['index'] as number) : 0;
-  let choice = choices.get(index);
-  if (!choice) choices.set(index, (choice = { finished: false, calls: new Set() }));
+  const begun = choices.get(index);
+  const choice = begun ?? { finished: false, calls: new Set() };
   const delta = readDelta(fieldsOf(given['delta'] ?? given['message']), choice, options);
+  if (!begun) {
+    choices.set(index, choice);
+    // Clients that put an answer together refuse one whose first piece has no role; not every server sends it.
+    delta.role = 'assistant';
+  }
   let finish: FinishReason | null = null;
   if (
     given['finish_reason'] !== null &&

@@ -11,21 +11,19 @@ export const errorSchema = Type.Object(
       code: Type.String(),
       message: Type.String(),
       param: nullableString,
-      details: Type.Optional(
-        Type.Object({
-          error_code: Type.String(),
-          errors: Type.Array(
-            Type.Object({
-              line: Type.Optional(Type.Integer({ description: '1-based line of the file' })),
-              custom_id: Type.Optional(Type.String()),
-              param: Type.Optional(Type.String()),
-              code: Type.String(),
-              message: Type.String(),
-            }),
-            { maxItems: 100 },
-          ),
-        }),
-      ),
+      details: Type.Object({
+        error_code: Type.String({ description: 'the same as code' }),
+        errors: Type.Array(
+          Type.Object({
+            line: Type.Optional(Type.Integer({ description: '1-based line of the file' })),
+            custom_id: Type.Optional(Type.String()),
+            param: Type.Optional(Type.String()),
+            code: Type.String(),
+            message: Type.String(),
+          }),
+          { maxItems: 100 },
+        ),
+      }),
     }),
     message: Type.String(),
     detail: Type.Optional(

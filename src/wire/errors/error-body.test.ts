@@ -18,6 +18,7 @@ describe('errorBody', () => {
           code,
           message: 'Said why.',
           param: 'p',
+          details: { error_code: code, errors: [] },
         });
         expect([body.message, body.request_id]).toEqual(['Said why.', 'req_1']);
         expect(body.detail !== undefined).toBe(status === 422);
@@ -30,6 +31,7 @@ describe('errorBody', () => {
     ['model_not_found', 'invalid_request_error', 'not_found_error'],
     ['file_in_use', 'conflict', 'conflict_error'],
     ['budget_exceeded', 'insufficient_quota', 'billing_error'],
+    ['request_timeout', 'timeout', 'timeout_error'],
     ['payload_too_large', 'invalid_request_error', 'invalid_request_error'],
     ['rate_limit_exceeded', 'rate_limit_error', 'rate_limit_error'],
     ['internal_error', 'server_error', 'api_error'],
@@ -65,7 +67,7 @@ describe('errorBody', () => {
       new ApiError('model_not_found', 'x', { faults: [fault], status: 422 }),
       'req_1',
     );
-    expect(body.error.details?.errors).toEqual([fault]);
+    expect(body.error.details.errors).toEqual([fault]);
     expect(body.error.type).toBe('invalid_request_error');
   });
 
@@ -76,7 +78,7 @@ describe('errorBody', () => {
       message: 'x',
     }));
     const { body } = errorBody(new ApiError('validation_error', 'x', { faults }), 'req_1');
-    expect([body.error.details?.errors.length, body.detail?.length]).toEqual([100, 100]);
+    expect([body.error.details.errors.length, body.detail?.length]).toEqual([100, 100]);
   });
 
   it('C25: says nothing of what an unknown error knew', () => {

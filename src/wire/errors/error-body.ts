@@ -15,7 +15,8 @@ export interface ErrorAnswer {
 /** The one body that every client library reads (api.md, section 2). */
 export interface ErrorBody {
   type: 'error';
-  error: ErrorObject & { details?: { error_code: string; errors: ErrorDetail[] } };
+  /** `error_code` repeats `code` where the newer clients of the messages format look for it. */
+  error: ErrorObject & { details: { error_code: string; errors: ErrorDetail[] } };
   message: string;
   detail?: { loc: (string | number)[]; msg: string; type: 'value_error' }[];
   request_id: string;
@@ -42,6 +43,7 @@ const chatTypes: Record<ErrorKind, string> = {
   quota: 'insufficient_quota',
   permission: 'permission_error',
   missing: 'invalid_request_error',
+  timeout: 'timeout',
   conflict: 'conflict',
   rate: 'rate_limit_error',
   overloaded: 'server_error',
@@ -52,6 +54,7 @@ const messagesTypes: Record<ErrorKind, string> = {
   ...chatTypes,
   quota: 'billing_error',
   missing: 'not_found_error',
+  timeout: 'timeout_error',
   conflict: 'conflict_error',
   overloaded: 'overloaded_error',
   server: 'api_error',
@@ -67,14 +70,13 @@ const longestRetryAfter = 60;
 export function errorBody(error: unknown, requestId: string, format: ErrorFormat = 'chat'): ErrorAnswer {
   const known = asApiError(error);
   const { code, message, type, param } = errorObject(known, format);
-  const faults = known.faults.slice(0, maxFaults);
-  const details = faults.length > 0 ? { error_code: code, errors: faults.map(detailOf) } : undefined;
+  const errors = known.faults.slice(0, maxFaults).map(detailOf);
   return {
     status: known.status,
     headers: headersOf(known),
     body: {
       type: 'error',
-      error: { type, code, message, param, ...(details && { details }) },
+      error: { type, code, message, param, details: { error_code: code, errors } },
       message,
       ...(known.status === 422 && { detail: pydanticDetail(known) }),
       request_id: requestId,
