@@ -138,16 +138,14 @@ export class Dispatcher {
         'The process died each time this request was running; it is not tried again.',
       );
     const { endpoint, abort } = batch;
-    const answer = await generate.runLine({
-      model,
-      endpoint,
-      body: line.body,
-      prefix: chunk.prefix,
-      signal: abort.signal,
+    const call = { model, endpoint, body: line.body, prefix: chunk.prefix, signal: abort.signal };
+    const answer = await generate.runLine(call).catch((error: unknown) => {
+      throw line.moved(error);
     });
     pauses.answered(chunk.model);
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
-    return outputResult(batch.id, ref.line, line.customId, model.id, answer, attempt);
+    const told = { ...answer, body: line.present(answer.body) };
+    return outputResult(batch.id, ref.line, line.customId, model.id, told, attempt);
   }
 
   #failed(held: HeldChunk, ref: LineRef, line: BatchLine, attempt: number, thrown: unknown): void {

@@ -1,6 +1,5 @@
 import type { ApiError, ErrorCode } from '../core/errors.ts';
-import { noUsage } from '../core/usage.ts';
-import type { LineAnswer } from '../generate/generate.ts';
+import { noUsage, type Usage } from '../core/usage.ts';
 import type { LineResult } from '../store/store.ts';
 import { errorLine, outputLine } from '../wire/batch/result-line.ts';
 import { errorObject } from '../wire/errors/error-body.ts';
@@ -23,13 +22,16 @@ export function lineRequestId(batchId: string, line: number): string {
   return `req_${batchId.slice('batch_'.length)}_${line}`;
 }
 
-/** A line that was answered with 2xx. */
+/**
+ * A line that was answered with 2xx.
+ * @param answer its body as the client sees it
+ */
 export function outputResult(
   batchId: string,
   line: number,
   customId: string,
   model: string,
-  answer: LineAnswer,
+  answer: { body: object; usage: Usage },
   attempts: number,
 ): LineResult {
   const text = outputLine({ id: lineRequestId(batchId, line), customId, body: answer.body });

@@ -10,7 +10,8 @@ export type Places = Map<object | string, string>;
 
 /** An error about a converted request, told in the places of the one the client sent. */
 export function movedError(error: unknown, converted: object, places: Places): unknown {
-  if (!(error instanceof ApiError) || (error.param === null && error.faults.length === 0)) return error;
+  if (places.size === 0 || !(error instanceof ApiError)) return error;
+  if (error.param === null && error.faults.length === 0) return error;
   const moved = (param: string) => placeOf(param, converted, places);
   const { code, param, status, retryAfter, shouldRetry, allow, retry, cause } = error;
   return new ApiError(code, retold(error.message, param, moved), {
@@ -34,8 +35,16 @@ function retold(message: string, param: string | null, moved: (param: string) =>
   return param === null || param === '' ? message : message.replaceAll(param, moved(param));
 }
 
-/** The place of the deepest part of `param` that has one, and what is below it as it stands. */
-function placeOf(param: string, converted: object, places: Places): string {
+/**
+ * The place of the deepest part of `param` that has one, and what is below it as it stands; so does the JSON pointer with
+ * which a path into a schema ends (`...parameters#/properties/a`).
+ */
+function placeOf(given: string, converted: object, places: Places): string {
+  const [param = '', ...pointer] = given.split(/(?=#\/)/);
+  return [placeOfPath(param, converted, places), ...pointer].join('');
+}
+
+function placeOfPath(param: string, converted: object, places: Places): string {
   const known = places.get(param);
   if (known !== undefined) return known;
   const steps = stepsOf(param);

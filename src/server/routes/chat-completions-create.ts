@@ -1,7 +1,9 @@
+import { presentChat } from '../../wire/chat/function-answer.ts';
 import { parseChatRequest } from '../../wire/chat/request.ts';
 import { chatRequestSchema } from '../../wire/chat/request-schema.ts';
 import { chatResponseSchema } from '../../wire/chat/response-schema.ts';
 import { chatErrorEvent } from '../../wire/chat/sse.ts';
+import { movedError } from '../../wire/places.ts';
 import { events, json } from '../answer.ts';
 import { chatEvents } from '../chat-events.ts';
 import type { Route } from '../route.ts';
@@ -20,10 +22,17 @@ export const createChatCompletion: Route = {
     answer: { status: 200, type: 'application/json', schema: chatResponseSchema },
   },
   async handle({ body, caller, requestId, signal }, { generate }) {
-    const request = parseChatRequest(body.text);
+    const { body: request, places, hasFunctions } = parseChatRequest(body.text);
     const call = { caller, requestId, signal };
-    if (!request.value.stream) return json(200, await generate.chat(request, call));
-    const includeUsage = request.value.stream_options?.include_usage === true;
-    return events(chatEvents(generate.chatStream(request, call), includeUsage), chatErrorEvent);
+    const moved = (error: unknown) => movedError(error, request.value, places);
+    if (request.value.stream) {
+      const includeUsage = request.value.stream_options?.include_usage === true;
+      const chunks = chatEvents(generate.chatStream(request, call), { includeUsage, hasFunctions, moved });
+      return events(chunks, chatErrorEvent);
+    }
+    const response = await generate.chat(request, call).catch((error: unknown) => {
+      throw moved(error);
+    });
+    return json(200, presentChat(response, hasFunctions));
   },
 };

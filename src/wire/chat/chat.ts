@@ -1,6 +1,7 @@
 /**
  * The canonical request and response inside Offpeak: chat completions (wire-formats.md, section 1a). Every other
- * format converts to and from these. Unknown fields are kept: engines may know them.
+ * format converts to and from these; what chat clients send besides is in `body.ts`. Unknown fields are kept: engines may
+ * know them.
  */
 export interface ChatRequest {
   model: string;
@@ -31,7 +32,7 @@ export interface ChatRequest {
 }
 
 export interface ChatMessage {
-  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
+  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   content?: string | ContentPart[] | null;
   name?: string;
   tool_calls?: ToolCall[] | null;

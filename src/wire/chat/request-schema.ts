@@ -29,7 +29,7 @@ export const chatLimits = {
 } as const;
 
 const maxTokens = { minimum: 1, maximum: 2 ** 31 - 1 };
-const roles = ['system', 'developer', 'user', 'assistant', 'tool'] as const;
+const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
 const partTypes = ['text', 'refusal', 'image_url', 'input_audio', 'file'] as const;
 
 const part = Type.Object(
@@ -52,11 +52,21 @@ const part = Type.Object(
   { allOf: partTypes.map((type) => when('type', type, { required: [type] })) },
 );
 
-const toolCall = Type.Object({
-  id: string({ minLength: 1 }),
-  type: oneOf(['function']),
-  function: Type.Object({ name: string({ minLength: 1 }), arguments: string({ description: 'JSON text' }) }),
-});
+const functionCall = {
+  name: string({ minLength: 1 }),
+  arguments: string({ description: 'JSON text' }),
+};
+
+/** Calls of the type `custom` were made by another server. */
+const toolCall = Type.Object(
+  {
+    id: string({ minLength: 1 }),
+    type: oneOf(['function', 'custom']),
+    function: Type.Optional(Type.Object(functionCall)),
+    custom: Type.Optional(Type.Object({ name: string({ minLength: 1 }), input: string() })),
+  },
+  { allOf: ['function', 'custom'].map((type) => when('type', type, { required: [type] })) },
+);
 
 const textContent = { type: ['string', 'array'], expected: 'a string or an array of parts', minItems: 1 };
 const textParts = { items: { properties: { type: { enum: ['text'] } } } };
@@ -73,6 +83,9 @@ const message = Type.Object(
     ),
     name: Type.Optional(stringOrNull()),
     tool_calls: Type.Optional(raw({ type: ['array', 'null'], items: toolCall })),
+    function_call: Type.Optional(
+      raw({ type: ['object', 'null'], required: ['name', 'arguments'], properties: functionCall }),
+    ),
     tool_call_id: Type.Optional(stringOrNull()),
     refusal: Type.Optional(stringOrNull()),
     reasoning: Type.Optional(stringOrNull()),
@@ -88,6 +101,13 @@ const message = Type.Object(
       when('role', 'tool', {
         required: ['tool_call_id'],
         properties: { tool_call_id: { type: 'string', minLength: 1 } },
+      }),
+      when('role', 'function', {
+        required: ['name', 'content'],
+        properties: {
+          name: { type: 'string', minLength: 1 },
+          content: { type: ['string', 'array', 'null'], ...textParts },
+        },
       }),
     ],
   },
@@ -107,21 +127,46 @@ const responseFormat = raw({
   ...when('type', 'json_schema', { required: ['json_schema'] }),
 });
 
-const tool = Type.Object({
-  type: oneOf(['function']),
-  function: Type.Object({
-    name: string(nameRule),
-    description: Type.Optional(stringOrNull()),
-    parameters: Type.Optional(
-      raw({ type: ['object', 'null'], description: 'JSON Schema of the arguments.' }),
-    ),
-    strict: Type.Optional(booleanOrNull()),
-  }),
-});
+const definition = {
+  name: string(nameRule),
+  description: Type.Optional(stringOrNull()),
+  parameters: Type.Optional(raw({ type: ['object', 'null'], description: 'JSON Schema of the arguments.' })),
+};
 
-const namedChoice = {
-  required: ['type', 'function'],
-  properties: { type: oneOf(['function']), function: Type.Object({ name: string({ minLength: 1 }) }) },
+/** Tools of other types than `function` are passed over, whatever they hold. */
+const tool = Type.Object(
+  { type: string({ minLength: 1 }) },
+  when('type', 'function', {
+    required: ['function'],
+    properties: {
+      function: Type.Object({ ...definition, strict: Type.Optional(booleanOrNull()) }),
+    },
+  }),
+);
+
+const named = Type.Object({ name: string({ minLength: 1 }) });
+
+const objectChoice = {
+  required: ['type'],
+  properties: { type: oneOf(['function', 'allowed_tools']) },
+  allOf: [
+    when('type', 'function', { required: ['function'], properties: { function: named } }),
+    when('type', 'allowed_tools', {
+      required: ['allowed_tools'],
+      properties: {
+        allowed_tools: Type.Object({
+          mode: oneOf(['auto', 'required']),
+          tools: Type.Array(
+            Type.Object(
+              { type: string() },
+              when('type', 'function', { required: ['function'], properties: { function: named } }),
+            ),
+            { minItems: 1, maxItems: chatLimits.tools },
+          ),
+        }),
+      },
+    }),
+  ],
 };
 
 const toolChoice = raw({
@@ -130,11 +175,16 @@ const toolChoice = raw({
   ...ifThen(
     { type: 'string' },
     { enum: ['none', 'auto', 'required'] },
-    ifThen({ type: 'object' }, namedChoice),
+    ifThen({ type: 'object' }, objectChoice),
   ),
 });
 
-const notSupported = (what: string) => raw({ type: 'null', expected: what, description: what });
+const functionChoice = raw({
+  type: ['string', 'object', 'null'],
+  expected: '"none", "auto" or {"name":...}',
+  description: 'The older form of tool_choice, for functions.',
+  ...ifThen({ type: 'string' }, { enum: ['none', 'auto'] }, ifThen({ type: 'object' }, named)),
+});
 
 export const chatRequestSchema = Type.Object(
   {
@@ -179,8 +229,21 @@ export const chatRequestSchema = Type.Object(
     tool_choice: Type.Optional(toolChoice),
     parallel_tool_calls: Type.Optional(booleanOrNull()),
     reasoning_effort: Type.Optional(stringOrNull()),
-    functions: Type.Optional(notSupported('no functions: they were replaced by tools')),
-    function_call: Type.Optional(notSupported('no function_call: it was replaced by tool_choice')),
+    modalities: Type.Optional(
+      raw({
+        type: ['array', 'null'],
+        items: string({ pattern: '^text$', expected: '"text", because answers are text here' }),
+      }),
+    ),
+    functions: Type.Optional(
+      raw({
+        type: ['array', 'null'],
+        description: 'The older form of tools. Calls then come back as function_call.',
+        maxItems: chatLimits.tools,
+        items: Type.Object(definition),
+      }),
+    ),
+    function_call: Type.Optional(functionChoice),
   },
   { title: 'ChatCompletionRequest' },
 );

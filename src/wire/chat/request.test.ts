@@ -72,7 +72,7 @@ describe('a chat request', () => {
   it('keeps the text byte for byte beside the value', () => {
     const text =
       '{"model":"tiny","messages":[{"role":"user","content":"hi"}],"seed":12345678901234567890,"x":1.10}';
-    const body = parseChatRequest(text);
+    const { body } = parseChatRequest(text);
     expect(body.text).toBe(text);
     expect(body.value.model).toBe('tiny');
   });
@@ -116,7 +116,10 @@ describe('a chat request', () => {
     [{ logit_bias: { 'a b': 1 } }, 'logit_bias["a b"]: expected a token id, got "a b"'],
     [{ top_logprobs: 21, logprobs: true }, 'top_logprobs: expected at most 20, got 21'],
     [{ top_logprobs: 2 }, 'top_logprobs: needs logprobs: true'],
-    [{ functions: [] }, 'functions: expected no functions: they were replaced by tools, got an empty array'],
+    [
+      { modalities: ['text', 'audio'] },
+      'modalities[1]: expected "text", because answers are text here, got "audio"',
+    ],
     [{ stream: 'yes' }, 'stream: expected a boolean, got "yes"'],
   ])('B21: refuses %j', (extra, expected) => {
     expect(faultsOf({ ...base, ...extra })).toEqual([expected]);
@@ -140,11 +143,16 @@ describe('a chat request', () => {
     ['hi', 'messages: expected an array, got "hi"'],
     [
       [{ role: 'usr', content: 'x' }],
-      'messages[0].role: expected one of "system", "developer", "user", "assistant" or "tool", got "usr"',
+      'messages[0].role: expected one of "system", "developer", "user", "assistant", "tool" or "function", got "usr"',
     ],
+    [[{ role: 'function', content: 'x' }], 'messages[0].name: required, but missing'],
     [
       [{ role: 'function', name: 'f', content: 'x' }],
-      'messages[0].role: expected one of "system", "developer", "user", "assistant" or "tool", got "function"',
+      'messages[0].name: no assistant message before this one called "f"',
+    ],
+    [
+      [user, { role: 'assistant', tool_calls: [call], function_call: { name: 'f', arguments: '{}' } }],
+      'messages[1].function_call: cannot be mixed with tool_calls: use one of the two',
     ],
     [[{ content: 'x' }], 'messages[0].role: required, but missing'],
     [[{ role: 'user' }], 'messages[0].content: required, but missing'],
@@ -194,7 +202,6 @@ describe('a chat request', () => {
       'tools[2].function.name',
     ]);
     expect(paramsOf({ ...base, tools: Array.from({ length: 10_000 }, () => 5) })).toEqual(['tools']);
-    expect(paramsOf({ ...base, tools: [{ type: 'custom', custom: {} }] })).toContain('tools[0].type');
     const forced = { type: 'function', function: { name: 'b' } };
     expect(paramsOf({ ...base, tools: [named('a')], tool_choice: forced })).toEqual([
       'tool_choice.function.name',
@@ -205,8 +212,21 @@ describe('a chat request', () => {
     expect(paramsOf({ ...base, tools: [named('a')], tool_choice: { type: 'function' } })).toEqual([
       'tool_choice.function',
     ]);
-    expect(paramsOf({ ...base, tools: [named('a')], tool_choice: { type: 'allowed_tools' } })).toContain(
+    expect(paramsOf({ ...base, tools: [named('a')], tool_choice: { type: 'custom' } })).toEqual([
       'tool_choice.type',
+    ]);
+    expect(paramsOf({ ...base, tools: [named('a')], tool_choice: { type: 'allowed_tools' } })).toEqual([
+      'tool_choice.allowed_tools',
+    ]);
+    const allowed = (mode: string, ...names: string[]) => ({
+      type: 'allowed_tools',
+      allowed_tools: { mode, tools: names.map(named) },
+    });
+    expect(paramsOf({ ...base, tools: [named('a')], tool_choice: allowed('required', 'b') })).toEqual([
+      'tool_choice.allowed_tools.tools',
+    ]);
+    expect(paramsOf({ ...base, tools: [named('a')], tool_choice: allowed('required', 'b', 'a') })).toEqual(
+      [],
     );
   });
 
@@ -239,7 +259,7 @@ describe('a chat request', () => {
 
   it('B25: a __proto__ in the body is data and pollutes nothing', () => {
     const text = '{"model":"m","messages":[{"role":"user","content":"x"}],"__proto__":{"polluted":1}}';
-    expect(parseChatRequest(text).text).toBe(text);
+    expect(parseChatRequest(text).body.text).toBe(text);
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 });

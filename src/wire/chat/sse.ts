@@ -1,5 +1,6 @@
 import { errorObject } from '../errors/error-body.ts';
 import type { ChatChunk } from './chat.ts';
+import type { FunctionsChunk } from './function-answer.ts';
 
 /** Server-sent events of a chat stream (wire-formats.md, section 1a). Each string is one write. */
 export const sseHeaders = {
@@ -9,7 +10,7 @@ export const sseHeaders = {
   'x-accel-buffering': 'no',
 } as const;
 
-export function chatEvent(chunk: ChatChunk): string {
+export function chatEvent(chunk: ChatChunk | FunctionsChunk): string {
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 

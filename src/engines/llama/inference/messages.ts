@@ -31,8 +31,8 @@ export function toTemplateMessages(messages: readonly ChatMessage[]): TemplateMe
   });
 }
 
-/** Roles that older or newer dialects have and templates do not know. */
-const roles: Partial<Record<ChatMessage['role'], string>> = { developer: 'system', function: 'tool' };
+/** Roles that newer dialects have and templates do not know. */
+const roles: Partial<Record<ChatMessage['role'], string>> = { developer: 'system' };
 
 function flatten(content: string | ContentPart[], param: string): string {
   if (typeof content === 'string') return content;
