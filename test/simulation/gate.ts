@@ -1,5 +1,5 @@
 import type { Batch, Chunk } from '../../src/core/batch.ts';
-import { StoreError } from '../../src/store/store-error.ts';
+import { StoreError } from '../../src/core/store-error.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Weather } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';

@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import { systemClock } from '../../src/base/system.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
-import { StoreError } from '../../src/store/store-error.ts';
+import { StoreError } from '../../src/core/store-error.ts';
 import { smallDisk } from '../support/small-disk.ts';
 import { addBatch, makeOrg, output, range, start } from './fixtures.ts';
 

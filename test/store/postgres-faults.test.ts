@@ -5,7 +5,7 @@ import { migrate } from '../../src/store/migrations/migrate.ts';
 import { openPostgres } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
 import type { LineResult } from '../../src/store/store.ts';
-import { StoreError } from '../../src/store/store-error.ts';
+import { StoreError } from '../../src/core/store-error.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { addBatch, output, range, start } from './fixtures.ts';

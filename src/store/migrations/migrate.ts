@@ -1,5 +1,5 @@
 import type { Db, Queries } from '../db.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
 import { initial } from './0001-initial.ts';
 import { responses } from './0002-responses.ts';
 import type { Migration } from './migration.ts';

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
 
 /** Codes of Postgres (documentation, appendix A) and of the operating system that mean a connection is gone. */
 const lostCodes = new Set([

@@ -3,7 +3,7 @@ import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import type { Store } from '../store.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
 import { openPostgres } from './db.ts';
 import { nameOf } from './errors.ts';
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
 
 /** SQLite's primary result codes (sqlite.org/rescode.html) that an operator can do something about. */
 const codes = { busy: 5, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
 import { translate } from './errors.ts';
 
 export interface FolderLock {

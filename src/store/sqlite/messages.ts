@@ -1,8 +1,8 @@
 import { ApiError } from '../../core/errors.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { StoreOperations } from '../sql/sql-store.ts';
-import { StoreError } from '../store-error.ts';
-import type { StoreErrorCode } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
+import type { StoreErrorCode } from '../../core/store-error.ts';
 
 /**
  * What crosses between the main thread and the database's: one message an operation, one an answer. Lists of rows are

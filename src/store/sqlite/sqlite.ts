@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Store } from '../store.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
 import { operations, unpackError } from './messages.ts';
 import type { Group, Reply, Request, WorkerOptions } from './messages.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';

@@ -1,6 +1,6 @@
 import { versions } from 'node:process';
 import { expect, test } from 'vitest';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
 import { requireVersion } from './version.ts';
 
 test.each(['3.51.3', '3.51.10', '3.52.0', '3.53.4', '4.0.0', versions.sqlite!])(

@@ -1,4 +1,4 @@
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../../core/store-error.ts';
 
 const least = [3, 51, 3] as const;
 
