@@ -29,7 +29,7 @@ export interface ReadOptions {
 export function readChatResponse(fields: Fields, options: ReadOptions): ChatResponse {
   const given = fields['choices'];
   if (!Array.isArray(given) || given.length === 0) throw unusable('has no choices');
-  const choices = given.map((choice, at) => readChoice(choice, at, options));
+  const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
   const answered = choices.map(({ message }) => spoken(message)).join('');
   const { usage, estimated } = checkedUsage(fields['usage'], { asked: options.asked, answered });
   if (estimated) options.repairs.add('usage estimated');
@@ -50,8 +50,8 @@ export function createdOf({ created }: Fields): number {
   return typeof created === 'number' && Number.isFinite(created) ? Math.floor(created) : 0;
 }
 
-function readChoice(choice: unknown, at: number, options: ReadOptions): ChatChoice {
-  const { index, message, logprobs, finish_reason, stop_reason } = fieldsOf(choice);
+function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOptions): ChatChoice {
+  const { index, message, logprobs, finish_reason } = choice;
   if (!isObject(message)) throw unusable(`has no message in choice ${at}`);
   const read = readMessage(message, options);
   return {
@@ -59,7 +59,7 @@ function readChoice(choice: unknown, at: number, options: ReadOptions): ChatChoi
     message: read,
     logprobs: isObject(logprobs) ? (logprobs as unknown as ChoiceLogprobs) : null,
     finish_reason: finishReason(finish_reason, read.tool_calls !== undefined),
-    ...stopReason(stop_reason),
+    ...stopReason(choice, answer),
   };
 }
 
@@ -68,7 +68,7 @@ function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): Assist
   const message: AssistantMessage = {
     role: 'assistant',
     content: content === null ? null : unicode(content, repairs),
-    refusal: typeof given['refusal'] === 'string' ? unicode(given['refusal'], repairs) : null,
+    refusal: unicode(stringOr(given['refusal'], ''), repairs) || null,
   };
   const reasoning = given['reasoning'] ?? given['reasoning_content'];
   if (typeof reasoning === 'string' && reasoning !== '')
@@ -85,7 +85,8 @@ function textOf(content: unknown): string | null {
   return content.map((part) => stringOr(fieldsOf(part)['text'], '')).join('');
 }
 
-function toolCallsOf(message: Fields): unknown[] {
+/** The calls of a message or a delta; some servers still have one `function_call` there. */
+export function toolCallsOf(message: Fields): unknown[] {
   if (Array.isArray(message['tool_calls'])) return message['tool_calls'];
   return isObject(message['function_call']) ? [{ function: message['function_call'] }] : [];
 }

@@ -1,5 +1,5 @@
 import type { ChatChunk, ChatDelta, ChoiceLogprobs, FinishReason } from '../../wire/chat/chat.ts';
-import { createdOf } from './chat-response.ts';
+import { createdOf, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
@@ -12,8 +12,16 @@ import { checkedUsage } from './usage.ts';
 
 interface Choice {
   finished: boolean;
-  /** Positions of the tool calls seen; an id is sent with the first piece of each. */
-  calls: Set<number>;
+  /** The newest tool call at each of the server's positions; an id is sent with the first piece of each. */
+  calls: Map<number, Call>;
+  callCount: number;
+}
+
+interface Call {
+  /** Its place among the calls of the answer. */
+  index: number;
+  /** As the server told it, or empty. */
+  id: string;
 }
 
 export interface StreamOptions extends ReadOptions {
@@ -54,7 +62,7 @@ export async function* readChatStream(
       created: createdOf(fields) || head.created,
       model: stringOr(fields['model'], head.model),
     };
-    const read = given.map((choice) => readChoice(fieldsOf(choice), choices, options));
+    const read = given.map((choice) => readChoice(fieldsOf(choice), fields, choices, options));
     answered += read.map(({ delta }) => spoken(delta)).join('');
     yield { ...head, choices: read, usage: null };
   }
@@ -68,12 +76,13 @@ export async function* readChatStream(
 
 function readChoice(
   given: Fields,
+  event: Fields,
   choices: Map<number, Choice>,
   options: StreamOptions,
 ): ChatChunk['choices'][number] {
   const index = Number.isInteger(given['index']) ? (given['index'] as number) : 0;
   const begun = choices.get(index);
-  const choice = begun ?? { finished: false, calls: new Set() };
+  const choice = begun ?? { finished: false, calls: new Map<number, Call>(), callCount: 0 };
   const delta = readDelta(fieldsOf(given['delta'] ?? given['message']), choice, options);
   if (!begun) {
     choices.set(index, choice);
@@ -86,11 +95,11 @@ function readChoice(
     given['finish_reason'] !== undefined &&
     given['finish_reason'] !== ''
   ) {
-    finish = finishReason(given['finish_reason'], choice.calls.size > 0);
+    finish = finishReason(given['finish_reason'], choice.callCount > 0);
     choice.finished = true;
   }
   const logprobs = isObject(given['logprobs']) ? (given['logprobs'] as unknown as ChoiceLogprobs) : null;
-  return { index, delta, logprobs, finish_reason: finish, ...stopReason(given['stop_reason']) };
+  return { index, delta, logprobs, finish_reason: finish, ...stopReason(given, event) };
 }
 
 function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: StreamOptions): ChatDelta {
@@ -100,28 +109,34 @@ function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: Stream
   const reasoning = given['reasoning'] ?? given['reasoning_content'];
   if (typeof reasoning === 'string' && reasoning !== '')
     delta.reasoning = delta.reasoning_content = unicode(reasoning, repairs);
-  if (Array.isArray(given['tool_calls']) && given['tool_calls'].length > 0)
-    delta.tool_calls = given['tool_calls'].map((call, at) =>
-      readCallDelta(fieldsOf(call), at, choice, newCallId),
-    );
+  const refusal = stringOr(given['refusal'], '');
+  if (refusal !== '') delta.refusal = unicode(refusal, repairs);
+  const calls = toolCallsOf(given);
+  if (calls.length > 0)
+    delta.tool_calls = calls.map((call, at) => readCallDelta(fieldsOf(call), at, choice, newCallId));
   return delta;
 }
 
+/** Some servers give every call the same position: another id with another name is another call. */
 function readCallDelta(
   given: Fields,
   at: number,
-  { calls }: Choice,
+  choice: Choice,
   newCallId: () => string,
 ): NonNullable<ChatDelta['tool_calls']>[number] {
-  const index = Number.isInteger(given['index']) ? (given['index'] as number) : at;
+  const position = Number.isInteger(given['index']) ? (given['index'] as number) : at;
   const { name, arguments: json } = fieldsOf(given['function']);
+  const id = stringOr(given['id'], '');
+  const isNamed = typeof name === 'string' && name !== '';
   const piece =
     typeof json === 'string' ? json : json === undefined || json === null ? '' : JSON.stringify(json);
-  if (calls.has(index)) return { index, function: { arguments: piece } };
-  if (typeof name !== 'string' || name === '') throw unusable('calls a tool without a name');
-  calls.add(index);
-  const id = stringOr(given['id'], '') || newCallId();
-  return { index, id, type: 'function', function: { name, arguments: piece } };
+  const begun = choice.calls.get(position);
+  if (begun && !(isNamed && id !== '' && id !== begun.id))
+    return { index: begun.index, function: { arguments: piece } };
+  if (!isNamed) throw unusable('calls a tool without a name');
+  const index = choice.callCount++;
+  choice.calls.set(position, { index, id });
+  return { index, id: id || newCallId(), type: 'function', function: { name, arguments: piece } };
 }
 
 function spoken({ content, reasoning, tool_calls = [] }: ChatDelta): string {

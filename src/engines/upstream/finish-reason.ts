@@ -1,4 +1,5 @@
 import type { FinishReason } from '../../wire/chat/chat.ts';
+import type { Fields } from './fields.ts';
 
 const known = new Map<unknown, FinishReason>(
   Object.entries({
@@ -29,7 +30,13 @@ export function finishReason(given: unknown, hasToolCalls: boolean): FinishReaso
   return reason === 'tool_calls' && !hasToolCalls ? 'stop' : reason;
 }
 
-/** The stop sequence that ended an answer, which vLLM tells; a number there is a token, which means nothing to a client. */
-export function stopReason(given: unknown): { stop_reason?: string } {
-  return typeof given === 'string' && given !== '' ? { stop_reason: given } : {};
+/**
+ * The stop sequence that ended a choice: vLLM says `stop_reason`, SGLang `matched_stop`, llama.cpp `stopping_word`, there
+ * or beside the choices. A number is a token, which means nothing to a client.
+ */
+export function stopReason(choice: Fields, answer: Fields): { stop_reason?: string } {
+  const { stop_reason, matched_stop, stopping_word } = choice;
+  const candidates = [stop_reason, matched_stop, stopping_word, answer['stopping_word']];
+  const found = candidates.find((each) => typeof each === 'string' && each !== '');
+  return found === undefined ? {} : { stop_reason: found as string };
 }

@@ -21,8 +21,10 @@ export interface Spoken {
  */
 export function checkedUsage(usage: unknown, { asked, answered }: Spoken): CheckedUsage {
   const given = (typeof usage === 'object' && usage !== null ? usage : {}) as Record<string, unknown>;
-  const prompt = count(given['prompt_tokens']);
-  const completion = count(given['completion_tokens']);
+  // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.
+  const prompt = count(given['prompt_tokens']) || undefined;
+  const completion = count(given['completion_tokens']) || (answered === '' ? 0 : undefined);
+  const reasoning = reasoningTokens(given);
   const details = (given['prompt_tokens_details'] ?? {}) as Record<string, unknown>;
   const promptTokens = prompt ?? estimate(asked);
   const completionTokens = completion ?? estimate(answered);
@@ -32,9 +34,18 @@ export function checkedUsage(usage: unknown, { asked, answered }: Spoken): Check
       completion_tokens: completionTokens,
       total_tokens: promptTokens + completionTokens,
       prompt_tokens_details: { cached_tokens: Math.min(promptTokens, count(details['cached_tokens']) ?? 0) },
+      ...(reasoning !== undefined && {
+        completion_tokens_details: { reasoning_tokens: Math.min(completionTokens, reasoning) },
+      }),
     },
     estimated: prompt === undefined || completion === undefined,
   };
+}
+
+/** SGLang tells them beside the other figures. */
+function reasoningTokens(given: Record<string, unknown>): number | undefined {
+  const details = (given['completion_tokens_details'] ?? {}) as Record<string, unknown>;
+  return count(details['reasoning_tokens']) ?? count(given['reasoning_tokens']);
 }
 
 /** A token count, or undefined when it is not one. */

@@ -91,7 +91,7 @@ export interface ChatChoice {
   message: AssistantMessage;
   logprobs: ChoiceLogprobs | null;
   finish_reason: FinishReason;
-  /** The stop sequence that ended it, where the engine tells (vLLM's field). */
+  /** The stop sequence that ended it, where the engine tells, under vLLM's name for it. */
   stop_reason?: string | null;
 }
 
@@ -121,6 +121,8 @@ export interface ChatUsage {
   completion_tokens: number;
   total_tokens: number;
   prompt_tokens_details: { cached_tokens: number };
+  /** Absent where the engine does not tell. */
+  completion_tokens_details?: { reasoning_tokens: number };
 }
 
 /** One `chat.completion.chunk` of a stream. */
@@ -142,6 +144,7 @@ export interface ChatChunk {
 export interface ChatDelta {
   role?: 'assistant';
   content?: string | null;
+  refusal?: string | null;
   reasoning?: string;
   reasoning_content?: string;
   tool_calls?: {

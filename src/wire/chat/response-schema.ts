@@ -2,10 +2,12 @@ import { Type } from '../json-schema.ts';
 import { oneOf, raw, string, stringOrNull } from '../schema.ts';
 
 /** The chat completion response (specification, section 2.5), for the OpenAPI document. */
+const calledFunction = { name: string(), arguments: string({ description: 'JSON text' }) };
+
 const toolCall = Type.Object({
   id: string(),
   type: oneOf(['function']),
-  function: Type.Object({ name: string(), arguments: string({ description: 'JSON text' }) }),
+  function: Type.Object(calledFunction),
 });
 
 const assistantMessage = Type.Object({
@@ -13,6 +15,9 @@ const assistantMessage = Type.Object({
   content: stringOrNull(),
   refusal: stringOrNull(),
   tool_calls: Type.Optional(Type.Array(toolCall)),
+  function_call: Type.Optional(
+    Type.Object(calledFunction, { description: 'In place of tool_calls for a request with functions.' }),
+  ),
   reasoning: Type.Optional(string()),
   reasoning_content: Type.Optional(string()),
 });
@@ -38,6 +43,9 @@ export const chatUsageSchema = Type.Object({
   completion_tokens: Type.Integer(),
   total_tokens: Type.Integer(),
   prompt_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+  completion_tokens_details: Type.Optional(
+    Type.Object({ reasoning_tokens: Type.Integer({ description: 'Where the engine tells.' }) }),
+  ),
 });
 
 export const chatResponseSchema = Type.Object(
@@ -53,7 +61,10 @@ export const chatResponseSchema = Type.Object(
         index: Type.Integer(),
         message: assistantMessage,
         logprobs,
-        finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter']),
+        finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']),
+        stop_reason: Type.Optional(
+          string({ description: 'The stop sequence that ended it, where the engine tells.' }),
+        ),
       }),
     ),
     usage: chatUsageSchema,

@@ -94,9 +94,9 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
   }
 
   return {
-    push({ reasoning_content: thought, reasoning, content, tool_calls: called }) {
+    push({ reasoning_content: thought, reasoning, content, refusal, tool_calls: called }) {
       grow('thinking', thought ?? reasoning ?? '');
-      grow('text', content ?? '');
+      grow('text', (content ?? '') + (refusal ?? ''));
       for (const each of called ?? []) growCall(each);
       return advance(false);
     },

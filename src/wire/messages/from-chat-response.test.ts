@@ -141,4 +141,12 @@ describe('a chat completion as a message', () => {
     expect(cached(0)).toMatchObject({ input_tokens: 10, cache_read_input_tokens: 0 });
     expect(cached(99)).toMatchObject({ input_tokens: 0, cache_read_input_tokens: 10 });
   });
+
+  it('counts the thinking where the engine does', () => {
+    const { usage } = answer({});
+    expect(fromChatUsage(usage)).not.toHaveProperty('output_tokens_details');
+    expect(
+      fromChatUsage({ ...usage, completion_tokens_details: { reasoning_tokens: 3 } }).output_tokens_details,
+    ).toEqual({ thinking_tokens: 3 });
+  });
 });

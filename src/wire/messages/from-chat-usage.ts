@@ -6,6 +6,7 @@ export function fromChatUsage({
   prompt_tokens: prompt,
   completion_tokens: completion,
   prompt_tokens_details: { cached_tokens: cached },
+  completion_tokens_details: details,
 }: ChatUsage): MessagesUsage {
   const read = Math.min(cached, prompt);
   return {
@@ -13,5 +14,6 @@ export function fromChatUsage({
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: read,
     output_tokens: completion,
+    ...(details && { output_tokens_details: { thinking_tokens: details.reasoning_tokens } }),
   };
 }

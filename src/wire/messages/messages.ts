@@ -112,6 +112,8 @@ export interface MessagesUsage {
   cache_creation_input_tokens: number;
   cache_read_input_tokens: number;
   output_tokens: number;
+  /** Where the engine tells. */
+  output_tokens_details?: { thinking_tokens: number };
 }
 
 export interface Message {

@@ -39,6 +39,11 @@ const properties = {
       cache_creation_input_tokens: count,
       cache_read_input_tokens: count,
       output_tokens: count,
+      output_tokens_details: {
+        type: 'object',
+        description: 'Where the engine tells.',
+        properties: { thinking_tokens: count },
+      },
     },
   }),
 };

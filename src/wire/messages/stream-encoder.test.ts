@@ -169,6 +169,18 @@ describe('a streamed message', () => {
     expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
   });
 
+  it('says a refusal as text, and ends with it unless a tool is called', () => {
+    const refused = collectMessage(encode([chunk({ refusal: 'I will ' }), chunk({ refusal: 'not.' }), over]));
+    expect(refused).toMatchObject({
+      content: [{ type: 'text', text: 'I will not.' }],
+      stop_reason: 'refusal',
+      stop_details: { explanation: 'I will not.' },
+    });
+    expect(collectMessage(encode([chunk({ refusal: 'No.' }), begin(0, '{}'), over])).stop_reason).toBe(
+      'tool_use',
+    );
+  });
+
   it('ends also when the engine told no usage, and counts what came', () => {
     const { usage: counted } = collectMessage(encode([say('a'), say('b'), over]));
     expect(counted).toMatchObject({ input_tokens: 9, output_tokens: 3 });

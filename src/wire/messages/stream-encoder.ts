@@ -26,6 +26,7 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
   let hasStarted = false;
   let finish: FinishReason | null = null;
   let stop: string | null = null;
+  let refusal: string | null = null;
   let pieces = 0;
   let usage: MessagesUsage | null = null;
 
@@ -61,13 +62,14 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
       events.push(...blocks.push(choice.delta));
       finish = choice.finish_reason ?? finish;
       stop = choice.stop_reason ?? stop;
+      if (choice.delta.refusal) refusal = (refusal ?? '') + choice.delta.refusal;
       return events;
     },
 
     end() {
       if (finish === null)
         throw new ApiError('invalid_upstream_response', 'The answer of the engine ended in the middle.');
-      const ending = { finish, hasCalls: blocks.hasCalls, stop, refusal: null };
+      const ending = { finish, hasCalls: blocks.hasCalls, stop, refusal };
       return [
         ...blocks.end(),
         {

@@ -217,3 +217,30 @@ describe('a stream that breaks', () => {
     expect(again.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
   });
 });
+
+it('streams a refusal as a part of its own', () => {
+  const { body, events } = encode([
+    { role: 'assistant', content: '' },
+    { refusal: 'I will ' },
+    { refusal: 'not.' },
+  ]);
+  const deltas = events.filter(({ type }) => type === 'response.refusal.delta');
+  expect(deltas.map(({ delta }) => delta)).toEqual(['I will ', 'not.']);
+  expect(body.output).toMatchObject([{ content: [{ type: 'refusal', refusal: 'I will not.' }] }]);
+});
+
+it('tells the tokens of reasoning, and zero where the engine does not', () => {
+  const told = (completion_tokens_details?: { reasoning_tokens: number }) => {
+    const stream = begin();
+    for (const chunk of [
+      chunkOf({ content: 'x' }, 'stop'),
+      {
+        ...usage,
+        usage: { ...usage.usage!, ...(completion_tokens_details && { completion_tokens_details }) },
+      },
+    ])
+      stream.chunk(chunk);
+    return stream.end(8).body.usage?.output_tokens_details;
+  };
+  expect([told({ reasoning_tokens: 1 }), told()]).toEqual([{ reasoning_tokens: 1 }, { reasoning_tokens: 0 }]);
+});

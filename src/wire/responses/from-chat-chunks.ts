@@ -69,6 +69,7 @@ export class ResponseStream {
   #delta(delta: ChatDelta, logprobs: Parameters<OutputBuilder['text']>[1]): void {
     this.#output.reasoning(delta.reasoning ?? delta.reasoning_content ?? '');
     this.#output.text(delta.content ?? '', logprobs);
+    this.#output.refusal(delta.refusal ?? '');
     for (const { index, id, function: called } of delta.tool_calls ?? [])
       this.#output.call({ key: index, id, name: called?.name, arguments: called?.arguments });
   }

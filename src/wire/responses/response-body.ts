@@ -85,7 +85,8 @@ function responseUsage(usage: ChatUsage): ResponseUsage {
       cache_write_tokens: 0,
     },
     output_tokens: usage.completion_tokens,
-    output_tokens_details: { reasoning_tokens: 0 },
+    // The format has no word for not knowing.
+    output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
     total_tokens: usage.total_tokens,
   };
 }

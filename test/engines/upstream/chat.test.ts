@@ -186,25 +186,33 @@ describe('what comes back', () => {
     expect(body.choices[0]?.finish_reason).toBe(reason);
   });
 
-  it.each([
-    ['END', { stop_reason: 'END' }],
-    [151_645, {}],
-    [null, {}],
-  ])('passes on the stop sequence that was met, and no token: %j', async (stop_reason, told) => {
-    const message = { role: 'assistant', content: 'hi' };
-    const choices = [{ index: 0, message, finish_reason: 'stop', stop_reason }];
-    const plain = await upstream(complete('', { choices }));
-    const { body } = await plain.engine.generate(ask(), call());
-    const { stop_reason: _, ...rest } = { ...body.choices[0]! };
-    expect(body.choices[0]).toEqual({ ...rest, ...told });
-    const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', stop_reason }] };
-    const inPieces = await upstream(
-      streamed([frame({ content: 'hi' }), `data: ${JSON.stringify(ending)}\n\n`, 'data: [DONE]\n\n']),
-    );
-    const chunks = await collect(inPieces.engine.stream(ask(), call()));
-    const last = chunks.findLast(({ choices: ended }) => ended.length > 0)!.choices[0]!;
-    expect('stop_reason' in last ? { stop_reason: last.stop_reason } : {}).toEqual(told);
-  });
+  it.each<[string, object, object, object]>([
+    ['vLLM', { stop_reason: 'END' }, {}, { stop_reason: 'END' }],
+    ['vLLM', { stop_reason: 151_645 }, {}, {}],
+    ['vLLM', { stop_reason: null }, {}, {}],
+    ['SGLang', { matched_stop: 'END' }, {}, { stop_reason: 'END' }],
+    ['SGLang', { matched_stop: 2 }, {}, {}],
+    ['llama.cpp', {}, { stopping_word: 'END' }, { stop_reason: 'END' }],
+    ['llama.cpp', {}, { stopping_word: '' }, {}],
+    ['others', {}, {}, {}],
+  ])(
+    'passes on the stop sequence that was met, and no token: %s %j %j',
+    async (_, inChoice, beside, told) => {
+      const message = { role: 'assistant', content: 'hi' };
+      const choices = [{ index: 0, message, finish_reason: 'stop', ...inChoice }];
+      const plain = await upstream(complete('', { choices, ...beside }));
+      const { body } = await plain.engine.generate(ask(), call());
+      const { stop_reason: __, ...rest } = { ...body.choices[0]! };
+      expect(body.choices[0]).toEqual({ ...rest, ...told });
+      const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...inChoice }], ...beside };
+      const inPieces = await upstream(
+        streamed([frame({ content: 'hi' }), `data: ${JSON.stringify(ending)}\n\n`, 'data: [DONE]\n\n']),
+      );
+      const chunks = await collect(inPieces.engine.stream(ask(), call()));
+      const last = chunks.findLast(({ choices: ended }) => ended.length > 0)!.choices[0]!;
+      expect('stop_reason' in last ? { stop_reason: last.stop_reason } : {}).toEqual(told);
+    },
+  );
 
   it('streams deltas in the canonical shape, several choices apart', async () => {
     const piece = (tool: object) => frame({ tool_calls: [tool] });
@@ -236,6 +244,92 @@ describe('what comes back', () => {
       [1, 'length'],
     ]);
     expect(said(chunks.filter(({ choices }) => choices[0]?.index === 1))).toBe('other');
+  });
+
+  it('calls the end of a stream by its tool calls, whatever is said and whatever text came before', async () => {
+    for (const told of ['stop', 'tool_calls', 'function_call', 'eos']) {
+      const { engine } = await upstream(
+        streamed([
+          frame({ content: 'I look it up.' }),
+          frame({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }),
+          frame({}, told),
+        ]),
+      );
+      const chunks = await collect(engine.stream(ask(), call()));
+      const ends = chunks.flatMap(({ choices }) => choices.map(({ finish_reason }) => finish_reason));
+      expect(ends.filter(Boolean), told).toEqual(['tool_calls']);
+    }
+  });
+
+  it('keeps calls apart that a server gives one position, and pieces together that repeat the id', async () => {
+    const piece = (id: string, name: string, args: string) =>
+      frame({ tool_calls: [{ index: 0, id, function: { name, arguments: args } }] });
+    const { engine } = await upstream(
+      streamed([
+        piece('a', 'f', '{"n"'),
+        piece('a', 'f', ':1}'),
+        frame({ reasoning: 'and' }),
+        piece('b', 'f', '{}'),
+        frame({ tool_calls: [{ index: 0, function: { arguments: ' ' } }] }),
+        frame({}, 'tool_calls'),
+      ]),
+    );
+    const chunks = await collect(engine.stream(ask(), call()));
+    const deltas = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    expect(deltas.map(({ index, id, function: called }) => [index, id, called?.arguments])).toEqual([
+      [0, 'a', '{"n"'],
+      [0, undefined, ':1}'],
+      [1, 'b', '{}'],
+      [1, undefined, ' '],
+    ]);
+  });
+
+  it('reads a function call that is streamed as servers did before tools, and a refusal', async () => {
+    const { engine } = await upstream(
+      streamed([
+        frame({ refusal: 'No' }),
+        frame({ refusal: '.' }),
+        frame({ function_call: { name: 'f', arguments: '' } }),
+        frame({ function_call: { arguments: '{}' } }),
+        frame({}, 'function_call'),
+      ]),
+    );
+    const chunks = await collect(engine.stream(ask(), call()));
+    const deltas = chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta));
+    expect(deltas.map(({ refusal }) => refusal ?? '').join('')).toBe('No.');
+    expect(deltas.flatMap(({ tool_calls: calls = [] }) => calls)).toEqual([
+      {
+        index: 0,
+        id: expect.stringMatching(/^call_/),
+        type: 'function',
+        function: { name: 'f', arguments: '' },
+      },
+      { index: 0, function: { arguments: '{}' } },
+    ]);
+    expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls');
+  });
+
+  it.each<[string, object, object | undefined]>([
+    ['in the details', { completion_tokens_details: { reasoning_tokens: 2 } }, { reasoning_tokens: 2 }],
+    ['beside them, as SGLang does', { reasoning_tokens: 2 }, { reasoning_tokens: 2 }],
+    ['as more than there are', { reasoning_tokens: 9 }, { reasoning_tokens: 3 }],
+    ['as nonsense', { completion_tokens_details: { reasoning_tokens: 'two' } }, undefined],
+    ['not at all', { completion_tokens_details: null }, undefined],
+  ])('passes on the tokens of reasoning, told %s', async (_, more, told) => {
+    const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12, ...more };
+    const { engine } = await upstream(complete('hi', { usage }));
+    const { body } = await engine.generate(ask(), call());
+    expect(body.usage.completion_tokens_details).toEqual(told);
+  });
+
+  it('estimates the usage that a server gives as zero', async () => {
+    const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    const { engine } = await upstream(complete('Hello there.', { usage }));
+    const { body } = await engine.generate(ask(), call());
+    expect(body.usage.prompt_tokens).toBeGreaterThan(5);
+    expect(body.usage.completion_tokens).toBe(3);
+    const cut = await upstream(complete('', { usage: { ...usage, prompt_tokens: 4 } }));
+    expect((await cut.engine.generate(ask(), call())).body.usage.completion_tokens).toBe(0);
   });
 
   it('keeps up with a reader that is slow', async () => {
