@@ -11,7 +11,7 @@ interface Asked {
 /**
  * A model's server that uses tools as a good model does: it calls the first one about Rome, and once it has the result
  * tells it. So a round trip of tools is one through the whole of Offpeak, and the result is seen to have arrived. The
- * pieces of a streamed call come without a role, as from some servers.
+ * pieces of a streamed call come without a role, as from some servers. Without tools it tells what was said so far.
  */
 export function startWeatherModel(): Promise<FakeUpstream> {
   return startFakeUpstream(weatherModel);
@@ -26,7 +26,10 @@ const weatherModel: Answer = (response, { text }) => {
     response.write(frame({ role: 'assistant', content: 'and' }));
     return;
   }
-  const said = last?.role === 'tool' ? `The tool said: ${String(last.content)}` : 'No tool is needed.';
+  const said =
+    last?.role === 'tool'
+      ? `The tool said: ${String(last.content)}`
+      : messages.map(({ content }) => String(content)).join(' | ');
   const call = { id: 'call_1', type: 'function' };
   const calls = [{ ...call, function: { name: tool, arguments: '{"city":"Rome"}' } }];
   const finish = tool ? 'tool_calls' : 'stop';

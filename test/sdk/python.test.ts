@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApp, testModel, upstreamEngine } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { until } from '../support/until.ts';
+import { anthropicCells, openaiCells } from './matrix/cells.ts';
+import { startWeatherModel } from './matrix/weather-model.ts';
+import { findPython } from './python/environment.ts';
+import type { PythonEnvironment } from './python/environment.ts';
+import { runScript } from './python/run-script.ts';
+import type { ScriptResult } from './python/run-script.ts';
+
+// The official Python clients against the same cells as the JavaScript ones, each family in a process of its own. Where
+// there is no Python, or no network to fetch them by, this file skips its tests and says so.
+
+let environment: PythonEnvironment;
+let running: RunningApp;
+let upstream: FakeUpstream;
+
+beforeAll(async () => {
+  environment = await findPython();
+  if ('missing' in environment) {
+    console.warn(`SKIPPED: the tests of the Python clients, because ${environment.missing}.`);
+    return;
+  }
+  upstream = await startWeatherModel();
+  const weather = { ...testModel(upstreamEngine(upstream.url)), id: 'weather', aliases: [] };
+  running = await startApp({ models: [testModel(), weather] });
+}, 240_000);
+
+afterAll(async () => {
+  await running?.stop();
+  await upstream?.close();
+});
+
+const families = [
+  { name: 'openai for Python', script: 'openai_cells.py', cells: openaiCells, lacks: ['chat: tool runner'] },
+  { name: 'anthropic for Python', script: 'anthropic_cells.py', cells: anthropicCells, lacks: [] },
+];
+
+describe.each(families)('$name', ({ script, cells, lacks }) => {
+  let result: ScriptResult;
+
+  beforeAll(async () => {
+    if ('python' in environment) result = await runScript(environment.python, script, running);
+  });
+
+  it.for(cells.filter((cell) => !(lacks as string[]).includes(cell)))('%s', async (cell, { skip }) => {
+    if ('missing' in environment) return skip(environment.missing);
+    if (!result.cells.has(cell)) expect.fail(`the script did not come to this cell: ${result.end}`);
+    expect(result.cells.get(cell) ?? 'worked').toBe('worked');
+    if (cell.endsWith(': abort'))
+      await until('the upstream sees that nobody listens', () =>
+        upstream.received.some(({ aborted }) => aborted),
+      );
+  });
+});
