@@ -238,3 +238,15 @@ describe('a silent stream', () => {
     await slow.stop();
   });
 });
+
+it('POST /v1/chat/completions/input_tokens counts as the engine does, functions included', async () => {
+  const count = (json: object) => app.call('POST', `${path}/input_tokens`, { json });
+  const functions = [{ name: 'f', parameters: { type: 'object' } }];
+  for (const request of [ask('one two three'), ask('one two three', { functions })]) {
+    const { usage } = (await post(request)).json;
+    const { status, json } = await count(request);
+    expect([status, json]).toEqual([200, { input_tokens: usage.prompt_tokens }]);
+  }
+  expect((await count({ ...ask('x'), model: 'nope' })).json.error.code).toBe('model_not_found');
+  expect((await count({ model: 'tiny' })).status).toBe(422);
+});

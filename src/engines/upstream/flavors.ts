@@ -1,4 +1,6 @@
 import type { Capabilities } from '../engines.ts';
+import type { CountWay } from './count-tokens.ts';
+import type { EffortWay } from './reasoning-effort.ts';
 
 export const flavors = ['vllm', 'sglang', 'llama-server', 'ollama', 'openai', 'offpeak', 'generic'] as const;
 export type Flavor = (typeof flavors)[number];
@@ -17,12 +19,19 @@ export interface FlavorTraits {
   tokenLimit: Flag<'max_tokens' | 'as given'>;
   /** Whether the role `developer` may be sent; it becomes `system` otherwise. */
   developerRole: Flag<boolean>;
+  /** How it is told how hard to think. */
+  effort: Flag<EffortWay>;
+  /** Whether it is sent fields that only the first of these services has, such as `service_tier`. */
+  hostedFields: Flag<boolean>;
+  /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
+  counter: Flag<readonly CountWay[]>;
 }
 
 const native = (reason: string) => ({ value: 'native' as const, reason });
 const shared = (reason: string) => ({ value: 'shared' as const, reason });
 const maxTokens = (reason: string) => ({ value: 'max_tokens' as const, reason });
-const noDeveloper = (reason: string) => ({ value: false, reason });
+const no = (reason: string) => ({ value: false, reason });
+const meaningless = 'they mean nothing to it';
 const byTemplate = 'the chat template decides which roles exist, and most templates do not know this one';
 
 /** What servers of each kind do by themselves (wire-formats.md, sections 0.8, 2.3 and 2.4). */
@@ -32,14 +41,27 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     forcedTool: native('a named tool becomes guided decoding of its parameters'),
     prefixCache: shared('blocks of the cache are found by their content (automatic prefix caching)'),
     tokenLimit: maxTokens('every version knows it; old ones know no other'),
-    developerRole: noDeveloper(byTemplate),
+    developerRole: no(byTemplate),
+    effort: {
+      value: 'switch',
+      reason: 'every word is taken today, and given to the template; versions before that refuse none',
+    },
+    hostedFields: no(meaningless),
+    counter: { value: ['messages'], reason: '/tokenize renders messages as chat completions do' },
   },
   sglang: {
     jsonSchema: native('grammar backend behind response_format'),
     forcedTool: native('a named tool becomes a grammar of its parameters'),
     prefixCache: shared('one radix tree for all requests'),
     tokenLimit: maxTokens('every version knows it'),
-    developerRole: noDeveloper(byTemplate),
+    developerRole: no(byTemplate),
+    effort: {
+      value: 'switch',
+      reason:
+        'every word is taken today; none switches the template, in older versions only by its variables',
+    },
+    hostedFields: no(meaningless),
+    counter: { value: ['text'], reason: '/tokenize does not know messages' },
   },
   'llama-server': {
     jsonSchema: native('response_format becomes a grammar'),
@@ -52,14 +74,23 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason: 'each slot keeps its own prompt; the cache in RAM behind them may be switched off',
     },
     tokenLimit: maxTokens('the one name that all versions read'),
-    developerRole: noDeveloper(byTemplate),
+    developerRole: no(byTemplate),
+    effort: { value: 'template', reason: 'reasoning_effort itself is not read by every version' },
+    hostedFields: no(meaningless),
+    counter: {
+      value: ['input_tokens', 'template'],
+      reason: 'the first came in 2026, the others are older',
+    },
   },
   ollama: {
     jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
     forcedTool: { value: 'none', reason: 'tool_choice is not read at all (ollama #17921)' },
     prefixCache: { value: 'slot', reason: 'runs llama.cpp, whose slots keep a prompt each' },
     tokenLimit: maxTokens('the newer name is not read'),
-    developerRole: noDeveloper(byTemplate),
+    developerRole: no(byTemplate),
+    effort: { value: 'levels', reason: 'only none, low, medium, high and max are taken by every model' },
+    hostedFields: no(meaningless),
+    counter: { value: [], reason: 'it has none (ollama #4186)' },
   },
   openai: {
     jsonSchema: native('strict structured output'),
@@ -67,6 +98,9 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     prefixCache: shared('documented: prompts of 1,024 tokens and more'),
     tokenLimit: { value: 'as given', reason: 'reasoning models refuse max_tokens, older ones take both' },
     developerRole: { value: true, reason: 'documented' },
+    effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
+    hostedFields: { value: true, reason: 'documented' },
+    counter: { value: [], reason: 'it counts requests of another format only' },
   },
   offpeak: {
     jsonSchema: native('conformed to or an error, whatever the engine behind it'),
@@ -74,12 +108,18 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     prefixCache: shared('what stands behind it is not known; leader first serves most'),
     tokenLimit: { value: 'as given', reason: 'takes both names' },
     developerRole: { value: true, reason: 'maps it where needed' },
+    effort: { value: 'as given', reason: 'translates it for the engine behind it' },
+    hostedFields: { value: true, reason: 'sorts them out itself' },
+    counter: { value: ['input_tokens'], reason: 'our own' },
   },
   generic: {
     jsonSchema: native('asked for and checked: nothing is known of the server'),
     forcedTool: native('asked for and checked: nothing is known of the server'),
     prefixCache: shared('nothing is known of the server; leader first serves most'),
     tokenLimit: maxTokens('the older name is the one that everybody reads'),
-    developerRole: noDeveloper('system is understood everywhere'),
+    developerRole: no('system is understood everywhere'),
+    effort: { value: 'as given', reason: 'the one name that is documented anywhere' },
+    hostedFields: no('some servers refuse fields that they do not know'),
+    counter: { value: [], reason: 'nothing is known of the server' },
   },
 };

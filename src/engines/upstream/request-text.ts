@@ -4,6 +4,7 @@ import { editMembers } from '../../wire/json/edit-members.ts';
 import type { Edits } from '../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { FlavorTraits } from './flavors.ts';
+import { effortMembers } from './reasoning-effort.ts';
 
 /**
  * Members that would have some proxies call another address, with other credentials, or that are between our client and
@@ -15,6 +16,12 @@ const withheld = new Set(
   vertex_credentials vertex_project aws_access_key_id aws_secret_access_key aws_session_token
   aws_bedrock_runtime_endpoint litellm_params litellm_metadata proxy_server_request guardrails callbacks
   success_callback metadata user safety_identifier store`.split(/\s+/),
+);
+
+/** Members that only hosted services have, and that change nothing in what is answered. */
+const hostedOnly = new Set(
+  `audio modalities moderation prediction prompt_cache_key prompt_cache_retention service_tier verbosity
+  web_search_options`.split(/\s+/),
 );
 
 /** The text to send for a chat request: the client's bytes, but for what must differ. */
@@ -45,6 +52,9 @@ export function chatText(
         ),
       ),
     );
+  for (const [name, member] of Object.entries(effortMembers(value, traits.effort.value)))
+    edits.set(name, member === null ? null : JSON.stringify(member));
+  if (!traits.hostedFields.value) for (const name in value) if (hostedOnly.has(name)) edits.set(name, null);
   return edited(text, value, edits);
 }
 

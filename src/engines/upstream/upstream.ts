@@ -3,9 +3,11 @@ import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
+import type { ChatRequest } from '../../wire/chat/chat.ts';
 import type { Engine } from '../engines.ts';
 import { readChatResponse } from './chat-response.ts';
 import { readChatStream } from './chat-stream.ts';
+import { countTimeouts, createCounter } from './count-tokens.ts';
 import { readEmbeddings } from './embeddings-response.ts';
 import { flavorTraits } from './flavors.ts';
 import type { Flavor } from './flavors.ts';
@@ -35,6 +37,12 @@ export interface UpstreamOptions {
   log: Log;
 }
 
+/** Counting goes beside the work: it must not wait until a connection is free again. */
+interface Connections {
+  work: Transport;
+  counting: Transport;
+}
+
 /** A refusal of our credentials is said once in this long, not for each of 10,000 lines. */
 const sayAgainMs = 60_000;
 
@@ -52,18 +60,27 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const secrets = [apiKey ?? '', address.host, address.hostname].filter((secret) => secret.length > 2);
   const newCallId = () => ids.next('call_');
   const saidAt = new Map<string, number>();
-  let transport: Transport | undefined = connect();
+  const headers: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+  let open: Connections | undefined = connect();
 
-  function connect(): Transport {
-    const headers: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+  function connect(): Connections {
+    const { origin } = address;
     const connections = slots + Math.ceil(slots / 8) + 1;
-    return createTransport({ origin: address.origin, headers, connections, timeouts, clock });
+    return {
+      work: createTransport({ origin, headers, connections, timeouts, clock }),
+      counting: createTransport({ origin, headers, connections: 2, timeouts: countTimeouts, clock }),
+    };
   }
 
-  function connected(): Transport {
-    if (!transport) throw new ApiError('shutting_down', 'The engine is being stopped.');
-    return transport;
+  function connected(): Connections {
+    if (!open) throw new ApiError('shutting_down', 'The engine is being stopped.');
+    return open;
   }
+
+  const countTokens = createCounter(traits.counter.value, (path, body) => {
+    const root = base.replace(/\/v1$/, '');
+    return connected().counting.post(root + path, JSON.stringify(body), new AbortController().signal);
+  });
 
   const context = (): RefusalContext => ({ now: clock.now(), secrets });
 
@@ -86,7 +103,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   }
 
   async function ask(path: string, text: string, signal: AbortSignal, repairs: Repairs) {
-    const reply = await connected().post(base + path, text, signal);
+    const reply = await connected().work.post(base + path, text, signal);
     noteRefusal(reply);
     return parseBody(reply, context(), repairs);
   }
@@ -102,13 +119,13 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     },
 
     async start() {
-      transport ??= connect();
+      open ??= connect();
     },
 
     async stop() {
-      const closing = transport;
-      transport = undefined;
-      await closing?.close();
+      const closing = open;
+      open = undefined;
+      await Promise.all([closing?.work.close(), closing?.counting.close()]);
     },
 
     async generate(request, { signal }) {
@@ -123,7 +140,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     async *stream(request, { signal }) {
       const repairs: Repairs = new Set();
       const text = chatText(request, model, true, traits);
-      const reply = await connected().postStreaming(`${base}/chat/completions`, text, signal);
+      const reply = await connected().work.postStreaming(`${base}/chat/completions`, text, signal);
       noteRefusal(reply);
       await requireStream(reply, context(), repairs);
       const { body, finish } = reply;
@@ -140,8 +157,10 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       return embeddings;
     },
 
-    async countTokens() {
-      return undefined;
+    async countTokens(request) {
+      if (traits.counter.value.length === 0) return undefined;
+      const text = chatText({ value: request, text: JSON.stringify(request) }, model, false, traits);
+      return countTokens(JSON.parse(text) as ChatRequest);
     },
   };
 }

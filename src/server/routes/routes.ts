@@ -10,6 +10,7 @@ import { getBatch } from './batches-get.ts';
 import { listBatches } from './batches-list.ts';
 import { getBatchErrors, getBatchOutput } from './batches-results.ts';
 import { createChatCompletion } from './chat-completions-create.ts';
+import { countChatTokens } from './chat-completions-input-tokens.ts';
 import { createEmbeddings } from './embeddings-create.ts';
 import { getFileContent } from './files-content.ts';
 import { createFile } from './files-create.ts';
@@ -44,6 +45,7 @@ export const routes: readonly Route[] = [
   getFileContent,
   deleteFile,
   createChatCompletion,
+  countChatTokens,
   createResponse,
   countInputTokens,
   getResponse,

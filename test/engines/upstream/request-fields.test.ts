@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { flavors } from '../../../src/engines/upstream/flavors.ts';
+import type { Flavor } from '../../../src/engines/upstream/flavors.ts';
+import { parseChatRequest } from '../../../src/wire/chat/request.ts';
+import { startFakeUpstream } from '../../support/fake-upstream.ts';
+import { ask, call, engineAt } from './setup.ts';
+
+// Which field of a chat request reaches which server, and how (wire-formats.md, section 1a and 2).
+
+const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
+});
+
+/** What a server of this kind is sent for these fields, beside model and messages. */
+async function sentTo(flavor: Flavor, fields: Record<string, unknown>): Promise<unknown> {
+  const fake = await startFakeUpstream();
+  const engine = engineAt(fake.url, { flavor });
+  open.push(fake, engine);
+  const { body } = parseChatRequest(ask(fields).text);
+  await engine.generate(body, call());
+  const {
+    model: _model,
+    messages: _messages,
+    ...rest
+  } = JSON.parse(fake.received[0]!.text) as object & {
+    model: string;
+    messages: unknown;
+  };
+  return rest;
+}
+
+const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
+const schema = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' }, strict: true } };
+
+/** Every server gets these as they are. */
+const forAll: Record<string, unknown>[] = [
+  { temperature: 0.2, top_p: 0.9, frequency_penalty: 1, presence_penalty: -1 },
+  { top_k: 20, min_p: 0.1, repeat_penalty: 1.1 },
+  { max_tokens: 5 },
+  { n: 2 },
+  { stop: 'END' },
+  { stop: ['a', 'b', 'c', 'd'] },
+  { seed: 7 },
+  { logprobs: true, top_logprobs: 3 },
+  { logit_bias: { '50': -100 } },
+  { response_format: { type: 'text' } },
+  { response_format: { type: 'json_object' } },
+  { response_format: schema },
+  { tools: [tool], tool_choice: 'auto', parallel_tool_calls: true },
+  { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } },
+  { reasoning_effort: 'low' },
+  { reasoning_effort: 'medium' },
+  { reasoning_effort: null },
+  { a_field_of_its_own: { x: 1 } },
+];
+
+/** Nobody but us is told. */
+const ours = { metadata: { a: 'b' }, user: 'u', safety_identifier: 's', store: true };
+
+/** Only hosted services have a use for these, and none changes the answer. */
+const hosted = {
+  service_tier: 'flex',
+  prompt_cache_key: 'k',
+  prompt_cache_retention: '24h',
+  prediction: { type: 'content', content: 'x' },
+  verbosity: 'low',
+  modalities: ['text'],
+  audio: { voice: 'a', format: 'wav' },
+  web_search_options: {},
+  moderation: { model: 'm' },
+};
+
+describe.each(flavors)('%s', (flavor) => {
+  const takesHosted = flavor === 'openai' || flavor === 'offpeak';
+
+  it('is sent what it can work with, and nothing of what is between the client and us', async () => {
+    for (const fields of forAll) {
+      const expected =
+        flavor === 'llama-server' && fields['reasoning_effort']
+          ? { ...fields, chat_template_kwargs: fields }
+          : fields;
+      expect(await sentTo(flavor, { ...fields, ...ours }), JSON.stringify(fields)).toEqual(expected);
+    }
+  });
+
+  it(`is sent ${takesHosted ? 'all' : 'none'} of what only hosted services have`, async () => {
+    expect(await sentTo(flavor, hosted)).toEqual(takesHosted ? hosted : {});
+  });
+
+  it('is never sent the options of a stream with a whole answer', async () => {
+    const options = { include_usage: true, include_obfuscation: true };
+    expect(await sentTo(flavor, { stream: false, stream_options: options })).toEqual({ stream: false });
+  });
+
+  it('is sent functions as tools, and nothing of tools that run elsewhere', async () => {
+    const { name, parameters } = tool.function;
+    expect(await sentTo(flavor, { functions: [{ name, parameters }] })).toEqual({
+      tools: [tool],
+      tool_choice: 'auto',
+      parallel_tool_calls: false,
+    });
+    expect(await sentTo(flavor, { tools: [{ type: 'web_search' }], tool_choice: 'auto' })).toEqual({});
+  });
+});
+
+describe('the effort of reasoning', () => {
+  const off = { chat_template_kwargs: { enable_thinking: false, thinking: false } };
+  const variables = (reasoning_effort: string) => ({
+    reasoning_effort,
+    chat_template_kwargs: { reasoning_effort },
+  });
+  const plain = (reasoning_effort: string) => ({ reasoning_effort });
+
+  it.each<[Flavor, string, object]>([
+    ['vllm', 'none', off],
+    ['vllm', 'minimal', plain('minimal')],
+    ['vllm', 'max', plain('max')],
+    ['sglang', 'none', off],
+    ['sglang', 'xhigh', plain('xhigh')],
+    ['llama-server', 'none', off],
+    ['llama-server', 'high', variables('high')],
+    ['ollama', 'none', plain('none')],
+    ['ollama', 'minimal', plain('low')],
+    ['ollama', 'xhigh', plain('max')],
+    ['ollama', 'max', plain('max')],
+    ['openai', 'none', plain('none')],
+    ['openai', 'xhigh', plain('xhigh')],
+    ['offpeak', 'minimal', plain('minimal')],
+    ['generic', 'none', plain('none')],
+  ])('on %s: %s', async (flavor, effort, expected) => {
+    expect(await sentTo(flavor, { reasoning_effort: effort })).toEqual(expected);
+  });
+
+  it('leaves the variables that a client sets itself', async () => {
+    const chat_template_kwargs = { enable_thinking: true, other: 1 };
+    expect(await sentTo('vllm', { reasoning_effort: 'none', chat_template_kwargs })).toEqual({
+      chat_template_kwargs: { enable_thinking: true, thinking: false, other: 1 },
+    });
+    expect(await sentTo('vllm', { chat_template_kwargs })).toEqual({ chat_template_kwargs });
+  });
+});
