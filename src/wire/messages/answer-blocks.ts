@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { ChatDelta } from '../chat/chat.ts';
 import type { AnswerBlock, BlockDelta, MessageEvent } from './messages.ts';
 import { signatureFor } from './signature.ts';
-import { isWholeInput } from './tool-input.ts';
+import { isWholeInput, toolInput } from './tool-input.ts';
 
 /**
  * The blocks of a streamed answer, strictly one after the other. Chat lets calls grow side by side and text come between
@@ -54,13 +54,14 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     call.text += called?.arguments ?? '';
   }
 
-  /** Sends what can be sent of the first block. */
+  /** Sends what can be sent of the first block. Arguments that do not begin as an object wait until they are made one. */
   function send(): MessageEvent[] {
     const [block] = growing;
     if (!block) return [];
     const events: MessageEvent[] = [];
     if (!isOpen) events.push({ type: 'content_block_start', index, content_block: startOf(block) });
     isOpen = true;
+    if (block.kind === 'call' && block.sent === 0 && !/^\s*\{/.test(block.text)) return events;
     const rest = block.text.slice(block.sent);
     block.sent = block.text.length;
     if (rest !== '' && !(block.kind === 'thinking' && hidesThinking))
@@ -73,8 +74,8 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     const last: MessageEvent[] = [];
     if (block.kind === 'thinking')
       last.push(delta({ type: 'signature_delta', signature: signatureFor(block.text, hidesThinking) }));
-    if (block.kind === 'call' && block.text === '')
-      last.push(delta({ type: 'input_json_delta', partial_json: '{}' }));
+    if (block.kind === 'call' && block.sent === 0)
+      last.push(delta({ type: 'input_json_delta', partial_json: JSON.stringify(toolInput(block.text)) }));
     last.push({ type: 'content_block_stop', index });
     index += 1;
     isOpen = false;

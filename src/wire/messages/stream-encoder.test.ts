@@ -133,6 +133,17 @@ describe('a streamed message', () => {
     expect(short(events)).toEqual(['0 +tool_use', '0 {}', '0 -']);
   });
 
+  it.each([
+    ['null', '{}'],
+    ['[1]', '{}'],
+    ['  ', '{}'],
+    ['"{\\"a\\":1}"', '{"a":1}'],
+    ['"{\\"a\\":12345678901234567890}"', '{"a":12345678901234567890}'],
+  ])('makes an object of the arguments %s, as a plain message does', (args, input) => {
+    const events = encode([begin(0), ...Array.from(args, (letter) => go(0, letter)), over]);
+    expect(short(events)).toEqual(['0 +tool_use', `0 ${input}`, '0 -']);
+  });
+
   it('sends calls one after the other, also when they grow side by side', () => {
     const one = encode([begin(0), go(0, '{"a":1}'), begin(1), go(1, '{"b":2}'), over]);
     expect(short(one)).toEqual(['0 +tool_use', '0 {"a":1}', '0 -', '1 +tool_use', '1 {"b":2}', '1 -']);
