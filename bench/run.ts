@@ -1,18 +1,24 @@
 // npm run bench [-- names...]: runs the workloads, prints and writes their results; exit code 1 when a goal is missed.
 // With --profile the measured server runs under V8's profiler: its figures are worse then, and are not written.
+// With --unbound nobody is bound to a core.
 import { batchFill } from './batch-fill.ts';
 import { engine } from './engine.ts';
+import { healthz } from './healthz.ts';
+import { latency } from './latency.ts';
 import { prefix } from './prefix.ts';
 import { restart } from './restart.ts';
 import { missed, publish } from './support/report.ts';
 import { bindSelf } from './support/processes.ts';
 import { describeProfiles, profiling } from './support/profile.ts';
+import { stream } from './stream.ts';
 import { syncChat } from './sync-chat.ts';
+import { translate } from './translate.ts';
 import { upload } from './upload.ts';
 
-const workloads = [batchFill, upload, syncChat, restart, prefix, engine];
+const workloads = [batchFill, upload, syncChat, translate, stream, latency, healthz, restart, prefix, engine];
 
-const names = process.argv.slice(2).filter((value) => value !== '--profile');
+const flags = new Set(['--profile', '--unbound']);
+const names = process.argv.slice(2).filter((value) => !flags.has(value));
 const unknown = names.filter((name) => !workloads.some((workload) => workload.name === name));
 if (unknown.length > 0) {
   console.error(

@@ -1,4 +1,5 @@
-// The floor for a proxy in Node: node:http in, undici out, a key looked up, the body parsed and written anew both ways.
+// The floor for a proxy in Node: node:http in, undici out, a key looked up, the body parsed and written anew both ways. A
+// stream goes through it event by event, and what arrives together leaves together.
 import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -28,11 +29,12 @@ async function readBody(request: IncomingMessage): Promise<string> {
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const key = request.headers.authorization?.slice('Bearer '.length) ?? '';
   if (!keys.has(hash('sha256', key))) return void response.writeHead(401).end();
-  const asked = JSON.parse(await readBody(request)) as { model: string };
+  const asked = JSON.parse(await readBody(request)) as { model: string; stream?: boolean };
   const alias = asked.model;
   asked.model = models.get(alias) ?? alias;
   const path = `${upstream.pathname}/chat/completions`;
   const reply = await pool.request({ method: 'POST', path, headers, body: JSON.stringify(asked) });
+  if (asked.stream) return relay(reply.body, alias, response);
   const answer = JSON.parse(await reply.body.text()) as { id: string; model: string };
   answer.model = alias;
   answer.id = `chatcmpl_${made++}`;
@@ -44,6 +46,35 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     'x-request-id': `req_${made}`,
   });
   response.end(text);
+}
+
+async function relay(body: AsyncIterable<Buffer>, model: string, response: ServerResponse): Promise<void> {
+  const id = `chatcmpl_${made++}`;
+  const type = 'text/event-stream; charset=utf-8';
+  response.writeHead(200, {
+    'content-type': type,
+    'cache-control': 'no-cache',
+    'x-request-id': `req_${made}`,
+  });
+  let rest = '';
+  for await (const part of body) {
+    rest += part.toString();
+    let out = '';
+    for (let end = rest.indexOf('\n\n'); end >= 0; end = rest.indexOf('\n\n')) {
+      const data = rest.slice('data: '.length, end);
+      rest = rest.slice(end + 2);
+      out += data === '[DONE]' ? 'data: [DONE]\n\n' : `data: ${renamed(data, id, model)}\n\n`;
+    }
+    if (out !== '') response.write(out);
+  }
+  response.end();
+}
+
+function renamed(data: string, id: string, model: string): string {
+  const chunk = JSON.parse(data) as { id: string; model: string };
+  chunk.id = id;
+  chunk.model = model;
+  return JSON.stringify(chunk);
 }
 
 const server = createServer((request, response) => {

@@ -1,66 +1,80 @@
-import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectTo, requestBytes } from './connection.ts';
+import type { Connection, Question } from './connection.ts';
 
-export interface LoadOptions {
+export interface Load extends Question {
+  /** What a good answer holds; a stream that broke off is a 200 as well. */
+  holds: string;
+}
+
+export interface ClosedLoop {
   port: number;
-  path: string;
-  headers: Record<string, string>;
-  body: string;
   connections: number;
   /** Requests in all. */
   requests: number;
 }
 
-export interface LoadResult {
-  seconds: number;
-  /** Answers other than 200. */
-  failures: number;
+/**
+ * A closed loop: each connection sends its next request when the last was answered.
+ * @returns seconds
+ */
+export async function runLoad(load: Load, { port, connections, requests }: ClosedLoop): Promise<number> {
+  const request = requestBytes(load);
+  let left = requests;
+  async function loop(): Promise<void> {
+    const connection = await connectTo(port);
+    while (left-- > 0) requireGood(await connection.ask(request), load);
+    connection.close();
+  }
+  const began = performance.now();
+  await Promise.all(Array.from({ length: connections }, loop));
+  return (performance.now() - began) / 1000;
+}
+
+export interface OpenLoop {
+  port: number;
+  perSecond: number;
+  /** Requests in all. */
+  requests: number;
 }
 
 /**
- * A closed loop: each connection sends its next request when the last was answered. Plain sockets, so that the load costs
- * a fraction of what it measures. Answers must carry a content-length.
+ * An open loop: requests leave at their time, however long others take, each over a free connection or a new one.
+ * @returns the milliseconds that each took, from its sending
  */
-export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const request = requestBytes(options);
-  const left = { value: options.requests };
+export async function latencies(load: Load, { port, perSecond, requests }: OpenLoop): Promise<number[]> {
+  const request = requestBytes(load);
+  const free: Connection[] = [];
+  const asked: Promise<number>[] = [];
+
+  async function ask(): Promise<number> {
+    const connection = free.shift() ?? (await connectTo(port));
+    const sent = performance.now();
+    const answer = await connection.ask(request);
+    const took = performance.now() - sent;
+    requireGood(answer, load);
+    free.push(connection);
+    return took;
+  }
+
   const began = performance.now();
-  const loops = Array.from({ length: options.connections }, () => loop(options.port, request, left));
-  const failures = (await Promise.all(loops)).reduce((sum, count) => sum + count, 0);
-  return { seconds: (performance.now() - began) / 1000, failures };
+  while (asked.length < requests) {
+    const due = 1 + Math.floor(((performance.now() - began) * perSecond) / 1000);
+    while (asked.length < Math.min(due, requests)) asked.push(told(ask()));
+    await sleep(1);
+  }
+  const took = await Promise.all(asked);
+  for (const connection of free) connection.close();
+  return took;
 }
 
-function requestBytes({ path, headers, body }: LoadOptions): Buffer {
-  const all = { host: '127.0.0.1', 'content-type': 'application/json', ...headers };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  const length = Buffer.byteLength(body);
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}content-length: ${length}\r\n\r\n${body}`);
+/** A failure is raised by whoever waits for all of them, later. */
+function told<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
-function loop(port: number, request: Buffer, left: { value: number }): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    let failures = 0;
-    let received = '';
-    const next = () => {
-      if (left.value-- > 0) socket.write(request);
-      else {
-        socket.end();
-        resolve(failures);
-      }
-    };
-    socket.on('connect', next);
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error('the server closed the connection')));
-    socket.on('data', (part) => {
-      received += part.toString('latin1');
-      const head = received.indexOf('\r\n\r\n');
-      if (head < 0) return;
-      const [, announced] = /\r\ncontent-length: *(\d+)/i.exec(received) ?? [];
-      if (announced === undefined) throw new Error('an answer without a content-length');
-      if (received.length < head + 4 + Number(announced)) return;
-      if (!received.startsWith('HTTP/1.1 200')) failures++;
-      received = '';
-      next();
-    });
-  });
+function requireGood(answer: string, { holds }: Load): void {
+  if (!answer.startsWith('HTTP/1.1 200') || !answer.includes(holds))
+    throw new Error(`an answer without ${holds}: ${answer.slice(-1000)}`);
 }

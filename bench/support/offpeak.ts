@@ -16,6 +16,7 @@ export const apiKey = 'bench-key-0123456789abcdef0123456789abcdef';
 /** A server under measurement, and the means to talk to it. */
 export interface Offpeak {
   url: string;
+  port: number;
   child: ChildProcess;
   figures(question?: 'figures' | 'reset'): Promise<Figures>;
   get<T>(path: string): Promise<T>;
@@ -64,6 +65,7 @@ export async function startOffpeak(data: string, engine: EngineConfig): Promise<
 
   return {
     url,
+    port: Number(new URL(url).port),
     child,
     figures: (question) => figuresOf(child, question),
     get: (path) => call('GET', path),

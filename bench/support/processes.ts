@@ -3,10 +3,14 @@ import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/** What is measured has core 0 to itself; load and upstream share core 1. On one core, or without taskset, nobody is bound. */
+/**
+ * What is measured has core 0 to itself; load and upstream share core 1. On one core, without taskset, or with --unbound
+ * nobody is bound.
+ */
 export type Core = 'target' | 'rest';
 
-const canBind = availableParallelism() > 1 && works('taskset', ['--version']);
+const unbound = process.argv.includes('--unbound');
+const canBind = !unbound && availableParallelism() > 1 && works('taskset', ['--version']);
 
 function works(command: string, values: string[]): boolean {
   try {

@@ -36,6 +36,12 @@ export function median(values: number[]): number {
   return (low + high) / 2;
 }
 
+/** The smallest of the values that `p` percent of them do not exceed. */
+export function percentile(values: number[], p: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((sorted.length * p) / 100) - 1)] ?? Number.NaN;
+}
+
 export function met({ value, atLeast = -Infinity, atMost = Infinity }: Figure): boolean {
   return value >= atLeast && value <= atMost;
 }

@@ -1,0 +1,92 @@
+import { hostileSchemas } from '../test/generate/hostile-schemas.ts';
+import { connectTo, requestBytes } from './support/connection.ts';
+import { plain } from './support/formats.ts';
+import { latencies } from './support/load.ts';
+import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
+import type { Offpeak } from './support/offpeak.ts';
+import { loadAverage } from './support/processes.ts';
+import { percentile } from './support/report.ts';
+import type { Report, Workload } from './support/report.ts';
+import { startUpstream } from './support/upstream.ts';
+
+const probesPerSecond = 100;
+const connections = 4;
+/** Each time with a comment of its own, so that nothing is known of it from the time before. */
+const times = 3;
+
+/** Whether others are still served while somebody sends schemas that are made to hang a server. */
+export const healthz: Workload = {
+  name: 'healthz',
+  about: `GET /healthz ${probesPerSecond} times a second, while ${connections} connections send ${hostileSchemas.length} hostile schemas ${times} times as response formats to /v1/chat/completions.`,
+
+  async run(): Promise<Report> {
+    const upstream = await startUpstream();
+    const data = createDataFolder();
+    const offpeak = await startOffpeak(data.path, upstreamEngine(upstream.url('fast'), 128));
+    try {
+      const quiet = await probe(offpeak, () => false, 3);
+      let sending = true;
+      const began = performance.now();
+      const sent = sendHostile(offpeak.port).finally(() => (sending = false));
+      const took = await probe(offpeak, () => sending);
+      const statuses = await sent;
+      const seconds = (performance.now() - began) / 1000;
+      return {
+        figures: [
+          { name: 'p99 of /healthz', value: percentile(took, 99), unit: 'ms', atMost: 100 },
+          { name: 'slowest /healthz', value: Math.max(...took), unit: 'ms' },
+          { name: 'p50 of /healthz', value: percentile(took, 50), unit: 'ms' },
+          { name: 'p99 of /healthz before', value: percentile(quiet, 99), unit: 'ms' },
+        ],
+        notes: [
+          `${took.length} probes in ${seconds.toFixed(1)} s. The schemas were answered with ${describe(statuses)}. Upstream in ${upstream.kind}.`,
+          `Load average at the end: ${loadAverage().toFixed(1)}.`,
+        ],
+      };
+    } finally {
+      await offpeak.stop();
+      await upstream.stop();
+      data.remove();
+    }
+  },
+};
+
+/** Probes for `seconds` at least, a second at a time, and while `goesOn`. */
+async function probe({ port }: Offpeak, goesOn: () => boolean, seconds = 1): Promise<number[]> {
+  const load = { method: 'GET', path: '/healthz', holds: 'ok' } as const;
+  const took: number[] = [];
+  for (let n = 0; n < seconds || goesOn(); n++)
+    took.push(...(await latencies(load, { port, perSecond: probesPerSecond, requests: probesPerSecond })));
+  return took;
+}
+
+/** @returns how often each status was answered */
+async function sendHostile(port: number): Promise<Map<string, number>> {
+  const statuses = new Map<string, number>();
+  const texts = Array.from({ length: times }, (_, time) =>
+    hostileSchemas.map(({ text }) => withFormat(text.replace(/^{/, `{"$comment":"${time}",`))),
+  ).flat();
+  const turns = texts.values();
+  async function send(): Promise<void> {
+    const connection = await connectTo(port);
+    for (const body of turns) {
+      const answer = await connection.ask(requestBytes({ ...plain('chat'), body }));
+      const status = answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    connection.close();
+  }
+  await Promise.all(Array.from({ length: connections }, send));
+  return statuses;
+}
+
+/** A chat request with the schema as it was written: some say things that no JavaScript object can hold. */
+function withFormat(schema: string): string {
+  const whole = plain('chat').body ?? '';
+  return `${whole.slice(0, -1)},"response_format":{"type":"json_schema","json_schema":{"name":"hostile","schema":${schema}}}}`;
+}
+
+function describe(statuses: Map<string, number>): string {
+  const counts = [...statuses].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return counts.map(([status, count]) => `${status} (${count} times)`).join(', ');
+}

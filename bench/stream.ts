@@ -1,0 +1,78 @@
+import { startBare } from './support/bare.ts';
+import { costOf } from './support/cost.ts';
+import { streamed } from './support/formats.ts';
+import type { Format } from './support/formats.ts';
+import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
+import { loadAverage } from './support/processes.ts';
+import type { Figure, Report, Workload } from './support/report.ts';
+import { takeTurns } from './support/rounds.ts';
+import { startUpstream } from './support/upstream.ts';
+import type { Upstream } from './support/upstream.ts';
+
+const connections = 32;
+/** What the upstream says in a stream, beside its usage and its end. */
+const events = 50;
+const rounds = 5;
+const names = ['bare', 'chat', 'messages', 'responses'] as const;
+
+/** How the events of a stream come. */
+const paces = [
+  { how: 'burst', told: 'in one packet', warmUp: 1500, requests: 1000, goal: { atMost: 1.3 } },
+  { how: 'paced', told: '10 ms apart', warmUp: 64, requests: 96, goal: {} },
+] as const;
+
+/** What an event of a stream costs, against the least that a relay in Node can cost. */
+export const stream: Workload = {
+  name: 'stream',
+  about: `Streams of ${events} events over ${connections} connections, in each wire format, against a bare node:http relay of chat completions that parses each event, puts its own id and model into it, and writes together what came together.`,
+
+  async run(): Promise<Report> {
+    const upstream = await startUpstream();
+    try {
+      const figures: Figure[] = [];
+      for (const pace of paces) figures.push(...(await measurePace(upstream, pace)));
+      const counts = paces.map(({ told, requests }) => `${requests} streams with events ${told}`);
+      return {
+        figures,
+        notes: [
+          `Medians of ${rounds} rounds of ${counts.join(', or ')}, taking turns, after a warm-up. CPU of all threads and of the whole request, shared among its ${events} events. Responses are not stored. Upstream in ${upstream.kind}.`,
+          `Load average at the end: ${loadAverage().toFixed(1)}.`,
+        ],
+      };
+    } finally {
+      await upstream.stop();
+    }
+  },
+};
+
+async function measurePace(upstream: Upstream, pace: (typeof paces)[number]): Promise<Figure[]> {
+  const { how, told, warmUp, requests, goal } = pace;
+  const url = upstream.url(how);
+  const data = createDataFolder();
+  const offpeak = await startOffpeak(data.path, upstreamEngine(url, 128));
+  const bare = await startBare(url);
+  const measure = (name: (typeof names)[number], count: number = requests) => {
+    const format: Format = name === 'bare' ? 'chat' : name;
+    const target = name === 'bare' ? bare : offpeak;
+    return costOf(target, streamed(format), { connections, requests: count });
+  };
+  try {
+    for (const name of names) await measure(name, warmUp);
+    const { median } = await takeTurns(names, rounds, (name) => measure(name));
+    const ratio = (format: Format) => median((r) => r[format].cpuUs / r.bare.cpuUs);
+    return [
+      { name: `${told}: CPU an event, chat against bare`, value: ratio('chat'), ...goal },
+      { name: `${told}: CPU an event, messages against bare`, value: ratio('messages') },
+      { name: `${told}: CPU an event, responses against bare`, value: ratio('responses') },
+      ...names.map((name) => ({
+        name: `${told}: CPU an event, ${name}`,
+        value: median((r) => r[name].cpuUs / events),
+        unit: 'us',
+      })),
+    ];
+  } finally {
+    await bare.stop();
+    await offpeak.stop();
+    data.remove();
+  }
+}

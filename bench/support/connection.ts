@@ -1,0 +1,59 @@
+import { connect } from 'node:net';
+
+export interface Question {
+  method?: 'GET' | 'POST';
+  path: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** A connection that stays open, for one question at a time. */
+export interface Connection {
+  /** Sends what `requestBytes` made; resolves to the whole answer with its head, as Latin-1 text. */
+  ask(request: Buffer): Promise<string>;
+  close(): void;
+}
+
+/** A request to be sent again and again. */
+export function requestBytes({ method = 'POST', path, headers, body = '' }: Question): Buffer {
+  const length = String(Buffer.byteLength(body));
+  const all = { host: '127.0.0.1', 'content-type': 'application/json', ...headers, 'content-length': length };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** Connects with a plain socket, so that asking costs a fraction of what is measured. */
+export function connectTo(port: number): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    let received = '';
+    let settle: { resolve: (answer: string) => void; reject: (error: Error) => void } | undefined;
+    const fail = (error: Error) => (settle?.reject ?? reject)(error);
+
+    socket.on('connect', () =>
+      resolve({
+        ask(request) {
+          received = '';
+          socket.write(request);
+          return new Promise((answered, failed) => (settle = { resolve: answered, reject: failed }));
+        },
+        close: () => socket.destroy(),
+      }),
+    );
+    socket.on('error', fail);
+    socket.on('close', () => fail(new Error('the server closed the connection')));
+    socket.on('data', (part) => {
+      received += part.toString('latin1');
+      if (isWhole(received)) settle?.resolve(received);
+    });
+  });
+}
+
+/** An answer is over by its length, or by the empty chunk that ends one of unknown length. */
+function isWhole(answer: string): boolean {
+  const head = answer.indexOf('\r\n\r\n');
+  if (head < 0) return false;
+  const [, length] = /\r\ncontent-length: *(\d+)/i.exec(answer.slice(0, head)) ?? [];
+  if (length === undefined) return answer.endsWith('\r\n0\r\n\r\n');
+  return answer.length >= head + 4 + Number(length);
+}

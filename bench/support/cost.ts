@@ -1,0 +1,28 @@
+import { runLoad } from './load.ts';
+import type { ClosedLoop, Load } from './load.ts';
+import type { Figures } from './measured.ts';
+
+/** A server whose own CPU is measured. */
+export interface Target {
+  port: number;
+  figures(question?: 'figures' | 'reset'): Promise<Figures>;
+}
+
+export interface Cost {
+  /** Of a request, all threads. */
+  cpuUs: number;
+  perSecond: number;
+  peakMb: number;
+}
+
+/** What a request costs `target` while a closed loop runs. */
+export async function costOf(target: Target, load: Load, loop: Omit<ClosedLoop, 'port'>): Promise<Cost> {
+  const before = await target.figures('reset');
+  const seconds = await runLoad(load, { ...loop, port: target.port });
+  const after = await target.figures();
+  return {
+    cpuUs: (after.cpuUs - before.cpuUs) / loop.requests,
+    perSecond: loop.requests / seconds,
+    peakMb: after.peakRss / 1e6,
+  };
+}
