@@ -35,8 +35,6 @@ export interface SupervisorDeps {
   log: Log;
 }
 
-/** Requests the child may hold beyond those it works on, so that a free slot never waits for a message. */
-const ahead = 4;
 const firstDelayMs = 100;
 const longestDelayMs = 10_000;
 /** A child that lived this long is not part of a series of crashes. */
@@ -45,7 +43,8 @@ const stableMs = 30_000;
 const patience = 5;
 
 export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps): Supervisor {
-  const jobs = createJobQueue({ capacity: options.sequences + ahead });
+  // As many again as it works on: with one batch all slots may become free, and none shall wait for a message.
+  const jobs = createJobQueue({ capacity: 2 * options.sequences });
   let state: 'stopped' | 'loading' | 'ready' | 'waiting' = 'stopped';
   let child: Child | undefined;
   let model: LoadedModel | undefined;

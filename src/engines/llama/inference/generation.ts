@@ -2,11 +2,14 @@ import type { LlamaContextSequence, SequenceEvaluateOptions, Token } from 'node-
 import type { FinishReason, TokenLogprob } from '../../../wire/chat/chat.ts';
 import type { Closer, Measure } from '../grammar/closer.ts';
 import type { AnswerText } from './answer-text.ts';
+import type { BatchGate } from './batch-gate.ts';
 import { commonLength } from './slots.ts';
 import type { TextDecoder } from './text-decoder.ts';
 
 export interface GenerationInput {
   sequence: LlamaContextSequence;
+  gate: BatchGate;
+  priority: 'interactive' | 'batch';
   prompt: readonly number[];
   /** Tokens that may be generated, at least 1. */
   limit: number;
@@ -33,30 +36,38 @@ export interface GenerationOutput {
 /** How sampling ended: by the model itself, at the limit, or at a stop string. */
 type Ending = 'open' | 'length' | 'stop-string';
 
-/** Prompt tokens evaluated between two looks at the signal: one batch of llama.cpp. */
-const prefillChunk = 512;
+/** Prompt tokens evaluated between two looks at the signal. A batch has room for so many beside a token of each answer. */
+export const prefillChunk = 512;
 
 /** Generates one answer in a sequence. Rejects with the signal's reason when it aborts. */
 export async function generateAnswer(input: GenerationInput): Promise<GenerationOutput> {
   const { closer, answer, decoder, limit } = input;
   const cachedTokens = await evaluatePrompt(input);
+  const samples = startSampling(input);
   let kept = 0;
   let ending: Ending = 'open';
-  for await (const { token, probabilities } of sample(input)) {
-    input.signal.throwIfAborted();
-    input.onStep();
-    input.generated.push(token);
-    const text = decoder.push(token);
-    const used = input.generated.length;
-    if (closer && text !== '' && !closer.accept(text, limit - used)) {
-      ending = 'length';
-      break;
+  try {
+    while (ending === 'open') {
+      const sample = await nextSample(input, samples);
+      if (!sample) break;
+      input.signal.throwIfAborted();
+      input.onStep();
+      const { token, probabilities } = sample;
+      input.generated.push(token);
+      const text = decoder.push(token);
+      const used = input.generated.length;
+      if (closer && text !== '' && !closer.accept(text, limit - used)) {
+        ending = 'length';
+        break;
+      }
+      if (decoder.held === 0) kept = used;
+      const isStopped = answer.push(text, probabilities && input.describe?.(token, probabilities));
+      if (isStopped) ending = 'stop-string';
+      else if (closer?.isExhausted) break;
+      else if (used >= limit) ending = 'length';
     }
-    if (decoder.held === 0) kept = used;
-    const isStopped = answer.push(text, probabilities && input.describe?.(token, probabilities));
-    if (isStopped) ending = 'stop-string';
-    else if (!closer?.isExhausted && used >= limit) ending = 'length';
-    if (ending !== 'open' || closer?.isExhausted) break;
+  } finally {
+    await samples.return();
   }
   const completionTokens = closer ? kept + close(input, closer, ending, kept) : finishText(input, ending);
   return { finish: finishReason(input, ending), cachedTokens, completionTokens };
@@ -65,9 +76,10 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
 /** Brings the sequence to hold all but the last tokens of the prompt; returns how many it held already. */
 async function evaluatePrompt({
   sequence,
+  gate,
+  priority,
   prompt,
   signal,
-  options,
   onStep,
 }: GenerationInput): Promise<number> {
   // The last token is always evaluated: its logits are what the first sampled token comes from.
@@ -77,12 +89,10 @@ async function evaluatePrompt({
   }
   signal.throwIfAborted();
   const cached = sequence.nextTokenIndex;
-  const { evaluationPriority } = options;
   for (let at = cached; prompt.length - at > prefillChunk; at += prefillChunk) {
     const chunk = prompt.slice(at, at + prefillChunk) as Token[];
-    await sequence.evaluateWithoutGeneratingNewTokens(
-      chunk,
-      evaluationPriority ? { evaluationPriority } : {},
+    await gate.pass({ tokens: prefillChunk, priority }, () =>
+      sequence.evaluateWithoutGeneratingNewTokens(chunk),
     );
     onStep();
     signal.throwIfAborted();
@@ -95,15 +105,26 @@ interface Sample {
   probabilities?: ReadonlyMap<number, number> | undefined;
 }
 
-async function* sample(input: GenerationInput): AsyncGenerator<Sample, void> {
-  const rest = input.prompt.slice(input.sequence.nextTokenIndex) as Token[];
-  const { sequence, options } = input;
+type Samples = AsyncGenerator<Sample, void, undefined>;
+
+function startSampling({ sequence, prompt, options, describe }: GenerationInput): Samples {
+  const rest = prompt.slice(sequence.nextTokenIndex) as Token[];
+  return sequence.evaluateWithMetadata(rest, describe ? { probabilities: true } : {}, options);
+}
+
+/** Undefined when the answer is over. */
+async function nextSample(
+  { gate, priority, sequence, prompt, closer }: GenerationInput,
+  samples: Samples,
+): Promise<Sample | undefined> {
+  // The first one brings the rest of the prompt along.
+  const tokens = Math.max(1, prompt.length - sequence.nextTokenIndex);
   try {
-    if (input.describe) yield* sequence.evaluateWithMetadata(rest, { probabilities: true }, options);
-    else yield* sequence.evaluateWithMetadata(rest, {}, options);
+    const { value } = await gate.pass({ tokens, priority }, () => samples.next());
+    return value ?? undefined;
   } catch (error) {
     // No token of the vocabulary continues the grammar: the closer still can.
-    if (input.closer && error instanceof Error && error.message === 'Failed to sample next token') return;
+    if (closer && error instanceof Error && error.message === 'Failed to sample next token') return undefined;
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import { type Closer, type Measure, createCloser, shortestTokens } from '../gram
 import { createMatcher } from '../grammar/matcher.ts';
 import type { Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } from '../protocol.ts';
 import { createAnswerText } from './answer-text.ts';
+import { createBatchGate } from './batch-gate.ts';
 import { type Constraint, constraintKey, createConstraint } from './constraint.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';
@@ -71,6 +72,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
     isControl(id) && !marks.has(id) && !model.isEogToken(id as Token) ? [id] : [],
   );
   const runner = createRunner(Array.from({ length: context.totalSequences }, () => context.getSequence()));
+  const gate = createBatchGate(context.batchSize);
   const constraints = new Map<string, { constraint: Constraint; grammar: LlamaGrammar }>();
   let steps = 0;
   const onStep = (): void => void steps++;
@@ -133,7 +135,6 @@ export function createInference(loaded: Loaded, random: Random): Inference {
         },
         { prompt, generated, seed: choiceSeed(firstSeed, index) },
       );
-      options.evaluationPriority = call.priority === 'interactive' ? 5 : 1;
       let closer: Closer | undefined;
       if (confined) {
         closer = createCloser(createMatcher(confined.constraint.analysed), measure);
@@ -154,6 +155,8 @@ export function createInference(loaded: Loaded, random: Random): Inference {
       const output = await runner.run({ ...call, prompt }, ({ sequence }) =>
         generateAnswer({
           sequence,
+          gate,
+          priority: call.priority,
           prompt,
           limit: limit.tokens,
           options,

@@ -4,6 +4,7 @@ import type { GgufFileInfo, Llama, LlamaContext, LlamaModel } from 'node-llama-c
 import type { Clock } from '../../../base/clock.ts';
 import { StartError } from '../../../base/start-error.ts';
 import type { LoadOptions } from '../protocol.ts';
+import { prefillChunk } from './generation.ts';
 import { measureSpeed } from './measure-speed.ts';
 import { type ModelShape, planContext } from './memory.ts';
 import { chooseThreads, threadCandidates } from './threads.ts';
@@ -56,7 +57,7 @@ export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<L
       sequences,
       contextSize: plan.contextSize,
       threads,
-      batchSize: Math.max(512, sequences),
+      batchSize: prefillChunk + sequences,
       flashAttention: options.flashAttention,
       failedCreationRemedy: false,
       ignoreMemorySafetyChecks: true,

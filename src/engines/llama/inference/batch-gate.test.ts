@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { type BatchShare, createBatchGate } from './batch-gate.ts';
+
+const oneTurn = () => new Promise((resolve) => setImmediate(resolve));
+/** What is finished here is told in the same turn, and the gate opens in the next. */
+const turn = () => oneTurn().then(oneTurn);
+const token: BatchShare = { tokens: 1, priority: 'batch' };
+
+/** A gate, the names of who is in the batch, and a way to give one of them its result. */
+function opened(size = 8) {
+  const gate = createBatchGate(size);
+  const inside = new Map<string, () => void>();
+  return {
+    names: () => [...inside.keys()],
+    enter: (name: string, share: BatchShare = token): Promise<void> =>
+      gate.pass(
+        share,
+        () =>
+          new Promise((resolve) => {
+            inside.set(name, resolve);
+          }),
+      ),
+    finish: (...names: string[]): void => {
+      for (const name of names) {
+        inside.get(name)!();
+        inside.delete(name);
+      }
+    },
+  };
+}
+
+test('it opens for all who came in the same turn, and for nobody else before they are done', async () => {
+  const { enter, finish, names } = opened();
+  void enter('a');
+  void enter('b');
+  await turn();
+  void enter('late');
+  finish('a');
+  await turn();
+  expect(names()).toEqual(['b']);
+  finish('b');
+  await turn();
+  expect(names()).toEqual(['late']);
+});
+
+test('whoever asks again on getting a result goes with the others', async () => {
+  const { enter, finish, names } = opened();
+  const first = ['a', 'b', 'c'].map(async (name) => {
+    await enter(name);
+    void enter(`${name} again`);
+  });
+  await turn();
+  finish('a');
+  await turn();
+  finish('b', 'c');
+  await Promise.all(first);
+  await turn();
+  expect(names()).toEqual(['a again', 'b again', 'c again']);
+});
+
+test('a batch has room for a token of each, then prompts of interactive requests, then others', async () => {
+  const { enter, finish, names } = opened(8);
+  void enter('prompt', { tokens: 6, priority: 'batch' });
+  void enter('short prompt', { tokens: 2, priority: 'batch' });
+  void enter('urgent prompt', { tokens: 5, priority: 'interactive' });
+  void enter('token');
+  await turn();
+  expect(names()).toEqual(['token', 'urgent prompt', 'short prompt']);
+  finish('token', 'urgent prompt', 'short prompt');
+  await turn();
+  expect(names()).toEqual(['prompt']);
+});
+
+test('what is larger than a batch goes alone', async () => {
+  const { enter, names } = opened(8);
+  void enter('huge', { tokens: 20, priority: 'batch' });
+  void enter('prompt', { tokens: 2, priority: 'batch' });
+  await turn();
+  expect(names()).toEqual(['huge']);
+});
+
+test('a failure leaves the batch like a result', async () => {
+  const gate = createBatchGate(8);
+  await expect(gate.pass(token, () => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
+  expect(await gate.pass(token, () => Promise.resolve('done'))).toBe('done');
+});

@@ -1,0 +1,79 @@
+/**
+ * Decides who goes with the next batch. Left alone, the library sends a batch as soon as one answer asks for its next
+ * token, and whoever asks a moment later goes with another: groups form that take turns, although a batch with all
+ * sequences takes hardly longer than one with a few. The gate opens when everyone in the last batch has its result,
+ * for all who wait: next tokens first, then as much of the prompts as the batch has room for.
+ */
+export interface BatchGate {
+  /** Runs `evaluate` with a batch to come. */
+  pass<T>(share: BatchShare, evaluate: () => Promise<T>): Promise<T>;
+}
+
+/** What an evaluation takes of a batch. */
+export interface BatchShare {
+  tokens: number;
+  /** Prompts of interactive requests come before those of batches. */
+  priority: 'interactive' | 'batch';
+}
+
+interface Waiting extends BatchShare {
+  enter: () => void;
+}
+
+/** `size` is how many tokens a batch holds. */
+export function createBatchGate(size: number): BatchGate {
+  let waiting: Waiting[] = [];
+  let inBatch = 0;
+  let isOpening = false;
+
+  function openWhenDone(): void {
+    if (isOpening || inBatch > 0 || waiting.length === 0) return;
+    isOpening = true;
+    // Until the next turn of the event loop, whoever has just got a token asks for another.
+    setImmediate(open);
+  }
+
+  function open(): void {
+    isOpening = false;
+    const { taken, left } = fill(waiting, size);
+    waiting = left;
+    inBatch = taken.length;
+    for (const { enter } of taken) enter();
+  }
+
+  return {
+    async pass(share, evaluate) {
+      await new Promise<void>((enter) => {
+        waiting.push({ ...share, enter });
+        openWhenDone();
+      });
+      try {
+        return await evaluate();
+      } finally {
+        inBatch--;
+        openWhenDone();
+      }
+    },
+  };
+}
+
+/** The first always gets in, so that nobody waits for ever. */
+function fill(waiting: readonly Waiting[], size: number): { taken: Waiting[]; left: Waiting[] } {
+  const taken: Waiting[] = [];
+  const left: Waiting[] = [];
+  let room = size;
+  for (const one of waiting.toSorted((a, b) => rank(a) - rank(b))) {
+    if (one.tokens > room && taken.length > 0) {
+      left.push(one);
+    } else {
+      taken.push(one);
+      room -= one.tokens;
+    }
+  }
+  return { taken, left };
+}
+
+function rank({ tokens, priority }: BatchShare): number {
+  if (tokens === 1) return 0;
+  return priority === 'interactive' ? 1 : 2;
+}
