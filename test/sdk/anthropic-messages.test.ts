@@ -370,9 +370,11 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
   });
 
   it('finds the models', async () => {
-    const ids: string[] = [];
-    for await (const { id } of client.models.list()) ids.push(id);
-    expect(ids).toEqual(['tiny', 'remote']);
+    for (const query of [{}, { limit: 1 }, { limit: 1, before_id: 'remote' }]) {
+      const ids: string[] = [];
+      for await (const { id } of client.models.list(query)) ids.push(id);
+      expect(ids, JSON.stringify(query)).toEqual('before_id' in query ? ['tiny'] : ['tiny', 'remote']);
+    }
   });
 
   it('tells who sends only x-api-key what to do', async () => {

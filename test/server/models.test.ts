@@ -21,6 +21,38 @@ describe('GET /v1/models', () => {
   });
 });
 
+describe('the pages of GET /v1/models', () => {
+  const page = async (query: string) => {
+    const { status, json } = await app.call('GET', `/v1/models?${query}`);
+    expect(status, query).toBe(200);
+    return [json.data.map(({ id }: { id: string }) => id), json.has_more, json.first_id, json.last_id];
+  };
+  const [tiny, tagged, vectors] = ['tiny', 'org/model:tag', 'vectors'];
+
+  it('200: from either end, with the cursors of both families', async () => {
+    expect(await page('limit=2')).toEqual([[tiny, tagged], true, tiny, tagged]);
+    const after = encodeURIComponent(tagged);
+    for (const cursor of ['after_id', 'after'])
+      expect(await page(`limit=2&${cursor}=${after}`)).toEqual([[vectors], false, vectors, vectors]);
+    expect(await page(`limit=1&before_id=${vectors}`)).toEqual([[tagged], true, tagged, tagged]);
+    expect(await page(`limit=2&before_id=${vectors}`)).toEqual([[tiny, tagged], false, tiny, tagged]);
+    expect(await page(`after_id=${vectors}`)).toEqual([[], false, null, null]);
+    expect(await page('')).toEqual([[tiny, tagged, vectors], false, tiny, vectors]);
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['limit=1001', 'limit'],
+    ['after_id=nope', 'after_id'],
+    ['before_id=nope', 'before_id'],
+    ['before_id=tiny&after_id=tiny', 'before_id'],
+    ['after_id=tiny&after_id=tiny', 'after_id'],
+  ])('422: %s', async (query, param) => {
+    const { status, json } = await app.call('GET', `/v1/models?${query}`);
+    expect([status, json.error.param]).toEqual([422, param]);
+  });
+});
+
 describe('GET /v1/models/{model}', () => {
   it.each(['org%2Fmodel:tag', 'org/model:tag', 'org%2Fmodel%3Atag'])(
     '200: %s, however its slash is sent',

@@ -2,6 +2,7 @@ import { batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
+import { modelListLimits } from '../../wire/models/list.ts';
 import { inputItemsLimits } from '../../wire/responses/queries.ts';
 
 /** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
@@ -35,6 +36,12 @@ export const fileListQuery: QueryDocs = {
   after,
   order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By creation.' },
   purpose: { type: 'string', enum: filePurposes, description: 'Only files with this purpose.' },
+};
+
+export const modelListQuery: QueryDocs = {
+  limit: limit(modelListLimits),
+  after_id: { type: 'string', description: 'The id after which the page starts; `after` means the same.' },
+  before_id: { type: 'string', description: 'The id before which the page ends.' },
 };
 
 export const resultsQuery: QueryDocs = {

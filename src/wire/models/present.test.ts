@@ -24,13 +24,13 @@ describe('models', () => {
       serves: ['chat'],
       pricing: { currency: 'USD', unit: '1M tokens', input: '0.1', cached_input: '0.025', output: '0.4' },
     });
-    expect(presentModels([model])).toMatchObject({
+    expect(presentModels({ models: [model], hasMore: false })).toMatchObject({
       object: 'list',
       has_more: false,
       first_id: model.id,
       last_id: model.id,
     });
-    expect(presentModels([])).toEqual({
+    expect(presentModels({ models: [], hasMore: false })).toEqual({
       object: 'list',
       data: [],
       has_more: false,

@@ -1,6 +1,8 @@
 import { isoSeconds, unixSeconds } from '../../base/clock.ts';
 import type { Model } from '../../core/model.ts';
 import { formatDollars } from '../../core/price.ts';
+import { listBody } from '../list.ts';
+import type { ModelPage } from './list.ts';
 
 /** A model as both SDK families read it (wire-formats.md, section 1e), and what it serves and costs. */
 export function presentModel(model: Model) {
@@ -25,12 +27,6 @@ export function presentModel(model: Model) {
   };
 }
 
-export function presentModels(models: readonly Model[]) {
-  return {
-    object: 'list',
-    data: models.map(presentModel),
-    has_more: false,
-    first_id: models[0]?.id ?? null,
-    last_id: models.at(-1)?.id ?? null,
-  };
+export function presentModels({ models, hasMore }: ModelPage) {
+  return listBody(models.map(presentModel), hasMore);
 }

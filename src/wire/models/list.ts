@@ -1,0 +1,54 @@
+import { invalid } from '../../core/errors.ts';
+import type { Model } from '../../core/model.ts';
+import { quoted } from '../json/parse.ts';
+import { limitParam, textParam } from '../list.ts';
+import type { Query } from '../list.ts';
+
+/** What `GET /v1/models` may ask for: the cursors of both families of clients (wire-formats.md, section 1e). */
+export interface ModelListParams {
+  limit: number;
+  after?: string;
+  before?: string;
+}
+
+/** More than anybody serves: one family of clients never asks for a second page. */
+export const modelListLimits = { most: 1_000, otherwise: 1_000 } as const;
+
+/** @throws ApiError `validation_error` */
+export function parseModelListQuery(query: Query): ModelListParams {
+  const after = textParam(query, 'after_id') ?? textParam(query, 'after');
+  const before = textParam(query, 'before_id');
+  if (after !== undefined && before !== undefined)
+    throw invalid('before_id', 'cannot be asked for together with after_id');
+  return {
+    limit: limitParam(query, modelListLimits),
+    ...(after !== undefined && { after }),
+    ...(before !== undefined && { before }),
+  };
+}
+
+export interface ModelPage {
+  models: readonly Model[];
+  /** Whether there are more in the direction that was asked for. */
+  hasMore: boolean;
+}
+
+/**
+ * The models behind one, or those just before one.
+ * @throws ApiError `validation_error` when the cursor is none of them
+ */
+export function pageOfModels(all: readonly Model[], { limit, after, before }: ModelListParams): ModelPage {
+  if (before !== undefined) {
+    const end = placeOf(all, before, 'before_id');
+    const start = Math.max(0, end - limit);
+    return { models: all.slice(start, end), hasMore: start > 0 };
+  }
+  const start = after === undefined ? 0 : placeOf(all, after, 'after_id') + 1;
+  return { models: all.slice(start, start + limit), hasMore: start + limit < all.length };
+}
+
+function placeOf(all: readonly Model[], id: string, param: string): number {
+  const place = all.findIndex((model) => model.id === id);
+  if (place < 0) throw invalid(param, `${quoted(id)} is not a model of this list`);
+  return place;
+}
