@@ -1,4 +1,4 @@
-import type { ChatChunk, ChatDelta, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
+import type { AssistantMessage, ChatChunk, ChatDelta, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
 import type { Usage } from '../core/usage.ts';
 
 /** A chat completion under our own id and the model's public name (specification, section 2.5). */
@@ -14,22 +14,36 @@ export function usageOf(usage: ChatUsage): Usage {
   };
 }
 
-/** A finished answer as the chunks of a stream, for answers that had to be checked before anyone saw them. */
+/**
+ * A finished answer as the chunks of a stream (wire-formats.md, section 1a), for answers that had to be checked before
+ * anyone saw them.
+ */
 export function* chunksOf(response: ChatResponse): Generator<ChatChunk> {
-  const base = {
-    id: response.id,
-    object: 'chat.completion.chunk',
-    created: response.created,
-    model: response.model,
-  } as const;
-  for (const { index, message, logprobs, finish_reason, stop_reason } of response.choices) {
-    const delta: ChatDelta = { role: 'assistant', content: message.content ?? '' };
-    if (message.reasoning !== undefined) delta.reasoning = message.reasoning;
-    if (message.reasoning_content !== undefined) delta.reasoning_content = message.reasoning_content;
-    if (message.tool_calls) delta.tool_calls = message.tool_calls.map((call, at) => ({ ...call, index: at }));
-    yield { ...base, choices: [{ index, delta, logprobs, finish_reason: null }] };
+  const { id, created, model, choices, usage } = response;
+  const base = { id, object: 'chat.completion.chunk', created, model } as const;
+  for (const { index, message, logprobs, finish_reason, stop_reason } of choices) {
+    for (const delta of deltasOf(message)) {
+      const isContent = delta.content !== undefined && delta.role === undefined;
+      const shown = isContent ? { logprobs } : {};
+      yield { ...base, choices: [{ index, delta, ...shown, finish_reason: null }] };
+    }
     const ending = { finish_reason, ...(stop_reason !== undefined && { stop_reason }) };
     yield { ...base, choices: [{ index, delta: {}, ...ending }] };
   }
-  yield { ...base, choices: [], usage: response.usage };
+  yield { ...base, choices: [], usage };
+}
+
+function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
+  const { content, reasoning, reasoning_content, tool_calls: calls = [] } = message;
+  yield { role: 'assistant', content: '' };
+  if (reasoning !== undefined || reasoning_content !== undefined)
+    yield {
+      ...(reasoning !== undefined && { reasoning }),
+      ...(reasoning_content !== undefined && { reasoning_content }),
+    };
+  if (content) yield { content };
+  for (const [index, { id, type, function: called }] of calls.entries()) {
+    yield { tool_calls: [{ index, id, type, function: { name: called.name, arguments: '' } }] };
+    yield { tool_calls: [{ index, function: { arguments: called.arguments } }] };
+  }
 }

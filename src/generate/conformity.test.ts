@@ -18,7 +18,7 @@ const schemas = createInlineSchemas(createManualClock());
 const promised = (more: Partial<ChatRequest>) => promisedBy(chatRequest(more).value, schemas);
 const verdict = async (more: Partial<ChatRequest>, ...answer: Parameters<typeof chatResponse>) => {
   try {
-    await (await promised(more))!.check(chatResponse(...answer));
+    await (await promised(more)).check(chatResponse(...answer));
     return 'kept';
   } catch (error) {
     return (error as { code: string }).code;
@@ -32,7 +32,8 @@ describe('promisedBy', () => {
     ['tools that may be called', { tools: [tool('f')], tool_choice: 'auto' as const }],
     ['tools that may not', { tools: [tool('f')], tool_choice: 'none' as const }],
   ])('promises nothing for %s', async (_what, more) => {
-    expect(await promised(more)).toBeNull();
+    expect(await promised(more)).toMatchObject({ kind: 'text' });
+    expect(await verdict(more, 'anything')).toBe('kept');
   });
 
   it.each([
@@ -61,15 +62,14 @@ describe('promisedBy', () => {
 
   it.each([
     [[['f', '{"city":"Oslo"}']], 'kept'],
+    [[['f', '{"city":7}']], 'tool_not_called'],
     [
       [
-        ['g', '{}'],
         ['f', '{"city":"Oslo"}'],
+        ['f', '{"city":7}'],
       ],
-      'kept',
+      'tool_not_called',
     ],
-    [[['g', '{"city":"Oslo"}']], 'tool_not_called'],
-    [[['f', '{"city":7}']], 'tool_not_called'],
     [[['f', '{"city":']], 'tool_not_called'],
     [undefined, 'tool_not_called'],
   ] as [[string, string][] | undefined, string][])(
@@ -90,6 +90,17 @@ describe('promisedBy', () => {
     expect(await verdict({ tools: [tool('f')], tool_choice: 'required' }, null, { calls })).toBe(expected);
   });
 
+  it.each([
+    ['{"city":7}', 'kept'],
+    ['{}', 'kept'],
+    ['[]', 'schema_not_met'],
+    ['null', 'schema_not_met'],
+    ['"{}"', 'schema_not_met'],
+    ['Sure: {}', 'schema_not_met'],
+  ])('holds the content %j to being an object', async (content, expected) => {
+    expect(await verdict({ response_format: { type: 'json_object' } }, content)).toBe(expected);
+  });
+
   it('checks every choice', async () => {
     const response = chatResponse('{"city":"Oslo"}');
     response.choices.push({
@@ -97,7 +108,7 @@ describe('promisedBy', () => {
       index: 1,
       message: chatResponse('no').choices[0]!.message,
     });
-    await expect((await promised(withSchema(place)))!.check(response)).rejects.toThrow(/not JSON/);
+    await expect((await promised(withSchema(place))).check(response)).rejects.toThrow(/not JSON/);
   });
 
   it.each([

@@ -1,29 +1,32 @@
 import { ApiError } from '../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import { type CallRule, callRule } from './call-rule.ts';
 import type { AdmittedSchema, Schemas } from './schemas.ts';
 
-/** What a request was promised beyond text: a schema for the content, or calls of certain tools. */
+/** What a request was promised beyond text (api.md, section 6). */
 export interface Promised {
+  /** A call of a tool, JSON as the content, or nothing but text. */
+  kind: 'call' | 'json' | 'text';
+  calls: CallRule;
   /** Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when a complete answer breaks the promise. */
-  check(response: ChatResponse): Promise<void>;
+  check(response: Pick<ChatResponse, 'choices'>): Promise<void>;
 }
 
 /**
- * What `request` was promised (api.md, section 6), or null when it is plain text. Every schema in it passes the gate, also
- * that of a tool which need not be called: engines read them all.
+ * What `request` was promised. Every schema in it passes the gate, also that of a tool which need not be called: engines
+ * read them all.
  * @throws ApiError (422) for a schema over the budget or that cannot be compiled
  */
-export async function promisedBy(request: ChatRequest, schemas: Schemas): Promise<Promised | null> {
-  const tools = request.tools?.length ? await admitTools(request, schemas) : new Map();
-  const choice = request.tool_choice;
-  if (typeof choice === 'object' && choice !== null)
-    return promise((each) => checkCall(each, choice.function.name, tools));
-  if (choice === 'required') return promise((each) => checkCall(each, null, tools));
+export async function promisedBy(request: ChatRequest, schemas: Schemas): Promise<Promised> {
+  const tools = await admitTools(request, schemas);
+  const calls = callRule(request);
+  if (calls.required) return promise('call', calls, (each) => checkCalls(each, calls, tools));
   const format = request.response_format;
-  if (format?.type !== 'json_schema') return null;
+  if (format?.type === 'json_object') return promise('json', calls, checkObject);
+  if (format?.type !== 'json_schema') return promise('text', calls, async () => {});
   const where = 'response_format.json_schema.schema';
   const schema = await schemas.admit(format.json_schema.schema ?? true, where);
-  return promise((each) => checkContent(each, schema));
+  return promise('json', calls, (each) => checkContent(each, schema));
 }
 
 type Choice = ChatResponse['choices'][number];
@@ -41,8 +44,14 @@ async function admitTools(request: ChatRequest, schemas: Schemas): Promise<ToolS
 }
 
 /** An answer cut by the token limit tells so itself (`finish_reason: "length"`) and is not held to the promise. */
-function promise(check: (choice: Choice) => Promise<void>): Promised {
+function promise(
+  kind: Promised['kind'],
+  calls: CallRule,
+  check: (choice: Choice) => Promise<void>,
+): Promised {
   return {
+    kind,
+    calls,
     async check(response) {
       for (const choice of response.choices) {
         if (choice.finish_reason !== 'length' && choice.finish_reason !== 'content_filter')
@@ -52,41 +61,52 @@ function promise(check: (choice: Choice) => Promise<void>): Promised {
   };
 }
 
-async function checkCall(choice: Choice, name: string | null, tools: ToolSchemas): Promise<void> {
-  const calls = choice.message.tool_calls ?? [];
-  const call = name === null ? calls[0] : calls.find((each) => each.function.name === name);
-  if (!call)
-    throw new ApiError(
-      'tool_not_called',
-      `The model did not call ${name === null ? 'a tool' : `'${name}'`}.`,
-    );
-  const { name: called, arguments: args } = call.function;
-  const parameters = tools.get(called);
-  if (parameters === undefined)
-    throw new ApiError('tool_not_called', `The model called '${called}', and there is no such tool.`);
-  if (!isJson(args))
-    throw new ApiError('tool_not_called', `The model called '${called}' with arguments that are not JSON.`);
+/** Every call must fit: a client runs them all. */
+async function checkCalls({ message }: Choice, { names }: CallRule, tools: ToolSchemas): Promise<void> {
+  const calls = message.tool_calls ?? [];
+  if (calls.length === 0) {
+    const [name] = names?.size === 1 ? names : [];
+    throw notCalled(`The model did not call ${name === undefined ? 'a tool' : `'${name}'`}.`);
+  }
+  for (const { function: called } of calls) await checkArguments(called, tools);
+}
+
+async function checkArguments(
+  { name, arguments: args }: { name: string; arguments: string },
+  tools: ToolSchemas,
+): Promise<void> {
+  const parameters = tools.get(name);
+  if (parameters === undefined) throw notCalled(`The model called '${name}', and there is no such tool.`);
+  if (parsed(args) === undefined)
+    throw notCalled(`The model called '${name}' with arguments that are not JSON.`);
   const fault = await parameters?.fault(args);
   if (fault)
-    throw new ApiError(
-      'tool_not_called',
-      `The model called '${called}' with arguments that do not fit its parameters: ${fault}`,
-    );
+    throw notCalled(`The model called '${name}' with arguments that do not fit its parameters: ${fault}`);
 }
 
-async function checkContent(choice: Choice, schema: AdmittedSchema): Promise<void> {
-  if (choice.message.tool_calls?.length) return;
-  const content = choice.message.content ?? '';
-  if (!isJson(content)) throw new ApiError('schema_not_met', 'The answer is not JSON.');
+async function checkContent({ message }: Choice, schema: AdmittedSchema): Promise<void> {
+  if (message.tool_calls?.length) return;
+  const content = message.content ?? '';
+  if (parsed(content) === undefined) throw notMet('The answer is not JSON.');
   const fault = await schema.fault(content);
-  if (fault) throw new ApiError('schema_not_met', `The answer does not conform to the schema: ${fault}`);
+  if (fault) throw notMet(`The answer does not conform to the schema: ${fault}`);
 }
 
-function isJson(text: string): boolean {
+async function checkObject({ message }: Choice): Promise<void> {
+  if (message.tool_calls?.length) return;
+  const value = parsed(message.content ?? '');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw notMet('The answer is not a JSON object.');
+}
+
+const notCalled = (message: string) => new ApiError('tool_not_called', message);
+const notMet = (message: string) => new ApiError('schema_not_met', message);
+
+/** The value of a JSON text; undefined when it is none. */
+function parsed(text: string): unknown {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { modelFor } from '../core/model-access.ts';
 import { type Catalog, createCatalog, type Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { Engine } from '../engines/engines.ts';
-import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { ChatRequest, ChatUsage } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import { embeddingsResponse } from '../wire/embeddings/response.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -67,9 +67,11 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return { ...lane, leave: lane.admission.enter('interactive') };
   };
 
+  const newCallId = () => ids.next('call_');
+
   const chatOnce = async (engine: Engine, model: Model, request: JsonBody<ChatRequest>, how: EngineHow) => {
     const promised = await promisedBy(request.value, schemas);
-    const response = await runPromised(engine, request, promised, how);
+    const response = await runPromised({ engine, request, promised, newCallId }, how);
     return named(response, ids.next('chatcmpl_'), model.id);
   };
 
@@ -119,7 +121,9 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       let usage: Usage | null = null;
       let pieces = 0;
       try {
-        for await (const chunk of streamPromised(engine, request, promised, call.signal)) {
+        const asking = { engine, request, promised, newCallId };
+        const produced = (whole: ChatUsage) => (usage = usageOf(whole));
+        for await (const chunk of streamPromised(asking, call.signal, produced)) {
           if (chunk.usage) usage = usageOf(chunk.usage);
           else pieces++;
           yield { ...chunk, id, created, model: model.id };

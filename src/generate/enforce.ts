@@ -3,43 +3,63 @@ import type { Engine, EngineCall } from '../engines/engines.ts';
 import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { Promised } from './conformity.ts';
+import { keepCalls } from './kept-calls.ts';
+import { sumUsage } from './sum-usage.ts';
+import { firstTry, secondTry, type Try } from './tries.ts';
 
-/**
- * Runs a request and holds the answer to what was promised: one more try when it breaks the promise, then the error
- * (api.md, section 6). Never a silent miss.
- */
-export async function runPromised(
-  engine: Engine,
-  request: JsonBody<ChatRequest>,
-  promised: Promised | null,
-  call: EngineCall,
-): Promise<ChatResponse> {
-  const asked = adapt(request, engine);
-  const first = await engine.generate(asked, call);
-  if (!promised || !(await breaks(promised, first.body))) return first.body;
-  const second = await engine.generate(asked, call);
-  await promised.check(second.body);
-  return second.body;
+/** A request to one engine, and what its answer was promised to be. */
+export interface Asking {
+  engine: Engine;
+  request: JsonBody<ChatRequest>;
+  promised: Promised;
+  /** Ids for calls that are made of text. */
+  newCallId: () => string;
 }
 
-async function breaks(promised: Promised, response: ChatResponse): Promise<boolean> {
+/**
+ * Runs a request and holds the answer to what was promised: by the engine's own means, then once more by the other means
+ * (`tries.ts`), then the error (api.md, section 6). Never a silent miss. The usage is that of all tries that were answered.
+ * @throws ApiError `schema_not_met` or `tool_not_called` (502) after the second miss; what the engine throws
+ */
+export async function runPromised(asking: Asking, call: EngineCall): Promise<ChatResponse> {
+  const parts = { ...asking, capabilities: asking.engine.capabilities };
+  const first = await attempt(asking, firstTry(parts), call);
+  if (first.kept) return first.kept;
+  const { problem } = first;
+  const isRefusal = !broken.has(problem.code);
+  const second = await attempt(asking, secondTry(parts, { message: problem.message, isRefusal }), call);
+  // Of a request that is refused in every form, the client knows the first.
+  if (!second.kept) throw second.answer ? second.problem : problem;
+  if (!first.answer) return second.kept;
+  return { ...second.kept, usage: sumUsage(first.answer.usage, second.kept.usage) };
+}
+
+type Outcome =
+  | { kept: ChatResponse; answer: ChatResponse }
+  | { kept: null; answer: ChatResponse | null; problem: ApiError };
+
+async function attempt(
+  { engine, promised }: Asking,
+  { request, read }: Try,
+  call: EngineCall,
+): Promise<Outcome> {
+  let answer: ChatResponse | null = null;
   try {
-    await promised.check(response);
-    return false;
+    answer = (await engine.generate(request, call)).body;
+    const kept = keepCalls(read(answer), promised.calls);
+    await promised.check(kept);
+    return { kept, answer };
   } catch (error) {
-    if (error instanceof ApiError && broken.has(error.code)) return true;
-    throw error;
+    if (!(error instanceof ApiError)) throw error;
+    const counts = answer ? broken.has(error.code) : promised.kind !== 'text' && isRefused(error);
+    if (!counts) throw error;
+    return { kept: null, answer, problem: error };
   }
 }
 
 const broken: ReadonlySet<ErrorCode> = new Set(['schema_not_met', 'tool_not_called']);
 
-/** An engine that ignores a named tool is sent only that tool with `required` (wire-formats.md, section 2.4). */
-function adapt(request: JsonBody<ChatRequest>, engine: Engine): JsonBody<ChatRequest> {
-  const choice = request.value.tool_choice;
-  if (engine.capabilities.forcedTool !== 'filter' || typeof choice !== 'object' || choice === null)
-    return request;
-  const tools = request.value.tools?.filter((tool) => tool.function.name === choice.function.name) ?? [];
-  const value: ChatRequest = { ...request.value, tools, tool_choice: 'required' };
-  return { value, text: JSON.stringify(value) };
+/** An engine that would not take the request: perhaps it knows no response formats, or no forced calls. */
+function isRefused({ code, retry }: ApiError): boolean {
+  return code === 'upstream_error' && retry === 'never';
 }

@@ -1,35 +1,41 @@
-import type { Engine, EngineCall } from '../engines/engines.ts';
-import type { ChatChunk, ChatRequest } from '../wire/chat/chat.ts';
-import type { JsonBody } from '../wire/json/json-body.ts';
+import type { EngineCall } from '../engines/engines.ts';
+import type { ChatChunk, ChatUsage } from '../wire/chat/chat.ts';
 import { chunksOf } from './answers.ts';
-import type { Promised } from './conformity.ts';
-import { runPromised } from './enforce.ts';
+import { checkedAtEnd } from './checked-stream.ts';
+import { edited } from './edited.ts';
+import { type Asking, runPromised } from './enforce.ts';
+import { isFree } from './call-rule.ts';
+import { keepStreamedCalls } from './kept-calls.ts';
+import { firstTry } from './tries.ts';
 
 /**
- * A streamed answer. Where something was promised that the engine cannot hold by itself, the answer is made and checked
- * first and streamed afterwards: what a client has seen cannot be taken back.
+ * A streamed answer. Where something was promised that the engine does not hold by itself, the answer is made and checked
+ * first and streamed afterwards: what a client has seen cannot be taken back. Everything else streams as it comes, and what
+ * the engine holds is checked at its end.
+ * @param produced told of the usage of an answer that was made first, before anybody sees it
  */
 export async function* streamPromised(
-  engine: Engine,
-  request: JsonBody<ChatRequest>,
-  promised: Promised | null,
+  asking: Asking,
   signal: AbortSignal,
+  produced: (usage: ChatUsage) => void,
 ): AsyncGenerator<ChatChunk> {
+  const { engine, promised } = asking;
   const call: EngineCall = { signal, priority: 'interactive' };
-  if (promised && !heldByEngine(engine, request.value)) {
-    yield* chunksOf(await runPromised(engine, withoutStream(request), promised, call));
+  if (!isHeld(asking)) {
+    const request = edited(asking.request, { stream: undefined, stream_options: undefined });
+    const response = await runPromised({ ...asking, request }, call);
+    produced(response.usage);
+    yield* chunksOf(response);
     return;
   }
-  yield* engine.stream(request, call);
+  const { request } = firstTry({ ...asking, capabilities: engine.capabilities });
+  const given = engine.stream(request, call);
+  const chunks = isFree(promised.calls) ? given : keepStreamedCalls(given, promised.calls);
+  yield* promised.kind === 'text' ? chunks : checkedAtEnd(chunks, promised);
 }
 
-function heldByEngine(engine: Engine, request: ChatRequest): boolean {
+function isHeld({ engine, promised: { kind } }: Asking): boolean {
   const { jsonSchema, forcedTool } = engine.capabilities;
-  const forced = request.tool_choice === 'required' || typeof request.tool_choice === 'object';
-  return forced ? forcedTool === 'exact' : jsonSchema === 'exact';
-}
-
-function withoutStream(request: JsonBody<ChatRequest>): JsonBody<ChatRequest> {
-  const { stream: _stream, stream_options: _options, ...value } = request.value;
-  return { value, text: JSON.stringify(value) };
+  if (kind === 'text') return true;
+  return (kind === 'call' ? forcedTool : jsonSchema) === 'exact';
 }

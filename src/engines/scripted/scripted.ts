@@ -133,10 +133,10 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       slots.close(reason);
     },
 
-    generate({ value: request, text }, call) {
+    generate({ value: request }, call) {
       return inSlot(call, async () => {
         const { directives } = readPrompt(request);
-        const before = visits(text, directives);
+        const before = visits(conversation(request), directives);
         await think(directives, before, 1, call.signal);
         const { answers, usage } = respond(request, before);
         const choices = answers.map(({ message, finishReason, stop }, index) => ({
@@ -151,11 +151,11 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       });
     },
 
-    async *stream({ value: request, text }, call): AsyncIterable<ChatChunk> {
+    async *stream({ value: request }, call): AsyncIterable<ChatChunk> {
       const release = await enter(call);
       try {
         const { directives } = readPrompt(request);
-        const before = visits(text, directives);
+        const before = visits(conversation(request), directives);
         const { answers, usage } = respond(request, before);
         const chunks = chunksOf(head(), answers, usage);
         for (const [n, chunk] of chunks.entries()) {
@@ -189,6 +189,11 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
 function rendered(request: ChatRequest): string {
   const tools = request.tools?.length ? `${JSON.stringify(request.tools)}\n` : '';
   return tools + request.messages.map(({ role, content }) => `${role}\n${textOf(content)}\n`).join('');
+}
+
+/** A prompt that comes again is the same one whatever systems and settings say: a second try says more than the first. */
+function conversation({ messages }: ChatRequest): string {
+  return JSON.stringify(messages.filter(({ role }) => role !== 'system'));
 }
 
 function inputsOf({ input }: EmbeddingsRequest): string[] {

@@ -1,0 +1,35 @@
+import type { AssistantMessage, ChatChunk, ChatDelta, ToolCall } from '../wire/chat/chat.ts';
+import type { Promised } from './conformity.ts';
+
+/**
+ * A stream whose engine keeps the promise, looked at all the same: a keyword that is not strict may not have been held. Every
+ * choice is checked before its finish reason is told.
+ * @throws ApiError `schema_not_met` or `tool_not_called`, which ends the stream with an error
+ */
+export async function* checkedAtEnd(
+  chunks: AsyncIterable<ChatChunk>,
+  promised: Pick<Promised, 'check'>,
+): AsyncGenerator<ChatChunk> {
+  const messages = new Map<number, AssistantMessage>();
+  for await (const chunk of chunks) {
+    for (const { index, delta, finish_reason: finish } of chunk.choices) {
+      let message = messages.get(index);
+      if (!message) messages.set(index, (message = { role: 'assistant', content: null, refusal: null }));
+      append(message, delta);
+      if (finish === null) continue;
+      const choice = { index, message, logprobs: null, finish_reason: finish };
+      await promised.check({ choices: [choice] });
+    }
+    yield chunk;
+  }
+}
+
+function append(message: AssistantMessage, { content, tool_calls: calls }: ChatDelta): void {
+  if (content) message.content = (message.content ?? '') + content;
+  for (const { index, id, function: piece } of calls ?? []) {
+    const known: ToolCall[] = (message.tool_calls ??= []);
+    known[index] ??= { id: id ?? '', type: 'function', function: { name: '', arguments: '' } };
+    known[index].function.name += piece?.name ?? '';
+    known[index].function.arguments += piece?.arguments ?? '';
+  }
+}
