@@ -22,14 +22,18 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
   const messages: PlacedMessage[] = [];
   let turn: Turn | undefined;
   let attachments: { parts: ContentPart[]; path: string } | undefined;
+  const shownByTools = new Set<ChatMessage>();
 
   const endTurn = () => {
     if (turn) messages.push(turn.placed());
     turn = undefined;
   };
   const endResults = () => {
-    if (attachments)
-      messages.push({ message: { role: 'user', content: attachments.parts }, path: attachments.path });
+    if (attachments) {
+      const message: ChatMessage = { role: 'user', content: attachments.parts };
+      shownByTools.add(message);
+      messages.push({ message, path: attachments.path });
+    }
     attachments = undefined;
   };
 
@@ -56,7 +60,7 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
   }
   endTurn();
   endResults();
-  return withoutStaleReasoning(messages);
+  return withoutStaleReasoning(messages, shownByTools);
 }
 
 function isAssistants({ type }: StoredItem): boolean {
@@ -166,8 +170,11 @@ function splitResult(output: string | InputPart[]): { text: string; rest: Conten
 }
 
 /** Models are shown their reasoning within a loop of tools, and not what they thought before the user spoke again. */
-function withoutStaleReasoning(messages: PlacedMessage[]): PlacedMessage[] {
-  const last = messages.findLastIndex(({ message }) => message.role === 'user');
+function withoutStaleReasoning(
+  messages: PlacedMessage[],
+  shownByTools: ReadonlySet<ChatMessage>,
+): PlacedMessage[] {
+  const last = messages.findLastIndex(({ message }) => message.role === 'user' && !shownByTools.has(message));
   return messages.map((placed, index) => {
     if (index > last || placed.message.reasoning === undefined) return placed;
     const { reasoning: _, reasoning_content: __, ...message } = placed.message;

@@ -106,6 +106,28 @@ describe('messages', () => {
     ]);
   });
 
+  it('go on showing it when a tool of the loop showed an image', () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==' };
+    const seen = messagesOf(
+      user,
+      reasoning,
+      call('a'),
+      result('a', [image]),
+      reasoning,
+      call('b'),
+      result('b'),
+    );
+    expect(seen.map((message) => message.role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'user',
+      'assistant',
+      'tool',
+    ]);
+    expect([seen[1]!.reasoning, seen[4]!.reasoning]).toEqual(['hm', 'hm']);
+  });
+
   it('take the reasoning text of other servers before its summary', () => {
     const content = [{ type: 'reasoning_text', text: 'all of it' }];
     expect(messagesOf(user, { ...reasoning, content }, call('a'))[1]!.reasoning).toBe('all of it');
