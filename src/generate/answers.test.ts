@@ -33,11 +33,13 @@ describe('chunksOf', () => {
     });
     const [{ message } = { message: undefined }] = response.choices;
     message!.reasoning = message!.reasoning_content = 'because';
+    message!.refusal = 'no';
     const chunks = [...chunksOf(response)];
     expect(deltas(chunks)).toEqual([
       { role: 'assistant', content: '' },
       { reasoning: 'because', reasoning_content: 'because' },
       { content: 'hi' },
+      { refusal: 'no' },
       { tool_calls: [{ index: 0, id: 'call_0', type: 'function', function: { name: 'f', arguments: '' } }] },
       { tool_calls: [{ index: 0, function: { arguments: '{}' } }] },
       { tool_calls: [{ index: 1, id: 'call_1', type: 'function', function: { name: 'g', arguments: '' } }] },

@@ -34,7 +34,7 @@ export function* chunksOf(response: ChatResponse): Generator<ChatChunk> {
 }
 
 function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
-  const { content, reasoning, reasoning_content, tool_calls: calls = [] } = message;
+  const { content, refusal, reasoning, reasoning_content, tool_calls: calls = [] } = message;
   yield { role: 'assistant', content: '' };
   if (reasoning !== undefined || reasoning_content !== undefined)
     yield {
@@ -42,6 +42,7 @@ function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
       ...(reasoning_content !== undefined && { reasoning_content }),
     };
   if (content) yield { content };
+  if (refusal) yield { refusal };
   for (const [index, { id, type, function: called }] of calls.entries()) {
     yield { tool_calls: [{ index, id, type, function: { name: called.name, arguments: '' } }] };
     yield { tool_calls: [{ index, function: { arguments: called.arguments } }] };

@@ -24,8 +24,9 @@ export async function* checkedAtEnd(
   }
 }
 
-function append(message: AssistantMessage, { content, tool_calls: calls }: ChatDelta): void {
+function append(message: AssistantMessage, { content, refusal, tool_calls: calls }: ChatDelta): void {
   if (content) message.content = (message.content ?? '') + content;
+  if (refusal) message.refusal = (message.refusal ?? '') + refusal;
   for (const { index, id, function: piece } of calls ?? []) {
     const known: ToolCall[] = (message.tool_calls ??= []);
     known[index] ??= { id: id ?? '', type: 'function', function: { name: '', arguments: '' } };

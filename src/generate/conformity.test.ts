@@ -47,6 +47,13 @@ describe('promisedBy', () => {
     expect(await verdict(withSchema(place), content)).toBe(expected);
   });
 
+  it('takes a refusal for what it is', async () => {
+    const response = chatResponse(null);
+    response.choices[0]!.message.refusal = 'I cannot help with that.';
+    for (const more of [withSchema(place), { tools: [tool('f')], tool_choice: 'required' as const }])
+      await expect((await promised(more)).check(response)).resolves.toBeUndefined();
+  });
+
   it('takes no content for none', async () => {
     expect(await verdict(withSchema(place), null)).toBe('schema_not_met');
   });

@@ -43,7 +43,10 @@ async function admitTools(request: ChatRequest, schemas: Schemas): Promise<ToolS
   return new Map(await Promise.all(admitted));
 }
 
-/** An answer cut by the token limit tells so itself (`finish_reason: "length"`) and is not held to the promise. */
+/**
+ * An answer cut by the token limit tells so itself (`finish_reason: "length"`), and so does one that was refused or filtered:
+ * they are not held to the promise.
+ */
 function promise(
   kind: Promised['kind'],
   calls: CallRule,
@@ -54,8 +57,8 @@ function promise(
     calls,
     async check(response) {
       for (const choice of response.choices) {
-        if (choice.finish_reason !== 'length' && choice.finish_reason !== 'content_filter')
-          await check(choice);
+        const { finish_reason: finish, message } = choice;
+        if (finish !== 'length' && finish !== 'content_filter' && !message.refusal) await check(choice);
       }
     },
   };

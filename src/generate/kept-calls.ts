@@ -20,7 +20,8 @@ function kept(choice: Choice, { names, most }: CallRule): Choice {
   const finish = finishOf(choice.finish_reason, calls.length > 0);
   if (calls.length === given.length && finish === choice.finish_reason) return choice;
   const [dropped] = given;
-  if (dropped && finish === 'stop' && !message.content) throw nothingLeft(dropped.function.name, most);
+  if (dropped && finish === 'stop' && !message.content && !message.refusal)
+    throw nothingLeft(dropped.function.name, most);
   const content = calls.length === 0 ? (message.content ?? '') : message.content;
   return {
     ...choice,
@@ -71,7 +72,7 @@ function createFilter({ names, most }: CallRule): CallFilter {
 
   return (choice) => {
     const { tool_calls: given, ...delta } = choice.delta;
-    said ||= Boolean(delta.content);
+    said ||= Boolean(delta.content || delta.refusal);
     const calls = given && keptDeltas(given);
     const finish = choice.finish_reason && finishOf(choice.finish_reason, places.size > 0);
     if (finish === 'stop' && dropped !== null && !said) throw nothingLeft(dropped, most);
