@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createChunkWriter, toChatResponse } from './present.ts';
 
 const envelope = { id: 'chatcmpl_1', created: 1, model: 'm' };
-const tokens = { prompt: 3, cached: 1, completion: 2 };
+const tokens = { prompt: 3, cached: 1, completion: 2, reasoning: 1 };
 
 function ids(): () => string {
   let made = 0;

@@ -59,12 +59,13 @@ function toLogprobs(content: TokenLogprob[]): ChoiceLogprobs {
   return { content, refusal: null };
 }
 
-function toUsage({ prompt, cached, completion }: TokenCounts): ChatUsage {
+function toUsage({ prompt, cached, completion, reasoning }: TokenCounts): ChatUsage {
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
     prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: reasoning },
   };
 }
 

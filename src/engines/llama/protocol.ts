@@ -81,6 +81,8 @@ export interface TokenCounts {
   prompt: number;
   cached: number;
   completion: number;
+  /** Those of the completion that were thoughts. */
+  reasoning: number;
 }
 
 export interface Generated {

@@ -213,6 +213,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
       expect(answer.calls.map((call) => call.name)).toEqual(['get_weather', 'get_time'].slice(0, count));
       for (const call of answer.calls) expect(JSON.parse(call.arguments)).toEqual({ city: 'Oslo' });
       expect(answer.content).toBe('');
+      if (size === 1) expect(answer.reasoningTokens).toBe(answer.reasoning.length);
       expect(deltas.filter(({ call }) => call)).toHaveLength(count);
     }
     const { answer } = read(family, calls, { isThinking, maxCalls: 1 });
@@ -263,6 +264,11 @@ test.each(cases.filter(({ thinks }) => thinks !== undefined))(
       expect(answer.content).toBe('Rain.');
       expect(answer.reasoning.trim()).toMatch(/^It is (<tool_call> )?weather\.$/);
       expect(answer.calls).toEqual([]);
+      // A character a token: those of the thought, and no more than the few that its end mark had held back.
+      if (size === 1) {
+        expect(answer.reasoningTokens).toBeGreaterThanOrEqual(answer.reasoning.length - 1);
+        expect(answer.reasoningTokens).toBeLessThanOrEqual(answer.reasoning.length + 1);
+      }
       const order = deltas.map((delta) => (delta.reasoning === undefined ? 'said' : 'thought'));
       expect(order.indexOf('said')).toBe(order.filter((kind) => kind === 'thought').length);
     }
@@ -270,6 +276,7 @@ test.each(cases.filter(({ thinks }) => thinks !== undefined))(
     const cut = read(family, thinks!.slice(0, thinks!.indexOf('weather')), { isThinking }).answer;
     expect(cut.content).toBe('');
     expect(cut.reasoning).toContain('It is');
+    expect(cut.reasoningTokens).toBe(cut.reasoning.length);
   },
 );
 

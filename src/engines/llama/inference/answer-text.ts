@@ -16,9 +16,11 @@ export interface AnswerText {
   readonly logprobs: TokenLogprob[];
   /** The text that went in, up to the stop string. */
   readonly raw: string;
+  /** How many of the tokens that went in were thoughts; those of the marks around them are not. */
+  readonly reasoningTokens: number;
   /** The stop string that was met, if any. */
   readonly stop: string | undefined;
-  /** Returns whether the answer is over: at a stop string, or with the last call it may make. */
+  /** Takes the text of one token. Returns whether the answer is over: at a stop string, or with the last call it may make. */
   push(text: string, logprob?: TokenLogprob): boolean;
   /** Adds text that no stop string may cut. */
   append(text: string): void;
@@ -50,7 +52,16 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
   let reasoning = '';
   let raw = '';
   let received = 0;
+  let reasoningTokens = 0;
+  /** Tokens whose text is held back, because more of it must tell what it is. */
+  let undecided = 0;
   let stop: string | undefined;
+
+  function countThoughts(segments: readonly Segment[]): void {
+    if (segments.length === 0) return;
+    if (segments.some(({ kind }) => kind === 'thought')) reasoningTokens += undecided;
+    undecided = 0;
+  }
 
   /** Returns whether a stop string was met. */
   function take(segment: Segment): boolean {
@@ -105,6 +116,9 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
     get raw() {
       return raw;
     },
+    get reasoningTokens() {
+      return reasoningTokens;
+    },
     get stop() {
       return stop;
     },
@@ -113,8 +127,11 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
     push(text, logprob) {
       if (logprob) waiting.push({ at: received, logprob });
       received += text.length;
+      undecided += 1;
       if (text === '') return false;
-      for (const segment of segmenter.push(text)) if (take(segment)) return true;
+      const segments = segmenter.push(text);
+      countThoughts(segments);
+      for (const segment of segments) if (take(segment)) return true;
       return calls.length >= maxCalls;
     },
     append(text) {
@@ -125,7 +142,9 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
       }
     },
     end() {
-      for (const segment of segmenter.end()) take(segment);
+      const segments = segmenter.end();
+      countThoughts(segments);
+      for (const segment of segments) take(segment);
       say(filter.end());
       for (const part of parser?.end() ?? []) add(part);
     },

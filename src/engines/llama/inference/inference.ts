@@ -117,13 +117,14 @@ export function createInference(loaded: Loaded, random: Random): Inference {
       tokens: {
         prompt: prompt.length,
         cached: outputs[0]!.output.cachedTokens,
-        completion: outputs.reduce((sum, { output }) => sum + output.completionTokens, 0),
+        completion: sum(outputs.map(({ output }) => output.completionTokens)),
+        reasoning: sum(outputs.map(({ reasoningTokens }) => reasoningTokens)),
       },
     };
 
     async function generateChoice(
       index: number,
-    ): Promise<{ choice: GeneratedChoice; output: GenerationOutput }> {
+    ): Promise<{ choice: GeneratedChoice; output: GenerationOutput; reasoningTokens: number }> {
       const generated: number[] = [];
       const options = samplingOptions(
         request,
@@ -186,6 +187,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
           ...ending,
         },
         output,
+        reasoningTokens: Math.min(answer.reasoningTokens, output.completionTokens),
       };
     }
   }
@@ -233,4 +235,8 @@ function toolNames(request: ChatRequest): ReadonlySet<string> | undefined {
 /** More than one call comes only where it is wanted; a tool that is named is called once. */
 function mostCalls(request: ChatRequest): number {
   return request.parallel_tool_calls === false || typeof request.tool_choice === 'object' ? 1 : Infinity;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }
