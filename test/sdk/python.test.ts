@@ -4,6 +4,9 @@ import type { RunningApp } from '../support/app.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 import { anthropicCells, openaiCells } from './matrix/cells.ts';
+import { errorRows, overruled, sentenceOf } from './errors/error-rows.ts';
+import { startRaisingServer } from './errors/raising-server.ts';
+import type { RaisingServer } from './errors/raising-server.ts';
 import { startWeatherModel } from './matrix/weather-model.ts';
 import { findPython } from './python/environment.ts';
 import type { PythonEnvironment } from './python/environment.ts';
@@ -53,5 +56,36 @@ describe.each(families)('$name', ({ script, cells, lacks }) => {
       await until('the upstream sees that nobody listens', () =>
         upstream.received.some(({ aborted }) => aborted),
       );
+  });
+});
+
+const rows = [...errorRows, ...overruled].map((row, n) => ({
+  ...row,
+  n,
+  title: `${row.status} ${row.code}${row.options?.shouldRetry === false ? ', not to be tried again' : ''}`,
+  sentence: sentenceOf(row),
+  param: row.options?.param ?? null,
+}));
+
+describe.each([
+  { name: 'openai for Python', script: 'openai_errors.py', kinds: ['chat', 'responses'] },
+  { name: 'anthropic for Python', script: 'anthropic_errors.py', kinds: ['messages'] },
+])('errors in $name', ({ script, kinds }) => {
+  let server: RaisingServer;
+  let result: ScriptResult;
+
+  beforeAll(async () => {
+    if ('missing' in environment) return;
+    server = await startRaisingServer([...errorRows, ...overruled]);
+    result = await runScript(environment.python, script, { ...server, input: rows });
+  });
+  afterAll(() => server?.stop());
+
+  it.for(rows)('$title', ({ n, title, retried }, { skip }) => {
+    if ('missing' in environment) return skip(environment.missing);
+    if (!result.cells.has(title)) expect.fail(`the script did not come to this cell: ${result.end}`);
+    expect(result.cells.get(title) ?? 'worked').toBe('worked');
+    const attempts = kinds.map((kind) => server.attempts(`${n} python ${kind}`));
+    expect(attempts).toEqual(kinds.map(() => (retried ? 2 : 1)));
   });
 });

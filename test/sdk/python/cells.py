@@ -1,8 +1,9 @@
-"""Runs the cells of a script one after the other and prints one line of JSON for each, for the test that started it."""
+"""Runs the cells of a script and prints one line of JSON for each, for the test that started it."""
 
 import json
 import os
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 URL = os.environ["OFFPEAK_URL"]
 KEY = os.environ["OFFPEAK_API_KEY"]
@@ -20,14 +21,20 @@ def cell(name):
     return register
 
 
-def run():
-    for name, function in _cells.items():
-        try:
-            function()
-            error = None
-        except Exception:
-            error = traceback.format_exc()
-        print(json.dumps({"name": name, "error": error}), flush=True)
+def run(at_once=1):
+    """Runs all cells, so many at the same time."""
+    with ThreadPoolExecutor(at_once) as threads:
+        for result in threads.map(_outcome, _cells.items()):
+            print(json.dumps(result), flush=True)
+
+
+def _outcome(item):
+    name, function = item
+    try:
+        function()
+    except Exception:
+        return {"name": name, "error": traceback.format_exc()}
+    return {"name": name, "error": None}
 
 
 def raised(kind, call):

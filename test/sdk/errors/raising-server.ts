@@ -1,0 +1,80 @@
+import { createAccounts } from '../../../src/accounts/create-accounts.ts';
+import { createIds } from '../../../src/base/ids.ts';
+import { silent } from '../../../src/base/log.ts';
+import { systemClock, systemRandom } from '../../../src/base/system.ts';
+import { ApiError } from '../../../src/core/errors.ts';
+import type { Service } from '../../../src/base/service.ts';
+import { createGenerate } from '../../../src/generate/create-generate.ts';
+import { createSchemas } from '../../../src/generate/schemas.ts';
+import { createResponses } from '../../../src/responses/create-responses.ts';
+import { createServer } from '../../../src/server/server.ts';
+import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';
+import { createFakeEngine } from '../../support/fake-engine.ts';
+import { sentenceOf } from './error-rows.ts';
+import type { ErrorRow } from './error-rows.ts';
+
+export interface RaisingServer {
+  url: string;
+  key: string;
+  /** How often the model was asked with this prompt. */
+  attempts(prompt: string): number;
+  stop(): Promise<void>;
+}
+
+/**
+ * The real door, real generation and responses, over an engine that fails with the error of the row whose number begins
+ * the prompt. Some errors cannot be brought about from outside, or not yet; this is how a client meets every one.
+ */
+export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<RaisingServer> {
+  const asked: string[] = [];
+  const fail = (messages: { content?: unknown }[]): never => {
+    const prompt = String(messages.at(-1)?.content);
+    asked.push(prompt);
+    throw errorOf(rows[Number.parseInt(prompt)]!);
+  };
+  const engine = Object.assign(createFakeEngine(), {
+    slots: 1_000,
+    generate: async ({ value }: { value: { messages: object[] } }) => fail(value.messages),
+    // oxlint-disable-next-line require-yield -- it fails before it says anything
+    async *stream({ value }: { value: { messages: object[] } }) {
+      fail(value.messages);
+    },
+  });
+
+  const parts = { clock: systemClock, ids: createIds(systemClock, systemRandom), log: silent };
+  const store = createMemoryStore(parts);
+  const accounts = createAccounts({ ...parts, random: systemRandom, store, config: {} });
+  const prices = { input: 0, cachedInput: 0, output: 0 };
+  const model = { id: 'tiny', aliases: ['default'], serves: ['chat' as const], prices, createdAt: 0 };
+  const models = [{ model, engine }];
+  const generate = createGenerate({ ...parts, models, accounts, schemas: createSchemas(parts) });
+  const responses = createResponses({ ...parts, store, generate, exclusive: true });
+  const server = createServer({
+    ...parts,
+    accounts,
+    generate,
+    responses,
+    catalog: generate.catalog,
+    files: {} as never,
+    batches: {} as never,
+    ready: async () => ({ ok: true }),
+    version: '1',
+    limits: { bodyBytes: 1_000_000, bytesPerBatch: 1_000_000, requestsPerBatch: 10 },
+  });
+  const services: Service[] = [store, accounts, generate, responses, server];
+  for (const service of services) await service.start();
+  return {
+    url: server.url,
+    key: accounts.firstKeys?.key ?? '',
+    attempts: (prompt) => asked.filter((each) => each === prompt).length,
+    async stop() {
+      for (const service of services.toReversed()) await service.stop();
+    },
+  };
+}
+
+/** A fault of ours is no `ApiError`, and what it says stays inside. */
+function errorOf(row: ErrorRow): Error {
+  if (row.code === 'internal_error') return new TypeError('a secret of the house');
+  return new ApiError(row.code, sentenceOf(row), row.options);
+}
