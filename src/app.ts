@@ -234,6 +234,7 @@ function createEngine(
         model: engine.model ?? id,
         apiKey: engine.apiKey ?? undefined,
         flavor: (engine.flavor ?? undefined) as Flavor | undefined,
+        inputs: engine.inputs,
         slots: engine.slots,
         serves: serves ?? ['chat', 'embeddings'],
         timeouts: engine.timeouts,

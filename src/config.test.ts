@@ -99,6 +99,7 @@ describe('models', () => {
       api_key: \${QWEN_KEY}
       slots: auto
       timeouts: { total: 5m }
+      inputs: [image]
     price: { input: 0.20, output: 0.60 }
 `,
       { env: { QWEN_KEY: 'k' } },
@@ -115,6 +116,7 @@ describe('models', () => {
           url: 'http://gpu-1:8000/v1',
           model: 'Qwen/Qwen3-32B',
           apiKey: 'k',
+          inputs: ['image'],
           slots: 8,
           timeouts: { connectMs: 5000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 300_000 },
         },

@@ -5,6 +5,7 @@ import { createChecker, formatProblem } from './base/located.ts';
 import type { Checker, Located, Problem } from './base/located.ts';
 import { parseLocatedYaml } from './base/located-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
+import { modelInputs } from './core/model.ts';
 import { isTrusted, readModelSource } from './core/model-source.ts';
 import { nanoDollars } from './core/price.ts';
 import type { Prices } from './core/price.ts';
@@ -72,7 +73,7 @@ export const configKeys = {
   model: ['id', 'aliases', 'serves', 'price', 'engine'],
   price: ['input', 'cached_input', 'output'],
   llama: ['kind', 'path', 'sequences', 'context', 'threads', 'flash_attention'],
-  openai: ['kind', 'flavor', 'url', 'urls', 'model', 'api_key', 'slots', 'timeouts'],
+  openai: ['kind', 'flavor', 'url', 'urls', 'model', 'api_key', 'inputs', 'slots', 'timeouts'],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],
   limits: ['requests_per_batch', 'bytes_per_batch', 'line_bytes', 'open_batches_per_org', 'body_bytes'],
@@ -352,12 +353,15 @@ function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefin
   if (urls.length !== 1)
     return check.fail(fields.urls ?? at, 'needs exactly one url', 'For example http://127.0.0.1:8000/v1');
   const timeouts = check.object(fields.timeouts, configKeys.timeouts);
+  // An empty list is an answer: text alone.
+  const inputs = check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []);
   return {
     kind: 'openai',
     flavor: check.choice(fields.flavor, upstreamFlavors) ?? null,
     url: check.url(urls[0]) ?? '',
     model: check.text(fields.model) ?? null,
     apiKey: check.text(fields.api_key) ?? null,
+    ...(inputs && { inputs }),
     slots: fields.slots?.value === 'auto' ? 8 : (check.whole(fields.slots, { min: 1, max: 65_536 }) ?? 8),
     timeouts: {
       connectMs: check.duration(timeouts.connect) ?? 5000,

@@ -1,4 +1,4 @@
-import type { Serves } from './model.ts';
+import type { ModelInput, Serves } from './model.ts';
 import type { Prices } from './price.ts';
 
 /** Everything a server is told, checked and complete (docs/configuration.md). Paths are absolute, spans milliseconds. */
@@ -59,6 +59,8 @@ export interface OpenAiEngineConfig {
   /** The upstream's name of the model; null for the model's id. */
   model: string | null;
   apiKey: string | null;
+  /** What the model takes beside text; what servers of its flavor may take if absent. */
+  inputs?: ModelInput[];
   slots: number;
   timeouts: { connectMs: number; firstByteMs: number; idleMs: number; totalMs: number };
 }

@@ -2,6 +2,10 @@ import type { Prices } from './price.ts';
 
 export type Serves = 'chat' | 'embeddings';
 
+/** What a message to a model may hold beside text. */
+export const modelInputs = ['image', 'audio', 'file'] as const;
+export type ModelInput = (typeof modelInputs)[number];
+
 /** A model as clients see it. Which engine runs it is the business of `generate`. */
 export interface Model {
   id: string;

@@ -1,5 +1,5 @@
 import type { Service } from '../base/service.ts';
-import type { Serves } from '../core/model.ts';
+import type { ModelInput, Serves } from '../core/model.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -52,6 +52,8 @@ export interface Embeddings {
  */
 export interface Capabilities {
   serves: readonly Serves[];
+  /** What its model takes beside text; an engine that does not know names all that may be. */
+  inputs: readonly ModelInput[];
   /** Longest prompt plus completion in tokens, when known. */
   contextLength: number | null;
   /**

@@ -17,6 +17,7 @@ import { promisedBy } from './conformity.ts';
 import { countPrompt, estimatePrompt } from './count-tokens.ts';
 import { runPromised } from './enforce.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall } from './generate.ts';
+import { requireInputs } from './inputs.ts';
 import type { Schemas } from './schemas.ts';
 import { streamPromised } from './stream.ts';
 
@@ -69,8 +70,13 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
   const newCallId = () => ids.next('call_');
 
+  const promiseOf = async (engine: Engine, request: ChatRequest) => {
+    requireInputs(request, engine);
+    return promisedBy(request, schemas);
+  };
+
   const chatOnce = async (engine: Engine, model: Model, request: JsonBody<ChatRequest>, how: EngineHow) => {
-    const promised = await promisedBy(request.value, schemas);
+    const promised = await promiseOf(engine, request.value);
     const response = await runPromised({ engine, request, promised, newCallId }, how);
     return named(response, ids.next('chatcmpl_'), model.id);
   };
@@ -112,7 +118,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     async *chatStream(request, call) {
       const { model, engine, leave } = admit(request.value.model, call.caller, 'chat');
-      const promised = await promisedBy(request.value, schemas).catch((error: unknown) => {
+      const promised = await promiseOf(engine, request.value).catch((error: unknown) => {
         leave();
         throw error;
       });

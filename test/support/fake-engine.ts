@@ -19,6 +19,7 @@ export function createFakeEngine(capabilities: Partial<Capabilities> = {}): Fake
       contextLength: null,
       jsonSchema: 'none',
       forcedTool: 'none',
+      inputs: ['image', 'audio', 'file'],
       prefixCache: 'none',
       ...capabilities,
     },

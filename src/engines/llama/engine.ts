@@ -63,6 +63,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     get capabilities(): Capabilities {
       return {
         serves: supervisor.model?.serves ?? ['chat', 'embeddings'],
+        inputs: [],
         contextLength: supervisor.model?.contextLength ?? null,
         jsonSchema: 'exact',
         forcedTool: 'exact',

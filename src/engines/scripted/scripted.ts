@@ -115,6 +115,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
   return {
     capabilities: {
       serves: ['chat', 'embeddings'],
+      inputs: ['image', 'audio', 'file'],
       contextLength,
       jsonSchema: 'native',
       forcedTool: 'native',

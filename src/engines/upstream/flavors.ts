@@ -1,3 +1,4 @@
+import type { ModelInput } from '../../core/model.ts';
 import type { Capabilities } from '../engines.ts';
 import type { CountWay } from './count-tokens.ts';
 import type { EffortWay } from './reasoning-effort.ts';
@@ -25,6 +26,8 @@ export interface FlavorTraits {
   hostedFields: Flag<boolean>;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
   counter: Flag<readonly CountWay[]>;
+  /** What it may take beside text; whether the model does is known to whoever configures it. */
+  inputs: Flag<readonly ModelInput[]>;
 }
 
 const native = (reason: string) => ({ value: 'native' as const, reason });
@@ -48,6 +51,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     },
     hostedFields: no(meaningless),
     counter: { value: ['messages'], reason: '/tokenize renders messages as chat completions do' },
+    inputs: { value: ['image', 'audio'], reason: 'a part of another type is refused' },
   },
   sglang: {
     jsonSchema: native('grammar backend behind response_format'),
@@ -62,6 +66,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     },
     hostedFields: no(meaningless),
     counter: { value: ['text'], reason: '/tokenize does not know messages' },
+    inputs: { value: ['image', 'audio'], reason: 'there is no part for files' },
   },
   'llama-server': {
     jsonSchema: native('response_format becomes a grammar'),
@@ -81,6 +86,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       value: ['input_tokens', 'template'],
       reason: 'the first came in 2026, the others are older',
     },
+    inputs: { value: ['image', 'audio'], reason: 'with a projector; a part of another type is refused' },
   },
   ollama: {
     jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
@@ -91,6 +97,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     effort: { value: 'levels', reason: 'only none, low, medium, high and max are taken by every model' },
     hostedFields: no(meaningless),
     counter: { value: [], reason: 'it has none (ollama #4186)' },
+    inputs: { value: ['image'], reason: 'images alone are documented' },
   },
   openai: {
     jsonSchema: native('strict structured output'),
@@ -101,6 +108,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
     hostedFields: { value: true, reason: 'documented' },
     counter: { value: [], reason: 'it counts requests of another format only' },
+    inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
   },
   offpeak: {
     jsonSchema: native('conformed to or an error, whatever the engine behind it'),
@@ -111,6 +119,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     effort: { value: 'as given', reason: 'translates it for the engine behind it' },
     hostedFields: { value: true, reason: 'sorts them out itself' },
     counter: { value: ['input_tokens'], reason: 'our own' },
+    inputs: { value: ['image', 'audio', 'file'], reason: 'refuses by itself what its model does not take' },
   },
   generic: {
     jsonSchema: native('asked for and checked: nothing is known of the server'),
@@ -121,5 +130,6 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     effort: { value: 'as given', reason: 'the one name that is documented anywhere' },
     hostedFields: no('some servers refuse fields that they do not know'),
     counter: { value: [], reason: 'nothing is known of the server' },
+    inputs: { value: ['image', 'audio', 'file'], reason: 'nothing is known of the server' },
   },
 };

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Serves } from '../../core/model.ts';
+import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatRequest } from '../../wire/chat/chat.ts';
 import type { Engine } from '../engines.ts';
 import { readChatResponse } from './chat-response.ts';
@@ -30,6 +30,8 @@ export interface UpstreamOptions {
   /** Requests the upstream works on at once. */
   slots: number;
   serves: readonly Serves[];
+  /** What the model takes beside text; what servers of its kind may take if absent. */
+  inputs?: readonly ModelInput[] | undefined;
   contextLength?: number | null | undefined;
   timeouts?: Partial<Timeouts> | undefined;
   clock: Clock;
@@ -112,6 +114,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     slots,
     capabilities: {
       serves: options.serves,
+      inputs: options.inputs ?? traits.inputs.value,
       contextLength: options.contextLength ?? null,
       jsonSchema: traits.jsonSchema.value,
       forcedTool: traits.forcedTool.value,

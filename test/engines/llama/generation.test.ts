@@ -21,6 +21,7 @@ test('it tells what it can do', () => {
     contextLength: 1024,
     jsonSchema: 'exact',
     forcedTool: 'exact',
+    inputs: [],
     prefixCache: 'slot',
   });
   expect(engine.slots).toBe(4);

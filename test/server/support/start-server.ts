@@ -10,9 +10,11 @@ import { createIds } from '../../../src/base/ids.ts';
 import type { Log } from '../../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import type { Model } from '../../../src/core/model.ts';
+import type { Engine } from '../../../src/engines/engines.ts';
 import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
 import { createFiles } from '../../../src/files/create-files.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
+import type { Generate } from '../../../src/generate/generate.ts';
 import { createSchemas } from '../../../src/generate/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
@@ -25,6 +27,7 @@ export interface Running {
   store: Store;
   accounts: Accounts;
   engine: ScriptedEngine;
+  generate: Generate;
   /** Where the blobs stand. */
   folder: string;
   /** Keys of two orgs, and one that only administers. */
@@ -66,19 +69,26 @@ export const testModels: Model[] = [
 /** Small, so that a test reaches them. */
 export const testLimits = { bodyBytes: 1_000_000, bytesPerBatch: 2_000_000, requestsPerBatch: 100 };
 
+interface StartOptions {
+  clock?: Clock;
+  /** What serves the models, made of the scripted engine; that engine itself when absent. */
+  engine?: (scripted: ScriptedEngine) => Engine;
+}
+
 /** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
 export async function startServer(
-  options: Partial<Pick<ServerDeps, 'limits' | 'ready' | 'drainMs' | 'generate'>> & { clock?: Clock } = {},
+  options: Partial<Pick<ServerDeps, 'limits' | 'ready' | 'drainMs' | 'generate'>> & StartOptions = {},
 ): Promise<Running> {
-  const { clock = systemClock, ...overrides } = options;
+  const { clock = systemClock, engine: around = (scripted) => scripted, ...overrides } = options;
   const logged: Running['logged'] = [];
   const log = recordingLog(logged);
   const ids = createIds(clock, systemRandom);
   const store = createMemoryStore({ clock });
   const accounts = createAccounts({ store, clock, random: systemRandom, ids, log, config: {} });
   const engine = createScriptedEngine({ clock });
+  const served = around(engine);
   const generate = createGenerate({
-    models: testModels.map((model) => ({ model, engine })),
+    models: testModels.map((model) => ({ model, engine: served })),
     accounts,
     schemas: createSchemas({ clock, log }),
     clock,
@@ -141,6 +151,7 @@ export async function startServer(
     store,
     accounts,
     engine,
+    generate,
     folder,
     keys,
     logged,

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import type { ApiError } from '../core/errors.ts';
+import type { ModelInput } from '../core/model.ts';
+import type { Capabilities } from '../engines/engines.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
+import { requireInputs } from './inputs.ts';
+
+const text = { type: 'text', text: 'What is it?' };
+const parts = {
+  image: { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+  audio: { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+  file: { type: 'file', file: { file_data: 'data:application/pdf;base64,AA==' } },
+};
+
+function refusedBy(inputs: ModelInput[], content: ChatRequest['messages'][number]['content']): string[] {
+  const messages: ChatRequest['messages'] = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: content! },
+    { role: 'assistant', content: null },
+  ];
+  try {
+    requireInputs(
+      { model: 'm', messages },
+      { capabilities: { inputs } as Pick<Capabilities, 'inputs'> as Capabilities },
+    );
+    return [];
+  } catch (error) {
+    const { status, faults } = error as ApiError;
+    expect(status).toBe(422);
+    return faults.map(({ param, message }) => `${param}: ${message}`);
+  }
+}
+
+it('lets text pass, and what the engine takes', () => {
+  expect(refusedBy([], 'hi')).toEqual([]);
+  expect(refusedBy([], [text, { type: 'refusal', refusal: 'no' }])).toEqual([]);
+  expect(refusedBy(['image', 'audio', 'file'], Object.values(parts))).toEqual([]);
+});
+
+it('refuses every part that the engine does not take, by its place', () => {
+  expect(refusedBy(['audio'], [text, parts.image, parts.audio, parts.file])).toEqual([
+    'messages[1].content[1]: this model takes no images',
+    'messages[1].content[3]: this model takes no files',
+  ]);
+  expect(refusedBy([], [parts.audio])).toEqual(['messages[1].content[0]: this model takes no audio']);
+});

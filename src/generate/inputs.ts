@@ -1,0 +1,40 @@
+import { ApiError, type Fault } from '../core/errors.ts';
+import type { ModelInput } from '../core/model.ts';
+import type { Engine } from '../engines/engines.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
+
+/** What an engine must take for a part of a message. Text is taken by all. */
+const needs: Readonly<Record<string, ModelInput>> = {
+  image_url: 'image',
+  input_audio: 'audio',
+  file: 'file',
+};
+
+const named: Readonly<Record<ModelInput, string>> = { image: 'images', audio: 'audio', file: 'files' };
+
+/**
+ * Refuses what the engine cannot take: left out silently, the answer would be about something else.
+ * @throws ApiError `validation_error` (422) with every part that is too much
+ */
+export function requireInputs(
+  { messages }: ChatRequest,
+  { capabilities }: Pick<Engine, 'capabilities'>,
+): void {
+  const faults: Fault[] = [];
+  for (const [at, { content }] of messages.entries()) {
+    if (typeof content === 'string') continue;
+    for (const [index, { type }] of (content ?? []).entries()) {
+      const input = needs[type];
+      if (input === undefined || capabilities.inputs.includes(input)) continue;
+      const param = `messages[${at}].content[${index}]`;
+      faults.push({ param, code: 'validation_error', message: `this model takes no ${named[input]}` });
+    }
+  }
+  const [first] = faults;
+  if (!first) return;
+  const message = `${first.param}: ${first.message}`;
+  throw new ApiError('validation_error', message, {
+    param: first.param ?? null,
+    faults: faults.slice(0, 100),
+  });
+}
