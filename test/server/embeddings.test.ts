@@ -24,6 +24,34 @@ describe('POST /v1/embeddings', () => {
     expect(vector).toEqual(Float32Array.from(asFloats));
   });
 
+  it.each<[string, unknown, number, number]>([
+    ['a text', 'one two', 1, 2],
+    ['texts', ['one', 'two', 'six'], 3, 3],
+    ['a text as token ids', [1, 22, 333], 1, 3],
+    ['texts as token ids', [[1, 2], [3]], 2, 3],
+  ])('200: %s', async (_, input, vectors, tokens) => {
+    const { status, json } = await post({ model: 'tiny', input, dimensions: 8, user: 'u' });
+    expect(status).toBe(200);
+    expect(json.data.map(({ index }: { index: number }) => index)).toEqual(
+      Array.from({ length: vectors }, (__, at) => at),
+    );
+    for (const { object, embedding } of json.data)
+      expect([object, embedding.length]).toEqual(['embedding', 8]);
+    expect(json.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
+  });
+
+  it('200: base64 is kept in the result of a batch line', async () => {
+    const body = { model: 'tiny', input: ['a', 'b'], encoding_format: 'base64', dimensions: 4 };
+    const requests = [{ custom_id: 'a', method: 'POST', url: '/v1/embeddings', body }];
+    const create = { endpoint: '/v1/embeddings', completion_window: '24h', requests };
+    const { json: batch } = await app.call('POST', '/v1/batches', { json: create });
+    const output = async () => (await app.call('GET', `/v1/batches/${batch.id}/output`)).text;
+    await expect.poll(output, { timeout: 10_000 }).not.toBe('');
+    const { data } = JSON.parse(await output()).response.body;
+    const sizes = data.map(({ embedding }: { embedding: string }) => Buffer.from(embedding, 'base64').length);
+    expect(sizes).toEqual([16, 16]);
+  });
+
   it('422: a mixed input; 404: a model that only chats', async () => {
     expect((await post({ model: 'tiny', input: ['a', 1] })).json.error).toMatchObject({ param: 'input[1]' });
     expect((await post({ model: 'org/model:tag', input: 'a' })).status).toBe(404);

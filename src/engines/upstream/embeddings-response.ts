@@ -1,4 +1,4 @@
-import { invalid } from '../../core/errors.ts';
+import { ApiError, invalid } from '../../core/errors.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import type { Embeddings } from '../engines.ts';
 import { fieldsOf } from './fields.ts';
@@ -34,14 +34,27 @@ export function readEmbeddings(
   const { dimensions } = request;
   if (dimensions && dimensions !== length)
     throw invalid('dimensions', `this model gives ${length} and cannot be asked for another number.`);
-  return { vectors, promptTokens: promptTokens(fields, asked, repairs) };
+  return { vectors, promptTokens: promptTokens(fields, request, asked, repairs) };
 }
 
-function promptTokens(fields: Fields, asked: string, repairs: Repairs): number {
-  const counted = count(fieldsOf(fields['usage'])['prompt_tokens']);
-  if (counted !== undefined) return counted;
+/** A refusal that names the dimensions is the client's to mend, and told as such. */
+export function refusedDimensions(error: unknown, { dimensions }: EmbeddingsRequest): unknown {
+  const isRefusal = error instanceof ApiError && error.code === 'upstream_error' && error.retry === 'never';
+  if (!dimensions || !isRefusal || !/dimension|matryoshka/i.test(error.message)) return error;
+  return invalid('dimensions', `this model cannot be asked for ${dimensions}. ${error.message}`);
+}
+
+/** No text has no tokens: some servers say zero where they mean that they do not know. */
+function promptTokens(fields: Fields, { input }: EmbeddingsRequest, asked: string, repairs: Repairs): number {
+  const counted = count(fieldsOf(fields['usage'])['prompt_tokens']) || tokenIds(input);
+  if (counted) return counted;
   repairs.add('usage estimated');
   return estimate(asked);
+}
+
+/** How many tokens an input is that came as their ids; 0 for text. */
+function tokenIds(input: EmbeddingsRequest['input']): number {
+  return typeof input === 'string' ? 0 : input.flat().filter((each) => typeof each === 'number').length;
 }
 
 function inputCount({ input }: EmbeddingsRequest): number {

@@ -8,7 +8,7 @@ import type { Engine } from '../engines.ts';
 import { readChatResponse } from './chat-response.ts';
 import { readChatStream } from './chat-stream.ts';
 import { countTimeouts, createCounter } from './count-tokens.ts';
-import { readEmbeddings } from './embeddings-response.ts';
+import { readEmbeddings, refusedDimensions } from './embeddings-response.ts';
 import { flavorTraits } from './flavors.ts';
 import type { Flavor } from './flavors.ts';
 import { parseBody, requirePlain, throwIfError, unusable } from './parse-body.ts';
@@ -154,7 +154,9 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     async embed(request, { signal }) {
       const repairs: Repairs = new Set();
       const text = embeddingsText(request, model);
-      const fields = await ask('/embeddings', text, signal, repairs);
+      const fields = await ask('/embeddings', text, signal, repairs).catch((error: unknown) => {
+        throw refusedDimensions(error, request.value);
+      });
       const embeddings = readEmbeddings(fields, request.value, text, repairs);
       noteRepairs(repairs);
       return embeddings;

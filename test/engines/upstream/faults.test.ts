@@ -550,6 +550,33 @@ describe('embeddings', () => {
     await expect(engine.embed(request, call())).rejects.toMatchObject({ code: 'invalid_upstream_response' });
   });
 
+  it.each<[string, unknown, number]>([
+    ['texts', ['a', 'b'], 10],
+    ['one text of token ids', [5, 6, 7], 3],
+    ['texts of token ids', [[5, 6], [7]], 3],
+  ])('counts %s itself where the server does not', async (_, input, tokens) => {
+    for (const usage of [undefined, null, {}, { prompt_tokens: 0 }]) {
+      const list = typeof (input as unknown[])[0] === 'number' ? [[1]] : [[1], [2]];
+      const { engine } = await upstream(status(200, { ...vectors(...list), usage }));
+      const { promptTokens } = await engine.embed(json({ model: 'm', input: input as string[] }), call());
+      expect(promptTokens).toBe(tokens);
+    }
+  });
+
+  it('says so when the server refuses the dimensions, and only then', async () => {
+    const asked = json({ model: 'public', input: ['a', 'b'], dimensions: 1 });
+    const words = 'Model "m" does not support matryoshka representation, changing output dimensions';
+    const { fake, engine } = await upstream(status(400, { error: { message: words } }));
+    await expect(engine.embed(asked, call())).rejects.toMatchObject({
+      code: 'validation_error',
+      param: 'dimensions',
+      message: expect.stringContaining('matryoshka'),
+    });
+    await expect(engine.embed(request, call())).rejects.toMatchObject({ code: 'upstream_error' });
+    fake.answer = status(400, { error: { message: 'input too odd' } });
+    await expect(engine.embed(asked, call())).rejects.toMatchObject({ code: 'upstream_error' });
+  });
+
   it('says so when the model does not heed the dimensions', async () => {
     const { engine } = await upstream(status(200, vectors([1, 2], [3, 4])));
     const asked = json({ model: 'public', input: ['a', 'b'], dimensions: 1 });
