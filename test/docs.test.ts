@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentCli } from './cli/support/run-cli.ts';
 import { createWorkspace } from './cli/support/processes.ts';
 import type { Server, Workspace } from './cli/support/processes.ts';
+import { anthropicCells, openaiCells } from './sdk/matrix/cells.ts';
+import { errorRows } from './sdk/errors/error-rows.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { configKeys, environmentKeys, loadConfig } from '../src/config.ts';
 import { catalogue } from '../src/core/errors.ts';
@@ -53,6 +55,49 @@ describe('docs/configuration.md', () => {
     );
     for (const [variable, key] of Object.entries(environmentKeys))
       expect(environment).toMatch(new RegExp(`^\\| \`${variable}\` \\| \`${key}\``, 'm'));
+  });
+});
+
+describe('docs/clients.md', () => {
+  const parts = sections(read('docs/clients.md'), 2);
+  const cellsOf = (heading: string) => [...(parts.get(heading) ?? '').matchAll(/^\| ([a-z][^|]*) \|/gm)];
+
+  it.each([
+    ['openai', openaiCells],
+    ['anthropic', anthropicCells],
+  ])('has every cell of the matrix of %s, and no other', (family, cells) => {
+    expect(cellsOf(`What works: ${family}`).map(([, cell]) => cell)).toEqual([...cells]);
+  });
+
+  it('has what every error becomes', () => {
+    const rows = [
+      ...(parts.get('Errors') ?? '').matchAll(/^\| (\d+) \| `(\w+)` \| `(\w+)` \| (yes|no) \|$/gm),
+    ];
+    expect(rows.map(([, ...row]) => row)).toEqual(
+      errorRows.map(({ status, openai, anthropic, retried }) => [
+        `${status}`,
+        openai,
+        anthropic,
+        retried ? 'yes' : 'no',
+      ]),
+    );
+  });
+
+  it('has the versions that the tests use', () => {
+    const { devDependencies } = JSON.parse(read('package.json')) as {
+      devDependencies: Record<string, string>;
+    };
+    const minor = (text = '') => /\d+\.\d+/.exec(text.replace(/^npm:.*@/, ''))?.[0];
+    const javascript = (...names: string[]) => names.map((name) => minor(devDependencies[name])).join(', ');
+    const python = (name: string) => minor(new RegExp(`^${name}==(.*)$`, 'm').exec(pinned)?.[1]);
+    const pinned = read('test/sdk/python/requirements.txt');
+    const told = [...read('docs/clients.md').matchAll(/^\| `(\S+)` \| ([\d., ]+) \| (\w+) \|$/gm)];
+    expect(told.map(([, ...row]) => row)).toEqual([
+      ['openai', javascript('openai6', 'openai'), 'JavaScript'],
+      ['openai', python('openai'), 'Python'],
+      ['@anthropic-ai/sdk', javascript('anthropic0', '@anthropic-ai/sdk'), 'JavaScript'],
+      ['anthropic', python('anthropic'), 'Python'],
+    ]);
   });
 });
 
