@@ -57,11 +57,14 @@ export interface Capabilities {
   /** Longest prompt plus completion in tokens, when known. */
   contextLength: number | null;
   /**
-   * How a `json_schema` response format is met: `exact` (a grammar that also closes within the token limit),
-   * `native` (asked for, then checked by us), `none`.
+   * How a `json_schema` response format is met: `exact` (the engine keeps to it, so that its answers may be streamed as
+   * they come), `native` (asked for, then checked before anyone sees the answer), `none` (told to the model in words).
    */
   jsonSchema: 'exact' | 'native' | 'none';
-  /** How one named tool is forced: `exact`, `native`, by sending only that tool with `required`, or `none`. */
+  /**
+   * How a tool is forced: `exact` and `native` as above, `filter` (a named one by sending that tool alone with `required`),
+   * `none` (`generate` asks for the arguments as JSON and makes the call of them).
+   */
   forcedTool: 'exact' | 'native' | 'filter' | 'none';
   /**
    * Where the prompts it has read are kept: `slot`, each slot its own, so that a prefix should come back to the slot that

@@ -68,7 +68,12 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return { ...lane, leave: lane.admission.enter('interactive') };
   };
 
-  const newCallId = () => ids.next('call_');
+  const askingOf = (engine: Engine, model: Model) => ({
+    engine,
+    newCallId: () => ids.next('call_'),
+    noteMiss: ({ code, message }: ApiError) =>
+      log.debug({ model: model.id, code }, `an answer was not taken and is asked for again: ${message}`),
+  });
 
   const promiseOf = async (engine: Engine, request: ChatRequest) => {
     requireInputs(request, engine);
@@ -77,7 +82,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
   const chatOnce = async (engine: Engine, model: Model, request: JsonBody<ChatRequest>, how: EngineHow) => {
     const promised = await promiseOf(engine, request.value);
-    const response = await runPromised({ engine, request, promised, newCallId }, how);
+    const response = await runPromised({ ...askingOf(engine, model), request, promised }, how);
     return named(response, ids.next('chatcmpl_'), model.id);
   };
 
@@ -127,7 +132,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       let usage: Usage | null = null;
       let pieces = 0;
       try {
-        const asking = { engine, request, promised, newCallId };
+        const asking = { ...askingOf(engine, model), request, promised };
         const produced = (whole: ChatUsage) => (usage = usageOf(whole));
         for await (const chunk of streamPromised(asking, call.signal, produced)) {
           if (chunk.usage) usage = usageOf(chunk.usage);

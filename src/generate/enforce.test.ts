@@ -35,12 +35,21 @@ async function run(
   const request = chatRequest(more);
   const promised = await promisedBy(request.value, schemas);
   let ids = 0;
-  const running = runPromised({ engine, request, promised, newCallId: () => `call_new${ids++}` }, call);
+  const missed: string[] = [];
+  const asking = {
+    engine,
+    request,
+    promised,
+    newCallId: () => `call_new${ids++}`,
+    noteMiss: ({ message }: ApiError) => void missed.push(message),
+  };
+  const running = runPromised(asking, call);
   const outcome = await running.catch((error: unknown) => error as ApiError);
   const asked = engine.asked.map(({ request: { value, text } }) => {
     expect(JSON.parse(text)).toEqual(value);
     return value;
   });
+  expect(missed).toHaveLength(Math.max(0, asked.length - 1));
   return { outcome, asked, engine, request };
 }
 

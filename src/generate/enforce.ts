@@ -14,6 +14,8 @@ export interface Asking {
   promised: Promised;
   /** Ids for calls that are made of text. */
   newCallId: () => string;
+  /** Told why an answer was not taken, before the engine is asked again. */
+  noteMiss: (problem: ApiError) => void;
 }
 
 /**
@@ -26,6 +28,7 @@ export async function runPromised(asking: Asking, call: EngineCall): Promise<Cha
   const first = await attempt(asking, firstTry(parts), call);
   if (first.kept) return first.kept;
   const { problem } = first;
+  asking.noteMiss(problem);
   const isRefusal = !broken.has(problem.code);
   const second = await attempt(asking, secondTry(parts, { message: problem.message, isRefusal }), call);
   // Of a request that is refused in every form, the client knows the first.

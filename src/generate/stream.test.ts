@@ -49,7 +49,7 @@ async function run({ can = {}, ask = {}, chunks = [], answers = [] }: Scene) {
   const told: ChatUsage[] = [];
   const seen: ChatChunk[] = [];
   let error: unknown = null;
-  const asking = { engine, request, promised, newCallId: () => 'call_new' };
+  const asking = { engine, request, promised, newCallId: () => 'call_new', noteMiss() {} };
   try {
     for await (const chunk of streamPromised(asking, signal, (each) => told.push(each))) seen.push(chunk);
   } catch (thrown) {

@@ -111,8 +111,8 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
   },
   offpeak: {
-    jsonSchema: native('conformed to or an error, whatever the engine behind it'),
-    forcedTool: native('forced or an error, whatever the engine behind it'),
+    jsonSchema: { value: 'exact', reason: 'conformed to or an error, whatever the engine behind it' },
+    forcedTool: { value: 'exact', reason: 'forced or an error, whatever the engine behind it' },
     prefixCache: shared('what stands behind it is not known; leader first serves most'),
     tokenLimit: { value: 'as given', reason: 'takes both names' },
     developerRole: { value: true, reason: 'maps it where needed' },

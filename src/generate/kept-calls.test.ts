@@ -1,0 +1,81 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chatResponse } from '../../test/support/fake-engine.ts';
+import type { ChatChunk, ChatResponse } from '../wire/chat/chat.ts';
+import { chunksOf } from './answers.ts';
+import { keepCalls, keepStreamedCalls } from './kept-calls.ts';
+
+const outcomeOf = async <T>(work: () => Promise<T> | T) => {
+  try {
+    return await work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+/** What a client puts together of a stream. */
+async function collected(chunks: AsyncIterable<ChatChunk>) {
+  const choices: { content: string; calls: [string, string][]; finish: string }[] = [];
+  for await (const chunk of chunks) {
+    for (const { index, delta, finish_reason: finish } of chunk.choices) {
+      const choice = (choices[index] ??= { content: '', calls: [], finish: '' });
+      choice.content += delta.content ?? '';
+      choice.finish = finish ?? choice.finish;
+      for (const { index: at, function: piece } of delta.tool_calls ?? []) {
+        const call = (choice.calls[at] ??= ['', '']);
+        call[0] += piece?.name ?? '';
+        call[1] += piece?.arguments ?? '';
+      }
+    }
+  }
+  return choices;
+}
+
+const plain = ({ choices }: ChatResponse) =>
+  choices.map(({ message, finish_reason: finish }) => ({
+    content: message.content ?? '',
+    calls: (message.tool_calls ?? []).map((call) => [call.function.name, call.function.arguments]),
+    finish,
+  }));
+
+async function* stream(response: ChatResponse) {
+  yield* chunksOf(response);
+}
+
+describe('the calls that are kept', () => {
+  const answer = fc.record({
+    content: fc.constantFrom(null, '', 'text'),
+    calls: fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('{}', '{"n":1}')), {
+      maxLength: 4,
+    }),
+    finish: fc.constantFrom('stop' as const, 'length' as const, 'tool_calls' as const),
+  });
+  const rule = fc.record({
+    required: fc.boolean(),
+    names: fc.constantFrom(null, new Set(['a']), new Set(['a', 'b']), new Set<string>()),
+    most: fc.constantFrom(0, 1, 2, Infinity),
+  });
+
+  it('are the same in a stream, and as many as the rule allows', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 3 }), rule, async (answers, given) => {
+        const response = chatResponse(null);
+        response.choices = answers.map(({ content, calls, finish }, index) => ({
+          ...chatResponse(content, { finish, ...(calls.length > 0 && { calls }) }).choices[0]!,
+          index,
+        }));
+        const whole = await outcomeOf(() => plain(keepCalls(response, given)));
+        const live = await outcomeOf(() => collected(keepStreamedCalls(stream(response), given)));
+        expect(live).toEqual(whole);
+        if (typeof whole === 'string') return;
+        for (const { calls, content, finish } of whole) {
+          expect(calls.length).toBeLessThanOrEqual(given.most);
+          for (const [name] of calls) expect(given.names?.has(name!) ?? true).toBe(true);
+          if (finish !== 'length') expect(finish).toBe(calls.length > 0 ? 'tool_calls' : 'stop');
+          expect(content).toMatch(/^(text)?$/);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
