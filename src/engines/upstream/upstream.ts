@@ -3,10 +3,12 @@ import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
-import type { ChatRequest } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine } from '../engines.ts';
 import { readChatResponse } from './chat-response.ts';
 import { readChatStream } from './chat-stream.ts';
+import { allChoices, streamAllChoices } from './choices.ts';
 import { countTimeouts, createCounter } from './count-tokens.ts';
 import { readEmbeddings, refusedDimensions } from './embeddings-response.ts';
 import { flavorTraits } from './flavors.ts';
@@ -110,6 +112,26 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     return parseBody(reply, context(), repairs);
   }
 
+  async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
+    const repairs: Repairs = new Set();
+    const text = chatText(request, model, false, traits);
+    const fields = await ask('/chat/completions', text, signal, repairs);
+    const response = readChatResponse(fields, { asked: text, newCallId, repairs });
+    noteRepairs(repairs);
+    return response;
+  }
+
+  async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): AsyncGenerator<ChatChunk> {
+    const repairs: Repairs = new Set();
+    const text = chatText(request, model, true, traits);
+    const reply = await connected().work.postStreaming(`${base}/chat/completions`, text, signal);
+    noteRefusal(reply);
+    await requireStream(reply, context(), repairs);
+    const { body, finish } = reply;
+    yield* readChatStream(body, { asked: text, newCallId, repairs, context: context(), finish });
+    noteRepairs(repairs);
+  }
+
   return {
     slots,
     capabilities: {
@@ -132,23 +154,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     },
 
     async generate(request, { signal }) {
-      const repairs: Repairs = new Set();
-      const text = chatText(request, model, false, traits);
-      const fields = await ask('/chat/completions', text, signal, repairs);
-      const body = readChatResponse(fields, { asked: text, newCallId, repairs });
-      noteRepairs(repairs);
-      return { body };
+      return { body: await allChoices(request, (each) => complete(each, signal)) };
     },
 
-    async *stream(request, { signal }) {
-      const repairs: Repairs = new Set();
-      const text = chatText(request, model, true, traits);
-      const reply = await connected().work.postStreaming(`${base}/chat/completions`, text, signal);
-      noteRefusal(reply);
-      await requireStream(reply, context(), repairs);
-      const { body, finish } = reply;
-      yield* readChatStream(body, { asked: text, newCallId, repairs, context: context(), finish });
-      noteRepairs(repairs);
+    stream(request, { signal }) {
+      const once = (each: JsonBody<ChatRequest>) => stream(each, signal);
+      return (request.value.n ?? 1) === 1 ? once(request) : streamAllChoices(request, once);
     },
 
     async embed(request, { signal }) {

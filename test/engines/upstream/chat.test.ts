@@ -8,6 +8,7 @@ import {
   send,
   startFakeUpstream,
   streamed,
+  usageFrame,
 } from '../../support/fake-upstream.ts';
 import type { Answer, FakeUpstream } from '../../support/fake-upstream.ts';
 import { ask, call, collect, engineAt, said } from './setup.ts';
@@ -96,6 +97,64 @@ describe('what is sent', () => {
     await engine.generate(ask({ stream: true, stream_options: { include_usage: false } }), call());
     expect(sent(fake).stream).toBe(false);
     expect(sent(fake)).not.toHaveProperty('stream_options');
+  });
+});
+
+describe('several choices', () => {
+  const one = { content: 'hi', usage: { prompt_tokens: 9, completion_tokens: 3, reasoning_tokens: 1 } };
+  const request = { value: ask({ n: 3, seed: 5 }).value, text: ask({ n: 3, seed: 5 }).text };
+  const asked = ({ received }: FakeUpstream) =>
+    received.map(({ text }) => JSON.parse(text) as ChatRequest).map(({ n, seed }) => [n, seed]);
+
+  it('are asked for one by one where a server makes one whatever is said', async () => {
+    const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }));
+    const { body } = await engine.generate(request, call());
+    expect(body.choices.map(({ index, message }) => [index, message.content])).toEqual([
+      [0, 'hi'],
+      [1, 'hi'],
+      [2, 'hi'],
+    ]);
+    expect(body.usage).toMatchObject({
+      prompt_tokens: 9,
+      completion_tokens: 9,
+      total_tokens: 18,
+      completion_tokens_details: { reasoning_tokens: 3 },
+    });
+    expect(asked(fake)).toEqual([
+      [3, 5],
+      [undefined, 6],
+      [undefined, 7],
+    ]);
+  });
+
+  it('are asked for once where a server makes them', async () => {
+    const choices = [0, 1, 2].map((index) => ({
+      index,
+      message: { content: `${index}` },
+      finish_reason: 'stop',
+    }));
+    const { fake, engine } = await upstream(complete('', { choices }));
+    expect((await engine.generate(request, call())).body.choices).toHaveLength(3);
+    expect(fake.received).toHaveLength(1);
+  });
+
+  it('stream one after the other, with one usage at the end', async () => {
+    const { fake, engine } = await upstream(
+      streamed([frame({ content: 'hi' }), frame({}, 'stop'), usageFrame, 'data: [DONE]\n\n']),
+    );
+    const chunks = await collect(engine.stream(request, call()));
+    const last = chunks.pop();
+    expect(last?.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 6, total_tokens: 11 });
+    expect(chunks.every(({ usage }) => !usage)).toBe(true);
+    expect(
+      chunks.flatMap(({ choices }) => choices.map(({ index, finish_reason: end }) => [index, end])),
+    ).toEqual(
+      [0, 1, 2].flatMap((index) => [
+        [index, null],
+        [index, 'stop'],
+      ]),
+    );
+    expect(asked(fake)).toHaveLength(3);
   });
 });
 

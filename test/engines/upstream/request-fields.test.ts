@@ -18,6 +18,7 @@ async function sentTo(flavor: Flavor, fields: Record<string, unknown>): Promise<
   const engine = engineAt(fake.url, { flavor });
   open.push(fake, engine);
   const { body } = parseChatRequest(ask(fields).text);
+  // A server that makes fewer choices than asked is asked again; what it is sent first is what counts here.
   await engine.generate(body, call());
   const {
     model: _model,

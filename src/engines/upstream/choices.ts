@@ -1,0 +1,75 @@
+import type { ChatChunk, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
+import { editMembers } from '../../wire/json/edit-members.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
+
+type Request = JsonBody<ChatRequest>;
+
+/**
+ * An answer with as many choices as were asked for. Some servers make one whatever `n` says; they are asked again for
+ * those that are missing, one after the other, because a request holds one slot.
+ */
+export async function allChoices(
+  request: Request,
+  once: (request: Request) => Promise<ChatResponse>,
+): Promise<ChatResponse> {
+  const answer = await once(request);
+  for (let index = answer.choices.length; index < wanted(request); index++) {
+    const { choices, usage } = await once(singleChoice(request, index));
+    answer.choices.push({ ...choices[0]!, index });
+    answer.usage = withChoice(answer.usage, usage);
+  }
+  return answer;
+}
+
+/** The same as chunks, the usage of all together at the end. */
+export async function* streamAllChoices(
+  request: Request,
+  once: (request: Request) => AsyncIterable<ChatChunk>,
+): AsyncGenerator<ChatChunk> {
+  const seen = new Set<number>();
+  let usage: ChatChunk | undefined;
+  for await (const chunk of once(request)) {
+    for (const { index } of chunk.choices) seen.add(index);
+    if (chunk.usage) usage = chunk;
+    else yield chunk;
+  }
+  for (let index = seen.size; index < wanted(request); index++) {
+    for await (const chunk of once(singleChoice(request, index))) {
+      const total = usage?.usage;
+      if (!chunk.usage) yield { ...chunk, choices: chunk.choices.map((choice) => ({ ...choice, index })) };
+      else usage = { ...chunk, usage: total ? withChoice(total, chunk.usage) : chunk.usage };
+    }
+  }
+  if (usage) yield usage;
+}
+
+function wanted({ value: { n } }: Request): number {
+  return n ?? 1;
+}
+
+/** Another seed, so that it is another answer. */
+function singleChoice({ value, text }: Request, index: number): Request {
+  const { n: _, ...rest } = value;
+  const seed = typeof value.seed === 'number' ? { seed: value.seed + index } : {};
+  const edits = new Map([
+    ['n', null],
+    ...Object.entries(seed).map(([name, each]) => [name, `${each}`] as const),
+  ]);
+  return { value: { ...rest, ...seed } as ChatRequest, text: editMembers(text, edits) };
+}
+
+/** The prompt counts once, as where a server makes all choices at a time. */
+function withChoice(
+  total: ChatUsage,
+  { completion_tokens: more, completion_tokens_details: details }: ChatUsage,
+): ChatUsage {
+  const reasoning = total.completion_tokens_details?.reasoning_tokens;
+  return {
+    ...total,
+    completion_tokens: total.completion_tokens + more,
+    total_tokens: total.total_tokens + more,
+    ...(reasoning !== undefined && {
+      completion_tokens_details: { reasoning_tokens: reasoning + (details?.reasoning_tokens ?? 0) },
+    }),
+  };
+}
