@@ -233,7 +233,7 @@ function createEngine(
         url: engine.url,
         model: engine.model ?? id,
         apiKey: engine.apiKey ?? undefined,
-        flavor: (engine.flavor ?? undefined) as Flavor | undefined,
+        flavor: (engine.flavor ?? 'auto') as Flavor | 'auto',
         inputs: engine.inputs,
         slots: engine.slots,
         serves: serves ?? ['chat', 'embeddings'],

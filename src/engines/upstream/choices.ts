@@ -55,7 +55,7 @@ function singleChoice({ value, text }: Request, index: number): Request {
     ['n', null],
     ...Object.entries(seed).map(([name, each]) => [name, `${each}`] as const),
   ]);
-  return { value: { ...rest, ...seed } as ChatRequest, text: editMembers(text, edits) };
+  return { value: { ...rest, ...seed }, text: editMembers(text, edits) };
 }
 
 /** The prompt counts once, as where a server makes all choices at a time. */

@@ -25,7 +25,7 @@ export interface Exchange {
 
 export interface ExchangeParts {
   pool: Pool;
-  request: { path: string; body: string; headers: string[] };
+  request: { method: 'GET' | 'POST'; path: string; body: string | null; headers: string[] };
   timeouts: Timeouts;
   clock: Clock;
   signal: AbortSignal;
@@ -100,7 +100,7 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
 
   function send(): void {
     const { firstByteMs: headersTimeout, idleMs: bodyTimeout } = timeouts;
-    pool.dispatch({ ...request, method: 'POST', headersTimeout, bodyTimeout }, handler);
+    pool.dispatch({ ...request, headersTimeout, bodyTimeout }, handler);
   }
 
   if (signal.aborted) onAbort();

@@ -19,6 +19,7 @@ export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
 
 /** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
 export interface Transport {
+  get(path: string, signal: AbortSignal): Promise<Reply<Buffer>>;
   post(path: string, body: string, signal: AbortSignal): Promise<Reply<Buffer>>;
   /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
   postStreaming(path: string, body: string, signal: AbortSignal): Promise<StreamedReply>;
@@ -50,34 +51,39 @@ export function createTransport({
   const pool = createPool(origin, connections, timeouts);
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
 
-  const send = (path: string, body: string, signal: AbortSignal, sink: Sink): Exchange =>
-    exchange({ pool, request: { path, body, headers: flatHeaders }, timeouts, clock, signal }, sink);
+  const send = (path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange => {
+    const request = { method: body === null ? 'GET' : 'POST', path, body, headers: flatHeaders } as const;
+    return exchange({ pool, request, timeouts, clock, signal }, sink);
+  };
+
+  function whole(path: string, body: string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
+    return new Promise((resolve, reject) => {
+      const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
+      let size = 0;
+      const call = send(path, body, signal, {
+        start(status, replyHeaders) {
+          reply.status = status;
+          reply.headers = replyHeaders;
+        },
+        data(chunk) {
+          size += chunk.length;
+          if (size > longestBody) call.cancel(tooLong(longestBody));
+          else reply.body.push(chunk);
+          return true;
+        },
+        end() {
+          const [only] = reply.body;
+          const all = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
+          resolve({ ...reply, body: all });
+        },
+        fail: reject,
+      });
+    });
+  }
 
   return {
-    post(path, body, signal) {
-      return new Promise((resolve, reject) => {
-        const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
-        let size = 0;
-        const call = send(path, body, signal, {
-          start(status, replyHeaders) {
-            reply.status = status;
-            reply.headers = replyHeaders;
-          },
-          data(chunk) {
-            size += chunk.length;
-            if (size > longestBody) call.cancel(tooLong(longestBody));
-            else reply.body.push(chunk);
-            return true;
-          },
-          end() {
-            const [only] = reply.body;
-            const whole = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
-            resolve({ ...reply, body: whole });
-          },
-          fail: reject,
-        });
-      });
-    },
+    get: (path, signal) => whole(path, null, signal),
+    post: whole,
 
     postStreaming(path, body, signal) {
       return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -10,9 +10,12 @@ import { readChatResponse } from './chat-response.ts';
 import { readChatStream } from './chat-stream.ts';
 import { allChoices, streamAllChoices } from './choices.ts';
 import { countTimeouts, createCounter } from './count-tokens.ts';
+import type { Counter, Post } from './count-tokens.ts';
 import { readEmbeddings, refusedDimensions } from './embeddings-response.ts';
+import { fieldsOf } from './fields.ts';
+import { flavorOf } from './find-flavor.ts';
 import { flavorTraits } from './flavors.ts';
-import type { Flavor } from './flavors.ts';
+import type { Flavor, FlavorTraits } from './flavors.ts';
 import { parseBody, requirePlain, throwIfError, unusable } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
 import { chatText, embeddingsText } from './request-text.ts';
@@ -28,7 +31,8 @@ export interface UpstreamOptions {
   /** The upstream's own name of the model. */
   model: string;
   apiKey?: string | undefined;
-  flavor?: Flavor | undefined;
+  /** `auto` asks the server when it is started; `generic` if absent. */
+  flavor?: Flavor | 'auto' | undefined;
   /** Requests the upstream works on at once. */
   slots: number;
   serves: readonly Serves[];
@@ -47,19 +51,21 @@ interface Connections {
   counting: Transport;
 }
 
+/** How long a server that was away at the start is left alone before it is asked again what it is. */
+const lookAgainMs = 30_000;
+
 /** A refusal of our credentials is said once in this long, not for each of 10,000 lines. */
 const sayAgainMs = 60_000;
 
 /**
  * A server that speaks chat completions, over HTTP/1.1. Requests go out as the client's bytes with little replaced
- * (`request-text.ts`), answers come back repaired or refused (`chat-response.ts`, `chat-stream.ts`). Starting it does not
- * ask anything of the server, which may be down then.
+ * (`request-text.ts`), answers come back repaired or refused (`chat-response.ts`, `chat-stream.ts`). The server may be
+ * down when it is started: at most it is asked then what it is.
  */
 export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const { model, apiKey, slots, clock, ids, log } = options;
   const address = new URL(options.url);
   const base = address.pathname.replace(/\/+$/, '');
-  const traits = flavorTraits[options.flavor ?? 'generic'];
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const secrets = [apiKey ?? '', address.host, address.hostname].filter((secret) => secret.length > 2);
   const newCallId = () => ids.next('call_');
@@ -81,10 +87,36 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     return open;
   }
 
-  const countTokens = createCounter(traits.counter.value, (path, body) => {
-    const root = base.replace(/\/v1$/, '');
-    return connected().counting.post(root + path, JSON.stringify(body), new AbortController().signal);
-  });
+  const root = base.replace(/\/v1$/, '');
+  const postCounting: Post = (path, body) =>
+    connected().counting.post(root + path, JSON.stringify(body), new AbortController().signal);
+
+  let traits: FlavorTraits;
+  let countTokens: Counter;
+  let isFound = false;
+  let lookingAgain: Timer | undefined;
+  const asked = options.flavor ?? 'generic';
+  take(asked === 'auto' ? 'generic' : asked);
+
+  function take(flavor: Flavor): void {
+    traits = flavorTraits[flavor];
+    countTokens = createCounter(traits.counter.value, postCounting);
+  }
+
+  /** Finds out what kind of server it is; one that is away is asked again later, and `generic` until then. */
+  async function look(): Promise<void> {
+    if (asked !== 'auto' || isFound || !open) return;
+    try {
+      const { status, body } = await open.counting.get(`${base}/models`, new AbortController().signal);
+      if (status >= 500) throw new Error(`status ${status}`);
+      const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
+      take(flavor);
+      isFound = true;
+      log.info({ upstream: address.host, model, flavor }, 'found out what kind of server the upstream is');
+    } catch {
+      if (open) lookingAgain = clock.after(lookAgainMs, () => void look());
+    }
+  }
 
   const context = (): RefusalContext => ({ now: clock.now(), secrets });
 
@@ -134,22 +166,26 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   return {
     slots,
-    capabilities: {
-      serves: options.serves,
-      inputs: options.inputs ?? traits.inputs.value,
-      contextLength: options.contextLength ?? null,
-      jsonSchema: traits.jsonSchema.value,
-      forcedTool: traits.forcedTool.value,
-      prefixCache: traits.prefixCache.value,
+    get capabilities() {
+      return {
+        serves: options.serves,
+        inputs: options.inputs ?? traits.inputs.value,
+        contextLength: options.contextLength ?? null,
+        jsonSchema: traits.jsonSchema.value,
+        forcedTool: traits.forcedTool.value,
+        prefixCache: traits.prefixCache.value,
+      };
     },
 
     async start() {
       open ??= connect();
+      await look();
     },
 
     async stop() {
       const closing = open;
       open = undefined;
+      lookingAgain?.cancel();
       await Promise.all([closing?.work.close(), closing?.counting.close()]);
     },
 

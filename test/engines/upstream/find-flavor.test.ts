@@ -1,0 +1,89 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { complete, send, startFakeUpstream } from '../../support/fake-upstream.ts';
+import type { Answer } from '../../support/fake-upstream.ts';
+import { ask, call, engineAt } from './setup.ts';
+
+const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
+});
+
+/** A server with these models. */
+const serving =
+  (...data: unknown[]): Answer =>
+  (response, received) =>
+    received.path === '/v1/models'
+      ? send(response, 200, { object: 'list', data })
+      : complete()(response, received);
+
+async function found(answer: Answer) {
+  const fake = await startFakeUpstream(answer);
+  const engine = engineAt(fake.url, { flavor: 'auto' });
+  open.push(fake, engine);
+  await engine.start();
+  return { fake, engine };
+}
+
+/** What only one flavor has, or each has in its own way. */
+const traitsOf = { vllm: 'native', 'llama-server': 'filter', ollama: 'none' } as const;
+
+describe('an upstream whose flavor is not configured', () => {
+  it.each([
+    ['vllm', traitsOf.vllm, 'shared'],
+    ['sglang', 'native', 'shared'],
+    ['llamacpp', traitsOf['llama-server'], 'slot'],
+    ['library', traitsOf.ollama, 'slot'],
+    ['offpeak', 'exact', 'shared'],
+    ['somebody', 'native', 'shared'],
+    ['toString', 'native', 'shared'],
+  ])('is known by the owner of its models: %s', async (owned_by, forcedTool, prefixCache) => {
+    const { fake, engine } = await found(
+      serving({ id: 'other', owned_by: 'x' }, { id: 'real-name', owned_by }),
+    );
+    expect(engine.capabilities).toMatchObject({ forcedTool, prefixCache });
+    expect(fake.received.map(({ path, headers }) => [path, headers['authorization']])).toEqual([
+      ['/v1/models', 'Bearer secret-upstream-key'],
+    ]);
+    await engine.stop();
+    await engine.start();
+    expect(fake.received).toHaveLength(1);
+  });
+
+  it('is told what it is told by its flavor from then on', async () => {
+    const { fake, engine } = await found(serving({ id: 'alias', owned_by: 'vllm' }));
+    await engine.generate(ask({ reasoning_effort: 'none' }), call());
+    expect(JSON.parse(fake.received.at(-1)!.text)).toHaveProperty('chat_template_kwargs');
+  });
+
+  it.each<[string, Answer]>([
+    ['has no such list', (response) => send(response, 404, 'nothing')],
+    ['wants another key', (response) => send(response, 401, {})],
+    ['lists nothing', serving()],
+    ['lists nonsense', serving(null, 5)],
+  ])('is generic where it %s', async (_, answer) => {
+    const { engine } = await found(answer);
+    expect(engine.capabilities).toMatchObject({ inputs: ['image', 'audio', 'file'], forcedTool: 'native' });
+  });
+
+  it('is asked again later when it was away, or not yet itself', async () => {
+    const clock = createManualClock();
+    const fake = await startFakeUpstream((response) => send(response, 503, {}));
+    const engine = engineAt(fake.url, { flavor: 'auto', clock });
+    open.push(fake, engine);
+    await engine.start();
+    expect(engine.capabilities.forcedTool).toBe('native');
+    fake.answer = serving({ id: 'real-name', owned_by: 'llamacpp' });
+    await clock.advance(30_000);
+    await expect.poll(() => engine.capabilities.forcedTool).toBe('filter');
+    await engine.stop();
+  });
+
+  it('is asked nothing when its flavor is configured', async () => {
+    const fake = await startFakeUpstream();
+    const engine = engineAt(fake.url, { flavor: 'ollama' });
+    open.push(fake, engine);
+    await engine.start();
+    expect(fake.received).toEqual([]);
+  });
+});
