@@ -1,13 +1,8 @@
-import type {
-  AssistantMessage,
-  ChatChoice,
-  ChatResponse,
-  ChoiceLogprobs,
-  ToolCall,
-} from '../../wire/chat/chat.ts';
+import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../wire/chat/chat.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
+import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';
 import { unicode } from './repairs.ts';
 import type { Repairs } from './repairs.ts';
@@ -57,7 +52,7 @@ function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOpt
   return {
     index: Number.isInteger(index) ? (index as number) : at,
     message: read,
-    logprobs: isObject(logprobs) ? (logprobs as unknown as ChoiceLogprobs) : null,
+    logprobs: readLogprobs(logprobs, options.repairs),
     finish_reason: finishReason(finish_reason, read.tool_calls !== undefined),
     ...stopReason(choice, answer),
   };

@@ -1,9 +1,10 @@
-import type { ChatChunk, ChatDelta, ChoiceLogprobs, FinishReason } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatDelta, FinishReason } from '../../wire/chat/chat.ts';
 import { createdOf, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
+import { readLogprobs } from './logprobs.ts';
 import { parseObject, throwIfError, unusable } from './parse-body.ts';
 import { unicode } from './repairs.ts';
 import { readEvents } from './sse-events.ts';
@@ -98,7 +99,7 @@ function readChoice(
     finish = finishReason(given['finish_reason'], choice.callCount > 0);
     choice.finished = true;
   }
-  const logprobs = isObject(given['logprobs']) ? (given['logprobs'] as unknown as ChoiceLogprobs) : null;
+  const logprobs = readLogprobs(given['logprobs'], options.repairs);
   return { index, delta, logprobs, finish_reason: finish, ...stopReason(given, event) };
 }
 

@@ -1,5 +1,6 @@
 import type { FinishReason } from '../../wire/chat/chat.ts';
 import type { Fields } from './fields.ts';
+import { unusable } from './parse-body.ts';
 
 const known = new Map<unknown, FinishReason>(
   Object.entries({
@@ -20,11 +21,16 @@ const known = new Map<unknown, FinishReason>(
   }),
 );
 
+/** An answer that ended so is none: it was broken off, and another attempt may bring it. */
+const broken: ReadonlySet<unknown> = new Set(['abort', 'cancelled', 'error', 'insufficient_system_resource']);
+
 /**
  * An upstream's reason in our words. A whole answer with tool calls ended with `tool_calls` whatever is said
  * (wire-formats.md, section 2.2), unless it was cut.
+ * @throws ApiError `invalid_upstream_response` when the server broke it off
  */
 export function finishReason(given: unknown, hasToolCalls: boolean): FinishReason {
+  if (broken.has(given)) throw unusable('was broken off by it');
   const reason = known.get(given) ?? 'stop';
   if (reason === 'stop' && hasToolCalls) return 'tool_calls';
   return reason === 'tool_calls' && !hasToolCalls ? 'stop' : reason;

@@ -22,6 +22,8 @@ export interface FlavorTraits {
   developerRole: Flag<boolean>;
   /** How it is told how hard to think. */
   effort: Flag<EffortWay>;
+  /** Whether it can be told how long to think at most, in `thinking_budget_tokens`. */
+  thinkingBudget: Flag<boolean>;
   /** Whether it is sent fields that only the first of these services has, such as `service_tier`. */
   hostedFields: Flag<boolean>;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
@@ -49,6 +51,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       value: 'switch',
       reason: 'every word is taken today, and given to the template; versions before that refuse none',
     },
+    thinkingBudget: no('it has one by another name, and refuses it unless started for it'),
     hostedFields: no(meaningless),
     counter: { value: ['messages'], reason: '/tokenize renders messages as chat completions do' },
     inputs: { value: ['image', 'audio'], reason: 'a part of another type is refused' },
@@ -64,6 +67,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason:
         'every word is taken today; none switches the template, in older versions only by its variables',
     },
+    thinkingBudget: no('not a field of requests'),
     hostedFields: no(meaningless),
     counter: { value: ['text'], reason: '/tokenize does not know messages' },
     inputs: { value: ['image', 'audio'], reason: 'there is no part for files' },
@@ -81,6 +85,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     tokenLimit: maxTokens('the one name that all versions read'),
     developerRole: no(byTemplate),
     effort: { value: 'template', reason: 'reasoning_effort itself is not read by every version' },
+    thinkingBudget: { value: true, reason: 'read where the server itself has no budget' },
     hostedFields: no(meaningless),
     counter: {
       value: ['input_tokens', 'template'],
@@ -95,6 +100,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     tokenLimit: maxTokens('the newer name is not read'),
     developerRole: no(byTemplate),
     effort: { value: 'levels', reason: 'only none, low, medium, high and max are taken by every model' },
+    thinkingBudget: no('not a field of requests'),
     hostedFields: no(meaningless),
     counter: { value: [], reason: 'it has none (ollama #4186)' },
     inputs: { value: ['image'], reason: 'images alone are documented' },
@@ -106,6 +112,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     tokenLimit: { value: 'as given', reason: 'reasoning models refuse max_tokens, older ones take both' },
     developerRole: { value: true, reason: 'documented' },
     effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
+    thinkingBudget: no('fields that are not known are refused'),
     hostedFields: { value: true, reason: 'documented' },
     counter: { value: [], reason: 'it counts requests of another format only' },
     inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
@@ -117,6 +124,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     tokenLimit: { value: 'as given', reason: 'takes both names' },
     developerRole: { value: true, reason: 'maps it where needed' },
     effort: { value: 'as given', reason: 'translates it for the engine behind it' },
+    thinkingBudget: { value: true, reason: 'keeps it from engines that do not know it' },
     hostedFields: { value: true, reason: 'sorts them out itself' },
     counter: { value: ['input_tokens'], reason: 'our own' },
     inputs: { value: ['image', 'audio', 'file'], reason: 'refuses by itself what its model does not take' },
@@ -128,6 +136,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     tokenLimit: maxTokens('the older name is the one that everybody reads'),
     developerRole: no('system is understood everywhere'),
     effort: { value: 'as given', reason: 'the one name that is documented anywhere' },
+    thinkingBudget: no('some servers refuse fields that they do not know'),
     hostedFields: no('some servers refuse fields that they do not know'),
     counter: { value: [], reason: 'nothing is known of the server' },
     inputs: { value: ['image', 'audio', 'file'], reason: 'nothing is known of the server' },

@@ -54,6 +54,8 @@ export function chatText(
     );
   for (const [name, member] of Object.entries(effortMembers(value, traits.effort.value)))
     edits.set(name, member === null ? null : JSON.stringify(member));
+  if (!traits.thinkingBudget.value && value.thinking_budget_tokens !== undefined)
+    edits.set('thinking_budget_tokens', null);
   if (!traits.hostedFields.value) for (const name in value) if (hostedOnly.has(name)) edits.set(name, null);
   return edited(text, value, edits);
 }

@@ -28,6 +28,8 @@ export interface ChatRequest {
   tool_choice?: ToolChoice | null;
   parallel_tool_calls?: boolean | null;
   reasoning_effort?: string | null;
+  /** Most tokens to think, where the engine can be told (llama-server's field). */
+  thinking_budget_tokens?: number | null;
   [extra: string]: unknown;
 }
 

@@ -229,6 +229,7 @@ export const chatRequestSchema = Type.Object(
     tool_choice: Type.Optional(toolChoice),
     parallel_tool_calls: Type.Optional(booleanOrNull()),
     reasoning_effort: Type.Optional(stringOrNull()),
+    thinking_budget_tokens: Type.Optional(integerOrNull({ minimum: -1, maximum: 2 ** 31 - 1 })),
     modalities: Type.Optional(
       raw({
         type: ['array', 'null'],

@@ -24,8 +24,8 @@ interface Growing {
   id: string;
   name: string;
   text: string;
-  /** How much of the text went out. */
-  sent: number;
+  /** The end of the text, which has not gone out. Kept apart: cutting it off the text would copy all of it every time. */
+  unsent: string;
 }
 
 export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }): AnswerBlocks {
@@ -38,8 +38,10 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
   function grow(kind: 'thinking' | 'text', text: string): void {
     if (text === '') return;
     let last = growing.at(-1);
-    if (last?.kind !== kind) growing.push((last = { kind, call: -1, id: '', name: '', text: '', sent: 0 }));
+    if (last?.kind !== kind)
+      growing.push((last = { kind, call: -1, id: '', name: '', text: '', unsent: '' }));
     last.text += text;
+    last.unsent += text;
   }
 
   function growCall({ index: at, id, function: called }: NonNullable<ChatDelta['tool_calls']>[number]): void {
@@ -47,11 +49,12 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     if (!call) {
       if (!id || !called?.name)
         throw new ApiError('invalid_upstream_response', 'The engine called a tool without a name or an id.');
-      call = { kind: 'call', call: at, id, name: called.name, text: '', sent: 0 };
+      call = { kind: 'call', call: at, id, name: called.name, text: '', unsent: '' };
       calls.set(at, call);
       growing.push(call);
     }
     call.text += called?.arguments ?? '';
+    call.unsent += called?.arguments ?? '';
   }
 
   /** Sends what can be sent of the first block. Arguments that do not begin as an object wait until they are made one. */
@@ -61,9 +64,9 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     const events: MessageEvent[] = [];
     if (!isOpen) events.push({ type: 'content_block_start', index, content_block: startOf(block) });
     isOpen = true;
-    if (block.kind === 'call' && block.sent === 0 && !/^\s*\{/.test(block.text)) return events;
-    const rest = block.text.slice(block.sent);
-    block.sent = block.text.length;
+    const rest = block.unsent;
+    if (block.kind === 'call' && rest === block.text && !/^\s*\{/.test(rest)) return events;
+    block.unsent = '';
     if (rest !== '' && !(block.kind === 'thinking' && hidesThinking))
       events.push(delta(deltaOf(block, rest)));
     return events;
@@ -74,7 +77,7 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     const last: MessageEvent[] = [];
     if (block.kind === 'thinking')
       last.push(delta({ type: 'signature_delta', signature: signatureFor(block.text, hidesThinking) }));
-    if (block.kind === 'call' && block.sent === 0)
+    if (block.kind === 'call' && block.unsent === block.text)
       last.push(delta({ type: 'input_json_delta', partial_json: JSON.stringify(toolInput(block.text)) }));
     last.push({ type: 'content_block_stop', index });
     index += 1;

@@ -11,8 +11,13 @@ const mediumBudget = 16_384;
 export function reasoningEffort({ thinking, output_config: config }: MessagesRequest): string | undefined {
   if (thinking?.type === 'disabled') return 'none';
   if (config?.effort) return config.effort;
-  const budget = thinking?.type === 'enabled' ? thinking.budget_tokens : undefined;
-  if (typeof budget !== 'number') return undefined;
+  const budget = thinkingBudget({ thinking });
+  if (budget === undefined) return undefined;
   if (budget <= lowBudget) return 'low';
   return budget <= mediumBudget ? 'medium' : 'high';
+}
+
+/** The budget itself, for engines that can be told. */
+export function thinkingBudget({ thinking }: Pick<MessagesRequest, 'thinking'>): number | undefined {
+  return thinking?.type === 'enabled' ? (thinking.budget_tokens ?? undefined) : undefined;
 }

@@ -79,6 +79,13 @@ describe('the fields', () => {
   ])('turn %o into the effort %s', (more, effort) => {
     expect(chatOf(more).reasoning_effort).toBe(effort);
   });
+
+  it('tell the budget of thinking besides', () => {
+    const budget = (thinking: object) => chatOf({ thinking: thinking as never }).thinking_budget_tokens;
+    expect(budget({ type: 'enabled', budget_tokens: 1_024 })).toBe(1_024);
+    expect(budget({ type: 'enabled', budget_tokens: null })).toBeUndefined();
+    expect(budget({ type: 'disabled', budget_tokens: 5 })).toBeUndefined();
+  });
 });
 
 describe('tools', () => {

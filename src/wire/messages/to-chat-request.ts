@@ -2,7 +2,7 @@ import { invalid } from '../../core/errors.ts';
 import type { ChatRequest, ResponseFormat } from '../chat/chat.ts';
 import type { Places } from '../places.ts';
 import type { MessagesRequest, OutputFormat } from './messages.ts';
-import { reasoningEffort } from './reasoning-effort.ts';
+import { reasoningEffort, thinkingBudget } from './reasoning-effort.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import { toChatTools } from './to-chat-tools.ts';
 
@@ -36,6 +36,7 @@ export function toChatRequest(request: MessagesRequest): ConvertedRequest {
     ...toChatTools(request, places),
     ...given('response_format', responseFormat(request, places)),
     ...given('reasoning_effort', effort),
+    ...given('thinking_budget_tokens', thinkingBudget(request)),
     ...(request.stream === true && { stream: true, stream_options: { include_usage: true } }),
   };
   return { chat, places };

@@ -368,6 +368,52 @@ describe('what comes back', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls');
   });
 
+  it.each(['abort', 'error', 'insufficient_system_resource'])(
+    'takes an answer that ended with %s for none, plain or streamed',
+    async (finish_reason) => {
+      const expected = { code: 'invalid_upstream_response', retry: 'later' };
+      const plain = await upstream(choice({ content: 'The answer is' }, finish_reason));
+      await expect(plain.engine.generate(ask(), call())).rejects.toMatchObject(expected);
+      const inPieces = await upstream(
+        streamed([frame({ content: 'The answer is' }), frame({}, finish_reason)]),
+      );
+      await expect(collect(inPieces.engine.stream(ask(), call()))).rejects.toMatchObject(expected);
+    },
+  );
+
+  it('gives log probabilities every key, and leaves out what is no token', async () => {
+    const told = {
+      content: [
+        {
+          id: 5,
+          token: 'a',
+          logprob: -0.5,
+          bytes: [97],
+          top_logprobs: [{ token: 'b', logprob: -1 }, { token: 'c' }],
+        },
+        { token: 'd', logprob: -2, bytes: ['x'] },
+        { token: 'e', logprob: null },
+        null,
+      ],
+    };
+    const expected = {
+      content: [
+        { token: 'a', logprob: -0.5, bytes: [97], top_logprobs: [{ token: 'b', logprob: -1, bytes: null }] },
+        { token: 'd', logprob: -2, bytes: null, top_logprobs: [] },
+      ],
+      refusal: null,
+    };
+    const message = { role: 'assistant', content: 'ad' };
+    const plain = await upstream(
+      complete('', { choices: [{ index: 0, message, finish_reason: 'stop', logprobs: told }] }),
+    );
+    expect((await plain.engine.generate(ask(), call())).body.choices[0]?.logprobs).toEqual(expected);
+    const piece = { choices: [{ index: 0, delta: message, finish_reason: 'stop', logprobs: told }] };
+    const inPieces = await upstream(streamed([`data: ${JSON.stringify(piece)}\n\n`]));
+    const [chunk] = await collect(inPieces.engine.stream(ask(), call()));
+    expect(chunk?.choices[0]?.logprobs).toEqual(expected);
+  });
+
   it.each<[string, object, object | undefined]>([
     ['in the details', { completion_tokens_details: { reasoning_tokens: 2 } }, { reasoning_tokens: 2 }],
     ['beside them, as SGLang does', { reasoning_tokens: 2 }, { reasoning_tokens: 2 }],

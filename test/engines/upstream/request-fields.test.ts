@@ -133,6 +133,12 @@ describe('the effort of reasoning', () => {
     expect(await sentTo(flavor, { reasoning_effort: effort })).toEqual(expected);
   });
 
+  it.each(flavors)('with a budget on %s, which is told of it only if it knows the field', async (flavor) => {
+    const knows = flavor === 'llama-server' || flavor === 'offpeak';
+    const thinking_budget_tokens = 512;
+    expect(await sentTo(flavor, { thinking_budget_tokens })).toEqual(knows ? { thinking_budget_tokens } : {});
+  });
+
   it('leaves the variables that a client sets itself', async () => {
     const chat_template_kwargs = { enable_thinking: true, other: 1 };
     expect(await sentTo('vllm', { reasoning_effort: 'none', chat_template_kwargs })).toEqual({

@@ -1,0 +1,31 @@
+import type { ChoiceLogprobs, TokenLogprob } from '../../wire/chat/chat.ts';
+import { fieldsOf, isObject } from './fields.ts';
+import type { Repairs } from './repairs.ts';
+import { unicode } from './repairs.ts';
+
+/** Log probabilities with every key that clients insist on, or null where there are none. What is no token is left out. */
+export function readLogprobs(given: unknown, repairs: Repairs): ChoiceLogprobs | null {
+  if (!isObject(given)) return null;
+  const { content } = given;
+  return { content: Array.isArray(content) ? readTokens(content, repairs) : null, refusal: null };
+}
+
+function readTokens(given: readonly unknown[], repairs: Repairs): TokenLogprob[] {
+  return given.flatMap((each) => {
+    const { top_logprobs: top } = fieldsOf(each);
+    return readToken(each, repairs).map((token) => ({
+      ...token,
+      top_logprobs: Array.isArray(top) ? top.flatMap((other) => readToken(other, repairs)) : [],
+    }));
+  });
+}
+
+function readToken(given: unknown, repairs: Repairs): Omit<TokenLogprob, 'top_logprobs'>[] {
+  const { token, logprob, bytes } = fieldsOf(given);
+  if (typeof token !== 'string' || typeof logprob !== 'number') return [];
+  return [{ token: unicode(token, repairs), logprob, bytes: isBytes(bytes) ? bytes : null }];
+}
+
+function isBytes(given: unknown): given is number[] {
+  return Array.isArray(given) && given.every((each) => Number.isInteger(each));
+}
