@@ -1,0 +1,45 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { embeddingsSchema } from '../../src/server/openapi/answer-schemas.ts';
+import { chatResponseSchema } from '../../src/wire/chat/response-schema.ts';
+import { messageSchema, tokenCountSchema } from '../../src/wire/messages/response-schema.ts';
+import { inputTokensSchema, responseSchema } from '../../src/wire/responses/response-schema.ts';
+
+/** Bodies and events are read as a client reads them; a wrong guess is a fault. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any;
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const shapes: Record<string, ValidateFunction> = {
+  '/v1/chat/completions': ajv.compile(chatResponseSchema),
+  '/v1/responses': ajv.compile(responseSchema),
+  '/v1/messages': ajv.compile(messageSchema),
+  '/v1/messages/count_tokens': ajv.compile(tokenCountSchema),
+  '/v1/responses/input_tokens': ajv.compile(inputTokensSchema),
+  '/v1/embeddings': ajv.compile(embeddingsSchema),
+};
+
+/** What is wrong with the body of a 200, or undefined. */
+export function faultOfBody(path: string, body: Json): string | undefined {
+  const shape = shapes[path]!;
+  const fits: boolean = shape(body);
+  if (!fits) return `not the shape of its format: ${ajv.errorsText(shape.errors)}`;
+  if (path === '/v1/chat/completions') {
+    for (const { message, finish_reason: finish } of body.choices)
+      if ((finish === 'tool_calls') !== message.tool_calls?.length > 0) return `finish_reason is ${finish}`;
+  }
+  if (path === '/v1/messages') {
+    const calls = body.content.some((block: Json) => block.type === 'tool_use');
+    if ((body.stop_reason === 'tool_use') !== calls) return `stop_reason is ${body.stop_reason}`;
+    if (body.content.some((block: Json) => block.type === 'text' && block.text === ''))
+      return 'an empty text block';
+  }
+  if (path === '/v1/responses') {
+    const isBackground = body.background === true;
+    if (!(isBackground ? ['queued'] : ['completed', 'incomplete']).includes(body.status))
+      return `status is ${body.status}`;
+    if ((body.incomplete_details !== null) !== (body.status === 'incomplete'))
+      return 'incomplete without a reason';
+    if (!isBackground && body.usage === null) return 'no usage';
+  }
+  return undefined;
+}

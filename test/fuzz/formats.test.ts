@@ -1,0 +1,113 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { ChatMessage, ContentPart } from '../../src/wire/chat/chat.ts';
+import { checkChatRequest } from '../../src/wire/chat/request.ts';
+import { parseExact } from '../../src/wire/json/exact-numbers.ts';
+import { parseMessagesRequest } from '../../src/wire/messages/request.ts';
+import { toChatRequest as fromMessages } from '../../src/wire/messages/to-chat-request.ts';
+import { parseResponsesRequest } from '../../src/wire/responses/request.ts';
+import { storedItems } from '../../src/wire/responses/stored-items.ts';
+import { toChatRequest as fromResponses } from '../../src/wire/responses/to-chat-request.ts';
+import { chatMessages, messageTurns, responseItems, type Story, stories } from './stories.ts';
+
+/** A long number as it may stand in JSON and not in a JavaScript number. */
+const exact = (text: string) => text.replaceAll('12345678901234567000', '12345678901234567890');
+
+function seenFromMessages(story: Story): ChatMessage[] {
+  const text = exact(JSON.stringify({ model: 'm', max_tokens: 1, ...messageTurns(story) }));
+  return fromMessages(parseMessagesRequest(text)).chat.messages;
+}
+
+function seenFromResponses(story: Story): ChatMessage[] {
+  const text = JSON.stringify({ model: 'm', input: responseItems(story) });
+  const { value } = parseResponsesRequest(text);
+  const items = storedItems(value.input, `resp_${'0'.repeat(32)}`);
+  return fromResponses(
+    value,
+    items.map((item, at) => ({ item, path: `input[${at}]` })),
+  ).chat.messages;
+}
+
+it('one conversation in three formats is one conversation to the engine', () => {
+  fc.assert(
+    fc.property(stories, (story) => {
+      const chat = chatMessages(story) as ChatMessage[];
+      const messages = seenFromMessages(story);
+      const responses = seenFromResponses(story);
+      for (const seen of [chat, messages, responses])
+        expect(checkChatRequest({ model: 'm', messages: seen })).toEqual([]);
+      expect(plain(messages)).toEqual(plain(withoutOldThoughts(chat, story)));
+      expect(plain(responses)).toEqual(plain(messages));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+/** Thoughts are shown again only while the assistant works on what it was asked last. */
+function withoutOldThoughts(messages: ChatMessage[], { asks }: Story): ChatMessage[] {
+  const current = asks === null ? messages.findLastIndex(({ role }) => role === 'assistant') : -1;
+  return messages.map(({ reasoning: _same, reasoning_content: thought, ...message }, at) =>
+    at === current && thought ? { ...message, reasoning_content: thought } : message,
+  );
+}
+
+interface Said {
+  role: string;
+  content: (string | { image: string })[];
+  calls: { id: string; name: string; input: string }[];
+  answers?: string;
+  thought?: string;
+}
+
+/** What is said, apart from the spellings that mean the same. */
+function plain(messages: ChatMessage[]): Said[] {
+  const said: Said[] = [];
+  for (const message of messages) {
+    const role = message.role === 'developer' ? 'system' : message.role;
+    const last = said.at(-1);
+    const parts = partsOf(message);
+    const isLeading = role === 'system' && said.length === 1;
+    if (last?.role === role && (isLeading || role === 'user' || role === 'assistant')) {
+      if (isLeading) last.content.push('\n\n');
+      last.content = joined([...last.content, ...parts]);
+      last.calls.push(...callsOf(message));
+    } else
+      said.push({
+        role,
+        content: parts,
+        calls: callsOf(message),
+        ...(message.tool_call_id !== undefined && { answers: message.tool_call_id }),
+        ...(message.reasoning_content && { thought: message.reasoning_content }),
+      });
+  }
+  return said;
+}
+
+function callsOf({ tool_calls: calls }: ChatMessage): Said['calls'] {
+  return (calls ?? []).map(({ id, function: { name, arguments: json } }) => ({
+    id,
+    name,
+    input: JSON.stringify(parseExact(json)),
+  }));
+}
+
+function partsOf({ content, refusal }: ChatMessage): Said['content'] {
+  const parts: ContentPart[] =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  const said = parts.map((part) =>
+    part.type === 'image_url'
+      ? { image: (part['image_url'] as { url: string }).url }
+      : (part.text ?? part.refusal ?? ''),
+  );
+  return joined([...said, refusal ?? '']);
+}
+
+function joined(parts: Said['content']): Said['content'] {
+  const whole: Said['content'] = [];
+  for (const part of parts) {
+    const last = whole.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') whole[whole.length - 1] = last + part;
+    else if (part !== '') whole.push(part);
+  }
+  return whole;
+}

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Running, startServer } from '../server/support/start-server.ts';
+import { fuzz } from './fuzz.ts';
+import { makeLively } from './lively-engine.ts';
+import { endpoints } from './requests.ts';
+
+// Bad input over every format of generation (reliability.md, section 3): whatever is sent, the answer is ours to give and
+// in the shape that the caller's library reads. `OFFPEAK_FUZZ=100000` sends so many requests, `OFFPEAK_FUZZ=100000:7` others.
+
+const [total, seed] = plan(process.env['OFFPEAK_FUZZ'] ?? '100000');
+
+function plan(text: string): [number, number] {
+  const match = /^(\d+)(?::(\d+))?$/.exec(text);
+  if (!match)
+    throw new Error(`OFFPEAK_FUZZ is '${text}'; write how many requests, or 100000:7 for those of seed 7.`);
+  return [Number(match[1]), Number(match[2] ?? 1)];
+}
+
+let app: Running;
+beforeAll(async () => void (app = await startServer({ engine: makeLively })));
+afterAll(() => app.stop());
+
+describe.concurrent('any request is answered, refused with its place, or ends its stream', () => {
+  it.for(endpoints)('$path', { timeout: 3_600_000 }, async (endpoint) => {
+    const requests = Math.ceil((total * endpoint.share) / 100);
+    const { faults, seen } = await fuzz(app, endpoint, { requests, seed });
+    expect(faults.join('\n')).toBe('');
+    // Both of them, or the requests would not say much.
+    expect(Math.min(seen['200'] ?? 0, seen['422'] ?? 0) * 10).toBeGreaterThan(requests);
+  });
+});
+
+describe('afterwards', () => {
+  it('nothing is left in flight, and nothing is polluted', async () => {
+    await expect.poll(() => app.engine.stats()).toMatchObject({ running: 0, waiting: 0 });
+    expect(app.generate.interactiveLoad()).toEqual({});
+    expect(({} as Record<string, unknown>)['deep']).toBeUndefined();
+    expect((await app.call('GET', '/healthz')).status).toBe(200);
+  });
+});

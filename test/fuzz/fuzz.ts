@@ -1,0 +1,71 @@
+import * as fc from 'fast-check';
+import { Pool } from 'undici';
+import type { Running } from '../server/support/start-server.ts';
+import { requestsTo, type Sent } from './cases.ts';
+import { faultOf, type Received } from './check-answer.ts';
+import type { Endpoint } from './requests.ts';
+
+export interface Fuzzing {
+  requests: number;
+  seed: number;
+}
+
+export interface Outcome {
+  /** What was answered wrongly: the first of each kind, with the request. */
+  faults: string[];
+  /** How often each status was answered. */
+  seen: Record<string, number>;
+}
+
+/** Sends damaged requests to one endpoint and looks at every answer. */
+export async function fuzz(app: Running, endpoint: Endpoint, { requests, seed }: Fuzzing): Promise<Outcome> {
+  const pool = new Pool(app.url, { connections: 4 });
+  const faults = new Map<string, string>();
+  const seen: Record<string, number> = {};
+  // Nothing is shrunk: a fault of the server may depend on what came before, and all kinds of faults are wanted.
+  await fc.assert(
+    fc.asyncProperty(requestsTo(endpoint), async (sent) => {
+      const received = await send(pool, sent, app.keys.a).catch((error: unknown) => String(error));
+      const fault =
+        (typeof received === 'string' ? `no answer: ${received}` : faultOf(sent, received)) ?? unsaid(app);
+      if (fault !== undefined && !faults.has(fault.slice(0, 40)))
+        faults.set(fault.slice(0, 40), told(fault, sent, received));
+      const kind = typeof received === 'string' ? 'none' : kindOf(received);
+      seen[kind] = (seen[kind] ?? 0) + 1;
+    }),
+    { numRuns: requests, seed },
+  );
+  await pool.close();
+  return { faults: [...faults.values()], seen };
+}
+
+/** What went wrong without anybody being told. Empties the log, which would fill the memory. */
+function unsaid(app: Running): string | undefined {
+  const lines = app.logged.splice(0);
+  const line = lines.find(({ level, message }) => level === 'error' && message !== 'request failed');
+  return line && `logged: ${line.message} ${String(line.fields['err'])}`;
+}
+
+async function send(pool: Pool, { path, headers, bytes }: Sent, key: string): Promise<Received> {
+  const answer = await pool.request({
+    path,
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, ...headers },
+    body: bytes,
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+  });
+  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+}
+
+function kindOf({ status, headers }: Received): string {
+  const isStream = status === 200 && String(headers['content-type']).startsWith('text/event-stream');
+  return isStream ? 'stream' : `${status}`;
+}
+
+/** As a person may repeat it. */
+function told(fault: string, { path, headers, bytes }: Sent, received: Received | string): string {
+  const body = Buffer.from(bytes).toString('utf8').slice(0, 4000);
+  const answer = typeof received === 'string' ? '' : `${received.status}\n${received.text.slice(0, 2000)}`;
+  return `${fault}\nPOST ${path} ${JSON.stringify(headers)}\n${body}\n${answer}\n`;
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import type { Engine } from '../../src/engines/engines.ts';
+import type {
+  AssistantMessage,
+  ChatChunk,
+  ChatDelta,
+  ChatRequest,
+  ChatResponse,
+  FinishReason,
+  ToolCall,
+} from '../../src/wire/chat/chat.ts';
+import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts';
+
+interface Said {
+  message: AssistantMessage;
+  finish: FinishReason;
+  deltas: ChatDelta[];
+}
+
+const texts = [
+  'Hello.',
+  ' ',
+  '日本語👩‍👩‍👧‍👦',
+  'a\r\nb\u2028c',
+  '<think>',
+  'data: x\n\nevent: y',
+  '\ud83d',
+  '{"a":1}',
+];
+const argumentTexts = ['{}', '{"a":"\\u2028"}', '{"n":12345678901234567890}', '', '{"a":{"b":[1,2]}}'];
+
+/**
+ * The scripted engine, made to say all that a real one may say where a request leaves it free: reasoning, text and several
+ * calls that grow side by side, in pieces of any size. It keeps every promise and says the same to the same request.
+ */
+export function makeLively(engine: Engine): Engine {
+  return {
+    ...engine,
+    async generate(request, call) {
+      const answer = await engine.generate(request, call);
+      if (!isFree(request.value, request.text)) return answer;
+      const choices = answer.body.choices.map((choice): ChatResponse['choices'][number] => {
+        const { message, finish } = said(request.value, seeded(`${choice.index}${promptOf(request.value)}`));
+        return {
+          ...choice,
+          message,
+          finish_reason: finish,
+          logprobs: logprobsOf(request.value, message.content),
+        };
+      });
+      return { body: { ...answer.body, choices } };
+    },
+    async *stream(request, call) {
+      if (!isFree(request.value, request.text)) return yield* engine.stream(request, call);
+      let head: ChatChunk | undefined;
+      let last: ChatChunk | undefined;
+      for await (const chunk of engine.stream(request, call)) {
+        head ??= chunk;
+        last = chunk;
+      }
+      for (let index = 0; index < (request.value.n ?? 1); index++) {
+        const { deltas, finish } = said(request.value, seeded(`${index}${promptOf(request.value)}`));
+        const chunk = (delta: ChatDelta, reason: FinishReason | null = null): ChatChunk => ({
+          ...head!,
+          choices: [
+            {
+              index,
+              delta,
+              logprobs: logprobsOf(request.value, delta.content ?? null),
+              finish_reason: reason,
+            },
+          ],
+        });
+        for (const delta of deltas) yield chunk(delta);
+        yield chunk({}, finish);
+      }
+      yield last!;
+    },
+  };
+}
+
+/** Nothing was promised, and nothing asked of the scripted engine. */
+function isFree({ tool_choice: choice, response_format: format }: ChatRequest, text: string): boolean {
+  return (
+    !text.includes('[[') && (choice ?? 'auto') === 'auto' && (format ?? { type: 'text' }).type === 'text'
+  );
+}
+
+/** What streamed and plain requests have in common. */
+const promptOf = ({ messages }: ChatRequest) => JSON.stringify(messages);
+
+function seeded(text: string): SeededRandom {
+  return createSeededRandom(createHash('sha256').update(text).digest().readUInt32LE());
+}
+
+function said(request: ChatRequest, random: SeededRandom): Said {
+  const reasoning = random.chance(0.5) ? random.pick(texts) : null;
+  const before = random.chance(0.7) ? random.pick(texts) : null;
+  const refuses = random.chance(0.05);
+  const calls = Array.from({ length: random.int(0, 3) }, (_, at): ToolCall | undefined => {
+    const tool = request.tools?.[random.int(0, request.tools.length - 1)];
+    if (!tool) return undefined;
+    const json = random.pick(argumentTexts);
+    return {
+      id: `call_${at}_${random.int(0, 999)}`,
+      type: 'function',
+      function: { name: tool.function.name, arguments: json },
+    };
+  }).filter((call) => call !== undefined);
+  const content = before ?? (calls.length === 0 ? random.pick(['', 'ok']) : null);
+  const message: AssistantMessage = {
+    role: 'assistant',
+    content,
+    refusal: refuses ? 'I cannot.' : null,
+    ...(reasoning !== null && { reasoning, reasoning_content: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  // Some engines say `stop` after a call.
+  const finish =
+    calls.length > 0
+      ? random.pick(['tool_calls', 'stop'] as const)
+      : random.pick(['stop', 'stop', 'length', 'content_filter'] as const);
+  return { message, finish, deltas: deltasOf({ ...message, refusal: null }, random) };
+}
+
+function deltasOf(
+  { content, reasoning, tool_calls: calls = [] }: AssistantMessage,
+  random: SeededRandom,
+): ChatDelta[] {
+  const grown = calls.map(({ id, function: { name, arguments: json } }, index): ChatDelta[] => [
+    { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] },
+    ...pieces(json, random).map((part) => ({ tool_calls: [{ index, function: { arguments: part } }] })),
+  ]);
+  return [
+    { role: 'assistant', content: '' },
+    ...pieces(reasoning ?? '', random).map((part) => ({ reasoning: part, reasoning_content: part })),
+    ...pieces(content ?? '', random).map((part) => ({ content: part })),
+    ...(random.chance(0.5) ? grown.flat() : sideBySide(grown)),
+  ];
+}
+
+function sideBySide<T>(lists: T[][]): T[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
+}
+
+/** Cut anywhere, also inside of a character. */
+function pieces(text: string, random: SeededRandom): string[] {
+  const cut: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const size = random.int(1, 9);
+    cut.push(text.slice(at, at + size));
+    at += size;
+  }
+  return cut;
+}
+
+function logprobsOf(
+  { logprobs }: ChatRequest,
+  content: string | null,
+): ChatResponse['choices'][number]['logprobs'] {
+  if (logprobs !== true || !content) return null;
+  return { content: [{ token: content, logprob: -0.5, bytes: null, top_logprobs: [] }], refusal: null };
+}

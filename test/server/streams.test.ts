@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ChatChunk } from '../../src/wire/chat/chat.ts';
+import { faultOfStream } from '../fuzz/check-stream.ts';
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
+import { openRaw, type RawConnection } from './support/raw-http.ts';
+import { type Running, startServer } from './support/start-server.ts';
+
+// A stream never lies: it ends with the end of its format when the answer is whole, with an error event of its format
+// when it is not, and what a client saw before it went away is what is charged.
+
+const formats = [
+  {
+    path: '/v1/chat/completions',
+    ask: (content: string) => ({ model: 'tiny', messages: [{ role: 'user', content }], stream: true }),
+    end: 'data: [DONE]',
+    cut: '"finish_reason":"length"',
+    failed: /\n\ndata: \{"error":\{[^\n]*"type":"server_error"[^\n]*\n\n$/,
+    limit: { max_tokens: 2 },
+  },
+  {
+    path: '/v1/responses',
+    ask: (input: string) => ({ model: 'tiny', input, stream: true }),
+    end: 'event: response.completed',
+    cut: 'event: response.incomplete',
+    failed: /\n\nevent: error\ndata: \{"type":"error"[^\n]*"type":"server_error"[^\n]*\n\n$/,
+    limit: { max_output_tokens: 2 },
+  },
+  {
+    path: '/v1/messages',
+    ask: (content: string) => ({
+      model: 'tiny',
+      max_tokens: 1000,
+      messages: [{ role: 'user', content }],
+      stream: true,
+    }),
+    end: 'event: message_stop',
+    cut: '"stop_reason":"max_tokens"',
+    failed: /\n\nevent: error\ndata: \{"type":"error"[^\n]*"type":"api_error"[^\n]*\n\n$/,
+    limit: { max_tokens: 2 },
+  },
+];
+
+let clock: ManualClock;
+let app: Running;
+beforeAll(async () => {
+  clock = createManualClock();
+  app = await startServer({ clock });
+});
+afterAll(() => app.stop());
+
+async function open(to: Running, path: string, json: object): Promise<RawConnection> {
+  const connection = await openRaw(to.url);
+  const body = JSON.stringify(json);
+  connection.write(
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${to.keys.a}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return connection;
+}
+
+describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limit }) => {
+  const read = (content: string, more: object = {}) =>
+    app.call('POST', path, { json: { ...ask(content), ...more } });
+
+  it('ends with its end, once, when the answer is whole', async () => {
+    const { text } = await read('[[tokens 8]]');
+    expect(faultOfStream(path, text)).toBeUndefined();
+    expect(text.split(end)).toHaveLength(2);
+  });
+
+  it('says that it was cut by the token limit', async () => {
+    const { text } = await read('[[tokens 8]]', limit);
+    expect(faultOfStream(path, text)).toBeUndefined();
+    expect(text).toContain(cut);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6])(
+    'ends with an error when the engine breaks off after %i chunks',
+    async (after) => {
+      const { status, text } = await read(`[[tokens 8]] [[cut ${after}]]`);
+      expect(status).toBe(200);
+      expect(faultOfStream(path, text)).toBeUndefined();
+      expect(text).toMatch(failed);
+      expect(text).not.toContain(end);
+    },
+  );
+
+  it('is an ordinary error when nothing came', async () => {
+    expect((await read('[[cut 0]]')).status).toBe(502);
+    expect((await read('[[fail 503]]')).status).toBe(503);
+  });
+
+  it('is kept alive by comments while the engine is silent', async () => {
+    const connection = await open(app, path, ask('[[delay 1000000]]'));
+    await expect.poll(() => app.engine.stats().running).toBe(1);
+    await clock.advance(15_000);
+    expect(await connection.until('\n: keep-alive\n\n')).toMatch(/^HTTP\/1.1 200 OK/);
+    connection.socket.destroy();
+    await expect.poll(() => app.engine.stats().running).toBe(0);
+  });
+
+  // The engine says seven chunks, one in a second of the clock.
+  it.each([0, 1, 2, 3, 4, 5])(
+    'stops the engine when the client leaves after %i s, and what it saw is charged',
+    async (s) => {
+      const before = app.logged.length;
+      const connection = await open(app, path, ask('[[tokens 8]] [[delay 7000]]'));
+      await expect.poll(() => app.engine.stats().running).toBe(1);
+      await clock.advance(s * 1000);
+      if (s > 0) await connection.until('data: ');
+      connection.socket.destroy();
+      await expect.poll(() => app.engine.stats().running).toBe(0);
+      const report = () => app.logged.slice(before).find(({ fields }) => fields['gone'] === true);
+      await expect.poll(report).toBeDefined();
+      const requestId = String(report()!.fields['request_id']);
+      // Charges are written in groups, a moment of the clock later.
+      const charged = async () => {
+        await clock.advance(100);
+        const rows = await app.store.ledger.of(requestId);
+        return rows.map(({ usage }) => [usage.inputTokens > 0, usage.outputTokens]);
+      };
+      await expect.poll(charged).toEqual(s === 0 ? [] : [[true, s]]);
+      expect(app.generate.interactiveLoad()).toEqual({});
+    },
+  );
+});
+
+/** How much comes until `end` does. What came is not kept: it is much. */
+function lengthUntil({ socket }: RawConnection, end: string): Promise<number> {
+  let length = 0;
+  let last = '';
+  return new Promise((resolve, reject) => {
+    socket.removeAllListeners('data');
+    socket.on('data', (chunk) => {
+      length += chunk.length;
+      last = last.slice(-end.length) + chunk.toString('latin1');
+      if (last.includes(end)) resolve(length);
+    });
+    socket.once('close', () => reject(new Error('closed before the end')));
+    socket.resume();
+  });
+}
+
+describe('a client that reads slowly', () => {
+  const chunks = 250;
+  const piece = 'x'.repeat(100_000);
+  let pulled = 0;
+  let slow: Running;
+  beforeAll(async () => {
+    slow = await startServer({
+      engine: (scripted) => ({
+        ...scripted,
+        async *stream(request, call): AsyncGenerator<ChatChunk> {
+          if (!request.text.includes('much')) return yield* scripted.stream(request, call);
+          const head = { id: 'c', object: 'chat.completion.chunk' as const, created: 1, model: 'm' };
+          for (pulled = 0; pulled < chunks; pulled++)
+            yield { ...head, choices: [{ index: 0, delta: { content: piece }, finish_reason: null }] };
+          yield { ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+        },
+      }),
+    });
+  });
+  afterAll(() => slow.stop());
+
+  it.each(formats)('gets all of $path, and the engine waits for it', async ({ path, ask, end }) => {
+    const connection = await open(slow, path, ask('much'));
+    connection.socket.pause();
+    await expect.poll(() => pulled).toBeGreaterThan(0);
+    const other = await slow.call('POST', path, { json: ask('little') });
+    expect(faultOfStream(path, other.text)).toBeUndefined();
+    expect(pulled).toBeLessThan(chunks);
+    expect(await lengthUntil(connection, end)).toBeGreaterThan(chunks * piece.length);
+    connection.socket.destroy();
+  });
+});
