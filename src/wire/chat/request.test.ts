@@ -24,7 +24,32 @@ describe('a chat request', () => {
         verbosity: 'low',
         prediction: { type: 'content' },
       },
-      { ...base, stream: true, stream_options: { include_usage: true } },
+      { ...base, stream: true, stream_options: { include_usage: true, include_obfuscation: true } },
+      { ...base, modalities: ['text'], audio: { voice: 'a', format: 'wav' }, web_search_options: {} },
+      { ...base, prompt_cache_retention: '24h', moderation: { model: 'm' }, reasoning_effort: 'xhigh' },
+      { ...base, functions: [{ name: 'weather' }], function_call: 'auto' },
+      { ...base, tools: [{ type: 'custom', custom: { name: 'sh' } }, { type: 'web_search' }, weather] },
+      {
+        ...base,
+        tools: [weather],
+        tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [weather] } },
+      },
+      {
+        ...base,
+        messages: [
+          user,
+          // As the client's types have it when it is sent back.
+          {
+            role: 'assistant',
+            content: 'x',
+            refusal: null,
+            annotations: [],
+            audio: null,
+            function_call: null,
+          },
+          { role: 'user', name: 'Ann', content: [{ type: 'file', file: { file_data: 'data:,x' } }] },
+        ],
+      },
       {
         ...base,
         max_tokens: null,
