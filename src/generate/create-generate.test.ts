@@ -124,6 +124,13 @@ describe('createGenerate', () => {
       expect(generate.interactiveLoad()).toEqual({});
     });
 
+    it('charges all of an answer that was made before it was streamed, whenever the client leaves', async () => {
+      engine.answers = [chatResponse('no JSON'), chatResponse('{}')];
+      const request = chatRequest({ response_format: { type: 'json_object' } });
+      expect(await read(generate.chatStream(request, call), 1)).toHaveLength(1);
+      expect(charged).toMatchObject([{ usage: { inputTokens: 14, cachedTokens: 4, outputTokens: 10 } }]);
+    });
+
     it('charges what was produced when the engine breaks', async () => {
       engine.chunks = [chatChunk('a'), new ApiError('invalid_upstream_response', 'cut')];
       await expect(read(generate.chatStream(chatRequest(), call))).rejects.toMatchObject({

@@ -143,6 +143,22 @@ describe('a tool that must be called', () => {
     expect(asked[0]).not.toHaveProperty('response_format');
   });
 
+  it('is asked for without the response format where that was refused', async () => {
+    const refusal = new ApiError('upstream_error', 'no formats here', { retry: 'never' });
+    const { outcome, asked } = await run(ollama, forced, [refusal, chatResponse('{"city":"Oslo"}')]);
+    expect(callsOf(outcome).calls).toEqual(good);
+    expect(asked.map((each) => 'response_format' in each)).toEqual([true, false]);
+  });
+
+  it('may be named again in the answer, unless its own parameters look so', async () => {
+    const wrapped = '{"name":"weather","arguments":{"city":"Oslo"}}';
+    expect(callsOf((await run(ollama, forced, [chatResponse(wrapped)])).outcome).calls).toEqual(good);
+    const own = tool('run', { type: 'object', properties: { name: {}, arguments: {} } });
+    const text = '{"name":"run","arguments":{}}';
+    const { outcome } = await run(ollama, { tools: [own], tool_choice: 'required' }, [chatResponse(text)]);
+    expect(callsOf(outcome).calls).toEqual([['run', text]]);
+  });
+
   it('says what was wrong the second time, and fails after it', async () => {
     const { outcome, asked } = await run(ollama, forced, [
       chatResponse('{"city":3}'),

@@ -76,7 +76,7 @@ function told({ function: { name, description, parameters } }: Tool): string {
 
 function readChoice(choice: ChatChoice, tool: Tool | null, newCallId: () => string): ChatChoice {
   const text = unfenced(choice.message.content ?? '');
-  const call = tool ? { name: tool.function.name, arguments: text } : calledIn(text);
+  const call = tool ? callOf(tool, text) : calledIn(text);
   if (!call || !call.arguments.startsWith('{')) return choice;
   return {
     ...choice,
@@ -90,8 +90,23 @@ function readChoice(choice: ChatChoice, tool: Tool | null, newCallId: () => stri
   };
 }
 
+/** Models that learnt to name what they call do so here too, where nothing confines them. */
+function callOf({ function: { name, parameters } }: Tool, text: string): Called {
+  const called = calledIn(text);
+  const properties = isObject(parameters) ? parameters['properties'] : undefined;
+  const isWrapped =
+    called?.name === name && !(isObject(properties) && Object.hasOwn(properties, 'arguments'));
+  return isWrapped ? called : { name, arguments: text };
+}
+
+interface Called {
+  name: string;
+  /** JSON text. */
+  arguments: string;
+}
+
 /** The name and the JSON text of the arguments, to the digit; also of a text that was cut within the arguments. */
-function calledIn(text: string): { name: string; arguments: string } | null {
+function calledIn(text: string): Called | null {
   const parsed = parse(text);
   if (parsed === undefined) {
     const [, name, rest] = /^\{\s*"name"\s*:\s*"([\w-]+)"\s*,\s*"arguments"\s*:\s*(\{.*)$/s.exec(text) ?? [];

@@ -52,10 +52,12 @@ function synthesized(
   const { value } = request;
   const tools = (value.tools ?? []).filter(({ function: { name } }) => promised.calls.names?.has(name));
   const { format, line, read } = synthesisOf(tools, newCallId);
+  const wasSynthesized = capabilities.forcedTool === 'none';
+  const isUnknown = capabilities.jsonSchema === 'none' || (wasSynthesized && problem?.isRefusal === true);
   const changes: Changes = {
     ...withoutTools,
     messages: withSystemLine(value.messages, withProblem(line, problem)),
-    response_format: capabilities.jsonSchema === 'none' ? undefined : format,
+    response_format: isUnknown ? undefined : format,
     // It is meant for text, and would cut the JSON.
     stop: undefined,
     logprobs: undefined,
