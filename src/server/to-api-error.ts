@@ -36,9 +36,19 @@ export function noSuchRoute(path = ''): ApiError {
   return new ApiError('not_found', hintFor(path));
 }
 
+/** What clients have methods for and Offpeak has not, and what to do instead. */
+const absent: [route: string, hint: string][] = [
+  [
+    '/v1/messages/batches',
+    'There are no batches of messages: POST /v1/batches takes chat completions and embeddings.',
+  ],
+  ['/v1/completions', 'Text completions are not served: send messages to POST /v1/chat/completions.'],
+  ['/v1/conversations', 'Conversations are not kept: go on from a response by previous_response_id.'],
+];
+
 function hintFor(path: string): string {
-  if (path.startsWith('/v1/messages/batches'))
-    return 'There are no batches of messages: POST /v1/batches takes chat completions and embeddings.';
+  const instead = absent.find(([route]) => `${path}/`.startsWith(`${route}/`));
+  if (instead) return instead[1];
   if (path.startsWith('/v1/v1/')) return 'The path has /v1 twice: give your client the base URL without /v1.';
   if (!path.startsWith('/v1') && isRouteName(path))
     return 'The path lacks /v1: give your client the base URL with /v1.';

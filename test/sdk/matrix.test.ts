@@ -36,8 +36,9 @@ const zodOf = { 'openai 7': zodOpenAI, 'openai 6': zodOpenAI6 as unknown as type
 
 describe.each(sdks)('$name', ({ name, sdk }) => {
   const zod = zodOf[name as keyof typeof zodOf];
-  it.each(openaiCells)('%s', (cell) =>
-    openai[cell]({ client: createClient(sdk, running), sdk, zod, running, upstream }),
+  it.each(openaiCells.filter((cell) => name === 'openai 7' || cell !== 'responses: tool runner'))(
+    '%s',
+    (cell) => openai[cell]({ client: createClient(sdk, running), sdk, zod, running, upstream }),
   );
 });
 

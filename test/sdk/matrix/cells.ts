@@ -19,6 +19,7 @@ export const openaiCells = [
   'responses: stream',
   'responses: stream helper',
   'responses: tools',
+  'responses: tool runner',
   'responses: forced tool',
   'responses: structured output',
   'responses: structured output, streamed',

@@ -1,3 +1,4 @@
+import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { until } from '../../support/until.ts';
@@ -73,6 +74,20 @@ export const openaiResponses: Record<ResponsesCell, (of: OpenAICase) => Promise<
       const input = [question, ...first.output, result] as never;
       const second = await client.responses.create({ ...asked, input });
       expect(second.output_text).toBe('The tool said: 12 degrees');
+    }
+  },
+
+  /** A helper of the newest client, which goes on from each response by its id or by the whole conversation. */
+  async 'responses: tool runner'({ client }) {
+    const execute = async ({ city }: Record<string, unknown>) => `12 degrees in ${String(city)}`;
+    const runner = new ResponsesToolRunner({ functions: [{ tool: weather, execute }] });
+    for (const options of [{}, { stream: true }]) {
+      const { output_text: text } = await runner.run(
+        client,
+        { model: 'weather', input: [question] },
+        options,
+      );
+      expect(text).toBe('The tool said: 12 degrees in Rome');
     }
   },
 

@@ -294,8 +294,10 @@ def _():
     content = lines(5)
     made = []
     for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
-        file = client.files.create(file=(name, content), purpose="batch")
+        expiry = {"anchor": "created_at", "seconds": 86_400}
+        file = client.files.create(file=(name, content), purpose="batch", expires_after=expiry)
         assert (file.filename, file.bytes, file.status) == (name, len(content), "processed")
+        assert file.expires_at == file.created_at + 86_400
         made.append(file.id)
     listed = [file.id for file in client.files.list(purpose="batch", limit=2) if file.id in made]
     assert listed == made[::-1]
