@@ -72,6 +72,8 @@ export interface ModelReport {
     context: number;
     weights: number;
     cache: number;
+    /** What is needed to work with them. */
+    work: number;
     /** Why it does not fit into the memory that is free here and now; null when it fits. */
     misfit: string | null;
   };

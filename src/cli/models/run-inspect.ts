@@ -22,7 +22,7 @@ function show(report: ModelReport, terminal: Terminal): void {
   const { memory, tokenizer, template } = report;
   const files = report.files === 1 ? '' : ` in ${report.files} files`;
   const heads = report.heads === report.keyValueHeads ? '' : `, ${report.keyValueHeads} for keys and values`;
-  const total = showBytes(memory.weights + memory.cache);
+  const total = showBytes(memory.weights + memory.cache + memory.work);
   terminal.record([
     ['name', report.name],
     ['architecture', report.architecture],
@@ -39,7 +39,7 @@ function show(report: ModelReport, terminal: Terminal): void {
     [
       'memory',
       `${total}: ${showBytes(memory.weights)} of weights, ${showBytes(memory.cache)} of cache for ` +
-        `${memory.sequences} sequences of ${memory.context} tokens`,
+        `${memory.sequences} sequences of ${memory.context} tokens, ${showBytes(memory.work)} to work with them`,
     ],
   ]);
   // A template that is not known by its marks shows itself.

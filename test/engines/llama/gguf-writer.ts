@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
  * then the tensor data, every part aligned to 32 bytes.
  */
 export type MetadataValue =
-  | { type: 'u32' | 'f32'; value: number }
+  | { type: 'u16' | 'u32' | 'i32' | 'f32'; value: number }
   | { type: 'bool'; value: boolean }
   | { type: 'string'; value: string }
   | { type: 'strings'; value: readonly string[] }
@@ -22,7 +22,7 @@ export interface Tensor {
 }
 
 const alignment = 32;
-const typeCodes = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9 } as const;
+const typeCodes = { u16: 2, u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9 } as const;
 const tensorCodes: Record<TensorType, number> = { F32: 0, F16: 1, Q8_0: 8 };
 
 /** Returns the bytes written. */
@@ -57,6 +57,10 @@ export function writeGguf(
 
 function encodeValue(entry: MetadataValue): Buffer {
   switch (entry.type) {
+    case 'u16':
+      return Buffer.concat([u32(typeCodes.u16), Buffer.from(Uint16Array.of(entry.value).buffer)]);
+    case 'i32':
+      return Buffer.concat([u32(typeCodes.i32), Buffer.from(Int32Array.of(entry.value).buffer)]);
     case 'u32':
       return Buffer.concat([u32(typeCodes.u32), u32(entry.value)]);
     case 'f32':

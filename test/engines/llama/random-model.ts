@@ -32,6 +32,36 @@ const chatml =
  * an engine promises, and it needs no file in the repository. The same options give the same bytes.
  */
 export function writeRandomModel(path: string, options: RandomModelOptions = {}): number {
+  const { metadata, tensors } = randomModel(options);
+  return writeGguf(path, metadata, tensors);
+}
+
+/** The same in two files, as llama.cpp's gguf-split writes them; returns their paths. */
+export function writeSplitModel(folder: string, options: RandomModelOptions = {}): [string, string] {
+  const { metadata, tensors } = randomModel(options);
+  const middle = Math.ceil(tensors.length / 2);
+  const write = (part: number, own: Model): string => {
+    const path = join(folder, `random-0000${part + 1}-of-00002.gguf`);
+    const split: Record<string, MetadataValue> = {
+      'split.no': { type: 'u16', value: part },
+      'split.count': { type: 'u16', value: 2 },
+      'split.tensors.count': { type: 'i32', value: tensors.length },
+    };
+    writeGguf(path, { ...own.metadata, ...split }, own.tensors);
+    return path;
+  };
+  return [
+    write(0, { metadata, tensors: tensors.slice(0, middle) }),
+    write(1, { metadata: {}, tensors: tensors.slice(middle) }),
+  ];
+}
+
+interface Model {
+  metadata: Record<string, MetadataValue>;
+  tensors: Tensor[];
+}
+
+function randomModel(options: RandomModelOptions): Model {
   const {
     seed = 1,
     contextLength = 4096,
@@ -98,12 +128,13 @@ export function writeRandomModel(path: string, options: RandomModelOptions = {})
     matrix(`${block}.ffn_up`, width, hidden),
     matrix(`${block}.ffn_down`, hidden, width),
   ]);
-  return writeGguf(path, metadata, [
+  const tensors = [
     matrix('token_embd', width, tokens.length, 1),
     ...blocks,
     norm('output_norm'),
     matrix('output', width, tokens.length),
-  ]);
+  ];
+  return { metadata, tensors };
 }
 
 /** A temporary folder with a random model in it. */

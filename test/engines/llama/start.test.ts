@@ -1,13 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { StartError } from '../../../src/base/start-error.ts';
 import { systemClock } from '../../../src/base/system.ts';
+import { readModel } from '../../../src/engines/llama/files/read-model.ts';
+import { shapeOf } from '../../../src/engines/llama/gguf/shape.ts';
 import { loadModel } from '../../../src/engines/llama/inference/load.ts';
+import { planContext, processBytes } from '../../../src/engines/llama/inference/memory.ts';
 import type { LoadOptions } from '../../../src/engines/llama/protocol.ts';
 import { testEngine, user } from './engine-fixture.ts';
-import { randomModelFile, writeRandomModel } from './random-model.ts';
+import { randomModelFile, writeRandomModel, writeSplitModel } from './random-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'offpeak-start-'));
 const whole = randomModelFile({ contextLength: 8192 });
@@ -37,7 +41,7 @@ test('a model file that is not there keeps the engine from starting, with a sent
   const { engine } = testEngine({ modelPath: join(folder, 'missing.gguf') });
   const outcome: unknown = await engine.start().catch((error: unknown) => error);
   expect(outcome).toBeInstanceOf(StartError);
-  expect((outcome as Error).message).toMatch(/^The model file .*missing\.gguf cannot be read: ENOENT/);
+  expect((outcome as Error).message).toMatch(/^There is no file .*missing\.gguf\.$/);
   await engine.stop();
 });
 
@@ -50,9 +54,7 @@ test.each([
   ['something else', Buffer.from('Not a model at all, but a text.')],
   ['the first half of the header', readFileSync(whole.path).subarray(0, 1000)],
 ])('a file with %s in it', async (_, bytes) => {
-  expect(await complaint(written('broken.gguf', bytes))).toMatch(
-    /is not a whole GGUF model file|is cut short/,
-  );
+  expect(await complaint(written('broken.gguf', bytes))).toMatch(/is not a GGUF model file|is cut short/);
 });
 
 test('a file cut short', async () => {
@@ -61,16 +63,60 @@ test('a file cut short', async () => {
     'is cut short',
   );
   expect(await complaint(written('almost.gguf', bytes.subarray(0, -64)))).toMatch(
-    /almost\.gguf cannot be loaded/,
+    /almost\.gguf is cut short: it has \d+ bytes of \d+\. Fetch it again\.$/,
   );
 });
 
 test('a context that does not fit into memory is refused with one that does', async () => {
   const message = await complaint(whole.path, { sequences: 512, contextSize: 10_000_000 });
   expect(message).toMatch(
-    /512 sequences of 10000000 tokens need \d+ MB more, but only \d+ MB of memory are free/,
+    /512 sequences of 10000000 tokens need \d+ MB more and the work .* \d+ MB, but only \d+ MB of memory are free/,
   );
   expect(message).toMatch(/This would fit: .*context: \d+/);
+});
+
+test('the memory that is planned is what llama.cpp says it needs, and little more', async () => {
+  const control = Array.from({ length: 30_000 }, (_, n) => `<|${n}|>`);
+  const wordy = randomModelFile({ contextLength: 512, control });
+  onTestFinished(() => wordy.remove());
+  const cases: [string, number, number, boolean][] = [
+    [whole.path, 8192, 2, false],
+    [whole.path, 8192, 2, true],
+    [whole.path, 1024, 16, false],
+    [wordy.path, 512, 4, false],
+  ];
+  for (const [modelPath, contextSize, sequences, flashAttention] of cases) {
+    const options = { modelPath, contextSize, sequences, flashAttention, threads: 1 };
+    const { llama, model, context, fileBytes } = await loadModel(options, { clock: systemClock });
+    const files = await readModel(modelPath, { stat });
+    const headers = files.map(({ header }) => header);
+    const plan = planContext(shapeOf(headers, fileBytes), options, Infinity);
+    const { cpuRam } = await model.fileInsights.estimateContextResourceRequirementsV2({
+      contextSize,
+      sequences,
+      flashAttention,
+      batchSize: context.batchSize,
+      modelGpuLayers: 0,
+    });
+    const planned = plan.cacheBytes + plan.workBytes - processBytes;
+    expect(planned).toBeGreaterThan(cpuRam * 0.95);
+    expect(planned).toBeLessThan(cpuRam * 1.2 + 4 * 1024 ** 2);
+    await llama.dispose();
+  }
+});
+
+test('a split model takes the memory of all its files, and each must be whole', async () => {
+  const paths = writeSplitModel(folder, { contextLength: 512 });
+  const { llama, fileBytes } = await loadModel(
+    { modelPath: paths[0], sequences: 1, contextSize: 'auto', threads: 1, flashAttention: false },
+    { clock: systemClock },
+  );
+  expect(fileBytes).toBe(statSync(paths[0]).size + statSync(paths[1]).size);
+  await llama.dispose();
+  writeFileSync(paths[1], readFileSync(paths[1]).subarray(0, -64));
+  expect(await complaint(paths[0])).toMatch(/random-00002-of-00002\.gguf is cut short/);
+  rmSync(paths[1]);
+  expect(await complaint(paths[0])).toMatch(/^There is no file .*random-00002-of-00002\.gguf/);
 });
 
 test('half floats load as well, the context is what was asked for, no template means ChatML', async () => {

@@ -1,11 +1,11 @@
 import type { Dirent } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { LocalModel } from '../../../core/model-file.ts';
 import { quantizationOf } from '../gguf/describe.ts';
-import { readLocal } from './inspect.ts';
 import { shareDone } from './part-file.ts';
 import type { ModelFs } from './part-file.ts';
 import { sizeOf } from './pull-file.ts';
+import { partPaths, readModel } from './read-model.ts';
 import { allParts } from './split.ts';
 
 /** The models in a folder and the folders below, and what is being fetched there; by path. */
@@ -24,7 +24,7 @@ export async function localModels(folder: string, fs: ModelFs): Promise<LocalMod
 }
 
 async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
-  const files = allParts(basename(path)).map((name) => join(dirname(path), name));
+  const files = partPaths(path);
   const sizes = await Promise.all(files.map((file) => sizeOf(file, fs)));
   const here = sizes.filter((size) => size !== null);
   const model: LocalModel = {
@@ -44,8 +44,7 @@ async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
     return { ...model, unfinished: shares.reduce((sum, share) => sum + share, 0) / files.length };
   }
   try {
-    const headers = [];
-    for (const file of files) headers.push((await readLocal(file, { fs })).header);
+    const headers = (await readModel(path, fs)).map(({ header }) => header);
     const architecture = headers[0]!.metadata.get('general.architecture');
     return {
       ...model,

@@ -1,14 +1,15 @@
 import { StartError } from '../../../base/start-error.ts';
 import type { ModelReport } from '../../../core/model-file.ts';
 import { planContext } from '../inference/memory.ts';
-import type { ModelShape } from '../inference/memory.ts';
 import type { GgufHeader, MetadataValue } from './header.ts';
+import { type ModelShape, ownCounts, shapeOf, vocabularyOf } from './shape.ts';
 import { templateFamily } from './template-family.ts';
 import { fileTypes, tensorTypes } from './types.ts';
 
 export interface Wanted {
   sequences: number;
   contextSize: number | 'auto';
+  flashAttention: boolean;
   /** Bytes of memory that are free. */
   freeBytes: number;
 }
@@ -26,12 +27,11 @@ export function describeModel(
 ): ModelReport {
   const metadata = headers[0]?.metadata ?? new Map<string, MetadataValue>();
   const text = (key: string) => textOf(metadata.get(key));
-  const architecture = text('general.architecture') ?? 'unknown';
-  const own = (key: string) => countOf(metadata.get(`${architecture}.${key}`));
+  const own = ownCounts(metadata);
   const template = text('tokenizer.chat_template');
   return {
     name: text('general.name'),
-    architecture,
+    architecture: text('general.architecture') ?? 'unknown',
     parameters: headers.flatMap(({ tensors }) => tensors).reduce((sum, { elements }) => sum + elements, 0),
     quantization: quantizationOf(headers),
     contextLength: own('context_length'),
@@ -42,7 +42,7 @@ export function describeModel(
     tokenizer: {
       kind: text('tokenizer.ggml.model'),
       pre: text('tokenizer.ggml.pre'),
-      vocabulary: lengthOf(metadata.get('tokenizer.ggml.tokens')) ?? own('vocab_size'),
+      vocabulary: vocabularyOf(metadata),
     },
     template:
       template === null
@@ -50,7 +50,7 @@ export function describeModel(
         : { family: templateFamily(template), begins: firstLines(template, shownTemplateLines) },
     files: headers.length,
     fileBytes,
-    memory: memoryOf(shapeOf(own, fileBytes), wanted),
+    memory: memoryOf(shapeOf(headers, fileBytes), wanted),
   };
 }
 
@@ -67,27 +67,15 @@ export function quantizationOf(headers: readonly GgufHeader[]): string {
   return tensorTypes[most[0]]?.[0] ?? `type ${most[0]}`;
 }
 
-function shapeOf(own: (key: string) => number | null, fileBytes: number): ModelShape {
-  const heads = Math.max(1, own('attention.head_count') ?? 1);
-  const keyHeads = own('attention.head_count_kv') ?? heads;
-  const headWidth = (own('embedding_length') ?? 0) / heads;
-  return {
-    layers: own('block_count') ?? 0,
-    keyWidth: keyHeads * (own('attention.key_length') ?? headWidth),
-    valueWidth: keyHeads * (own('attention.value_length') ?? headWidth),
-    trainedContext: own('context_length') ?? Infinity,
-    fileBytes,
-  };
-}
-
 /** The engine's own plan: what it would take with memory to spare, and whether it would take it here. */
 function memoryOf(shape: ModelShape, wanted: Wanted): ModelReport['memory'] {
-  const { contextSize, cacheBytes } = planContext(shape, wanted, Infinity);
+  const { contextSize, cacheBytes, workBytes } = planContext(shape, wanted, Infinity);
   return {
     sequences: wanted.sequences,
     context: contextSize,
     weights: shape.fileBytes,
     cache: cacheBytes,
+    work: workBytes,
     misfit: misfitOf(shape, { ...wanted, contextSize }),
   };
 }
@@ -104,17 +92,6 @@ function misfitOf(shape: ModelShape, wanted: Wanted): string | null {
 
 function textOf(value: MetadataValue | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** A count; where each layer has its own, the largest. */
-function countOf(value: MetadataValue | undefined): number | null {
-  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : null;
-  if (typeof value !== 'object' || value.items === null) return null;
-  return countOf(Math.max(0, ...value.items));
-}
-
-function lengthOf(value: MetadataValue | undefined): number | null {
-  return typeof value === 'object' ? value.length : null;
 }
 
 function firstLines(text: string, count: number): string {

@@ -140,7 +140,7 @@ describe('a header', () => {
 });
 
 describe('what a header tells', () => {
-  const wanted = { sequences: 2, contextSize: 'auto' as const, freeBytes: 8e9 };
+  const wanted = { sequences: 2, contextSize: 'auto' as const, flashAttention: false, freeBytes: 8e9 };
   const model = (...entries: Buffer[]) =>
     read(
       gguf(
@@ -174,6 +174,7 @@ describe('what a header tells', () => {
       context: 4096,
       weights: 1000,
       cache: 28 * 2 * 8 * 128 * 2 * 2 * 4096,
+      work: expect.any(Number),
       misfit: null,
     });
     expect(describeModel([header], 9e9, wanted).memory.misfit).toMatch(/^The model needs .* but only/);

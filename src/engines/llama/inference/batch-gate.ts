@@ -1,3 +1,11 @@
+/** Prompt tokens that are evaluated at once. */
+export const prefillChunk = 512;
+
+/** Tokens of a batch: it has room for a piece of a prompt beside a token of each answer. */
+export function batchSize(sequences: number): number {
+  return prefillChunk + sequences;
+}
+
 /**
  * Decides who goes with the next batch. Left alone, the library sends a batch as soon as one answer asks for its next
  * token, and whoever asks a moment later goes with another: groups form that take turns, although a batch with all

@@ -2,7 +2,7 @@ import type { LlamaContextSequence, SequenceEvaluateOptions, Token } from 'node-
 import type { FinishReason, TokenLogprob } from '../../../wire/chat/chat.ts';
 import type { Closer, Measure } from '../grammar/closer.ts';
 import type { AnswerText } from './answer-text.ts';
-import type { BatchGate } from './batch-gate.ts';
+import { type BatchGate, prefillChunk } from './batch-gate.ts';
 import { commonLength } from './slots.ts';
 import type { TextDecoder } from './text-decoder.ts';
 
@@ -35,9 +35,6 @@ export interface GenerationOutput {
 
 /** How sampling ended: by the model itself, at the limit, or at a stop string. */
 type Ending = 'open' | 'length' | 'stop-string';
-
-/** Prompt tokens evaluated between two looks at the signal. A batch has room for so many beside a token of each answer. */
-export const prefillChunk = 512;
 
 /** Generates one answer in a sequence. Rejects with the signal's reason when it aborts. */
 export async function generateAnswer(input: GenerationInput): Promise<GenerationOutput> {

@@ -1,12 +1,16 @@
 import { stat } from 'node:fs/promises';
 import type * as library from 'node-llama-cpp';
-import type { GgufFileInfo, Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
+import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import type { Clock } from '../../../base/clock.ts';
 import { StartError } from '../../../base/start-error.ts';
+import { ModelFileError } from '../files/faults.ts';
+import { readModel } from '../files/read-model.ts';
+import type { GgufHeader } from '../gguf/header.ts';
+import { shapeOf } from '../gguf/shape.ts';
 import type { LoadOptions } from '../protocol.ts';
-import { prefillChunk } from './generation.ts';
+import { batchSize } from './batch-gate.ts';
 import { measureSpeed } from './measure-speed.ts';
-import { type ModelShape, planContext } from './memory.ts';
+import { planContext } from './memory.ts';
 import { chooseThreads, threadCandidates } from './threads.ts';
 
 export type Library = typeof library;
@@ -39,10 +43,9 @@ const calibrationMs = 1_000;
 /** Loads library, model and context. Whatever stands in the way is a `StartError` that says what to do. */
 export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<Loaded> {
   const { modelPath, sequences } = options;
-  const fileBytes = await sizeOf(modelPath);
+  const { headers, bytes: fileBytes } = await readFiles(modelPath);
   const library = await importLibrary();
-  const info = await readInfo(library, modelPath, fileBytes);
-  const plan = planContext(shapeOf(info, fileBytes), options, process.availableMemory());
+  const plan = planContext(shapeOf(headers, fileBytes), options, process.availableMemory());
   const complaints: string[] = [];
   const llama = await startLlama(library, (line) => complaints.push(line));
   try {
@@ -57,7 +60,7 @@ export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<L
       sequences,
       contextSize: plan.contextSize,
       threads,
-      batchSize: prefillChunk + sequences,
+      batchSize: batchSize(sequences),
       flashAttention: options.flashAttention,
       failedCreationRemedy: false,
       ignoreMemorySafetyChecks: true,
@@ -69,14 +72,18 @@ export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<L
   }
 }
 
-async function sizeOf(modelPath: string): Promise<number> {
+/** The headers of all files, and their bytes; what is wrong with one comes with what to do about it. */
+async function readFiles(modelPath: string): Promise<{ headers: GgufHeader[]; bytes: number }> {
   try {
-    const file = await stat(modelPath);
-    if (file.isFile()) return file.size;
+    const files = await readModel(modelPath, { stat });
+    return {
+      headers: files.map(({ header }) => header),
+      bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+    };
   } catch (error) {
-    throw new StartError(`The model file ${modelPath} cannot be read: ${reason(error)}.`, { cause: error });
+    if (!(error instanceof ModelFileError) || error.hint === undefined) throw error;
+    throw new StartError(`${error.message} ${error.hint}`, { cause: error });
   }
-  throw new StartError(`The model path ${modelPath} is not a file.`);
 }
 
 async function importLibrary(): Promise<Library> {
@@ -85,46 +92,6 @@ async function importLibrary(): Promise<Library> {
   } catch (error) {
     throw new StartError(missingLibrary(reason(error)), { cause: error });
   }
-}
-
-async function readInfo(library: Library, modelPath: string, fileBytes: number): Promise<GgufFileInfo> {
-  let info: GgufFileInfo;
-  try {
-    info = await library.readGgufFileInfo(modelPath, { sourceType: 'filesystem', logWarnings: false });
-  } catch (error) {
-    throw new StartError(`${modelPath} is not a whole GGUF model file: ${reason(error)}.`, { cause: error });
-  }
-  const isWhole = info.tensorInfo?.every(({ fileOffset }) => Number(fileOffset) < fileBytes) ?? true;
-  if (!isWhole && info.splicedParts <= 1) {
-    throw new StartError(
-      `${modelPath} is cut short: it has ${fileBytes} bytes, and its tensors lie beyond. Fetch it again.`,
-    );
-  }
-  return info;
-}
-
-function shapeOf(info: GgufFileInfo, fileBytes: number): ModelShape {
-  const {
-    block_count: layers,
-    embedding_length: width,
-    context_length: trained,
-    attention,
-  } = info.architectureMetadata;
-  const heads = widest(attention?.head_count, 1);
-  const keyHeads = widest(attention?.head_count_kv, heads);
-  const headWidth = (width ?? 0) / heads;
-  return {
-    layers: layers ?? 0,
-    keyWidth: keyHeads * (attention?.key_length ?? headWidth),
-    valueWidth: keyHeads * (attention?.value_length ?? headWidth),
-    trainedContext: trained ?? Infinity,
-    fileBytes,
-  };
-}
-
-/** Some architectures list a head count for each layer. */
-function widest(counts: number | number[] | undefined, otherwise: number): number {
-  return counts === undefined ? otherwise : Math.max(1, ...[counts].flat());
 }
 
 async function startLlama(library: Library, complain: (line: string) => void): Promise<Llama> {

@@ -8,40 +8,61 @@ const shape = {
   layers: 16,
   keyWidth: 512,
   valueWidth: 512,
+  width: 512,
+  innerWidth: 1024,
+  heads: 8,
+  vocabulary: 1000,
   trainedContext: 32_768,
   fileBytes: 100 * megabyte,
 };
+const open = { contextSize: 'auto', sequences: 4, flashAttention: false } as const;
 
 describe('the context that fits', () => {
   test('is 4,096 tokens, or what the model was trained for', () => {
-    const wanted = { contextSize: 'auto' as const, sequences: 2 };
-    expect(planContext(shape, wanted, 8_000 * megabyte)).toEqual({
+    expect(planContext(shape, { ...open, sequences: 2 }, 8_000 * megabyte)).toMatchObject({
       contextSize: 4096,
       cacheBytes: 256 * megabyte,
     });
-    expect(planContext({ ...shape, trainedContext: 512 }, wanted, 8_000 * megabyte).contextSize).toBe(512);
+    expect(planContext({ ...shape, trainedContext: 512 }, open, 8_000 * megabyte).contextSize).toBe(512);
   });
 
-  test('shrinks when it was left open, down to 512', () => {
-    const wanted = { contextSize: 'auto' as const, sequences: 4 };
-    expect(planContext(shape, wanted, 356 * megabyte).contextSize).toBe(1024);
-    expect(() => planContext(shape, wanted, 290 * megabyte)).toThrow(/This would fit: sequences: 3\./);
+  test('shrinks when it was left open, down to 512, and what is planned fits', () => {
+    const free = 420 * megabyte;
+    const plan = planContext(shape, open, free);
+    expect(plan.contextSize).toBeGreaterThan(512);
+    expect(plan.contextSize).toBeLessThan(4096);
+    expect(shape.fileBytes + plan.cacheBytes + plan.workBytes).toBeLessThanOrEqual(free);
+    const next = planContext(shape, { ...open, contextSize: plan.contextSize + 1 }, Infinity);
+    expect(shape.fileBytes + next.cacheBytes + next.workBytes).toBeGreaterThan(free);
+    expect(() => planContext(shape, open, 290 * megabyte)).toThrow(/This would fit: .*sequences: [23]\./);
   });
 
   test('is what was asked for, or an error with what would fit', () => {
-    const wanted = { contextSize: 8192, sequences: 4 };
+    const wanted = { ...open, contextSize: 8192 };
     expect(planContext(shape, wanted, 4_000 * megabyte).cacheBytes).toBe(1024 * megabyte);
-    const refuse = () => planContext(shape, wanted, 740 * megabyte);
+    const refuse = () => planContext(shape, wanted, 940 * megabyte);
     expect(refuse).toThrow(StartError);
     expect(refuse).toThrow(
-      'The model needs 100 MB and 4 sequences of 8192 tokens need 1024 MB more, but only 740 MB',
+      /^The model needs 100 MB, 4 sequences of 8192 tokens need 1024 MB more and the work on them \d+ MB, but only 940 MB/,
     );
-    expect(refuse).toThrow('This would fit: sequences: 2, or context: 4096.');
+    expect(refuse).toThrow(/This would fit: sequences: 2, or context: \d{4}\./);
+  });
+
+  test('is longer with flash attention, which keeps no scores', () => {
+    const wanted = { ...open, contextSize: 8192, sequences: 1 };
+    const plain = planContext(shape, wanted, Infinity).workBytes;
+    const flash = planContext(shape, { ...wanted, flashAttention: true }, Infinity).workBytes;
+    // Eight heads and half a mask, 513 tokens, four bytes; the inside of the network takes the place of the scores.
+    expect(plain - flash).toBe((8.5 * 8192 - 3 * 1024) * 513 * 4);
+    expect(() => planContext(shape, wanted, 600 * megabyte)).toThrow('would fit: flash_attention: true, or');
+  });
+
+  test('counts the logits of a large vocabulary', () => {
+    const wordy = { ...shape, vocabulary: 150_000 };
+    expect(planContext(wordy, open, Infinity).workBytes).toBeGreaterThan(128 * megabyte + 150_000 * 516 * 4);
   });
 
   test('is none for a model larger than the memory', () => {
-    expect(() => planContext(shape, { contextSize: 'auto', sequences: 1 }, 50 * megabyte)).toThrow(
-      'smaller model',
-    );
+    expect(() => planContext(shape, { ...open, sequences: 1 }, 50 * megabyte)).toThrow('smaller model');
   });
 });

@@ -1,58 +1,105 @@
 import { StartError } from '../../../base/start-error.ts';
+import type { ModelShape } from '../gguf/shape.ts';
+import { batchSize } from './batch-gate.ts';
 
-/** What a model's file says about its size. */
-export interface ModelShape {
-  layers: number;
-  /** Numbers of one key and one value, over all heads that have their own. */
-  keyWidth: number;
-  valueWidth: number;
-  trainedContext: number;
-  fileBytes: number;
+export interface WantedContext {
+  /** Tokens of each sequence. */
+  contextSize: number | 'auto';
+  sequences: number;
+  flashAttention: boolean;
 }
 
 export interface ContextPlan {
   /** Tokens of each sequence. */
   contextSize: number;
   cacheBytes: number;
+  /** What is needed to work with weights and caches. */
+  workBytes: number;
 }
 
 /** Tokens of context a model gets when the configuration leaves it open. */
 const usualContext = 4096;
 const smallestContext = 512;
+const mostTokens = 2 ** 31;
 /** Bytes of a number in llama.cpp's key-value cache. */
-const bytesPerNumber = 2;
-/** For the compute buffers, the vocabulary and Node itself. */
-const overheadBytes = 128 * 1024 ** 2;
+const cacheNumber = 2;
+/** Bytes of a number while it is computed with. */
+const workNumber = 4;
+/** For the vocabulary, the compiled code and Node itself. */
+export const processBytes = 128 * 1024 ** 2;
 
 /**
- * Chooses the context size and makes sure that file and caches fit into `freeBytes`. An `auto` size shrinks until
- * they do; a fixed one is refused with what would fit, as a `StartError`.
+ * Chooses the context size and makes sure that weights, caches and work fit into `freeBytes`. An `auto` size shrinks
+ * until they do; a fixed one is refused with what would fit, as a `StartError`.
  */
-export function planContext(
-  shape: ModelShape,
-  wanted: { contextSize: number | 'auto'; sequences: number },
-  freeBytes: number,
-): ContextPlan {
-  const perToken = shape.layers * (shape.keyWidth + shape.valueWidth) * bytesPerNumber;
-  const room = freeBytes - shape.fileBytes - overheadBytes;
-  const fitting = Math.floor(room / (perToken * wanted.sequences));
-  const auto = Math.min(shape.trainedContext, usualContext);
+export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes: number): ContextPlan {
+  const { sequences } = wanted;
+  const needs = (change: Partial<Need>): number => {
+    const need = { contextSize: 0, sequences, flashAttention: wanted.flashAttention, ...change };
+    return shape.fileBytes + cacheBytes(shape, need) + workBytes(shape, need);
+  };
+  const fits = (change: Partial<Need>): boolean => needs(change) <= freeBytes;
   const isAuto = wanted.contextSize === 'auto';
   const contextSize =
-    wanted.contextSize === 'auto' ? Math.min(auto, Math.max(fitting, smallestContext)) : wanted.contextSize;
-  const cacheBytes = perToken * wanted.sequences * contextSize;
-  if (contextSize <= fitting) return { contextSize, cacheBytes };
-  const need =
-    `The model needs ${megabytes(shape.fileBytes)} and ${wanted.sequences} sequences of ${contextSize} tokens need ` +
-    `${megabytes(cacheBytes)} more, but only ${megabytes(freeBytes)} of memory are free.`;
-  throw new StartError(`${need} ${advice(fitting, Math.floor(room / (perToken * contextSize)), isAuto)}`);
+    wanted.contextSize === 'auto'
+      ? autoContext(shape, (size) => fits({ contextSize: size }))
+      : wanted.contextSize;
+  const need = { ...wanted, contextSize };
+  const plan = { contextSize, cacheBytes: cacheBytes(shape, need), workBytes: workBytes(shape, need) };
+  if (fits(need)) return plan;
+  const fewer = most(sequences, (count) => fits({ contextSize, sequences: count }));
+  const shorter = isAuto ? 0 : most(contextSize, (size) => fits({ contextSize: size }));
+  const advice = [
+    ...(wanted.flashAttention || !fits({ contextSize, flashAttention: true })
+      ? []
+      : ['flash_attention: true']),
+    ...(fewer >= 1 ? [`sequences: ${fewer}`] : []),
+    ...(shorter >= smallestContext ? [`context: ${shorter}`] : []),
+  ];
+  throw new StartError(
+    `The model needs ${megabytes(shape.fileBytes)}, ${sequences} sequences of ${contextSize} tokens need ` +
+      `${megabytes(plan.cacheBytes)} more and the work on them ${megabytes(plan.workBytes)}, but only ` +
+      `${megabytes(freeBytes)} of memory are free. ` +
+      (advice.length > 0 ? `This would fit: ${advice.join(', or ')}.` : 'Take a smaller model.'),
+  );
 }
 
-function advice(context: number, sequences: number, isAuto: boolean): string {
-  const options: string[] = [];
-  if (sequences >= 1) options.push(`sequences: ${sequences}`);
-  if (context >= smallestContext && !isAuto) options.push(`context: ${context}`);
-  return options.length > 0 ? `This would fit: ${options.join(', or ')}.` : 'Take a smaller model.';
+interface Need {
+  contextSize: number;
+  sequences: number;
+  flashAttention: boolean;
+}
+
+function cacheBytes(shape: ModelShape, { contextSize, sequences }: Need): number {
+  return shape.layers * (shape.keyWidth + shape.valueWidth) * cacheNumber * sequences * contextSize;
+}
+
+/**
+ * What llama.cpp reserves for a full batch, all of whose tokens are of one sequence. For each it keeps a mask over the
+ * context and a few vectors and then, one after the other in the same place, the scores of every head over the context,
+ * the inside of the feed-forward network and the logits. Flash attention keeps no scores, and the mask in half floats.
+ */
+function workBytes(shape: ModelShape, { contextSize, sequences, flashAttention }: Need): number {
+  const mask = flashAttention ? contextSize / 2 : contextSize;
+  const scores = flashAttention ? 0 : shape.heads * contextSize;
+  const widest = Math.max(scores, 3 * shape.innerWidth, shape.vocabulary);
+  return Math.ceil(batchSize(sequences) * (mask + 8 * shape.width + widest) * workNumber) + processBytes;
+}
+
+function autoContext({ trainedContext }: ModelShape, fits: (size: number) => boolean): number {
+  const usual = Math.min(trainedContext, usualContext);
+  return Math.min(usual, Math.max(smallestContext, most(usual, fits)));
+}
+
+/** The largest number up to `limit` that fits; 0 when none does. What is more fits less. */
+function most(limit: number, fits: (count: number) => boolean): number {
+  let [low, high] = [0, Math.min(limit, mostTokens)];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 function megabytes(bytes: number): string {

@@ -1,0 +1,64 @@
+import { basename, dirname, join } from 'node:path';
+import { withFile } from '../gguf/byte-source.ts';
+import { GgufFault } from '../gguf/cursor.ts';
+import { readGgufHeader } from '../gguf/header.ts';
+import type { GgufHeader } from '../gguf/header.ts';
+import { ModelFileError } from './faults.ts';
+import type { ModelFs } from './part-file.ts';
+import { allParts } from './split.ts';
+
+export interface ReadFile {
+  header: GgufHeader;
+  bytes: number;
+}
+
+/**
+ * Reads the headers of all files of the model to which the file at `path` belongs, and makes sure that they are whole.
+ * @throws ModelFileError
+ */
+export async function readModel(path: string, fs: Pick<ModelFs, 'stat'>): Promise<ReadFile[]> {
+  const files: ReadFile[] = [];
+  for (const part of partPaths(path)) files.push(await readModelFile(part, fs));
+  return files;
+}
+
+/** The paths of all files of the model to which the file at `path` belongs. */
+export function partPaths(path: string): string[] {
+  return allParts(basename(path)).map((name) => join(dirname(path), name));
+}
+
+/** @throws ModelFileError */
+export async function readModelFile(path: string, fs: Pick<ModelFs, 'stat'>): Promise<ReadFile> {
+  const bytes = await bytesOf(path, fs);
+  const header = await named(path, () => withFile(path, (source) => readGgufHeader(source)));
+  if (header.fileBytes !== null && bytes < header.fileBytes)
+    throw new ModelFileError(
+      `${path} is cut short: it has ${bytes} bytes of ${header.fileBytes}.`,
+      'Fetch it again.',
+    );
+  return { header, bytes };
+}
+
+/** Says of which file a fault is. */
+export async function named<T>(name: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof GgufFault)
+      throw new ModelFileError(`${name} is not a GGUF model file: ${error.message}.`);
+    throw error;
+  }
+}
+
+async function bytesOf(path: string, fs: Pick<ModelFs, 'stat'>): Promise<number> {
+  let found;
+  try {
+    found = await fs.stat(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      throw new ModelFileError(`There is no file ${path}.`);
+    throw new ModelFileError(`${path} cannot be read: ${String(error)}.`, undefined, { cause: error });
+  }
+  if (found.isFile()) return found.size;
+  throw new ModelFileError(`${path} is not a file.`);
+}
