@@ -25,11 +25,13 @@ export function faultOfBody(path: string, body: Json): string | undefined {
   if (!fits) return `not the shape of its format: ${ajv.errorsText(shape.errors)}`;
   if (path === '/v1/chat/completions') {
     for (const { message, finish_reason: finish } of body.choices)
-      if ((finish === 'tool_calls') !== message.tool_calls?.length > 0) return `finish_reason is ${finish}`;
+      if (finish !== 'length' && (finish === 'tool_calls') !== message.tool_calls?.length > 0)
+        return `finish_reason is ${finish}`;
   }
   if (path === '/v1/messages') {
     const calls = body.content.some((block: Json) => block.type === 'tool_use');
-    if ((body.stop_reason === 'tool_use') !== calls) return `stop_reason is ${body.stop_reason}`;
+    if (body.stop_reason !== 'max_tokens' && (body.stop_reason === 'tool_use') !== calls)
+      return `stop_reason is ${body.stop_reason}`;
     if (body.content.some((block: Json) => block.type === 'text' && block.text === ''))
       return 'an empty text block';
   }

@@ -59,7 +59,11 @@ function faultOfChunks(events: Event[]): string | undefined {
         if (calls.has(key) === (call.id !== undefined)) return `call ${key}: its id comes once, and first`;
         calls.add(key);
       }
-      if (finish && (finish === 'tool_calls') !== [...calls].some((key) => key.startsWith(`${index} `)))
+      if (
+        finish &&
+        finish !== 'length' &&
+        (finish === 'tool_calls') !== [...calls].some((key) => key.startsWith(`${index} `))
+      )
         return `choice ${index} ends with ${finish}`;
     }
   }

@@ -39,7 +39,7 @@ it('one conversation in three formats is one conversation to the engine', () => 
       expect(plain(messages)).toEqual(plain(withoutOldThoughts(chat, story)));
       expect(plain(responses)).toEqual(plain(messages));
     }),
-    { numRuns: 1000 },
+    { numRuns: 500 },
   );
 });
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Engine } from '../../src/engines/engines.ts';
 import type {
   AssistantMessage,
@@ -9,6 +10,8 @@ import type {
   FinishReason,
   ToolCall,
 } from '../../src/wire/chat/chat.ts';
+import { checkChatRequest } from '../../src/wire/chat/request.ts';
+import type { JsonBody } from '../../src/wire/json/json-body.ts';
 import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts';
 
 interface Said {
@@ -37,6 +40,7 @@ export function makeLively(engine: Engine): Engine {
   return {
     ...engine,
     async generate(request, call) {
+      requireShape(request);
       const answer = await engine.generate(request, call);
       if (!isFree(request.value, request.text)) return answer;
       const choices = answer.body.choices.map((choice): ChatResponse['choices'][number] => {
@@ -51,6 +55,7 @@ export function makeLively(engine: Engine): Engine {
       return { body: { ...answer.body, choices } };
     },
     async *stream(request, call) {
+      requireShape(request);
       if (!isFree(request.value, request.text)) return yield* engine.stream(request, call);
       let head: ChatChunk | undefined;
       let last: ChatChunk | undefined;
@@ -78,6 +83,16 @@ export function makeLively(engine: Engine): Engine {
     },
   };
 }
+
+/** Whatever format it came in, what arrives is a chat request as our own door takes it, and its text says the same. */
+function requireShape({ value, text }: JsonBody<ChatRequest>): void {
+  const faults = checkChatRequest(value).filter(({ param = '' }) => !wider.test(param));
+  if (faults.length > 0) throw new Error(`a malformed request: ${faults[0]!.param} ${faults[0]!.message}`);
+  if (!isDeepStrictEqual(JSON.parse(text), value)) throw new Error('a request with two meanings');
+}
+
+/** Messages may have more stop sequences and longer names of tools than chat. */
+const wider = /^stop$|name$/;
 
 /** Nothing was promised, and nothing asked of the scripted engine. */
 function isFree({ tool_choice: choice, response_format: format }: ChatRequest, text: string): boolean {

@@ -6,6 +6,36 @@ import { word } from './words.ts';
 /** An image that says nothing, as a URL that is never fetched. */
 const image = 'data:image/png;base64,aGk=';
 
+/** A text that messages can say in blocks of their own, and others cannot. */
+const notes = {
+  document: {
+    text: 'Notes\nn',
+    block: {
+      type: 'document',
+      title: 'Notes',
+      source: { type: 'text', media_type: 'text/plain', data: 'n' },
+    },
+  },
+  blocks: {
+    text: 'Notes\nof ann\nn\nm',
+    block: {
+      type: 'document',
+      title: 'Notes',
+      context: 'of ann',
+      source: { type: 'content', content: ['n', 'm'].map((text) => ({ type: 'text', text })) },
+    },
+  },
+  found: {
+    text: 'Notes\nhttps://example.com\nn',
+    block: {
+      type: 'search_result',
+      title: 'Notes',
+      source: 'https://example.com',
+      content: [{ type: 'text', text: 'n' }],
+    },
+  },
+};
+
 interface Call {
   name: string;
   arguments: string;
@@ -20,8 +50,8 @@ interface Exchange {
   reasoning: string | null;
   says: string | null;
   calls: Call[];
-  /** The user adds a document to the results. */
-  notes: boolean;
+  /** What the user adds to the results. */
+  notes: keyof typeof notes | null;
   /** What the assistant says in the end, as a refusal where there are such. */
   closes: string | null;
 }
@@ -57,7 +87,7 @@ const exchange = fc
     reasoning: fc.option(word, { freq: 2 }),
     says: fc.option(word, { freq: 2 }),
     calls: fc.array(call, { maxLength: 2 }),
-    notes: fc.boolean(),
+    notes: fc.constantFrom('document', 'blocks', 'found', null),
     closes: fc.option(word, { freq: 2 }),
   })
   .map((each) => ({ ...each, says: each.says ?? (each.calls.length === 0 ? 'ok' : null) }));
@@ -74,7 +104,7 @@ export const stories: fc.Arbitrary<Story> = fc
   .map(({ directive: does, isWorking, ...story }) => {
     const last = story.exchanges.at(-1);
     if (!isWorking || !last || last.calls.length === 0) return { ...story, asks: story.asks + does };
-    const working = { ...last, closes: null, notes: false };
+    const working = { ...last, closes: null, notes: null };
     return { ...story, exchanges: [...story.exchanges.slice(0, -1), working], reminder: null, asks: null };
   });
 
@@ -122,7 +152,7 @@ export function chatMessages({ system, reminder, exchanges, asks }: Story): obje
       ...(each.calls.some(hasPicture)
         ? [{ role: 'user', content: each.calls.filter(hasPicture).map(() => picture) }]
         : []),
-      ...(each.notes ? [{ role: 'user', content: 'Notes\nn' }] : []),
+      ...only(each.notes, (kind) => ({ role: 'user', content: notes[kind].text })),
       ...only(each.closes, (refusal) => ({ role: 'assistant', content: [{ type: 'refusal', refusal }] })),
     ]),
     ...only(reminder, (content) => ({ role: 'system', content })),
@@ -171,7 +201,7 @@ export function responseItems({ system, reminder, exchanges, asks }: Story): obj
           ? [{ type: 'input_text', text: resultText(made) }, picture]
           : resultText(made),
       })),
-      ...(each.notes ? [{ role: 'user', content: 'Notes\nn' }] : []),
+      ...only(each.notes, (kind) => ({ role: 'user', content: notes[kind].text })),
       { type: 'web_search_call', id: `ws_${e}`, status: 'completed' },
       ...only(each.closes, (refusal) => ({ role: 'assistant', content: [{ type: 'refusal', refusal }] })),
     ]),
@@ -185,12 +215,13 @@ export function messageTurns({ system, reminder, exchanges, asks }: Story): {
   system?: unknown;
 } {
   const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } };
+  const linked = { type: 'image', source: { type: 'url', url: image } };
   const turns = exchanges.flatMap((each, e): { role: string; content: unknown }[] => [
     {
       role: 'user',
       content: each.asks.flatMap(({ text, image: shown }) => [
         { type: 'text', text, cache_control: { type: 'ephemeral' } },
-        ...(shown ? [picture] : []),
+        ...(shown ? [e === 0 ? picture : linked] : []),
       ]),
     },
     {
@@ -216,7 +247,7 @@ export function messageTurns({ system, reminder, exchanges, asks }: Story): {
           ...resultContent(made, picture),
           ...(made.isError !== null && { is_error: made.isError }),
         })),
-        ...(each.notes ? [{ type: 'document', title: 'Notes', source: { type: 'text', data: 'n' } }] : []),
+        ...only(each.notes, (kind) => notes[kind].block),
       ],
     },
     ...(each.closes === null ? [] : [{ role: 'assistant', content: each.closes }]),
