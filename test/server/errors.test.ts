@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Generate } from '../../src/generate/generate.ts';
+import { routes } from '../../src/server/routes/routes.ts';
 import { sendRaw } from './support/raw-http.ts';
 import { type Answered, type Running, startServer } from './support/start-server.ts';
 
@@ -101,6 +102,27 @@ describe('405', () => {
   ])('%s %s names what is possible', async (method, path, allow) => {
     const { status, headers } = await app.call(method, path);
     expect([status, headers.get('allow')]).toEqual([405, allow]);
+  });
+
+  // Only 405 and its headers are looked at: what the right method then says is told elsewhere.
+  it.each([...new Set(routes.map(({ path }) => path))])('B48: every other method on %s', async (path) => {
+    const url = path
+      .replace('*', 'tiny')
+      .replaceAll(/:(\w+)_id/g, (_, what: string) => `${what}${'0'.repeat(32)}`);
+    // The path of one route may be an id to another.
+    const here = routes.filter((route) =>
+      new RegExp(`^${route.path.replace('*', '.+').replaceAll(/:\w+/g, '[^/]+')}$`).test(url),
+    );
+    const allowed = new Set(
+      here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method as string])),
+    );
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+      if (allowed.has(method)) continue;
+      const { status, headers, json } = await app.call(method, url);
+      expect([method, status]).toEqual([method, 405]);
+      expect(new Set(headers.get('allow')!.split(', '))).toEqual(allowed);
+      if (method !== 'HEAD') expect(json.error.code).toBe('method_not_allowed');
+    }
   });
 });
 

@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/system.ts';
+import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
+import { type Answered, type Running, startServer } from './support/start-server.ts';
+
+// Rows of reliability.md, section 3, that hold for all three formats of generation. Any other bad input is test/fuzz.
+
+type Json = Record<string, unknown>;
+
+interface Format {
+  path: string;
+  /** A good request; its conversation is under `said`. */
+  ask: (more?: Json) => Json;
+  said: string;
+  /** The field that limits the tokens. */
+  limit: string;
+  tool: (name: string) => Json;
+  choice: (name: string) => unknown;
+  /** A result of a tool, and a picture, as what is said. */
+  result: Json;
+  picture: (url: string) => Json;
+}
+
+const schema = { type: 'object' };
+
+const formats: Format[] = [
+  {
+    path: '/v1/chat/completions',
+    ask: (more) => ({ model: 'tiny', messages: [{ role: 'user', content: 'hi' }], ...more }),
+    said: 'messages',
+    limit: 'max_completion_tokens',
+    tool: (name) => ({ type: 'function', function: { name, parameters: schema } }),
+    choice: (name) => ({ type: 'function', function: { name } }),
+    result: { role: 'tool', tool_call_id: 'call_1', content: 'x' },
+    picture: (url) => ({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }),
+  },
+  {
+    path: '/v1/responses',
+    ask: (more) => ({ model: 'tiny', input: 'hi', ...more }),
+    said: 'input',
+    limit: 'max_output_tokens',
+    tool: (name) => ({ type: 'function', name, parameters: schema }),
+    choice: (name) => ({ type: 'function', name }),
+    result: { type: 'function_call_output', call_id: 'call_1', output: 'x' },
+    picture: (url) => ({ role: 'user', content: [{ type: 'input_image', image_url: url }] }),
+  },
+  {
+    path: '/v1/messages',
+    ask: (more) => ({ model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], ...more }),
+    said: 'messages',
+    limit: 'max_tokens',
+    tool: (name) => ({ name, input_schema: schema }),
+    choice: (name) => ({ type: 'tool', name }),
+    result: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'x' }] },
+    picture: (url) => ({ role: 'user', content: [{ type: 'image', source: { type: 'url', url } }] }),
+  },
+];
+
+let app: Running;
+let small: Running;
+/** What reached the engine. */
+const asked: string[] = [];
+beforeAll(async () => {
+  app = await startServer({
+    engine: (scripted) => ({
+      ...scripted,
+      generate(request, call) {
+        asked.push(request.text);
+        return scripted.generate(request, call);
+      },
+    }),
+  });
+  small = await startServer({
+    engine: () => createScriptedEngine({ clock: systemClock, contextLength: 20 }),
+  });
+});
+afterAll(async () => {
+  await app.stop();
+  await small.stop();
+});
+
+describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, result, picture }) => {
+  const post = (json: Json): Promise<Answered> => app.call('POST', path, { json });
+  const send = (body: string): Promise<Answered> =>
+    app.call('POST', path, { body, headers: { 'content-type': 'application/json' } });
+  /** The status, and the place that is told. */
+  const refusal = async (json: Json) => {
+    const { status, json: body } = await post(json);
+    return [status, body.error.param];
+  };
+
+  it.each([
+    ['limit', -1],
+    ['limit', 0],
+    ['limit', 1e12],
+    ['limit', 1.5],
+    ['limit', '5'],
+    ['temperature', 1e308],
+    ['temperature', -1],
+    ['top_p', 1.01],
+    ['stream', 'yes'],
+    ['model', ''],
+    ['model', 'x'.repeat(257)],
+  ])('B21: refuses %s %j', async (name, value) => {
+    const field = name === 'limit' ? limit : name;
+    expect(await refusal(ask({ [field]: value }))).toEqual([422, field]);
+  });
+
+  it.each(['1e400', '-1e400'])(
+    'B22: a number that is too large, %s, is refused where it counts',
+    async (text) => {
+      const { status, json } = await send(`{"temperature":${text},${JSON.stringify(ask()).slice(1)}`);
+      expect([status, json.error.param]).toEqual([422, 'temperature']);
+    },
+  );
+
+  it('B23: refuses a key that stands twice, at any depth', async () => {
+    const text = JSON.stringify(ask());
+    const deep = `{"metadata":{"a":"1","\\u0061":"2"},${text.slice(1)}`;
+    for (const body of [text.replace('{', '{"model":"other",'), deep]) {
+      const { status, json } = await send(body);
+      expect([status, json.error.code]).toEqual([422, 'duplicate_key']);
+    }
+  });
+
+  it('B24: refuses depth without reading it, whatever follows', async () => {
+    for (const opening of ['[', '{"a":']) {
+      const { status, json } = await send(`{"x":${opening.repeat(100_000)}`);
+      expect([status, json.error.code]).toEqual([422, 'too_deep']);
+    }
+  });
+
+  it('B25: takes __proto__ and constructor as data', async () => {
+    const text = JSON.stringify(ask({ metadata: {} }));
+    for (const name of ['__proto__', 'constructor', 'prototype', 'toString']) {
+      const { status } = await send(`{"${name}":{"polluted":true},${text.slice(1)}`);
+      expect(status, name).toBe(200);
+    }
+    expect(({} as Json)['polluted']).toBeUndefined();
+    expect(
+      (await send('{"__proto__":{"model":"tiny","messages":[],"input":"x","max_tokens":1}}')).status,
+    ).toBe(422);
+  });
+
+  it('B26: NUL and lone surrogates reach the engine as they were', async () => {
+    const text = JSON.stringify(ask()).replace('"hi"', '"\\u0000\\ud800 hi"');
+    expect((await send(text)).status).toBe(200);
+    expect(JSON.parse(asked.at(-1)!).messages[0].content).toBe('\u0000\ud800 hi');
+  });
+
+  it('B42: tools have legal, distinct names, not too many, and the forced one is among them', async () => {
+    const many = Array.from({ length: 10_000 }, (_, at) => tool(`t${at}`).name ?? {});
+    expect(await refusal(ask({ tools: many }))).toEqual([422, 'tools']);
+    for (const names of [['a b'], [''], ['é'], ['x'.repeat(129)]]) {
+      const { status, json } = await post(ask({ tools: names.map(tool) }));
+      expect([status, json.error.param]).toEqual([
+        422,
+        expect.stringMatching(/^tools\[0\](\.function)?\.name$/),
+      ]);
+    }
+    const twice = await refusal(ask({ tools: ['a', 'b', 'a'].map(tool) }));
+    expect(twice).toEqual([422, expect.stringMatching(/^tools\[2\]/)]);
+    const absent = await refusal(ask({ tools: [tool('a')], tool_choice: choice('b') }));
+    expect(absent).toEqual([422, expect.stringMatching(/^tool_choice(\.function)?\.name$/)]);
+  });
+
+  it('B43: refuses a conversation that is none, with the place', async () => {
+    const refused = async (conversation: unknown) =>
+      (await refusal(ask({ [said]: conversation }))) as [number, string];
+    expect(await refused([])).toEqual([422, said]);
+    expect(await refused(null)).toEqual([422, said]);
+    expect(await refused({ role: 'user', content: 'x' })).toEqual([422, said]);
+    expect(await refused([{ role: 'wizard', content: 'x' }])).toEqual([422, `${said}[0].role`]);
+    for (const content of [null, 5, [], [{}], [{ type: 'text' }], [{ type: 'magic' }]])
+      expect(await refused([{ role: 'user', content }])).toEqual([
+        422,
+        expect.stringContaining(`${said}[0].content`),
+      ]);
+    expect(await refused([{ role: 'user', content: 'x' }, result])).toEqual([
+      422,
+      expect.stringMatching(/\[1\].*(tool_call_id|call_id|tool_use_id)$/),
+    ]);
+    expect(await refused(Array.from({ length: 100_000 }, () => ({})))).toEqual([422, said]);
+  });
+
+  it.each([
+    'file:///etc/passwd',
+    'http://169.254.169.254/latest/meta-data',
+    'https://example.com/a.png',
+    '\\\\host\\share',
+    'javascript:alert(1)',
+    '',
+  ])('B44: never fetches the picture %j', async (url) => {
+    const { status, json } = await post(ask({ [said]: [picture(url)] }));
+    expect([status, json.error.param]).toEqual([422, expect.stringContaining(`${said}[0].content[0]`)]);
+    expect((await post(ask({ [said]: [picture('data:image/png;base64,aGk=')] }))).status).toBe(200);
+  });
+
+  it('B45: 400 for a prompt longer than the context, with both numbers, streamed or not', async () => {
+    const long = 'word '.repeat(50);
+    for (const stream of [false, true]) {
+      const json = ask({ [said]: [{ role: 'user', content: long }], stream });
+      const { status, json: body } = await small.call('POST', path, { json });
+      expect([status, body.error.code]).toEqual([400, 'context_length_exceeded']);
+      expect(body.message).toMatch(/\d+ tokens.* 20/);
+    }
+  });
+});
