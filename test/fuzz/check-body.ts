@@ -14,6 +14,7 @@ const shapes: Record<string, ValidateFunction> = {
   '/v1/responses': ajv.compile(responseSchema),
   '/v1/messages': ajv.compile(messageSchema),
   '/v1/messages/count_tokens': ajv.compile(tokenCountSchema),
+  '/v1/chat/completions/input_tokens': ajv.compile(tokenCountSchema),
   '/v1/responses/input_tokens': ajv.compile(inputTokensSchema),
   '/v1/embeddings': ajv.compile(embeddingsSchema),
 };
@@ -24,9 +25,11 @@ export function faultOfBody(path: string, body: Json): string | undefined {
   const fits: boolean = shape(body);
   if (!fits) return `not the shape of its format: ${ajv.errorsText(shape.errors)}`;
   if (path === '/v1/chat/completions') {
-    for (const { message, finish_reason: finish } of body.choices)
-      if (finish !== 'length' && (finish === 'tool_calls') !== message.tool_calls?.length > 0)
-        return `finish_reason is ${finish}`;
+    for (const { message, finish_reason: finish } of body.choices) {
+      const calls = message.function_call ? 'function_call' : message.tool_calls && 'tool_calls';
+      if (finish !== 'length' && (calls ?? finish) !== finish) return `finish_reason is ${finish}`;
+      if (!calls && /call/.test(finish)) return `finish_reason is ${finish} without a call`;
+    }
   }
   if (path === '/v1/messages') {
     const calls = body.content.some((block: Json) => block.type === 'tool_use');

@@ -1,4 +1,3 @@
-import type { ChatChunk } from '../../src/wire/chat/chat.ts';
 import type { MessageEvent } from '../../src/wire/messages/messages.ts';
 import { collectMessage } from '../support/collect-message.ts';
 import { faultOfBody, type Json } from './check-body.ts';
@@ -43,8 +42,9 @@ function faultOfChunks(events: Event[]): string | undefined {
   if (chunks.indexOf('[DONE]') !== chunks.length - 1) return 'goes on after [DONE]';
   const finished = new Map<number, string | null>();
   const calls = new Set<string>();
+  const kinds = new Map<number, string>();
   let usages = 0;
-  for (const [at, chunk] of (chunks.slice(0, -1) as ChatChunk[]).entries()) {
+  for (const [at, chunk] of chunks.slice(0, -1).entries()) {
     if (chunk.object !== 'chat.completion.chunk' || chunk.id !== chunks[0].id)
       return `chunk ${at} is of another stream`;
     if (chunk.usage) usages += 1;
@@ -59,11 +59,9 @@ function faultOfChunks(events: Event[]): string | undefined {
         if (calls.has(key) === (call.id !== undefined)) return `call ${key}: its id comes once, and first`;
         calls.add(key);
       }
-      if (
-        finish &&
-        finish !== 'length' &&
-        (finish === 'tool_calls') !== [...calls].some((key) => key.startsWith(`${index} `))
-      )
+      const called = delta.function_call ? 'function_call' : delta.tool_calls && 'tool_calls';
+      if (called) kinds.set(index, called);
+      if (finish && finish !== 'length' && (kinds.get(index) ?? finish.replace(/.*call.*/, '')) !== finish)
         return `choice ${index} ends with ${finish}`;
     }
   }

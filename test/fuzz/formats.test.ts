@@ -31,7 +31,7 @@ function seenFromResponses(story: Story): ChatMessage[] {
 it('one conversation in three formats is one conversation to the engine', () => {
   fc.assert(
     fc.property(stories, (story) => {
-      const chat = chatMessages(story) as ChatMessage[];
+      const chat = chatMessages(story) as unknown as ChatMessage[];
       const messages = seenFromMessages(story);
       const responses = seenFromResponses(story);
       for (const seen of [chat, messages, responses])

@@ -24,13 +24,13 @@ const optional = (fields: Fields): fc.Arbitrary<Body> =>
 interface Tools {
   names: string[];
   schemas: (object | null)[];
-  choice: 'none' | 'auto' | 'required' | 'named' | null;
+  choice: 'none' | 'auto' | 'required' | 'named' | 'allowed' | null;
 }
 
 const tools = fc.record<Tools>({
   names: fc.subarray([...toolNames], { minLength: 1 }),
   schemas: fc.array(fc.oneof(fc.constantFrom(...schemas), some(null)), { minLength: 3, maxLength: 3 }),
-  choice: some('none', 'auto', 'required', 'named', null),
+  choice: some('none', 'auto', 'required', 'named', 'allowed', null),
 });
 
 const maybeTools = fc.option(tools, { freq: 2 });
@@ -71,8 +71,6 @@ const chatOptions = optional({
   parallel_tool_calls: some(true, false, null),
   verbosity: some('low'),
   modalities: some(['text']),
-  functions: some(null),
-  function_call: some(null),
   prediction: some({ type: 'content', content: 'x' }),
   response_format: fc.oneof(
     some({ type: 'text' }, { type: 'json_object' }, null),
@@ -91,25 +89,48 @@ export const chatRequest: fc.Arbitrary<Body> = fc
     story: stories,
     options: chatOptions,
     tools: maybeTools,
+    isOlder: some(true, false, false, false),
     stream: streamed,
     usage: some(true, false, undefined),
   })
-  .map(({ model, story, options, tools: given, stream, usage }) => ({
+  .map(({ model, story, options, tools: given, isOlder, stream, usage }) => ({
     model,
-    messages: chatMessages(story),
+    messages: isOlder ? chatMessages(story).map(inOlderWords) : chatMessages(story),
     ...options,
-    ...(given && chatTools(given)),
+    ...(given && (isOlder ? functions(given) : chatTools(given))),
     ...(stream !== undefined && { stream }),
     ...(stream && usage !== undefined && { stream_options: { include_usage: usage } }),
   }));
 
 function chatTools({ names, schemas: parameters, choice }: Tools): Body {
-  const list = names.map((name, at) => ({
+  const list: Body[] = names.map((name, at) => ({
     type: 'function',
     function: { name, description: 'Does something.', parameters: parameters[at], strict: at === 0 },
   }));
+  list.push({ type: 'custom', custom: { name: 'free' } });
   const named = { type: 'function', function: { name: names[0] } };
-  return { tools: list, ...(choice !== null && { tool_choice: choice === 'named' ? named : choice }) };
+  const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } };
+  const choices = { named, allowed, none: 'none', auto: 'auto', required: 'required' };
+  return { tools: list, ...(choice !== null && { tool_choice: choices[choice] }) };
+}
+
+/** What tools were before they were tools. */
+function functions({ names, schemas: parameters, choice }: Tools): Body {
+  const list = names.map((name, at) => ({
+    name,
+    description: 'Does something.',
+    parameters: parameters[at],
+  }));
+  const choices = { named: { name: names[0] }, none: 'none', auto: 'auto', required: null, allowed: null };
+  return { functions: list, ...(choice !== null && { function_call: choices[choice] }) };
+}
+
+function inOlderWords(message: Body): Body {
+  const { tool_calls: calls, tool_call_id: answered, ...rest } = message;
+  if (answered !== undefined) return { ...rest, role: 'function', name: 'look' };
+  if (!Array.isArray(calls)) return message;
+  const [{ function: called }] = calls as [{ function: unknown }];
+  return { ...rest, function_call: called };
 }
 
 const responsesOptions = optional({
@@ -168,7 +189,7 @@ function flatTools({ names, schemas: parameters, choice }: Tools): Body {
   list.push({ type: 'web_search' }, { type: 'namespace', name: 'mcp', tools: [] });
   const named = { type: 'function', name: names[0] };
   const allowed = { type: 'allowed_tools', mode: 'auto', tools: [named] };
-  const choices = { named, none: allowed, auto: 'auto', required: 'required' };
+  const choices = { named, allowed, none: 'none', auto: 'auto', required: 'required' };
   return { tools: list, ...(choice !== null && { tool_choice: choices[choice] }) };
 }
 
@@ -226,7 +247,7 @@ function messagesTools({ names, schemas: inputs, choice }: Tools, alone: boolean
     input_schema: inputs[at] ?? { type: 'object' },
   }));
   list.push({ type: 'web_search_20250305', name: 'web_search', max_uses: 3 });
-  const types = { named: 'tool', required: 'any', auto: 'auto', none: 'none' } as const;
+  const types = { named: 'tool', required: 'any', auto: 'auto', none: 'none', allowed: 'auto' } as const;
   if (choice === null) return { tools: list };
   const chosen = { type: types[choice], ...(choice === 'named' && { name: names[0] }) };
   return {
@@ -255,7 +276,8 @@ export interface Endpoint {
 }
 
 export const endpoints: Endpoint[] = [
-  { path: '/v1/chat/completions', body: chatRequest, share: 30 },
+  { path: '/v1/chat/completions', body: chatRequest, share: 26 },
+  { path: '/v1/chat/completions/input_tokens', body: chatRequest, share: 4 },
   { path: '/v1/responses', body: responsesRequest, share: 26 },
   { path: '/v1/messages', body: messagesRequest, share: 26 },
   { path: '/v1/messages/count_tokens', body: messagesPrompt, share: 6 },

@@ -118,7 +118,7 @@ function resultText({ result, isError }: Call): string {
 
 const hasPicture = ({ result, shows }: Call) => shows && result !== null;
 
-export function chatMessages({ system, reminder, exchanges, asks }: Story): object[] {
+export function chatMessages({ system, reminder, exchanges, asks }: Story): Record<string, unknown>[] {
   const picture = { type: 'image_url', image_url: { url: image, detail: 'low' } };
   return [
     ...only(system, (text) => ({ role: 'developer', content: [{ type: 'text', text }] })),
@@ -267,6 +267,6 @@ function resultContent({ result, shows }: Call, picture: object): object {
   return { content: shows ? [{ type: 'text', text: result }, picture] : result };
 }
 
-function only<T>(value: T | null, make: (value: T) => object): object[] {
+function only<T>(value: T | null, make: (value: T) => Record<string, unknown>): Record<string, unknown>[] {
   return value === null ? [] : [make(value)];
 }
