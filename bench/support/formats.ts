@@ -2,7 +2,6 @@ import type { Load } from './load.ts';
 import { apiKey } from './offpeak.ts';
 
 export type Format = 'chat' | 'messages' | 'responses';
-export const formats: readonly Format[] = ['chat', 'messages', 'responses'];
 
 const model = 'bench-alias';
 const system = 'You are the harbour clerk. Answer in one sentence and name the pier.';

@@ -1,6 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
-import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 
@@ -22,7 +22,7 @@ export interface Engine extends Service {
    * The chunks of a streamed answer, each with a non-empty `choices` or, last, the usage. Ends only after every choice
    * had its finish reason; otherwise it throws (wire-formats.md, section 0: streams may never just stop).
    */
-  stream(request: JsonBody<ChatRequest>, call: EngineCall): AsyncIterable<ChatChunk>;
+  stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks;
   embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>;
   /** Tokens of the rendered prompt, or undefined when the engine cannot tell. */
   countTokens(request: ChatRequest): Promise<number | undefined>;

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatChunk, ChatDelta, ToolCall } from '../wire/chat/chat.ts';
+import type { AssistantMessage, ChatChunks, ChatDelta, ToolCall } from '../wire/chat/chat.ts';
 import type { Promised } from './conformity.ts';
 
 /**
@@ -6,13 +6,10 @@ import type { Promised } from './conformity.ts';
  * choice is checked before its finish reason is told.
  * @throws ApiError `schema_not_met` or `tool_not_called`, which ends the stream with an error
  */
-export async function* checkedAtEnd(
-  chunks: AsyncIterable<ChatChunk>,
-  promised: Pick<Promised, 'check'>,
-): AsyncGenerator<ChatChunk> {
+export async function* checkedAtEnd(lists: ChatChunks, promised: Pick<Promised, 'check'>): ChatChunks {
   const messages = new Map<number, AssistantMessage>();
-  for await (const chunk of chunks) {
-    for (const { index, delta, finish_reason: finish } of chunk.choices) {
+  for await (const chunks of lists) {
+    for (const { index, delta, finish_reason: finish } of chunks.flatMap(({ choices }) => choices)) {
       let message = messages.get(index);
       if (!message) messages.set(index, (message = { role: 'assistant', content: null, refusal: null }));
       append(message, delta);
@@ -20,7 +17,7 @@ export async function* checkedAtEnd(
       const choice = { index, message, logprobs: null, finish_reason: finish };
       await promised.check({ choices: [choice] });
     }
-    yield chunk;
+    yield chunks;
   }
 }
 

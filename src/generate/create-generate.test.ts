@@ -15,7 +15,7 @@ import { silent } from '../base/log.ts';
 import { systemRandom } from '../base/system.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
-import type { ChatChunk, ChatRequest } from '../wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatRequest } from '../wire/chat/chat.ts';
 import { createGenerate } from './create-generate.ts';
 import type { Generate, InteractiveCall } from './generate.ts';
 
@@ -100,9 +100,9 @@ describe('createGenerate', () => {
   });
 
   describe('chatStream', () => {
-    const read = async (chunks: AsyncIterable<ChatChunk>, most = Number.POSITIVE_INFINITY) => {
+    const read = async (lists: ChatChunks, most = Number.POSITIVE_INFINITY) => {
       const seen: ChatChunk[] = [];
-      for await (const chunk of chunks) if (seen.push(chunk) >= most) break;
+      for await (const chunks of lists) if (seen.push(...chunks) >= most) break;
       return seen;
     };
 

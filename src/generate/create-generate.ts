@@ -134,10 +134,11 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       try {
         const asking = { ...askingOf(engine, model), request, promised };
         const produced = (whole: ChatUsage) => (usage = usageOf(whole));
-        for await (const chunk of streamPromised(asking, call.signal, produced)) {
-          if (chunk.usage) usage = usageOf(chunk.usage);
-          else pieces++;
-          yield { ...chunk, id, created, model: model.id };
+        for await (const chunks of streamPromised(asking, call.signal, produced)) {
+          for (const chunk of chunks)
+            if (chunk.usage) usage = usageOf(chunk.usage);
+            else pieces++;
+          yield chunks.map((chunk) => ({ ...chunk, id, created, model: model.id }));
         }
       } finally {
         leave();

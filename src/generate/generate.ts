@@ -2,7 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { Usage } from '../core/usage.ts';
-import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 
@@ -17,7 +17,7 @@ export interface Generate extends Service {
    * Chunks as a client of ours should see them, the usage chunk last and always (the route drops it when it was not asked
    * for). Whatever was produced is charged when it ends, throws or is abandoned.
    */
-  chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): AsyncIterable<ChatChunk>;
+  chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): ChatChunks;
   /**
    * Tokens of the rendered prompt; an estimate (a token for four bytes) where the engine cannot tell. Takes no slot and
    * costs nothing, but the model must be one the caller may use.

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chatResponse } from '../../test/support/fake-engine.ts';
-import type { ChatChunk, ChatResponse } from '../wire/chat/chat.ts';
+import type { ChatChunks, ChatResponse } from '../wire/chat/chat.ts';
 import { chunksOf } from './answers.ts';
 import { keepCalls, keepStreamedCalls } from './kept-calls.ts';
 
@@ -14,10 +14,10 @@ const outcomeOf = async <T>(work: () => Promise<T> | T) => {
 };
 
 /** What a client puts together of a stream. */
-async function collected(chunks: AsyncIterable<ChatChunk>) {
+async function collected(lists: ChatChunks) {
   const choices: { content: string; calls: [string, string][]; finish: string }[] = [];
-  for await (const chunk of chunks) {
-    for (const { index, delta, finish_reason: finish } of chunk.choices) {
+  for await (const chunks of lists) {
+    for (const { index, delta, finish_reason: finish } of chunks.flatMap((chunk) => chunk.choices)) {
       const choice = (choices[index] ??= { content: '', calls: [], finish: '' });
       choice.content += delta.content ?? '';
       choice.finish = finish ?? choice.finish;
@@ -39,7 +39,7 @@ const plain = ({ choices }: ChatResponse) =>
   }));
 
 async function* stream(response: ChatResponse) {
-  yield* chunksOf(response);
+  yield [...chunksOf(response)];
 }
 
 describe('the calls that are kept', () => {

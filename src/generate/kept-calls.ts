@@ -1,5 +1,5 @@
 import { ApiError } from '../core/errors.ts';
-import type { ChatChunk, ChatDelta, ChatResponse, FinishReason } from '../wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatDelta, ChatResponse, FinishReason } from '../wire/chat/chat.ts';
 import type { CallRule } from './call-rule.ts';
 
 type Choice = ChatResponse['choices'][number];
@@ -34,19 +34,17 @@ function kept(choice: Choice, { names, most }: CallRule): Choice {
  * The same for an answer that is streamed as it comes.
  * @throws ApiError `tool_not_called` at the end of a choice of which nothing was left
  */
-export async function* keepStreamedCalls(
-  chunks: AsyncIterable<ChatChunk>,
-  rule: CallRule,
-): AsyncGenerator<ChatChunk> {
+export async function* keepStreamedCalls(lists: ChatChunks, rule: CallRule): ChatChunks {
   const filters = new Map<number, CallFilter>();
-  for await (const chunk of chunks) {
+  const keep = (chunk: ChatChunk): ChatChunk[] => {
     const choices = chunk.choices.flatMap((choice) => {
       let filter = filters.get(choice.index);
       if (!filter) filters.set(choice.index, (filter = createFilter(rule)));
       return filter(choice);
     });
-    if (choices.length > 0 || chunk.choices.length === 0) yield { ...chunk, choices };
-  }
+    return choices.length > 0 || chunk.choices.length === 0 ? [{ ...chunk, choices }] : [];
+  };
+  for await (const chunks of lists) yield chunks.flatMap(keep);
 }
 
 /** What is left of a piece of one choice: one piece or none. */

@@ -51,7 +51,7 @@ async function run({ can = {}, ask = {}, chunks = [], answers = [] }: Scene) {
   let error: unknown = null;
   const asking = { engine, request, promised, newCallId: () => 'call_new', noteMiss() {} };
   try {
-    for await (const chunk of streamPromised(asking, signal, (each) => told.push(each))) seen.push(chunk);
+    for await (const list of streamPromised(asking, signal, (each) => told.push(each))) seen.push(...list);
   } catch (thrown) {
     error = thrown;
   }

@@ -1,5 +1,5 @@
 import type { EngineCall } from '../engines/engines.ts';
-import type { ChatChunk, ChatUsage } from '../wire/chat/chat.ts';
+import type { ChatChunks, ChatUsage } from '../wire/chat/chat.ts';
 import { chunksOf } from './answers.ts';
 import { checkedAtEnd } from './checked-stream.ts';
 import { edited } from './edited.ts';
@@ -18,14 +18,14 @@ export async function* streamPromised(
   asking: Asking,
   signal: AbortSignal,
   produced: (usage: ChatUsage) => void,
-): AsyncGenerator<ChatChunk> {
+): ChatChunks {
   const { engine, promised } = asking;
   const call: EngineCall = { signal, priority: 'interactive' };
   if (!isHeld(asking)) {
     const request = edited(asking.request, { stream: undefined, stream_options: undefined });
     const response = await runPromised({ ...asking, request }, call);
     produced(response.usage);
-    yield* chunksOf(response);
+    yield [...chunksOf(response)];
     return;
   }
   const { request } = firstTry({ ...asking, capabilities: engine.capabilities });

@@ -19,7 +19,7 @@ import { newResponse } from '../wire/responses/response-body.ts';
 import { responseError } from '../wire/responses/response-error.ts';
 import type {
   ResponseBody,
-  ResponseEvent,
+  ResponseEvents,
   ResponsesRequest,
   StoredItem,
 } from '../wire/responses/responses.ts';
@@ -118,14 +118,14 @@ export function createResponses(deps: ResponsesDeps): Responses {
     return background.checked(found);
   }
 
-  async function* streamed(request: ResponsesRequest, call: InteractiveCall): AsyncGenerator<ResponseEvent> {
+  async function* streamed(request: ResponsesRequest, call: InteractiveCall): ResponseEvents {
     const prepared = await prepare(request, call.caller);
     const { begun, places } = prepared;
     const chat: ChatRequest = { ...prepared.chat, stream: true };
     const stream = new ResponseStream(begun, newCallId);
     try {
-      for await (const chunk of generate.chatStream({ value: chat, text: JSON.stringify(chat) }, call))
-        yield* stream.chunk(chunk);
+      for await (const chunks of generate.chatStream({ value: chat, text: JSON.stringify(chat) }, call))
+        yield chunks.flatMap((chunk) => stream.chunk(chunk));
     } catch (thrown) {
       const error = movedError(thrown, chat, places);
       const body = stream.broken(responseError(error));
@@ -134,7 +134,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     }
     const { body, events } = stream.end(seconds());
     await keep(prepared, body, call.caller, stream.pieces);
-    yield* events;
+    yield events;
   }
 
   async function* eventsOf(
@@ -142,12 +142,12 @@ export function createResponses(deps: ResponsesDeps): Responses {
     id: string,
     startingAfter: number,
     signal: AbortSignal,
-  ): AsyncGenerator<ResponseEvent> {
+  ): ResponseEvents {
     let row = await find(caller, id);
     let next = startingAfter + 1;
     if (row.aliveUntil !== null) {
       const begun = firstEvents(bodyOf(row)).map((event, n) => ({ ...event, sequence_number: n }));
-      yield* begun.slice(next);
+      yield begun.slice(next);
       next = Math.max(next, begun.length);
     }
     while (row.aliveUntil !== null && !signal.aborted) {
@@ -155,7 +155,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       row = await find(caller, id);
     }
     if (row.aliveUntil === null)
-      yield* replayed(bodyOf(row), row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[])).slice(
+      yield replayed(bodyOf(row), row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[])).slice(
         next,
       );
   }

@@ -4,7 +4,7 @@ import type { InteractiveCall } from '../generate/generate.ts';
 import type { InputItemsParams } from '../wire/responses/queries.ts';
 import type {
   ResponseBody,
-  ResponseEvent,
+  ResponseEvents,
   ResponsesRequest,
   StoredItem,
 } from '../wire/responses/responses.ts';
@@ -20,15 +20,10 @@ export interface Responses extends Service {
   /** The finished response; with `background: true` the queued one, which goes on without the caller. */
   create(request: ResponsesRequest, call: InteractiveCall): Promise<ResponseBody>;
   /** Its events as they happen. It is kept before the last event is told. */
-  stream(request: ResponsesRequest, call: InteractiveCall): AsyncIterable<ResponseEvent>;
+  stream(request: ResponsesRequest, call: InteractiveCall): ResponseEvents;
   get(caller: Caller, id: string): Promise<ResponseBody>;
   /** The events of a stored response behind `startingAfter` once more; waits for one that is being made. */
-  events(
-    caller: Caller,
-    id: string,
-    startingAfter: number,
-    signal: AbortSignal,
-  ): AsyncIterable<ResponseEvent>;
+  events(caller: Caller, id: string, startingAfter: number, signal: AbortSignal): ResponseEvents;
   inputItems(
     caller: Caller,
     id: string,

@@ -1,6 +1,6 @@
-import type { ChatChunk } from '../wire/chat/chat.ts';
-import { type FunctionsChunk, toFunctionsChunk } from '../wire/chat/function-answer.ts';
-import { chatDone, chatEvent } from '../wire/chat/sse.ts';
+import type { ChatChunks } from '../wire/chat/chat.ts';
+import { toFunctionsChunk } from '../wire/chat/function-answer.ts';
+import { chatDone, chatEventWriter } from '../wire/chat/sse.ts';
 
 export interface ChatEventsOptions {
   includeUsage: boolean;
@@ -15,21 +15,23 @@ export interface ChatEventsOptions {
  * others must not get it, because they look at `choices[0]` of every chunk. `[DONE]` only when all went well.
  */
 export async function* chatEvents(
-  chunks: AsyncIterable<ChatChunk>,
+  lists: ChatChunks,
   { includeUsage, hasFunctions, moved }: ChatEventsOptions,
 ): AsyncGenerator<string> {
   try {
-    for await (const given of chunks) {
-      const chunk = hasFunctions ? toFunctionsChunk(given) : given;
-      if (includeUsage) yield chatEvent({ ...chunk, usage: chunk.usage ?? null });
-      else if (chunk.choices.length > 0) yield chatEvent(withoutUsage(chunk));
+    let write;
+    for await (const chunks of lists) {
+      let written = '';
+      for (const chunk of chunks) {
+        write ??= chatEventWriter(chunk);
+        const { choices } = hasFunctions ? toFunctionsChunk(chunk) : chunk;
+        if (includeUsage) written += write({ choices, usage: chunk.usage ?? null });
+        else if (choices.length > 0) written += write({ choices });
+      }
+      yield written;
     }
   } catch (error) {
     throw moved(error);
   }
   yield chatDone;
-}
-
-function withoutUsage({ usage: _usage, ...chunk }: ChatChunk | FunctionsChunk): ChatChunk | FunctionsChunk {
-  return chunk;
 }

@@ -66,16 +66,16 @@ const base = () => ({
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('writeEvents', () => {
-  it('makes one write an event, with the headers of a stream', async () => {
+  it('makes one write of what comes together, with the headers of a stream', async () => {
     const { response, written, head } = fakeResponse();
     const clock = createManualClock();
     await writeEvents({
       ...base(),
       clock,
       response,
-      events: sourceOf(['data: 1\n\n', 'data: 2\n\n']).events,
+      events: sourceOf(['data: 1\n\ndata: 2\n\n', 'data: 3\n\n']).events,
     });
-    expect(written).toEqual(['data: 1\n\n', 'data: 2\n\n']);
+    expect(written).toEqual(['data: 1\n\ndata: 2\n\n', 'data: 3\n\n']);
     expect(head).toMatchObject({
       status: 200,
       headers: { 'x-request-id': 'req_1', 'cache-control': 'no-cache' },
@@ -135,7 +135,8 @@ describe('writeEvents', () => {
       throw new Error('broken');
     };
     const early = fakeResponse();
-    await expect(writeEvents({ ...base(), response: early.response, events: failing([]) })).rejects.toThrow(
+    // Nothing was written yet where only empty lists came.
+    await expect(writeEvents({ ...base(), response: early.response, events: failing(['']) })).rejects.toThrow(
       'broken',
     );
     expect([early.head.headersSent, early.response.writableEnded]).toEqual([false, false]);

@@ -11,6 +11,7 @@ export interface EventStream {
   /** Called once before the first byte: from then on nobody else may answer. */
   takeOver: () => void;
   headers: Record<string, string>;
+  /** Whole events, or nothing yet. */
   events: AsyncIterable<string>;
   /** Makes the event that ends a stream which failed. */
   failed: (error: unknown) => string;
@@ -19,8 +20,8 @@ export interface EventStream {
 }
 
 /**
- * Writes server-sent events, one write an event, with a comment after every 15 s of silence. Returns when the stream
- * is over, whichever side ended it; the source is always told.
+ * Writes server-sent events, what comes together in one write, with a comment after every 15 s of silence. Returns when
+ * the stream is over, whichever side ended it; the source is always told.
  * @throws whatever the source throws before anything was written: it can still become an ordinary answer
  */
 export async function writeEvents(stream: EventStream): Promise<void> {
@@ -47,7 +48,7 @@ export async function writeEvents(stream: EventStream): Promise<void> {
 
   try {
     for (let next = await source.next(); !next.done; next = await source.next()) {
-      if (!write(next.value)) await drained(response, signal);
+      if (next.value !== '' && !write(next.value)) await drained(response, signal);
       if (response.destroyed) return;
     }
     response.end();

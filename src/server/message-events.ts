@@ -1,4 +1,4 @@
-import type { ChatChunk } from '../wire/chat/chat.ts';
+import type { ChatChunks } from '../wire/chat/chat.ts';
 import type { AnswerOptions } from '../wire/messages/from-chat-response.ts';
 import { messageEvent } from '../wire/messages/sse.ts';
 import { createMessageEncoder } from '../wire/messages/stream-encoder.ts';
@@ -8,15 +8,18 @@ import { createMessageEncoder } from '../wire/messages/stream-encoder.ts';
  * @param inputTokens counted while the answer begins: clients want the number in the first event
  */
 export async function* messageEvents(
-  chunks: AsyncIterable<ChatChunk>,
+  lists: ChatChunks,
   inputTokens: Promise<number>,
   options: AnswerOptions,
 ): AsyncGenerator<string> {
   let encoder;
-  for await (const chunk of chunks) {
+  for await (const chunks of lists) {
     encoder ??= createMessageEncoder({ ...options, inputTokens: await inputTokens });
-    for (const event of encoder.push(chunk)) yield messageEvent(event);
+    yield chunks
+      .flatMap((chunk) => encoder.push(chunk))
+      .map(messageEvent)
+      .join('');
   }
   encoder ??= createMessageEncoder({ ...options, inputTokens: await inputTokens });
-  for (const event of encoder.end()) yield messageEvent(event);
+  yield encoder.end().map(messageEvent).join('');
 }

@@ -59,9 +59,9 @@ export function makeLively(engine: Engine): Engine {
       if (!isFree(request.value, request.text)) return yield* engine.stream(request, call);
       let head: ChatChunk | undefined;
       let last: ChatChunk | undefined;
-      for await (const chunk of engine.stream(request, call)) {
-        head ??= chunk;
-        last = chunk;
+      for await (const chunks of engine.stream(request, call)) {
+        head ??= chunks[0];
+        last = chunks.at(-1);
       }
       for (let index = 0; index < (request.value.n ?? 1); index++) {
         const { deltas, finish } = said(request.value, seeded(`${index}${promptOf(request.value)}`));
@@ -76,10 +76,12 @@ export function makeLively(engine: Engine): Engine {
             },
           ],
         });
-        for (const delta of deltas) yield chunk(delta);
-        yield chunk({}, finish);
+        const chunks = [...deltas.map((delta) => chunk(delta)), chunk({}, finish)];
+        // Some servers send every piece by itself, and some all that they have.
+        if (promptOf(request.value).length % 2 === 0) yield chunks;
+        else for (const each of chunks) yield [each];
       }
-      yield last!;
+      yield [last!];
     },
   };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ChatChunk } from '../../src/wire/chat/chat.ts';
+import type { ChatChunks } from '../../src/wire/chat/chat.ts';
 import { faultOfStream } from '../fuzz/check-stream.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
@@ -149,12 +149,12 @@ describe('a client that reads slowly', () => {
     slow = await startServer({
       engine: (scripted) => ({
         ...scripted,
-        async *stream(request, call): AsyncGenerator<ChatChunk> {
+        async *stream(request, call): ChatChunks {
           if (!request.text.includes('much')) return yield* scripted.stream(request, call);
           const head = { id: 'c', object: 'chat.completion.chunk' as const, created: 1, model: 'm' };
           for (pulled = 0; pulled < chunks; pulled++)
-            yield { ...head, choices: [{ index: 0, delta: { content: piece }, finish_reason: null }] };
-          yield { ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+            yield [{ ...head, choices: [{ index: 0, delta: { content: piece }, finish_reason: null }] }];
+          yield [{ ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }];
         },
       }),
     });

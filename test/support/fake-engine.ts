@@ -39,7 +39,7 @@ export function createFakeEngine(capabilities: Partial<Capabilities> = {}): Fake
       asked.push({ request, call });
       for (const chunk of engine.chunks) {
         if (chunk instanceof Error) throw chunk;
-        yield chunk;
+        yield [chunk];
       }
     },
     embed: async (request) => {

@@ -3,7 +3,7 @@ import { type Clock, unixSeconds } from '../../base/clock.ts';
 import { type Ids, createIds } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { systemRandom } from '../../base/system.ts';
-import type { ChatChunk, ChatRequest } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { Capabilities, Engine, EngineCall } from '../engines.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
 import { createMailbox } from './mailbox.ts';
@@ -85,16 +85,16 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       return { body: toChatResponse(generated, envelope(), newCallId) };
     },
 
-    async *stream(request, call): AsyncGenerator<ChatChunk, void> {
+    async *stream(request, call): ChatChunks {
       const writer = createChunkWriter(envelope(), newCallId);
-      const mailbox = createMailbox<ChatChunk>();
+      const mailbox = createMailbox<ChatChunk[]>();
       const left = new AbortController();
       const signal = AbortSignal.any([call.signal, left.signal]);
       generate(request.value, { ...call, signal }, (choice, delta) => {
-        for (const chunk of writer.write(choice, delta)) mailbox.put(chunk);
+        mailbox.put(writer.write(choice, delta));
       }).then(
         ({ tokens }) => {
-          mailbox.put(writer.usage(tokens));
+          mailbox.put([writer.usage(tokens)]);
           mailbox.close();
         },
         (error: unknown) => mailbox.fail(error),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
-import type { ChatChunk, ChatRequest } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import type { EngineCall } from '../engines.ts';
 import { createScriptedEngine } from './scripted.ts';
@@ -17,9 +17,9 @@ const setup = (options: { slots?: number; delayMs?: number; contextLength?: numb
   const clock = createManualClock();
   return { clock, engine: createScriptedEngine({ clock, ...options }) };
 };
-async function collect(chunks: AsyncIterable<ChatChunk>): Promise<ChatChunk[]> {
+async function collect(lists: ChatChunks): Promise<ChatChunk[]> {
   const all = [];
-  for await (const chunk of chunks) all.push(chunk);
+  for await (const chunks of lists) all.push(...chunks);
   return all;
 }
 
@@ -219,7 +219,7 @@ describe('streams', () => {
     const { engine } = setup();
     const seen: ChatChunk[] = [];
     const read = async () => {
-      for await (const chunk of engine.stream(ask('[[cut 2]] hello'), call())) seen.push(chunk);
+      for await (const chunks of engine.stream(ask('[[cut 2]] hello'), call())) seen.push(...chunks);
     };
     await expect(read()).rejects.toMatchObject({ code: 'invalid_upstream_response' });
     expect(seen).toHaveLength(2);

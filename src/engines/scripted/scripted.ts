@@ -1,7 +1,7 @@
 import { unixSeconds } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { ChatChunk, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
+import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import type { Engine, EngineCall } from '../engines.ts';
 import { answerTo } from './answer.ts';
@@ -152,7 +152,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       });
     },
 
-    async *stream({ value: request }, call): AsyncIterable<ChatChunk> {
+    async *stream({ value: request }, call): ChatChunks {
       const release = await enter(call);
       try {
         const { directives } = readPrompt(request);
@@ -163,7 +163,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
           if (n === directives.cut)
             throw new ApiError('invalid_upstream_response', 'The stream ended too early.');
           await think(directives, before, 1 / chunks.length, call.signal);
-          yield chunk;
+          yield [chunk];
         }
       } finally {
         release();

@@ -1,4 +1,5 @@
-import type { ChatChunk, ChatDelta, FinishReason } from '../../wire/chat/chat.ts';
+import type { EventSourceMessage } from 'eventsource-parser';
+import type { ChatChunk, ChatChunks, ChatDelta } from '../../wire/chat/chat.ts';
 import { createdOf, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
@@ -37,42 +38,49 @@ export interface StreamOptions extends ReadOptions {
  * @throws ApiError `invalid_upstream_response` when the stream ends before every choice had its finish reason
  * (reliability.md, F26) or carries what is not a chunk; for an error inside the stream what its code means
  */
-export async function* readChatStream(
-  bytes: AsyncIterable<Uint8Array>,
-  options: StreamOptions,
-): AsyncGenerator<ChatChunk> {
+export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options: StreamOptions): ChatChunks {
   const choices = new Map<number, Choice>();
-  let head = { id: '', object: 'chat.completion.chunk' as const, created: 0, model: '' };
+  const head = { id: '', object: 'chat.completion.chunk' as const, created: 0, model: '' };
   let usage: unknown;
   let answered = '';
 
-  for await (const { data, event } of readEvents(bytes)) {
-    if (data === '[DONE]') {
-      options.finish();
-      break;
-    }
+  function readChunk({ data, event }: EventSourceMessage): ChatChunk | null {
     const fields = parseObject(data);
     if (event === 'error' && fields['error'] === undefined) fields['error'] = { ...fields };
     throwIfError(fields, options.context);
     if (isObject(fields['usage'])) usage = fields['usage'];
     const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
-    if (given.length === 0) continue;
-    head = {
-      ...head,
-      id: stringOr(fields['id'], head.id),
-      created: createdOf(fields) || head.created,
-      model: stringOr(fields['model'], head.model),
-    };
+    if (given.length === 0) return null;
+    head.id = stringOr(fields['id'], head.id);
+    head.created = createdOf(fields) || head.created;
+    head.model = stringOr(fields['model'], head.model);
     const read = given.map((choice) => readChoice(fieldsOf(choice), fields, choices, options));
-    answered += read.map(({ delta }) => spoken(delta)).join('');
-    yield { ...head, choices: read, usage: null };
+    for (const { delta } of read) answered += spoken(delta);
+    return { ...head, choices: read, usage: null };
+  }
+
+  for await (const events of readEvents(bytes)) {
+    const end = events.findIndex(({ data }) => data === '[DONE]');
+    const isOver = end >= 0;
+    if (isOver) options.finish();
+    const chunks: ChatChunk[] = [];
+    try {
+      for (const event of isOver ? events.slice(0, end) : events) {
+        const chunk = readChunk(event);
+        if (chunk) chunks.push(chunk);
+      }
+    } finally {
+      // What came before a fault is told before it.
+      if (chunks.length > 0) yield chunks;
+    }
+    if (isOver) break;
   }
 
   if (choices.size === 0) throw unusable('is a stream without an answer');
   if ([...choices.values()].some(({ finished }) => !finished)) throw unusable('ended in the middle');
   const checked = checkedUsage(usage, { asked: options.asked, answered });
   if (checked.estimated) options.repairs.add('usage estimated');
-  yield { ...head, choices: [], usage: checked.usage };
+  yield [{ ...head, choices: [], usage: checked.usage }];
 }
 
 function readChoice(
@@ -90,16 +98,11 @@ function readChoice(
     // Clients that put an answer together refuse one whose first piece has no role; not every server sends it.
     delta.role = 'assistant';
   }
-  let finish: FinishReason | null = null;
-  if (
-    given['finish_reason'] !== null &&
-    given['finish_reason'] !== undefined &&
-    given['finish_reason'] !== ''
-  ) {
-    finish = finishReason(given['finish_reason'], choice.callCount > 0);
-    choice.finished = true;
-  }
   const logprobs = readLogprobs(given['logprobs'], options.repairs);
+  const told = given['finish_reason'] ?? '';
+  if (told === '') return { index, delta, logprobs, finish_reason: null };
+  choice.finished = true;
+  const finish = finishReason(told, choice.callCount > 0);
   return { index, delta, logprobs, finish_reason: finish, ...stopReason(given, event) };
 }
 
@@ -140,7 +143,8 @@ function readCallDelta(
   return { index, id: id || newCallId(), type: 'function', function: { name, arguments: piece } };
 }
 
-function spoken({ content, reasoning, tool_calls = [] }: ChatDelta): string {
-  const calls = tool_calls.map((call) => `${call.function?.name ?? ''}${call.function?.arguments ?? ''}`);
-  return [content ?? '', reasoning ?? '', ...calls].join('');
+function spoken({ content, reasoning, tool_calls: calls }: ChatDelta): string {
+  let text = (content ?? '') + (reasoning ?? '');
+  for (const { function: called } of calls ?? []) text += (called?.name ?? '') + (called?.arguments ?? '');
+  return text;
 }

@@ -1,4 +1,4 @@
-import type { ChatChunk, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
 import { editMembers } from '../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 
@@ -24,24 +24,33 @@ export async function allChoices(
 /** The same as chunks, the usage of all together at the end. */
 export async function* streamAllChoices(
   request: Request,
-  once: (request: Request) => AsyncIterable<ChatChunk>,
-): AsyncGenerator<ChatChunk> {
+  once: (request: Request) => ChatChunks,
+): ChatChunks {
+  if (wanted(request) === 1) {
+    yield* once(request);
+    return;
+  }
   const seen = new Set<number>();
   let usage: ChatChunk | undefined;
-  for await (const chunk of once(request)) {
-    for (const { index } of chunk.choices) seen.add(index);
-    if (chunk.usage) usage = chunk;
-    else yield chunk;
+  for await (const chunks of once(request)) {
+    for (const { index } of chunks.flatMap(({ choices }) => choices)) seen.add(index);
+    usage = chunks.find(isUsage) ?? usage;
+    yield chunks.filter((chunk) => !isUsage(chunk));
   }
   for (let index = seen.size; index < wanted(request); index++) {
-    for await (const chunk of once(singleChoice(request, index))) {
+    for await (const chunks of once(singleChoice(request, index))) {
       const total = usage?.usage;
-      if (!chunk.usage) yield { ...chunk, choices: chunk.choices.map((choice) => ({ ...choice, index })) };
-      else usage = { ...chunk, usage: total ? withChoice(total, chunk.usage) : chunk.usage };
+      const more = chunks.find(isUsage);
+      if (more?.usage) usage = { ...more, usage: total ? withChoice(total, more.usage) : more.usage };
+      yield chunks
+        .filter((chunk) => !isUsage(chunk))
+        .map((chunk) => ({ ...chunk, choices: chunk.choices.map((choice) => ({ ...choice, index })) }));
     }
   }
-  if (usage) yield usage;
+  if (usage) yield [usage];
 }
+
+const isUsage = ({ usage }: ChatChunk) => Boolean(usage);
 
 function wanted({ value: { n } }: Request): number {
   return n ?? 1;

@@ -2,10 +2,10 @@ import { createParser } from 'eventsource-parser';
 import type { EventSourceMessage } from 'eventsource-parser';
 
 /**
- * The events of a server-sent stream, from bytes cut anywhere (reliability.md, F27): CRLF, comments, characters split
+ * The events of a server-sent stream, in lists of what came together, from bytes cut anywhere (reliability.md, F27): CRLF, comments, characters split
  * between chunks, and a last event without the blank line behind it.
  */
-export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<EventSourceMessage> {
+export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<EventSourceMessage[]> {
   const decoder = new TextDecoder();
   let events: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => void events.push(event) });
@@ -16,8 +16,8 @@ export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   };
   for await (const chunk of bytes) {
     parser.feed(decoder.decode(chunk, { stream: true }));
-    yield* take();
+    yield take();
   }
   parser.feed(`${decoder.decode()}\n\n`);
-  yield* take();
+  yield take();
 }

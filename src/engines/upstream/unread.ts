@@ -8,7 +8,7 @@ export interface Unread {
   end: () => void;
   fail: (error: unknown) => void;
   /**
-   * The chunks, once.
+   * What has come, once: whatever waits is given together, however the server cut it up.
    * @param resume called when the reader has caught up after a `push` that said false
    * @param leave called when the reader stops before the end
    */
@@ -16,7 +16,7 @@ export interface Unread {
 }
 
 export function createUnread(): Unread {
-  const chunks: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let bytes = 0;
   let refused = false;
   let ended = false;
@@ -27,6 +27,14 @@ export function createUnread(): Unread {
     wake?.();
     wake = undefined;
   };
+
+  function takeAll(): Buffer {
+    const [first] = chunks;
+    const all = first && chunks.length === 1 ? first : Buffer.concat(chunks, bytes);
+    chunks = [];
+    bytes = 0;
+    return all;
+  }
 
   return {
     push(chunk) {
@@ -47,14 +55,12 @@ export function createUnread(): Unread {
     async *read(resume, leave) {
       try {
         for (;;) {
-          const chunk = chunks.shift();
-          if (chunk) {
-            bytes -= chunk.length;
-            if (refused && bytes < mostUnread / 2) {
-              refused = false;
-              resume();
-            }
-            yield chunk;
+          if (chunks.length > 0) {
+            const waiting = takeAll();
+            const wasRefused = refused;
+            refused = false;
+            if (wasRefused) resume();
+            yield waiting;
           } else if (failure) throw failure.error;
           else if (ended) return;
           else await new Promise<void>((resolve) => (wake = resolve));

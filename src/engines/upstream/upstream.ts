@@ -3,7 +3,7 @@ import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
-import type { ChatChunk, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine } from '../engines.ts';
 import { readChatResponse } from './chat-response.ts';
@@ -153,7 +153,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     return response;
   }
 
-  async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): AsyncGenerator<ChatChunk> {
+  async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
     const repairs: Repairs = new Set();
     const text = chatText(request, model, true, traits);
     const reply = await connected().work.postStreaming(`${base}/chat/completions`, text, signal);

@@ -1,4 +1,4 @@
-import type { ChatChunk } from '../../wire/chat/chat.ts';
+import type { ChatChunks } from '../../wire/chat/chat.ts';
 import { fromChatResponse } from '../../wire/messages/from-chat-response.ts';
 import { parseMessagesRequest } from '../../wire/messages/request.ts';
 import { messagesRequestSchema } from '../../wire/messages/request-schema.ts';
@@ -45,10 +45,7 @@ export const createMessage: Route = {
   },
 };
 
-async function* withPlaces(
-  chunks: AsyncIterable<ChatChunk>,
-  { chat, places }: ConvertedRequest,
-): AsyncGenerator<ChatChunk> {
+async function* withPlaces(chunks: ChatChunks, { chat, places }: ConvertedRequest): ChatChunks {
   try {
     yield* chunks;
   } catch (error) {

@@ -127,6 +127,12 @@ export interface ChatUsage {
   completion_tokens_details?: { reasoning_tokens: number };
 }
 
+/**
+ * A streamed answer, in lists of what came together, which may be empty: every step on its way to the client costs once a
+ * list, not once a chunk.
+ */
+export type ChatChunks = AsyncIterable<readonly ChatChunk[]>;
+
 /** One `chat.completion.chunk` of a stream. */
 export interface ChatChunk {
   id: string;

@@ -10,8 +10,21 @@ export const sseHeaders = {
   'x-accel-buffering': 'no',
 } as const;
 
-export function chatEvent(chunk: ChatChunk | FunctionsChunk): string {
-  return `data: ${JSON.stringify(chunk)}\n\n`;
+/**
+ * Makes the events of one stream. What all of its chunks say alike is made into JSON once.
+ * @returns the event of a chunk; without usage where that is absent
+ */
+export function chatEventWriter({
+  id,
+  object,
+  created,
+  model,
+}: Omit<ChatChunk, 'choices'>): (chunk: Pick<ChatChunk | FunctionsChunk, 'choices' | 'usage'>) => string {
+  const head = JSON.stringify({ id, object, created, model }).slice(0, -1);
+  return ({ choices, usage }) => {
+    const tail = usage === undefined ? '' : `,"usage":${JSON.stringify(usage)}`;
+    return `data: ${head},"choices":${JSON.stringify(choices)}${tail}}\n\n`;
+  };
 }
 
 /** Ends a stream that said everything. */

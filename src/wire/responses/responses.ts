@@ -190,6 +190,9 @@ export interface ResponseUsage {
   total_tokens: number;
 }
 
+/** A streamed response, in lists of what came together (`ChatChunks`). */
+export type ResponseEvents = AsyncIterable<readonly ResponseEvent[]>;
+
 /** One server-sent event. Its other fields depend on its type. */
 export interface ResponseEvent {
   type: string;

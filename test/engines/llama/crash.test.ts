@@ -52,8 +52,8 @@ describe('when the engine process', () => {
       { signal: new AbortController().signal, priority: 'interactive' },
     );
     const read = async (): Promise<void> => {
-      for await (const chunk of stream)
-        if (chunk.choices[0]?.delta.content) process.kill(engine.pid!, 'SIGKILL');
+      for await (const [chunk] of stream)
+        if (chunk?.choices[0]?.delta.content) process.kill(engine.pid!, 'SIGKILL');
     };
     await expect(read()).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
     expect((await ask({ ...long, max_tokens: 3 })).usage.completion_tokens).toBe(3);

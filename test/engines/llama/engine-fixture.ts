@@ -55,8 +55,8 @@ export function testEngine(options: Partial<LlamaEngineOptions> & { modelPath: s
     },
     async chunks(request, call) {
       const chunks: ChatChunk[] = [];
-      for await (const chunk of engine.stream({ value: toRequest(request), text: '' }, callWith(call))) {
-        chunks.push(chunk);
+      for await (const list of engine.stream({ value: toRequest(request), text: '' }, callWith(call))) {
+        chunks.push(...list);
       }
       return chunks;
     },

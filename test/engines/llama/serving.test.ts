@@ -96,7 +96,7 @@ describe('abort', () => {
     const call = { signal: new AbortController().signal, priority: 'interactive' as const };
     // More streams left than there are slots: if they went on, the last request would wait for 11,000 tokens.
     for (let i = 0; i < 6; i++) {
-      for await (const chunk of engine.stream(request, call)) if (chunk.choices[0]?.delta.content) break;
+      for await (const [chunk] of engine.stream(request, call)) if (chunk?.choices[0]?.delta.content) break;
     }
     const { usage } = await ask({ messages: user('And now?'), ...fixedLength(3) });
     expect(usage.completion_tokens).toBe(3);

@@ -4,7 +4,7 @@ import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import type { Engine, EngineCall } from '../../../src/engines/engines.ts';
 import { createUpstreamEngine } from '../../../src/engines/upstream/upstream.ts';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
-import type { ChatChunk, ChatRequest } from '../../../src/wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatRequest } from '../../../src/wire/chat/chat.ts';
 
 export function engineAt(url: string, more: Partial<UpstreamOptions> = {}): Engine {
   return createUpstreamEngine({
@@ -41,9 +41,9 @@ export const call = (signal: AbortSignal = new AbortController().signal): Engine
   priority: 'interactive',
 });
 
-export async function collect(chunks: AsyncIterable<ChatChunk>): Promise<ChatChunk[]> {
+export async function collect(lists: ChatChunks): Promise<ChatChunk[]> {
   const all = [];
-  for await (const chunk of chunks) all.push(chunk);
+  for await (const chunks of lists) all.push(...chunks);
   return all;
 }
 
