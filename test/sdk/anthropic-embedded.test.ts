@@ -110,7 +110,7 @@ describe.each(messagesSdks)('the embedded model through $name', ({ sdk }) => {
     const call = client.messages.create({ ...base, messages });
     await expect(call).rejects.toMatchObject({
       status: 422,
-      message: expect.stringMatching(/^422 messages\[0\]\.content\[1\]\.type: this model reads text only/),
+      message: expect.stringMatching(/^422 messages\[0\]\.content\[1\]: this model takes no images/),
     });
   });
 });
