@@ -34,13 +34,16 @@ const answers: fc.Arbitrary<AssistantMessage> = fc
   .record({
     thinking: fc.option(words),
     content: fc.option(words),
+    refusal: fc.option(words, { freq: 4 }),
     calls: fc.array(fc.tuple(name, json), { maxLength: 3 }),
   })
-  .filter(({ thinking, content, calls }) => Boolean(thinking ?? content) || calls.length > 0)
-  .map(({ thinking, content, calls }) => ({
+  .filter(
+    ({ thinking, content, refusal, calls }) => Boolean(thinking ?? content ?? refusal) || calls.length > 0,
+  )
+  .map(({ thinking, content, refusal, calls }) => ({
     role: 'assistant',
     content,
-    refusal: null,
+    refusal,
     ...(thinking !== null && { reasoning: thinking, reasoning_content: thinking }),
     ...(calls.length > 0 && {
       tool_calls: calls.map(([called, input], at) => ({
@@ -77,8 +80,10 @@ it('an answer comes back from the client as it was', () => {
         messages: [hi, { role: 'assistant', content: plain(content) as Block[] }],
       };
       expect(checkMessagesRequest(replayed)).toEqual([]);
-      const { refusal: _, reasoning: __, ...same } = message;
-      const expected = { ...same, content: message.content ?? (message.tool_calls ? null : '') };
+      // A refusal is text to messages; who refused said nothing else that matters.
+      const { refusal, reasoning: _, ...same } = message;
+      const text = (message.content ?? '') + (refusal ?? '');
+      const expected = { ...same, content: text === '' && message.tool_calls ? null : text };
       expect(toChatRequest(replayed).chat.messages[1]).toEqual(expected);
     }),
   );
@@ -123,6 +128,7 @@ function chunksOf(response: ChatResponse, sizes: number[], mixes: boolean): Chat
     { role: 'assistant', content: '' },
     ...cut(message.reasoning ?? '').map((reasoning) => ({ reasoning, reasoning_content: reasoning })),
     ...cut(message.content ?? '').map((content) => ({ content })),
+    ...cut(message.refusal ?? '').map((refusal) => ({ refusal })),
     ...(mixes ? woven : calls.flat()),
   ];
   const head = { id: response.id, object: 'chat.completion.chunk' as const, created: 1, model: 'm' };
