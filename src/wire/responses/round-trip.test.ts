@@ -20,12 +20,14 @@ const text = fc
 interface Turn {
   reasoning: string | null;
   said: string | null;
+  refused: string | null;
   calls: { name: string; json: string; output: string }[];
 }
 
 const turn: fc.Arbitrary<Turn> = fc.record({
   reasoning: fc.option(text),
   said: fc.option(text),
+  refused: fc.option(text, { freq: 4 }),
   calls: fc.array(
     fc.record({ name: fc.constantFrom('f', 'g'), json: fc.json({ maxDepth: 1 }), output: text }),
     { maxLength: 3 },
@@ -41,7 +43,7 @@ interface Exchange {
 const exchange: fc.Arbitrary<Exchange> = fc.record({
   asked: text,
   turns: fc.array(
-    turn.filter(({ said, calls }) => said !== null || calls.length > 0),
+    turn.filter(({ said, refused, calls }) => (said ?? refused) !== null || calls.length > 0),
     { minLength: 1, maxLength: 3 },
   ),
 });
@@ -52,10 +54,11 @@ const callId = (e: number, t: number, c: number) => `call_${e}_${t}_${c}`;
 function chatMessages(story: Exchange[]): ChatMessage[] {
   return story.flatMap(({ asked, turns }, e) => [
     { role: 'user' as const, content: asked },
-    ...turns.flatMap(({ reasoning, said, calls }, t): ChatMessage[] => [
+    ...turns.flatMap(({ reasoning, said, refused, calls }, t): ChatMessage[] => [
       {
         role: 'assistant',
         content: said,
+        ...(refused !== null && { refusal: refused }),
         ...(reasoning !== null && e === story.length - 1 && { reasoning, reasoning_content: reasoning }),
         ...(calls.length > 0 && {
           tool_calls: calls.map(({ name, json }, c) => ({
@@ -74,7 +77,7 @@ function chatMessages(story: Exchange[]): ChatMessage[] {
   ]);
 }
 
-function answerOf({ reasoning, said, calls }: Turn, e: number, t: number): ChatResponse {
+function answerOf({ reasoning, said, refused, calls }: Turn, e: number, t: number): ChatResponse {
   return {
     id: 'c',
     object: 'chat.completion',
@@ -86,7 +89,7 @@ function answerOf({ reasoning, said, calls }: Turn, e: number, t: number): ChatR
         message: {
           role: 'assistant',
           content: said,
-          refusal: null,
+          refusal: refused,
           ...(reasoning !== null && { reasoning, reasoning_content: reasoning }),
           ...(calls.length > 0 && {
             tool_calls: calls.map(({ name, json }, c) => ({
@@ -162,11 +165,13 @@ describe('any conversation', () => {
   });
 });
 
-type Delta = { kind: 'reasoning' | 'content'; text: string } | { kind: 'call'; index: number; text: string };
+type Delta =
+  | { kind: 'reasoning' | 'content' | 'refusal'; text: string }
+  | { kind: 'call'; index: number; text: string };
 
 const delta: fc.Arbitrary<Delta> = fc.oneof(
   fc.record({
-    kind: fc.constantFrom('reasoning' as const, 'content' as const),
+    kind: fc.constantFrom('reasoning' as const, 'content' as const, 'refusal' as const),
     text: fc.string({ maxLength: 5 }),
   }),
   fc.record({ kind: fc.constant('call' as const), index: fc.nat(2), text: fc.string({ maxLength: 5 }) }),
@@ -208,8 +213,11 @@ function assembled(events: ResponseEvent[]): OutputItem[] {
       expect(done[index], 'the item is open').toBeUndefined();
       const key = event.type;
       items[index]![key] = (items[index]![key] ?? '') + (event['delta'] as string);
-    } else if (event.type.endsWith('text.done'))
-      expect(event['text']).toBe(items[index]![event.type.replace('.done', '.delta')] ?? '');
+    } else if (event.type === 'response.content_part.added') items[index] = {};
+    else if (/(text|refusal)\.done$/.test(event.type))
+      expect(event['text'] ?? event['refusal']).toBe(
+        items[index]![event.type.replace('.done', '.delta')] ?? '',
+      );
     else if (event.type === 'response.function_call_arguments.done')
       expect(event['arguments']).toBe(items[index]!['response.function_call_arguments.delta'] ?? '');
     else if (event.type === 'response.output_item.done') {
