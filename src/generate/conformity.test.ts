@@ -91,6 +91,9 @@ describe('promisedBy', () => {
   it.each([
     [[['f', '{}']], 'kept'],
     [[['f', 'no JSON']], 'tool_not_called'],
+    [[['f', 'null']], 'tool_not_called'],
+    [[['f', '[1]']], 'tool_not_called'],
+    [[['f', '"{}"']], 'tool_not_called'],
     [[['unheard-of', '{}']], 'tool_not_called'],
     [[], 'tool_not_called'],
   ] as [[string, string][], string][])('holds %j to a call being required', async (calls, expected) => {

@@ -1,6 +1,7 @@
 import { ApiError } from '../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import { type CallRule, callRule } from './call-rule.ts';
+import { isObject } from './schema-walk.ts';
 import type { AdmittedSchema, Schemas } from './schemas.ts';
 
 /** What a request was promised beyond text (api.md, section 6). */
@@ -80,8 +81,8 @@ async function checkArguments(
 ): Promise<void> {
   const parameters = tools.get(name);
   if (parameters === undefined) throw notCalled(`The model called '${name}', and there is no such tool.`);
-  if (parsed(args) === undefined)
-    throw notCalled(`The model called '${name}' with arguments that are not JSON.`);
+  if (!isObject(parsed(args)))
+    throw notCalled(`The model called '${name}' with arguments that are not a JSON object.`);
   const fault = await parameters?.fault(args);
   if (fault)
     throw notCalled(`The model called '${name}' with arguments that do not fit its parameters: ${fault}`);
@@ -97,9 +98,7 @@ async function checkContent({ message }: Choice, schema: AdmittedSchema): Promis
 
 async function checkObject({ message }: Choice): Promise<void> {
   if (message.tool_calls?.length) return;
-  const value = parsed(message.content ?? '');
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw notMet('The answer is not a JSON object.');
+  if (!isObject(parsed(message.content ?? ''))) throw notMet('The answer is not a JSON object.');
 }
 
 const notCalled = (message: string) => new ApiError('tool_not_called', message);
