@@ -127,7 +127,7 @@ describe('createGenerate', () => {
     it('charges all of an answer that was made before it was streamed, whenever the client leaves', async () => {
       engine.answers = [chatResponse('no JSON'), chatResponse('{}')];
       const request = chatRequest({ response_format: { type: 'json_object' } });
-      expect(await read(generate.chatStream(request, call), 1)).toHaveLength(1);
+      await read(generate.chatStream(request, call), 1);
       expect(charged).toMatchObject([{ usage: { inputTokens: 14, cachedTokens: 4, outputTokens: 10 } }]);
     });
 

@@ -64,5 +64,5 @@ const broken: ReadonlySet<ErrorCode> = new Set(['schema_not_met', 'tool_not_call
 
 /** An engine that would not take the request: perhaps it knows no response formats, or no forced calls. */
 function isRefused({ code, retry }: ApiError): boolean {
-  return code === 'upstream_error' && retry === 'never';
+  return code === 'request_refused' || (code === 'upstream_error' && retry === 'never');
 }

@@ -11,10 +11,10 @@ type ChunkChoice = ChatChunk['choices'][number];
  * @throws ApiError `tool_not_called` when nothing is left of a choice
  */
 export function keepCalls(response: ChatResponse, rule: CallRule): ChatResponse {
-  return { ...response, choices: response.choices.map((choice) => kept(choice, rule)) };
+  return { ...response, choices: response.choices.map((choice) => keepChoice(choice, rule)) };
 }
 
-function kept(choice: Choice, { names, most }: CallRule): Choice {
+function keepChoice(choice: Choice, { names, most }: CallRule): Choice {
   const { tool_calls: given = [], ...message } = choice.message;
   const calls = given.filter(({ function: { name } }) => names?.has(name) ?? true).slice(0, most);
   const finish = finishOf(choice.finish_reason, calls.length > 0);
@@ -44,7 +44,10 @@ export async function* keepStreamedCalls(lists: ChatChunks, rule: CallRule): Cha
     });
     return choices.length > 0 || chunk.choices.length === 0 ? [{ ...chunk, choices }] : [];
   };
-  for await (const chunks of lists) yield chunks.flatMap(keep);
+  for await (const chunks of lists) {
+    const kept = chunks.flatMap(keep);
+    if (kept.length > 0) yield kept;
+  }
 }
 
 /** What is left of a piece of one choice: one piece or none. */
