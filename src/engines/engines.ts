@@ -8,9 +8,9 @@ import type { JsonBody } from '../wire/json/json-body.ts';
  * The contract of everything that runs a model. An engine takes the canonical chat request and answers in the
  * canonical shape; ids, the public model name and billing are added by `generate`.
  *
- * Failures are `ApiError`s from the catalogue: `context_length_exceeded`, `upstream_unreachable`, `upstream_timeout`,
- * `upstream_error`, `invalid_upstream_response`, `engine_overloaded` (with `retryAfter`), `poison_request`,
- * `unsupported_keyword` and `validation_error` for what it cannot hold. When `call.signal` aborts, the call rejects
+ * Failures are `ApiError`s from the catalogue: `context_length_exceeded`, `request_refused`, `upstream_unreachable`,
+ * `upstream_timeout`, `upstream_error`, `invalid_upstream_response`, `engine_overloaded` (with `retryAfter`),
+ * `poison_request`, `unsupported_keyword` and `validation_error` for what it cannot hold. When `call.signal` aborts, the call rejects
  * with the signal's reason at once and the work stops at the next token.
  */
 export interface Engine extends Service {

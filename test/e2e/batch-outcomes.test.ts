@@ -42,8 +42,8 @@ describe('a batch with good and bad lines', () => {
     expect(endings(output, errors).distinct).toEqual(new Set(lines.map((line) => line.custom_id)));
     const failed = new Map(parseLines(errors).map((line) => [line.custom_id, line]));
     expect(failed.get('bad')).toMatchObject({
-      response: { status_code: 502 },
-      error: { code: 'upstream_error', attempts: 1, retryable: false },
+      response: { status_code: 400 },
+      error: { code: 'request_refused', attempts: 1, retryable: false },
     });
     expect(failed.get('late')).toMatchObject({ response: null, error: { code: 'upstream_timeout' } });
     expect(failed.get('late')!.error!.attempts).toBeGreaterThan(1);
@@ -177,15 +177,12 @@ describe('cancelling under load', () => {
     const { id } = await api.createBatch(file.id);
     const other = await api.createBatch({ requests: chatLines(50) });
     await until('it is in full swing', async () => (await api.batch(id)).request_counts.completed > 50);
-    const began = performance.now();
     expect((await api.post<BatchBody>(`/v1/batches/${id}/cancel`, {})).status).toBe('cancelling');
     const batch = await api.finished(id);
-    const tookMs = performance.now() - began;
-    console.info(`cancelled under load in ${Math.round(tookMs)} ms`);
-    expect(tookMs).toBeLessThan(10_000);
     expect(batch.status).toBe('cancelled');
     const { completed, failed } = batch.request_counts;
     expect(completed + failed).toBe(2000);
+    expect(completed).toBeLessThan(2000);
     const { output, errors } = await both(id);
     expect([parseLines(output).length, parseLines(errors).length]).toEqual([completed, failed]);
     expect(endings(output, errors).distinct.size).toBe(2000);

@@ -16,15 +16,15 @@ const refusal = `The key ${secret} is not good`;
 const table = [
   // its status, what it says, our status, our code, whether clients try again, what they are told
   [400, tooLong, 400, 'context_length_exceeded', false, /4096.*5000/],
-  [400, 'top_k is unknown', 502, 'upstream_error', false, /refused the request .*top_k is unknown/],
+  [400, 'top_k is unknown', 400, 'request_refused', false, /refused the request .*top_k is unknown/],
   [401, refusal, 502, 'upstream_error', false, /refuses this service/],
   [402, refusal, 502, 'upstream_error', false, /refuses this service/],
   [403, refusal, 502, 'upstream_error', false, /refuses this service/],
   [404, noModel, 404, 'model_not_found', false, /does not exist/],
   [408, 'slow', 504, 'upstream_timeout', true, /gave up waiting/],
   [409, 'no', 502, 'upstream_error', false, /refused the request/],
-  [413, 'large', 502, 'upstream_error', false, /refused the request/],
-  [422, 'no', 502, 'upstream_error', false, /refused the request/],
+  [413, 'large', 400, 'request_refused', false, /refused the request/],
+  [422, 'no', 400, 'request_refused', false, /refused the request/],
   [429, 'busy', 503, 'engine_overloaded', true, /takes no more requests/],
   [500, 'broken', 502, 'upstream_error', true, /status 500/],
   [502, 'broken', 502, 'upstream_error', true, /status 502/],

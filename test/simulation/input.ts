@@ -17,7 +17,7 @@ export const subjectOf = (batch: string, line: number) => `item ${batch} ${line}
 /** Where a line must end when its batch ends by itself; null where chance decides. */
 export function fateOf(kind: LineKind, model: string): { stream: 'output' | 'errors'; code?: string } | null {
   if (model === 'gone') return { stream: 'errors', code: 'model_not_found' };
-  if (kind === 'bad') return { stream: 'errors', code: 'upstream_error' };
+  if (kind === 'bad') return { stream: 'errors', code: 'request_refused' };
   if (kind === 'broken') return { stream: 'errors', code: 'upstream_error' };
   if (kind === 'unschemed') return { stream: 'errors', code: 'schema_not_met' };
   return kind === 'shaky' ? null : { stream: 'output' };

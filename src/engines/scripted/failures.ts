@@ -13,6 +13,7 @@ export function failureFor(how: string): ApiError {
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', message, { retryAfter: 1 });
   if (status === 401 || status === 403) return new ApiError('upstream_error', message, { retry: 'wait' });
+  if (status === 400 || status === 413 || status === 422) return new ApiError('request_refused', message);
   if (status >= 400 && status < 500) return new ApiError('upstream_error', message, { retry: 'never' });
   return new ApiError('upstream_error', message);
 }

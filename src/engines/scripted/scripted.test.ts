@@ -121,7 +121,8 @@ describe('answers', () => {
 describe('failures', () => {
   it.each([
     ['500', 'upstream_error', 'later'],
-    ['400', 'upstream_error', 'never'],
+    ['400', 'request_refused', 'never'],
+    ['404', 'upstream_error', 'never'],
     ['401', 'upstream_error', 'wait'],
     ['429', 'engine_overloaded', 'wait'],
     ['timeout', 'upstream_timeout', 'later'],

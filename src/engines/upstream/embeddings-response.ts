@@ -39,7 +39,7 @@ export function readEmbeddings(
 
 /** A refusal that names the dimensions is the client's to mend, and told as such. */
 export function refusedDimensions(error: unknown, { dimensions }: EmbeddingsRequest): unknown {
-  const isRefusal = error instanceof ApiError && error.code === 'upstream_error' && error.retry === 'never';
+  const isRefusal = error instanceof ApiError && error.code === 'request_refused';
   if (!dimensions || !isRefusal || !/dimension|matryoshka/i.test(error.message)) return error;
   return invalid('dimensions', `this model cannot be asked for ${dimensions}. ${error.message}`);
 }

@@ -52,11 +52,13 @@ function refused(said: UpstreamError, status: number, tail: string): ApiError {
     return new ApiError('context_length_exceeded', `The request does not fit the model's context ${tail}`);
   if (isUnknownModel(said, status))
     return new ApiError('model_not_found', `The model's server does not have the model ${tail}`);
-  return new ApiError('upstream_error', `The model's server refused the request ${tail}`, {
-    retry: 'never',
-    shouldRetry: false,
-  });
+  const message = `The model's server refused the request ${tail}`;
+  if (aboutTheRequest.has(status)) return new ApiError('request_refused', message);
+  return new ApiError('upstream_error', message, { retry: 'never', shouldRetry: false });
 }
+
+/** What servers answer to a field they do not take. Any other 4xx is between them and us. */
+const aboutTheRequest = new Set([400, 413, 422]);
 
 export interface UpstreamError {
   message: string;

@@ -76,12 +76,18 @@ describe('statuses', () => {
     await expect(generate(engine)).rejects.toMatchObject({ code: expected, retry });
   });
 
-  it.each([400, 404, 413, 422])('F21: %i is final and keeps what the upstream said', async (code) => {
+  it.each([
+    [400, 'request_refused', 400],
+    [404, 'upstream_error', 502],
+    [413, 'request_refused', 400],
+    [415, 'upstream_error', 502],
+    [422, 'request_refused', 400],
+  ])('F21: %i is final and keeps what the upstream said', async (code, expected, told) => {
     const { engine } = await upstream(status(code, { error: { message: 'top_p must be under 1' } }));
     await expect(generate(engine)).rejects.toMatchObject({
-      code: 'upstream_error',
+      code: expected,
+      status: told,
       retry: 'never',
-      shouldRetry: false,
       message: expect.stringContaining('top_p must be under 1'),
     });
   });
@@ -407,7 +413,7 @@ describe('answers that are none', () => {
       message: expect.stringContaining('CUDA'),
     });
     fake.answer = status(200, { error: { message: 'bad temperature', code: 400 } });
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', retry: 'never' });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', retry: 'never' });
     fake.answer = status(200, { error: 'loading' });
     await expect(generate(engine)).rejects.toMatchObject({ message: expect.stringContaining('loading') });
   });
@@ -572,9 +578,9 @@ describe('embeddings', () => {
       param: 'dimensions',
       message: expect.stringContaining('matryoshka'),
     });
-    await expect(engine.embed(request, call())).rejects.toMatchObject({ code: 'upstream_error' });
+    await expect(engine.embed(request, call())).rejects.toMatchObject({ code: 'request_refused' });
     fake.answer = status(400, { error: { message: 'input too odd' } });
-    await expect(engine.embed(asked, call())).rejects.toMatchObject({ code: 'upstream_error' });
+    await expect(engine.embed(asked, call())).rejects.toMatchObject({ code: 'request_refused' });
   });
 
   it('says so when the model does not heed the dimensions', async () => {
