@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { Engine } from '../../src/engines/engines.ts';
 import type {
   AssistantMessage,
@@ -90,7 +89,8 @@ export function makeLively(engine: Engine): Engine {
 function requireShape({ value, text }: JsonBody<ChatRequest>): void {
   const faults = checkChatRequest(value).filter(({ param = '' }) => !wider.test(param));
   if (faults.length > 0) throw new Error(`a malformed request: ${faults[0]!.param} ${faults[0]!.message}`);
-  if (!isDeepStrictEqual(JSON.parse(text), value)) throw new Error('a request with two meanings');
+  if (JSON.stringify(JSON.parse(text)) !== JSON.stringify(value))
+    throw new Error('a request with two meanings');
 }
 
 /** Messages may have more stop sequences and longer names of tools than chat. */
