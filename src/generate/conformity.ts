@@ -9,8 +9,23 @@ export interface Promised {
   /** A call of a tool, JSON as the content, or nothing but text. */
   kind: 'call' | 'json' | 'text';
   calls: CallRule;
-  /** Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when a complete answer breaks the promise. */
+  /** Whether there is anything to check: nothing is promised of text, nor of calls that are neither forced nor strict. */
+  isChecked: boolean;
+  /**
+   * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when a complete answer breaks the promise; with an
+   * `UnfitCall` when the arguments of a call do.
+   */
   check(response: Pick<ChatResponse, 'choices'>): Promise<void>;
+}
+
+/** A call whose arguments do not fit the parameters of its tool. */
+export class UnfitCall extends ApiError {
+  readonly tool: string;
+
+  constructor(tool: string, fault: string) {
+    super('tool_not_called', `The model called '${tool}' with arguments that ${fault}`);
+    this.tool = tool;
+  }
 }
 
 /**
@@ -22,12 +37,19 @@ export async function promisedBy(request: ChatRequest, schemas: Schemas): Promis
   const tools = await admitTools(request, schemas);
   const calls = callRule(request);
   if (calls.required) return promise('call', calls, (each) => checkCalls(each, calls, tools));
+  const strict = new Map([...tools].filter(([name]) => isStrict(request, name)));
   const format = request.response_format;
-  if (format?.type === 'json_object') return promise('json', calls, checkObject);
-  if (format?.type !== 'json_schema') return promise('text', calls, async () => {});
+  if (format?.type === 'json_object') return promise('json', calls, (each) => checkObject(each, strict));
+  if (format?.type !== 'json_schema')
+    return promise('text', calls, strict.size > 0 && ((each) => checkStrictCalls(each, strict)));
   const where = 'response_format.json_schema.schema';
   const schema = await schemas.admit(format.json_schema.schema ?? true, where);
-  return promise('json', calls, (each) => checkContent(each, schema));
+  return promise('json', calls, (each) => checkContent(each, schema, strict));
+}
+
+/** A tool with `strict` is called as its parameters say, whoever decides that it is called. */
+function isStrict({ tools }: ChatRequest, name: string): boolean {
+  return tools?.some(({ function: each }) => each.name === name && each.strict === true) ?? false;
 }
 
 type Choice = ChatResponse['choices'][number];
@@ -51,12 +73,14 @@ async function admitTools(request: ChatRequest, schemas: Schemas): Promise<ToolS
 function promise(
   kind: Promised['kind'],
   calls: CallRule,
-  check: (choice: Choice) => Promise<void>,
+  check: ((choice: Choice) => Promise<void>) | false,
 ): Promised {
   return {
     kind,
     calls,
+    isChecked: check !== false,
     async check(response) {
+      if (!check) return;
       for (const choice of response.choices) {
         const { finish_reason: finish, message } = choice;
         if (finish !== 'length' && finish !== 'content_filter' && !message.refusal) await check(choice);
@@ -81,24 +105,29 @@ async function checkArguments(
 ): Promise<void> {
   const parameters = tools.get(name);
   if (parameters === undefined) throw notCalled(`The model called '${name}', and there is no such tool.`);
-  if (!isObject(parsed(args)))
-    throw notCalled(`The model called '${name}' with arguments that are not a JSON object.`);
+  if (!isObject(parsed(args))) throw new UnfitCall(name, 'are not a JSON object.');
   const fault = await parameters?.fault(args);
-  if (fault)
-    throw notCalled(`The model called '${name}' with arguments that do not fit its parameters: ${fault}`);
+  if (fault) throw new UnfitCall(name, `do not fit its parameters: ${fault}`);
 }
 
-async function checkContent({ message }: Choice, schema: AdmittedSchema): Promise<void> {
-  if (message.tool_calls?.length) return;
-  const content = message.content ?? '';
+async function checkStrictCalls({ message }: Choice, strict: ToolSchemas): Promise<void> {
+  for (const { function: called } of message.tool_calls ?? [])
+    if (strict.has(called.name)) await checkArguments(called, strict);
+}
+
+async function checkContent(choice: Choice, schema: AdmittedSchema, strict: ToolSchemas): Promise<void> {
+  const { tool_calls: calls, content: given } = choice.message;
+  if (calls?.length) return checkStrictCalls(choice, strict);
+  const content = given ?? '';
   if (parsed(content) === undefined) throw notMet('The answer is not JSON.');
   const fault = await schema.fault(content);
   if (fault) throw notMet(`The answer does not conform to the schema: ${fault}`);
 }
 
-async function checkObject({ message }: Choice): Promise<void> {
-  if (message.tool_calls?.length) return;
-  if (!isObject(parsed(message.content ?? ''))) throw notMet('The answer is not a JSON object.');
+async function checkObject(choice: Choice, strict: ToolSchemas): Promise<void> {
+  const { tool_calls: calls, content } = choice.message;
+  if (calls?.length) return checkStrictCalls(choice, strict);
+  if (!isObject(parsed(content ?? ''))) throw notMet('The answer is not a JSON object.');
 }
 
 const notCalled = (message: string) => new ApiError('tool_not_called', message);

@@ -92,6 +92,50 @@ describe('a request without promises', () => {
   });
 });
 
+describe('a strict tool that the model chooses to call', () => {
+  const strict: Tool[] = tools.map((each) => ({ ...each, function: { ...each.function, strict: true } }));
+  const called = (args: string) =>
+    chatResponse('Well.', { calls: [['weather', args]], finish: 'tool_calls' });
+  const good = { calls: [['weather', '{"city":"Oslo"}']], finish: 'tool_calls' };
+
+  it('is taken when its arguments fit, and so is an answer without a call', async () => {
+    const { outcome, asked } = await run(native, { tools: strict }, [called('{"city":"Oslo"}')]);
+    expect(callsOf(outcome)).toMatchObject(good);
+    expect(asked).toHaveLength(1);
+    const { outcome: text } = await run(native, { tools: strict }, [chatResponse('No need.')]);
+    expect(callsOf(text)).toMatchObject({ content: 'No need.', finish: 'stop' });
+  });
+
+  it('is made of JSON where its arguments do not fit', async () => {
+    const { outcome, asked } = await run(native, { tools: strict }, [
+      called('{"town":"Oslo"}'),
+      chatResponse('{"city":"Oslo"}'),
+    ]);
+    expect(callsOf(outcome)).toMatchObject(good);
+    expect(asked[1]).not.toHaveProperty('tools');
+    expect(asked[1]?.response_format).toMatchObject({ json_schema: { name: 'weather', strict: true } });
+  });
+
+  it('is forced on an engine that can force it', async () => {
+    const exact = { jsonSchema: 'exact', forcedTool: 'exact' } as const;
+    const { outcome, asked } = await run(exact, { tools: strict, ...json }, [
+      called('{"city":7}'),
+      called('{"city":"Oslo"}'),
+    ]);
+    expect(callsOf(outcome)).toMatchObject(good);
+    expect(asked[1]).toMatchObject({ tools: strict, tool_choice: named('weather') });
+    expect(asked[1]).not.toHaveProperty('response_format');
+  });
+
+  it('is an error after a second miss; a tool that is not strict is called as it was', async () => {
+    const bad = called('{"city":7}');
+    const { outcome } = await run(native, { tools: strict }, [bad, chatResponse('{"city":8}')]);
+    expect(outcome).toMatchObject({ code: 'tool_not_called', status: 502 });
+    const { outcome: loose } = await run(native, { tools }, [bad]);
+    expect(callsOf(loose).calls).toEqual([['weather', '{"city":7}']]);
+  });
+});
+
 describe('a tool that must be called', () => {
   const forced = { tools, tool_choice: named('weather') };
   const good: [string, string][] = [['weather', '{"city":"Oslo"}']];

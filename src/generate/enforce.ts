@@ -2,10 +2,10 @@ import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { Engine, EngineCall } from '../engines/engines.ts';
 import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import type { Promised } from './conformity.ts';
+import { UnfitCall, type Promised } from './conformity.ts';
 import { keepCalls } from './kept-calls.ts';
 import { sumUsage } from './sum-usage.ts';
-import { firstTry, secondTry, type Try } from './tries.ts';
+import { firstTry, type Problem, secondTry, type Try } from './tries.ts';
 
 /** A request to one engine, and what its answer was promised to be. */
 export interface Asking {
@@ -29,12 +29,19 @@ export async function runPromised(asking: Asking, call: EngineCall): Promise<Cha
   if (first.kept) return first.kept;
   const { problem } = first;
   asking.noteMiss(problem);
-  const isRefusal = !broken.has(problem.code);
-  const second = await attempt(asking, secondTry(parts, { message: problem.message, isRefusal }), call);
+  const second = await attempt(asking, secondTry(parts, problemOf(problem)), call);
   // Of a request that is refused in every form, the client knows the first.
   if (!second.kept) throw second.answer ? second.problem : problem;
   if (!first.answer) return second.kept;
   return { ...second.kept, usage: sumUsage(first.answer.usage, second.kept.usage) };
+}
+
+function problemOf(error: ApiError): Problem {
+  return {
+    message: error.message,
+    isRefusal: !broken.has(error.code),
+    unfitCall: error instanceof UnfitCall ? error.tool : null,
+  };
 }
 
 type Outcome =

@@ -67,6 +67,27 @@ async function run({ can = {}, ask = {}, chunks = [], answers = [] }: Scene) {
   };
 }
 
+describe('a strict tool that the model chooses to call', () => {
+  const parameters = { type: 'object', required: ['a'] };
+  const strict = [{ type: 'function' as const, function: { name: 'f', strict: true, parameters } }];
+  const scene = (args: string): Scene => ({
+    can: { forcedTool: 'native' },
+    ask: { tools: strict },
+    chunks: [begin(0, 'f'), more(0, args), piece({}, 'tool_calls')],
+  });
+
+  it('streams as it goes when its arguments fit', async () => {
+    const { error, finish } = await run(scene('{"a":1}'));
+    expect([error, finish]).toEqual([null, ['tool_calls']]);
+  });
+
+  it('ends with an error instead of a finish reason when they do not', async () => {
+    const { error, finish } = await run(scene('{"b":1}'));
+    expect(error).toMatchObject({ code: 'tool_not_called' });
+    expect(finish).toEqual([]);
+  });
+});
+
 describe('an answer of which nothing was promised', () => {
   it('passes as it comes, the very chunks', async () => {
     const chunks = [chatChunk('live'), chatChunk(null, 'stop'), usageChunk(1, 1)];

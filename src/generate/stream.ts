@@ -31,7 +31,7 @@ export async function* streamPromised(
   const { request } = firstTry({ ...asking, capabilities: engine.capabilities });
   const given = engine.stream(request, call);
   const chunks = isFree(promised.calls) ? given : keepStreamedCalls(given, promised.calls);
-  yield* promised.kind === 'text' ? chunks : checkedAtEnd(chunks, promised);
+  yield* promised.isChecked ? checkedAtEnd(chunks, promised) : chunks;
 }
 
 function isHeld({ engine, promised: { kind } }: Asking): boolean {

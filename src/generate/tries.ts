@@ -25,17 +25,21 @@ export interface TriesParts {
 export function firstTry(parts: TriesParts): Try {
   const { request, promised, capabilities } = parts;
   const { jsonSchema, forcedTool } = capabilities;
-  if (promised.kind === 'call' && forcedTool === 'none') return synthesized(parts, null);
+  if (promised.kind === 'call' && forcedTool === 'none')
+    return synthesized(parts, promised.calls.names ?? noNames, null);
   if (promised.kind === 'json' && jsonSchema === 'none') return told(parts, null);
   return { request: edited(request, callChanges(parts)), read: readerOf(promised) };
 }
 
 /**
- * The other means, once the first try came to nothing: calls are synthesized, schemas are told to the model.
+ * The other means, once the first try came to nothing: calls are synthesized, schemas are told to the model. A tool that the
+ * model chose to call, but not as its parameters say, is the one to be called now.
  * @param problem why the first answer was not taken
  */
 export function secondTry(parts: TriesParts, problem: Problem): Try {
-  if (parts.promised.kind === 'call') return synthesized(parts, problem);
+  const { kind, calls } = parts.promised;
+  if (kind === 'call') return synthesized(parts, calls.names ?? noNames, problem);
+  if (problem.unfitCall !== null) return forced(parts, problem.unfitCall, problem);
   return told(parts, problem);
 }
 
@@ -43,14 +47,31 @@ export interface Problem {
   message: string;
   /** The engine refused the request: it may be the response format that it does not know. */
   isRefusal: boolean;
+  /** The tool that was called with arguments that do not fit. */
+  unfitCall: string | null;
 }
 
+const noNames: ReadonlySet<string> = new Set();
+
+/** A call of this tool: from the grammar where the engine has one, else from JSON. */
+function forced(parts: TriesParts, name: string, problem: Problem): Try {
+  const { request, capabilities } = parts;
+  if (capabilities.forcedTool !== 'exact') return synthesized(parts, new Set([name]), problem);
+  const changes: Changes = {
+    tool_choice: { type: 'function', function: { name } },
+    response_format: undefined,
+  };
+  return { request: edited(request, changes), read: (response) => response };
+}
+
+/** @param names of the tools of which one is to be called */
 function synthesized(
-  { request, promised, capabilities, newCallId }: TriesParts,
+  { request, capabilities, newCallId }: TriesParts,
+  names: ReadonlySet<string>,
   problem: Problem | null,
 ): Try {
   const { value } = request;
-  const tools = (value.tools ?? []).filter(({ function: { name } }) => promised.calls.names?.has(name));
+  const tools = (value.tools ?? []).filter(({ function: { name } }) => names.has(name));
   const { format, line, read } = synthesisOf(tools, newCallId);
   const wasSynthesized = capabilities.forcedTool === 'none';
   const isUnknown = capabilities.jsonSchema === 'none' || (wasSynthesized && problem?.isRefusal === true);
