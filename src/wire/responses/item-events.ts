@@ -1,5 +1,5 @@
 import type { TokenLogprob } from '../chat/chat.ts';
-import type { FunctionCallItem, MessageItem, ReasoningItem } from './responses.ts';
+import type { FunctionCallItem, MessageItem, OutputItem, ReasoningItem } from './responses.ts';
 
 /**
  * The events of items, without their numbers (wire-formats.md, section 1b). Items are copied into them: they go on growing.
@@ -10,10 +10,26 @@ export interface EventFields {
   [field: string]: unknown;
 }
 
-const added = (item: object): EventFields => ({
-  type: 'response.output_item.added',
-  item: structuredClone(item),
+type ContentPart = MessageItem['content'][number];
+
+const added = (item: OutputItem): EventFields => ({ type: 'response.output_item.added', item: copyOf(item) });
+
+export const itemDone = (item: OutputItem): EventFields => ({
+  type: 'response.output_item.done',
+  item: copyOf(item),
 });
+
+/** A copy that stays as it is; `structuredClone` would cost more than all the rest of an answer. */
+function copyOf(item: OutputItem): OutputItem {
+  if (item.type === 'message') return { ...item, content: item.content.map(copyOfPart) };
+  return item.type === 'reasoning'
+    ? { ...item, summary: item.summary.map((part) => ({ ...part })) }
+    : { ...item };
+}
+
+function copyOfPart(part: ContentPart): ContentPart {
+  return part.type === 'output_text' ? { ...part, logprobs: [...part.logprobs] } : { ...part };
+}
 
 const partOf = (item: MessageItem) => ({ item_id: item.id, content_index: item.content.length - 1 });
 
@@ -23,7 +39,7 @@ export const messageEvents = {
   partAdded: (item: MessageItem): EventFields => ({
     type: 'response.content_part.added',
     ...partOf(item),
-    part: structuredClone(item.content.at(-1)),
+    part: copyOfPart(item.content.at(-1)!),
   }),
 
   textDelta: (item: MessageItem, delta: string, logprobs: TokenLogprob[]): EventFields => ({
@@ -40,7 +56,7 @@ export const messageEvents = {
   }),
 
   partDone(item: MessageItem): EventFields[] {
-    const part = structuredClone(item.content.at(-1)!);
+    const part = copyOfPart(item.content.at(-1)!);
     const said =
       part.type === 'output_text'
         ? { type: 'response.output_text.done', text: part.text, logprobs: part.logprobs }

@@ -1,6 +1,6 @@
 import type { TokenLogprob } from '../chat/chat.ts';
 import { outputItemId } from './item-ids.ts';
-import { callEvents, messageEvents, reasoningEvents } from './item-events.ts';
+import { callEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
 import type { EventFields } from './item-events.ts';
 import type { FunctionCallItem, MessageItem, OutputItem, ReasoningItem } from './responses.ts';
 
@@ -179,7 +179,7 @@ export class OutputBuilder {
       for (const event of reasoningEvents.partDone(item)) this.#emit(item, event);
     else this.#emit(item, callEvents.argumentsDone(item));
     item.status = status;
-    this.#emit(item, { type: 'response.output_item.done', item: structuredClone(item) });
+    this.#emit(item, itemDone(item));
   }
 
   #closePart(item: MessageItem): void {
