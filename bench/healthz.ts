@@ -25,17 +25,20 @@ export const healthz: Workload = {
     const offpeak = await startOffpeak(data.path, upstreamEngine(upstream.url('fast'), 128));
     try {
       const quiet = await probe(offpeak, () => false, 3);
+      await offpeak.figures('reset');
       let sending = true;
       const began = performance.now();
       const sent = sendHostile(offpeak.port).finally(() => (sending = false));
       const took = await probe(offpeak, () => sending);
       const statuses = await sent;
+      const { longestTurn } = await offpeak.figures();
       const seconds = (performance.now() - began) / 1000;
       return {
         figures: [
           { name: 'p99 of /healthz', value: percentile(took, 99), unit: 'ms', atMost: 100 },
           { name: 'slowest /healthz', value: Math.max(...took), unit: 'ms' },
           { name: 'p50 of /healthz', value: percentile(took, 50), unit: 'ms' },
+          { name: 'longest turn of the event loop, CPU', value: longestTurn, unit: 'ms' },
           { name: 'p99 of /healthz before', value: percentile(quiet, 99), unit: 'ms' },
         ],
         notes: [

@@ -12,6 +12,11 @@ export interface Figures {
   loopP50: number;
   loopP99: number;
   loopMax: number;
+  /**
+   * The most CPU that the main thread used between two samples since the last reset, in milliseconds: how late the event
+   * loop would have been at most, had the thread a core to itself.
+   */
+  longestTurn: number;
 }
 
 const sampleMs = 10;
@@ -24,10 +29,18 @@ export function answerFigures(): void {
   delay.enable();
   let peakRss = 0;
   setInterval(() => (peakRss = Math.max(peakRss, process.memoryUsage.rss())), memoryEveryMs).unref();
+  let turnBegan = process.threadCpuUsage();
+  let longestTurn = 0;
+  setInterval(() => {
+    const { user, system } = process.threadCpuUsage(turnBegan);
+    longestTurn = Math.max(longestTurn, (user + system) / 1000);
+    turnBegan = process.threadCpuUsage();
+  }, sampleMs).unref();
   process.on('message', (message) => {
     if (message !== 'reset' && message !== 'figures') return;
     if (message === 'reset') {
       delay.reset();
+      longestTurn = 0;
       peakRss = process.memoryUsage.rss();
     }
     peakRss = Math.max(peakRss, process.memoryUsage.rss());
@@ -40,6 +53,7 @@ export function answerFigures(): void {
       loopP50: late(delay.percentile(50)),
       loopP99: late(delay.percentile(99)),
       loopMax: late(delay.max),
+      longestTurn,
     };
     process.send?.(figures);
   });

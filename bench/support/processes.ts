@@ -10,7 +10,7 @@ import { availableParallelism } from 'node:os';
 export type Core = 'target' | 'rest';
 
 const unbound = process.argv.includes('--unbound');
-const canBind = !unbound && availableParallelism() > 1 && works('taskset', ['--version']);
+export const canBind = !unbound && availableParallelism() > 1 && works('taskset', ['--version']);
 
 function works(command: string, values: string[]): boolean {
   try {

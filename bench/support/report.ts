@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { canBind } from './processes.ts';
 
 export interface Figure {
   name: string;
@@ -57,6 +58,7 @@ export function publish({ name, about }: Workload, report: Report): string {
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: cpus().length,
     node: process.version,
+    bound: canBind,
   };
   writeFileSync(`${folder}${name}.json`, `${JSON.stringify({ name, about, machine, ...report }, null, 2)}\n`);
   const rows = report.figures.map((figure) => {
@@ -73,7 +75,7 @@ export function publish({ name, about }: Workload, report: Report): string {
     ...rows,
     '',
     ...report.notes.map((note) => `- ${note}`),
-    `- ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}. Compare ratios; absolute figures belong to the machine.`,
+    `- ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}${canBind ? '' : ', nobody bound to a core'}. Compare ratios; absolute figures belong to the machine.`,
     '',
   ].join('\n');
   writeFileSync(`${folder}${name}.md`, text);
