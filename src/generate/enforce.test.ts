@@ -78,6 +78,7 @@ describe('a request without promises', () => {
     for (const error of [
       new ApiError('upstream_error', 'broken'),
       new ApiError('upstream_error', 'refused', { retry: 'never' }),
+      new ApiError('request_refused', 'refused'),
     ]) {
       const { outcome, asked } = await run(native, {}, [error]);
       expect(outcome).toBe(error);
@@ -125,6 +126,13 @@ describe('a strict tool that the model chooses to call', () => {
     expect(callsOf(outcome)).toMatchObject(good);
     expect(asked[1]).toMatchObject({ tools: strict, tool_choice: named('weather') });
     expect(asked[1]).not.toHaveProperty('response_format');
+  });
+
+  it('has the first miss told when the other form is refused, which the client never sent', async () => {
+    const refusal = new ApiError('request_refused', 'no response formats here');
+    const { outcome, asked } = await run(native, { tools: strict }, [called('{}'), refusal]);
+    expect(outcome).toMatchObject({ code: 'tool_not_called', status: 502 });
+    expect(asked).toHaveLength(2);
   });
 
   it('is an error after a second miss; a tool that is not strict is called as it was', async () => {

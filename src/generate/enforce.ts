@@ -28,6 +28,8 @@ export async function runPromised(asking: Asking, call: EngineCall): Promise<Cha
   const first = await attempt(asking, firstTry(parts), call);
   if (first.kept) return first.kept;
   const { problem } = first;
+  // Where nothing was promised of the whole answer, there is no other form to ask for it in.
+  if (!first.answer && asking.promised.kind === 'text') throw problem;
   asking.noteMiss(problem);
   const second = await attempt(asking, secondTry(parts, problemOf(problem)), call);
   // Of a request that is refused in every form, the client knows the first.
@@ -61,7 +63,7 @@ async function attempt(
     return { kept, answer };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const counts = answer ? broken.has(error.code) : promised.kind !== 'text' && isRefused(error);
+    const counts = answer ? broken.has(error.code) : isRefused(error);
     if (!counts) throw error;
     return { kept: null, answer, problem: error };
   }
