@@ -35,7 +35,7 @@ const context = await model.createContext({
   sequences,
   contextSize,
   threads: 1,
-  batchSize: Math.max(512, sequences),
+  batchSize: 512 + sequences,
   flashAttention: false,
   ignoreMemorySafetyChecks: true,
 });

@@ -4,7 +4,8 @@ import { type BatchShare, createBatchGate } from './batch-gate.ts';
 const oneTurn = () => new Promise((resolve) => setImmediate(resolve));
 /** What is finished here is told in the same turn, and the gate opens in the next. */
 const turn = () => oneTurn().then(oneTurn);
-const token: BatchShare = { tokens: 1, priority: 'batch' };
+const { signal } = new AbortController();
+const token: BatchShare = { tokens: 1, priority: 'batch', signal };
 
 /** A gate, the names of who is in the batch, and a way to give one of them its result. */
 function opened(size = 8) {
@@ -60,9 +61,9 @@ test('whoever asks again on getting a result goes with the others', async () => 
 
 test('a batch has room for a token of each, then prompts of interactive requests, then others', async () => {
   const { enter, finish, names } = opened(8);
-  void enter('prompt', { tokens: 6, priority: 'batch' });
-  void enter('short prompt', { tokens: 2, priority: 'batch' });
-  void enter('urgent prompt', { tokens: 5, priority: 'interactive' });
+  void enter('prompt', { tokens: 6, priority: 'batch', signal });
+  void enter('short prompt', { tokens: 2, priority: 'batch', signal });
+  void enter('urgent prompt', { tokens: 5, priority: 'interactive', signal });
   void enter('token');
   await turn();
   expect(names()).toEqual(['token', 'urgent prompt', 'short prompt']);
@@ -73,8 +74,8 @@ test('a batch has room for a token of each, then prompts of interactive requests
 
 test('what is larger than a batch goes alone', async () => {
   const { enter, names } = opened(8);
-  void enter('huge', { tokens: 20, priority: 'batch' });
-  void enter('prompt', { tokens: 2, priority: 'batch' });
+  void enter('huge', { tokens: 20, priority: 'batch', signal });
+  void enter('prompt', { tokens: 2, priority: 'batch', signal });
   await turn();
   expect(names()).toEqual(['huge']);
 });
@@ -82,5 +83,14 @@ test('what is larger than a batch goes alone', async () => {
 test('a failure leaves the batch like a result', async () => {
   const gate = createBatchGate(8);
   await expect(gate.pass(token, () => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
+  expect(await gate.pass(token, () => Promise.resolve('done'))).toBe('done');
+});
+
+test('whoever aborts while it waits takes nothing', async () => {
+  const gate = createBatchGate(8);
+  const gone = new AbortController();
+  const waiting = gate.pass({ ...token, signal: gone.signal }, () => Promise.resolve('evaluated'));
+  gone.abort(new Error('gone'));
+  await expect(waiting).rejects.toThrow('gone');
   expect(await gate.pass(token, () => Promise.resolve('done'))).toBe('done');
 });

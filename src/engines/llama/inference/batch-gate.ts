@@ -13,7 +13,7 @@ export function batchSize(sequences: number): number {
  * for all who wait: next tokens first, then as much of the prompts as the batch has room for.
  */
 export interface BatchGate {
-  /** Runs `evaluate` with a batch to come. */
+  /** Runs `evaluate` with a batch to come. Rejects with the signal's reason when it aborts before. */
   pass<T>(share: BatchShare, evaluate: () => Promise<T>): Promise<T>;
 }
 
@@ -22,6 +22,8 @@ export interface BatchShare {
   tokens: number;
   /** Prompts of interactive requests come before those of batches. */
   priority: 'interactive' | 'batch';
+  /** Whoever is gone when the gate opens takes nothing. */
+  signal: AbortSignal;
 }
 
 interface Waiting extends BatchShare {
@@ -56,6 +58,7 @@ export function createBatchGate(size: number): BatchGate {
         openWhenDone();
       });
       try {
+        share.signal.throwIfAborted();
         return await evaluate();
       } finally {
         inBatch--;

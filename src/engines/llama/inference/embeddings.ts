@@ -27,11 +27,13 @@ export function createEmbedder({
 
   function open(): Promise<LlamaEmbeddingContext> {
     // A text must fit into one batch: what pooling sees is the last one.
-    context ??= model.createEmbeddingContext({
-      contextSize: contextLength,
-      batchSize: contextLength,
-      threads,
-    });
+    context ??= model
+      .createEmbeddingContext({ contextSize: contextLength, batchSize: contextLength, threads })
+      .catch((error: unknown) => {
+        // Memory that is short now may be free for the next request.
+        context = undefined;
+        throw error;
+      });
     return context;
   }
 

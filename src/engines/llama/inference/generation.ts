@@ -88,7 +88,7 @@ async function evaluatePrompt({
   const cached = sequence.nextTokenIndex;
   for (let at = cached; prompt.length - at > prefillChunk; at += prefillChunk) {
     const chunk = prompt.slice(at, at + prefillChunk) as Token[];
-    await gate.pass({ tokens: prefillChunk, priority }, () =>
+    await gate.pass({ tokens: prefillChunk, priority, signal }, () =>
       sequence.evaluateWithoutGeneratingNewTokens(chunk),
     );
     onStep();
@@ -111,13 +111,13 @@ function startSampling({ sequence, prompt, options, describe }: GenerationInput)
 
 /** Undefined when the answer is over. */
 async function nextSample(
-  { gate, priority, sequence, prompt, closer }: GenerationInput,
+  { gate, priority, signal, sequence, prompt, closer }: GenerationInput,
   samples: Samples,
 ): Promise<Sample | undefined> {
   // The first one brings the rest of the prompt along.
   const tokens = Math.max(1, prompt.length - sequence.nextTokenIndex);
   try {
-    const { value } = await gate.pass({ tokens, priority }, () => samples.next());
+    const { value } = await gate.pass({ tokens, priority, signal }, () => samples.next());
     return value ?? undefined;
   } catch (error) {
     // No token of the vocabulary continues the grammar: the closer still can.

@@ -1,4 +1,4 @@
-import type { LlamaGrammar, Token } from 'node-llama-cpp';
+import type { Token } from 'node-llama-cpp';
 import type { Random } from '../../../base/random.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
@@ -8,7 +8,8 @@ import { createMatcher } from '../grammar/matcher.ts';
 import type { Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } from '../protocol.ts';
 import { createAnswerText } from './answer-text.ts';
 import { createBatchGate } from './batch-gate.ts';
-import { type Constraint, constraintKey, createConstraint } from './constraint.ts';
+import { createConstraintCache } from './constraint-cache.ts';
+import type { Constraint } from './constraint.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';
 import { type GenerationOutput, generateAnswer } from './generation.ts';
@@ -27,8 +28,6 @@ export interface Inference {
   countTokens(request: ChatRequest): number;
   /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
   readonly steps: number;
-  /** Answers being generated. */
-  readonly working: number;
 }
 
 export interface InferenceCall extends GenerateOptions {
@@ -36,7 +35,6 @@ export interface InferenceCall extends GenerateOptions {
   onDelta: (choice: number, delta: Delta) => void;
 }
 
-const keptConstraints = 32;
 const controlTokenType = 3;
 
 export function createInference(loaded: Loaded, random: Random): Inference {
@@ -73,7 +71,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   );
   const runner = createRunner(Array.from({ length: context.totalSequences }, () => context.getSequence()));
   const gate = createBatchGate(context.batchSize);
-  const constraints = new Map<string, { constraint: Constraint; grammar: LlamaGrammar }>();
+  const constraints = createConstraintCache(llama, family);
   let steps = 0;
   const onStep = (): void => void steps++;
   const embedder = createEmbedder({
@@ -86,27 +84,11 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   const measure: Measure = (text) => model.tokenize(text).length;
   const textOf = (token: number): string => model.detokenize([token as Token]);
 
-  /** Schemas come again and again in a batch; their grammars are kept. */
-  async function constraintOf(
-    request: ChatRequest,
-  ): Promise<{ constraint: Constraint; grammar: LlamaGrammar } | undefined> {
-    const key = constraintKey(request);
-    const kept = constraints.get(key);
-    if (kept) return kept;
-    const constraint = createConstraint(request, family);
-    if (!constraint) return undefined;
-    const made = { constraint, grammar: await llama.createGrammar({ grammar: constraint.gbnf }) };
-    constraints.set(key, made);
-    const [oldest] = constraints.keys();
-    if (constraints.size > keptConstraints) constraints.delete(oldest!);
-    return made;
-  }
-
   async function generate(request: ChatRequest, call: InferenceCall): Promise<Generated> {
     const { tokens: prompt, isThinking } = prompts.prompt(request);
     const limit = tokenLimit(request, prompt.length, contextLength);
     const logprobs = wantedLogprobs(request);
-    const confined = await constraintOf(request);
+    const confined = await constraints.constraintOf(request);
     if (confined) refuseTooShort(confined.constraint, limit, prompt.length);
     const firstSeed = request.seed ?? new DataView(random.bytes(4).buffer).getUint32(0);
     const outputs = await Promise.all(
@@ -215,9 +197,6 @@ export function createInference(loaded: Loaded, random: Random): Inference {
     countTokens: (request) => prompts.prompt(request).tokens.length,
     get steps() {
       return steps;
-    },
-    get working() {
-      return runner.working;
     },
   };
 }

@@ -21,7 +21,6 @@ export interface SlotRequest {
 export interface Runner {
   /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts in the queue. */
   run<T>(request: SlotRequest, work: (slot: Slot) => Promise<T>): Promise<T>;
-  readonly working: number;
 }
 
 export function createRunner(sequences: readonly LlamaContextSequence[]): Runner {
@@ -81,9 +80,6 @@ export function createRunner(sequences: readonly LlamaContextSequence[]): Runner
         slot.isBusy = false;
         pump();
       }
-    },
-    get working() {
-      return slots.filter((slot) => slot.isBusy).length;
     },
   };
 }
