@@ -41,6 +41,8 @@ export async function startFakeUpstream(answer: Answer = complete()): Promise<Fa
       fake.answer(response, received);
     });
   });
+  // An idle connection is not closed while a test takes its time.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const fake: FakeUpstream = {

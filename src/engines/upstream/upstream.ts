@@ -158,8 +158,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     const text = chatText(request, model, true, traits);
     const reply = await connected().work.postStreaming(`${base}/chat/completions`, text, signal);
     noteRefusal(reply);
-    await requireStream(reply, context(), repairs);
     const { body, finish } = reply;
+    await requireStream(reply, context(), repairs).catch((error: unknown) => {
+      // What is refused by its headers alone is not read, and would hold its connection.
+      finish();
+      throw error;
+    });
     yield* readChatStream(body, { asked: text, newCallId, repairs, context: context(), finish });
     noteRepairs(repairs);
   }
