@@ -123,15 +123,12 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     async *chatStream(request, call) {
       const { model, engine, leave } = admit(request.value.model, call.caller, 'chat');
-      const promised = await promiseOf(engine, request.value).catch((error: unknown) => {
-        leave();
-        throw error;
-      });
       const id = ids.next('chatcmpl_');
       const created = unixSeconds(clock.now());
       let usage: Usage | null = null;
       let pieces = 0;
       try {
+        const promised = await promiseOf(engine, request.value);
         const asking = { ...askingOf(engine, model), request, promised };
         const produced = (whole: ChatUsage) => (usage = usageOf(whole));
         for await (const chunks of streamPromised(asking, call.signal, produced)) {

@@ -21,15 +21,11 @@ export async function allChoices(
   return answer;
 }
 
-/** The same as chunks, the usage of all together at the end. */
+/** The same as chunks, for more than one choice; the usage of all together at the end. */
 export async function* streamAllChoices(
   request: Request,
   once: (request: Request) => ChatChunks,
 ): ChatChunks {
-  if (wanted(request) === 1) {
-    yield* once(request);
-    return;
-  }
   const seen = new Set<number>();
   let usage: ChatChunk | undefined;
   for await (const chunks of once(request)) {

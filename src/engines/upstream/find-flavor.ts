@@ -3,18 +3,17 @@ import type { Fields } from './fields.ts';
 import type { Flavor } from './flavors.ts';
 
 /** Whom servers call the owner of their models. A proxy may call anybody so, and is left `generic`. */
-const owners: Readonly<Record<string, Flavor>> = {
-  vllm: 'vllm',
-  sglang: 'sglang',
-  llamacpp: 'llama-server',
-  library: 'ollama',
-  offpeak: 'offpeak',
-};
+const owners = new Map<unknown, Flavor>([
+  ['vllm', 'vllm'],
+  ['sglang', 'sglang'],
+  ['llamacpp', 'llama-server'],
+  ['library', 'ollama'],
+  ['offpeak', 'offpeak'],
+]);
 
 /** What kind of server has these models (`GET /v1/models`): of the one that is used, or of any if it has another name there. */
 export function flavorOf({ data }: Fields, model: string): Flavor {
   const models = Array.isArray(data) ? data.map(fieldsOf) : [];
   const used = models.find(({ id }) => id === model) ?? models[0];
-  const owner = used?.['owned_by'];
-  return (typeof owner === 'string' && Object.hasOwn(owners, owner) && owners[owner]) || 'generic';
+  return owners.get(used?.['owned_by']) ?? 'generic';
 }
