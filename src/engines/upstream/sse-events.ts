@@ -2,8 +2,8 @@ import { createParser } from 'eventsource-parser';
 import type { EventSourceMessage } from 'eventsource-parser';
 
 /**
- * The events of a server-sent stream, in lists of what came together, from bytes cut anywhere (reliability.md, F27): CRLF, comments, characters split
- * between chunks, and a last event without the blank line behind it.
+ * The events of a server-sent stream, in lists of what came together, which may be empty, from bytes cut anywhere
+ * (reliability.md, F27): CRLF, comments, characters split between chunks, and a last event without the blank line behind it.
  */
 export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<EventSourceMessage[]> {
   const decoder = new TextDecoder();
