@@ -90,9 +90,11 @@ export function makeLively(engine: Engine): Engine {
 function requireShape({ value, text }: JsonBody<ChatRequest>): void {
   const faults = checkChatRequest(value).filter(({ param = '' }) => !wider.test(param));
   if (faults.length > 0) throw new Error(`a malformed request: ${faults[0]!.param} ${faults[0]!.message}`);
-  // Through JSON, which knows no -0; the order of the members may differ.
-  if (!isDeepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(value))))
-    throw new Error('a request with two meanings');
+  // Written once more by JSON, which knows no -0. The order of the members may differ.
+  const [told, meant] = [JSON.parse(text) as unknown, value].map(
+    (each) => JSON.parse(JSON.stringify(each)) as unknown,
+  );
+  if (!isDeepStrictEqual(told, meant)) throw new Error('a request with two meanings');
 }
 
 /** Messages may have more stop sequences and longer names of tools than chat. */

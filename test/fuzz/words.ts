@@ -41,5 +41,10 @@ export const schemas: readonly object[] = [
     required: ['items'],
     $defs: { item: { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] } },
   },
-  { anyOf: [{ type: 'object', properties: { ok: { const: true } }, required: ['ok'] }, { type: 'null' }] },
+  {
+    anyOf: [
+      { type: 'object', properties: { ok: { const: true } }, required: ['ok'] },
+      { type: 'object', properties: { why: { type: 'string' } }, required: ['why'] },
+    ],
+  },
 ];
