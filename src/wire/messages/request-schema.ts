@@ -212,7 +212,7 @@ const thinking = raw({
   required: ['type'],
   properties: {
     type: oneOf(['enabled', 'adaptive', 'disabled', 'between_tools']),
-    budget_tokens: integerOrNull({ minimum: 0 }),
+    budget_tokens: integerOrNull({ minimum: 0, maximum: 2 ** 31 - 1 }),
     display: stringOrNull(),
   },
 });

@@ -228,6 +228,10 @@ describe('a messages request', () => {
       'thinking.type: expected one of "enabled", "adaptive", "disabled" or "between_tools", got "on"',
     ],
     [
+      { ...base, thinking: { type: 'enabled', budget_tokens: 2 ** 31 } },
+      'thinking.budget_tokens: expected at most 2147483647, got 2147483648',
+    ],
+    [
       { ...base, output_config: { format: { type: 'json_object' } } },
       'output_config.format.schema: required, but missing',
     ],

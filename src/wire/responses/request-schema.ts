@@ -111,7 +111,7 @@ export const responsesRequestSchema = Type.Object(
     }),
     instructions: Type.Optional(stringOrNull()),
     max_output_tokens: Type.Optional(integerOrNull({ minimum: 1, maximum: 2 ** 31 - 1 })),
-    max_tool_calls: Type.Optional(integerOrNull({ minimum: 1 })),
+    max_tool_calls: Type.Optional(integerOrNull({ minimum: 1, maximum: 2 ** 31 - 1 })),
     temperature: Type.Optional(numberOrNull({ minimum: 0, maximum: 2 })),
     top_p: Type.Optional(numberOrNull({ minimum: 0, maximum: 1 })),
     top_logprobs: Type.Optional(integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs })),

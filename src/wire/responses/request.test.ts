@@ -119,6 +119,7 @@ describe('a request', () => {
     ],
     ['an unknown format', { text: { format: { type: 'yaml' } } }, ['text.format.type']],
     ['no tokens at all', { max_output_tokens: 0 }, ['max_output_tokens']],
+    ['more calls than there are', { max_tool_calls: 2 ** 31 }, ['max_tool_calls']],
     ['heat', { temperature: 3 }, ['temperature']],
     ['metadata of numbers', { metadata: { a: 1 } }, ['metadata.a']],
     ['a conversation', { conversation: 'conv_1' }, ['conversation']],
