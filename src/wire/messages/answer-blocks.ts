@@ -26,6 +26,8 @@ interface Growing {
   text: string;
   /** The end of the text, which has not gone out. Kept apart: cutting it off the text would copy all of it every time. */
   unsent: string;
+  /** The first letter of the text that is no blank, or empty. Kept apart for the same reason. */
+  first: string;
 }
 
 export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }): AnswerBlocks {
@@ -39,9 +41,8 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     if (text === '') return;
     let last = growing.at(-1);
     if (last?.kind !== kind)
-      growing.push((last = { kind, call: -1, id: '', name: '', text: '', unsent: '' }));
-    last.text += text;
-    last.unsent += text;
+      growing.push((last = { kind, call: -1, id: '', name: '', text: '', unsent: '', first: '' }));
+    append(last, text);
   }
 
   function growCall({ index: at, id, function: called }: NonNullable<ChatDelta['tool_calls']>[number]): void {
@@ -49,12 +50,11 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     if (!call) {
       if (!id || !called?.name)
         throw new ApiError('invalid_upstream_response', 'The engine called a tool without a name or an id.');
-      call = { kind: 'call', call: at, id, name: called.name, text: '', unsent: '' };
+      call = { kind: 'call', call: at, id, name: called.name, text: '', unsent: '', first: '' };
       calls.set(at, call);
       growing.push(call);
     }
-    call.text += called?.arguments ?? '';
-    call.unsent += called?.arguments ?? '';
+    append(call, called?.arguments ?? '');
   }
 
   /** Sends what can be sent of the first block. Arguments that do not begin as an object wait until they are made one. */
@@ -64,8 +64,8 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     const events: MessageEvent[] = [];
     if (!isOpen) events.push({ type: 'content_block_start', index, content_block: startOf(block) });
     isOpen = true;
+    if (isRepaired(block)) return events;
     const rest = block.unsent;
-    if (block.kind === 'call' && rest === block.text && !/^\s*\{/.test(rest)) return events;
     block.unsent = '';
     if (rest !== '' && !(block.kind === 'thinking' && hidesThinking))
       events.push(delta(deltaOf(block, rest)));
@@ -77,7 +77,7 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     const last: MessageEvent[] = [];
     if (block.kind === 'thinking')
       last.push(delta({ type: 'signature_delta', signature: signatureFor(block.text, hidesThinking) }));
-    if (block.kind === 'call' && block.unsent === block.text)
+    if (isRepaired(block))
       last.push(delta({ type: 'input_json_delta', partial_json: JSON.stringify(toolInput(block.text)) }));
     last.push({ type: 'content_block_stop', index });
     index += 1;
@@ -109,6 +109,17 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
       return calls.size > 0;
     },
   };
+}
+
+function append(block: Growing, text: string): void {
+  block.text += text;
+  block.unsent += text;
+  if (block.first === '') block.first = text.trimStart().slice(0, 1);
+}
+
+/** Whether these are arguments that are no object as they come. */
+function isRepaired({ kind, first }: Growing): boolean {
+  return kind === 'call' && first !== '{';
 }
 
 function startOf({ kind, id, name }: Growing): AnswerBlock {

@@ -144,6 +144,14 @@ describe('a streamed message', () => {
     expect(short(events)).toEqual(['0 +tool_use', `0 ${input}`, '0 -']);
   });
 
+  // In time that grows with its square, this would take minutes.
+  it('puts long arguments together that are made an object', () => {
+    const pieces = Array.from({ length: 150_000 }, () => go(0, 'abcd'));
+    const events = encode([begin(0, '"{\\"a\\":\\"'), ...pieces, go(0, '\\"}"'), over]);
+    const [call] = collectMessage(events).content;
+    expect(call).toMatchObject({ input: { a: 'abcd'.repeat(150_000) } });
+  });
+
   it('sends calls one after the other, also when they grow side by side', () => {
     const one = encode([begin(0), go(0, '{"a":1}'), begin(1), go(1, '{"b":2}'), over]);
     expect(short(one)).toEqual(['0 +tool_use', '0 {"a":1}', '0 -', '1 +tool_use', '1 {"b":2}', '1 -']);

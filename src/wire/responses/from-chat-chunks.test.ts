@@ -244,3 +244,13 @@ it('tells the tokens of reasoning, and zero where the engine does not', () => {
   };
   expect([told({ reasoning_tokens: 1 }), told()]).toEqual([{ reasoning_tokens: 1 }, { reasoning_tokens: 0 }]);
 });
+
+// In time that grows with its square, this would take half a minute.
+it('tells the place of every one of very many items', () => {
+  const turns = Array.from({ length: 30_000 }, (): ChatDelta => ({ reasoning: 'a', content: 'b' }));
+  const { events, body } = encode(turns);
+  const places = events.flatMap((event) =>
+    event.type === 'response.output_item.done' ? [event['output_index']] : [],
+  );
+  expect(places).toEqual(body.output.map((_, at) => at));
+});

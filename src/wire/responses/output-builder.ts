@@ -37,6 +37,8 @@ export class OutputBuilder {
   readonly #options: OutputBuilderOptions;
   #prose: MessageItem | ReasoningItem | undefined;
   readonly #calls = new Map<number, FunctionCallItem>();
+  /** The place of each item in the output. */
+  readonly #places = new Map<OutputItem, number>();
 
   constructor(options: OutputBuilderOptions) {
     this.#options = options;
@@ -103,15 +105,16 @@ export class OutputBuilder {
   }
 
   #emit(item: OutputItem, fields: EventFields): void {
-    this.#options.emit({ ...fields, output_index: this.items.indexOf(item) });
+    this.#options.emit({ ...fields, output_index: this.#places.get(item) });
   }
 
   #note(item: OutputItem, length: number): void {
-    this.pieces.push([this.items.indexOf(item), length]);
+    this.pieces.push([this.#places.get(item)!, length]);
   }
 
   #open<T extends OutputItem>(item: T): T {
     if (this.#prose) this.#closeItem(this.#prose, 'completed');
+    this.#places.set(item, this.items.length);
     this.items.push(item);
     return item;
   }
