@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../wire/chat/chat.ts';
-import { createdOf, toolCallsOf } from './chat-response.ts';
+import { argumentsText, createdOf, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
@@ -17,6 +17,8 @@ interface Choice {
   /** The newest tool call at each of the server's positions; an id is sent with the first piece of each. */
   calls: Map<number, Call>;
   callCount: number;
+  /** The calls that have no arguments yet, by their place. */
+  empty: Set<number>;
 }
 
 interface Call {
@@ -91,7 +93,7 @@ function readChoice(
 ): ChatChunk['choices'][number] {
   const index = Number.isInteger(given['index']) ? (given['index'] as number) : 0;
   const begun = choices.get(index);
-  const choice = begun ?? { finished: false, calls: new Map<number, Call>(), callCount: 0 };
+  const choice: Choice = begun ?? { finished: false, calls: new Map(), callCount: 0, empty: new Set() };
   const delta = readDelta(fieldsOf(given['delta'] ?? given['message']), choice, options);
   if (!begun) {
     choices.set(index, choice);
@@ -103,6 +105,15 @@ function readChoice(
   if (told === '') return { index, delta, logprobs, finish_reason: null };
   choice.finished = true;
   const finish = finishReason(told, choice.callCount > 0);
+  // Some servers say nothing where a tool takes nothing; clients read JSON there.
+  if (finish === 'tool_calls' && choice.empty.size > 0) {
+    const nothing = { arguments: argumentsText('') };
+    delta.tool_calls = [
+      ...(delta.tool_calls ?? []),
+      ...[...choice.empty].map((call) => ({ index: call, function: nothing })),
+    ];
+    choice.empty.clear();
+  }
   return { index, delta, logprobs, finish_reason: finish, ...stopReason(given, event) };
 }
 
@@ -135,11 +146,14 @@ function readCallDelta(
   const piece =
     typeof json === 'string' ? json : json === undefined || json === null ? '' : JSON.stringify(json);
   const begun = choice.calls.get(position);
-  if (begun && !(isNamed && id !== '' && id !== begun.id))
+  if (begun && !(isNamed && id !== '' && id !== begun.id)) {
+    if (piece !== '') choice.empty.delete(begun.index);
     return { index: begun.index, function: { arguments: piece } };
+  }
   if (!isNamed) throw unusable('calls a tool without a name');
   const index = choice.callCount++;
   choice.calls.set(position, { index, id });
+  if (piece === '') choice.empty.add(index);
   return { index, id: id || newCallId(), type: 'function', function: { name, arguments: piece } };
 }
 

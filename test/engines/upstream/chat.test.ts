@@ -343,6 +343,22 @@ describe('what comes back', () => {
     ]);
   });
 
+  it('ends a streamed call without arguments with an empty object, unless it was cut', async () => {
+    const piece = (index: number, id: string, args?: string) =>
+      frame({ tool_calls: [{ index, id, function: { name: 'f', arguments: args } }] });
+    const written = async (finish: string) => {
+      const pieces = [piece(0, 'a', ''), piece(1, 'b'), piece(2, 'c', '{"n":1}'), frame({}, finish)];
+      const { engine } = await upstream(streamed(pieces));
+      const texts: string[] = [];
+      for (const { choices } of await collect(engine.stream(ask(), call())))
+        for (const { index, function: called } of choices[0]?.delta.tool_calls ?? [])
+          texts[index] = (texts[index] ?? '') + called?.arguments;
+      return texts;
+    };
+    expect(await written('stop')).toEqual(['{}', '{}', '{"n":1}']);
+    expect(await written('length')).toEqual(['', '', '{"n":1}']);
+  });
+
   it('reads a function call that is streamed as servers did before tools, and a refusal', async () => {
     const { engine } = await upstream(
       streamed([
