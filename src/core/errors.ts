@@ -120,7 +120,7 @@ export interface ApiErrorOptions {
   shouldRetry?: boolean;
   /** For the methods of a 405. */
   allow?: string;
-  /** Where the code alone does not tell: an upstream's 400 is `never`, its 401 is `wait`. */
+  /** Where the code alone does not tell: an upstream's 405 is `never`, its 401 is `wait`. */
   retry?: Retry;
   /** What happened inside, for the log alone. */
   cause?: unknown;
