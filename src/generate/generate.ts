@@ -15,7 +15,7 @@ export interface Generate extends Service {
   chat(request: JsonBody<ChatRequest>, call: InteractiveCall): Promise<ChatResponse>;
   /**
    * Chunks as a client of ours should see them, the usage chunk last and always (the route drops it when it was not asked
-   * for). Whatever was produced is charged when it ends, throws or is abandoned.
+   * for). What it brought is charged when it ends, throws or is abandoned.
    */
   chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): ChatChunks;
   /**
