@@ -1,6 +1,5 @@
 import { ApiError } from '../core/errors.ts';
 import type { Fault } from '../core/errors.ts';
-import { joinPath } from './explain.ts';
 
 /**
  * Where the parts of a converted request stood in the request as the client sent it: by the object in the new request, by
@@ -32,35 +31,35 @@ function movedFault(fault: Fault, moved: (param: string) => string): Fault {
 }
 
 function retold(message: string, param: string | null, moved: (param: string) => string): string {
-  return param === null || param === '' ? message : message.replaceAll(param, moved(param));
+  return param === null || param === '' ? message : message.replaceAll(param, () => moved(param));
 }
 
 /**
  * The place of the deepest part of `param` that has one, and what is below it as it stands; so does the JSON pointer with
- * which a path into a schema ends (`...parameters#/properties/a`).
+ * which a path into a schema ends (`...parameters#/properties/a`, or `#` for the whole).
  */
 function placeOf(given: string, converted: object, places: Places): string {
-  const [param = '', ...pointer] = given.split(/(?=#\/)/);
+  const [param = '', ...pointer] = given.split(/(?=#(?:\/|$))/);
   return [placeOfPath(param, converted, places), ...pointer].join('');
 }
 
 function placeOfPath(param: string, converted: object, places: Places): string {
   const known = places.get(param);
   if (known !== undefined) return known;
-  const steps = stepsOf(param);
   let at: unknown = converted;
   let path = '';
-  for (const [depth, step] of steps.entries()) {
+  for (const [depth, { step, text }] of stepsOf(param).entries()) {
     at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[step] : undefined;
-    const place = places.get(at as object) ?? (depth === 0 ? places.get(`${step}`) : undefined);
-    path = place ?? joinPath(path, step);
+    path = places.get(at as object) ?? (depth === 0 ? places.get(step) : undefined) ?? path + text;
   }
   return path;
 }
 
-/** `messages[0].content` as `['messages', 0, 'content']`. */
-function stepsOf(path: string): (string | number)[] {
-  return Array.from(path.matchAll(/([^.[\]]+)|\[(\d+)\]/g), ([, name, index]) =>
-    index === undefined ? name! : Number(index),
-  );
+/** `messages[0].content` as `messages`, `0`, `content`, each with its text in the path; so are keys in quotes. */
+function stepsOf(path: string): { step: string; text: string }[] {
+  const pattern = /\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g;
+  return Array.from(path.matchAll(pattern), ([text, name, index, key]) => ({
+    step: (name ?? index ?? key)!,
+    text,
+  }));
 }
