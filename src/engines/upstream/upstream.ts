@@ -108,7 +108,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     if (asked !== 'auto' || isFound || !open) return;
     try {
       const { status, body } = await open.counting.get(`${base}/models`, new AbortController().signal);
-      if (status >= 500) throw new Error(`status ${status}`);
+      if (status >= 500 || status === 429) throw new Error(`status ${status}`);
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
       take(flavor);
       isFound = true;

@@ -66,9 +66,12 @@ describe('an upstream whose flavor is not configured', () => {
     expect(engine.capabilities).toMatchObject({ inputs: ['image', 'audio', 'file'], forcedTool: 'native' });
   });
 
-  it('is asked again later when it was away, or not yet itself', async () => {
+  it.each([
+    ['is not yet itself', 503],
+    ['is too busy', 429],
+  ])('is asked again later when it %s', async (_, code) => {
     const clock = createManualClock();
-    const fake = await startFakeUpstream((response) => send(response, 503, {}));
+    const fake = await startFakeUpstream((response) => send(response, code, {}));
     const engine = engineAt(fake.url, { flavor: 'auto', clock });
     open.push(fake, engine);
     await engine.start();
@@ -76,7 +79,30 @@ describe('an upstream whose flavor is not configured', () => {
     fake.answer = serving({ id: 'real-name', owned_by: 'llamacpp' });
     await clock.advance(30_000);
     await expect.poll(() => engine.capabilities.forcedTool).toBe('filter');
+  });
+
+  it('holds up the start for three seconds at most when it says nothing', async () => {
+    const clock = createManualClock();
+    const fake = await startFakeUpstream(() => {});
+    const engine = engineAt(fake.url, { flavor: 'auto', clock });
+    open.push(fake, engine);
+    const starting = engine.start();
+    await expect.poll(() => fake.received.length).toBe(1);
+    await clock.advance(3_000);
+    await starting;
+    expect(engine.capabilities.forcedTool).toBe('native');
+  });
+
+  it('is left alone once it is stopped, also in the middle of an answer', async () => {
+    const clock = createManualClock();
+    const fake = await startFakeUpstream(() => {});
+    const engine = engineAt(fake.url, { flavor: 'auto', clock });
+    open.push(fake, engine);
+    const starting = engine.start();
+    await expect.poll(() => fake.received.length).toBe(1);
     await engine.stop();
+    await starting;
+    expect(clock.pending).toBe(0);
   });
 
   it('is asked nothing when its flavor is configured', async () => {
