@@ -24,8 +24,8 @@ export function bytes(body: AsyncIterable<Uint8Array> | null, headers: Headers):
 }
 
 /**
- * Server-sent events, each complete with its empty line; any number of them at a time. When the source fails before its first event, the answer
- * is an ordinary error; later `failed` makes the last event.
+ * Server-sent events, any number of them at a time, each complete with its empty line. When the source fails before its
+ * first event, the answer is an ordinary error; later `failed` makes the last event.
  */
 export function events(source: AsyncIterable<string>, failed: (error: ApiError) => string): Answer {
   return { kind: 'events', events: source, failed };

@@ -2,7 +2,7 @@ import type { ResponseEvent } from '../wire/responses/responses.ts';
 import { responseErrorEvent, responseEvent } from '../wire/responses/sse.ts';
 import { type Answer, events } from './answer.ts';
 
-/** The events of a response, one write each. What breaks them off is told as the event after the last. */
+/** The events of a response, those of a list in one text. What breaks them off is told as the event after the last. */
 export function responseEvents(lists: AsyncIterable<readonly ResponseEvent[]>): Answer {
   let next = 0;
   async function* written(): AsyncGenerator<string> {

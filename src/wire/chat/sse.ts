@@ -2,7 +2,7 @@ import { errorObject } from '../errors/error-body.ts';
 import type { ChatChunk } from './chat.ts';
 import type { FunctionsChunk } from './function-answer.ts';
 
-/** Server-sent events of a chat stream (wire-formats.md, section 1a). Each string is one write. */
+/** The headers of every stream of server-sent events; the events of chat follow (wire-formats.md, section 1a). */
 export const sseHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',

@@ -1,7 +1,7 @@
 import { errorBody } from '../errors/error-body.ts';
 import type { MessageEvent } from './messages.ts';
 
-/** A server-sent event of a message stream: named, unlike those of chat. One write each. */
+/** A server-sent event of a message stream: named, unlike those of chat. */
 export function messageEvent(event: MessageEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

@@ -219,7 +219,7 @@ describe('a streamed message', () => {
 });
 
 describe('its events', () => {
-  it('are named, one write each', () => {
+  it('are named', () => {
     expect(messageEvent({ type: 'message_stop' })).toBe(
       'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     );

@@ -195,14 +195,14 @@ describe('a stream that breaks', () => {
     });
   });
 
-  it('ends with the event that all clients raise, in one write', () => {
+  it('ends with the event that all clients raise', () => {
     expect(responseErrorEvent(error, 5)).toBe(
       'event: error\ndata: {"type":"error","sequence_number":5,"code":"upstream_error","message":"The engine failed.",' +
         '"param":null,"error":{"type":"server_error","code":"upstream_error","message":"The engine failed.","param":null}}\n\n',
     );
   });
 
-  it('has one write an event', () => {
+  it('has its data in one line', () => {
     expect(responseEvent({ type: 'response.created', sequence_number: 0, text: 'a\n\nb' })).toBe(
       'event: response.created\ndata: {"type":"response.created","sequence_number":0,"text":"a\\n\\nb"}\n\n',
     );

@@ -1,7 +1,7 @@
 import { errorObject } from '../errors/error-body.ts';
 import type { ResponseEvent } from './responses.ts';
 
-/** A server-sent event of a response, named by its type, in one write: some parsers forget a half-received one. */
+/** A server-sent event of a response, named by its type; never to be cut, because some parsers forget half of one. */
 export function responseEvent(event: ResponseEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
