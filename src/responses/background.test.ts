@@ -35,19 +35,21 @@ async function begin(fields: Partial<StoredResponse> = {}): Promise<ResponseBody
   const id = `resp_${(++count).toString(16).padStart(32, '0')}`;
   const request = { model: 'm', input: 'x', background: true };
   const body = newResponse(request, { id, createdAt: 1, model: 'm', status: 'in_progress' });
-  await memory.responses.insert({
-    id,
-    orgId: 'org_a',
-    status: 'in_progress',
-    previousId: null,
-    createdAt: clock.now(),
-    expiresAt: clock.now() + 10 * leaseMs,
-    aliveUntil: clock.now() + leaseMs,
-    input: '[]',
-    body: JSON.stringify(body),
-    pieces: null,
-    ...fields,
-  });
+  await memory.responses.insert([
+    {
+      id,
+      orgId: 'org_a',
+      status: 'in_progress',
+      previousId: null,
+      createdAt: clock.now(),
+      expiresAt: clock.now() + 10 * leaseMs,
+      aliveUntil: clock.now() + leaseMs,
+      input: '[]',
+      body: JSON.stringify(body),
+      pieces: null,
+      ...fields,
+    },
+  ]);
   return body;
 }
 

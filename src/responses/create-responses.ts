@@ -1,4 +1,5 @@
 import { type Clock, unixSeconds } from '../base/clock.ts';
+import { grouped } from '../base/grouped.ts';
 import { isId, type Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
@@ -42,6 +43,8 @@ export interface ResponsesDeps {
 const day = 86_400_000;
 /** How long a response is kept. */
 const ttlMs = 30 * day;
+/** Responses written in one transaction at most: each may hold some MB. */
+const groupRows = 64;
 
 /** A request made ready: the response it begins, and the chat it comes to. */
 interface Prepared {
@@ -56,6 +59,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
   const { generate, clock, ids } = deps;
   const store = deps.store.responses;
   const background = createBackground({ ...deps, store });
+  const insert = grouped((rows: StoredResponse[]) => store.insert(rows), groupRows);
   const newCallId = () => ids.next('call_');
   const seconds = () => unixSeconds(clock.now());
 
@@ -92,7 +96,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     pieces: readonly Piece[] | null,
   ): Promise<void> {
     if (!body.store) return;
-    await store.insert({ ...rowOf(body, own, caller), pieces: pieces && JSON.stringify(pieces) });
+    await insert({ ...rowOf(body, own, caller), pieces: pieces && JSON.stringify(pieces) });
   }
 
   async function answer({ begun, chat, places }: Prepared, call: InteractiveCall): Promise<ResponseBody> {
@@ -107,7 +111,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     background.requireRoom();
     const prepared = await prepare(request, call.caller);
     const { begun, own } = prepared;
-    await store.insert({ ...rowOf(begun, own, call.caller), aliveUntil: clock.now() + leaseMs });
+    await insert({ ...rowOf(begun, own, call.caller), aliveUntil: clock.now() + leaseMs });
     background.run(begun, (signal) => answer(prepared, { ...call, signal }));
     return { ...begun, status: 'queued' };
   }

@@ -279,7 +279,8 @@ export interface Chain {
 }
 
 export interface ResponseStore {
-  insert(response: StoredResponse): Promise<void>;
+  /** All of them or, when it rejects, none. */
+  insert(responses: readonly StoredResponse[]): Promise<void>;
   /** The response if it is the org's and not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<StoredResponse | undefined>;
   /**

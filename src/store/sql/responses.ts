@@ -1,7 +1,7 @@
 import type { ResponseStatus, StoredResponse } from '../../core/response.ts';
-import type { Db } from '../db.ts';
+import type { Db, Queries, Value } from '../db.ts';
 import type { ResponseStore } from '../store.ts';
-import { inLists } from './statement.ts';
+import { inLists, slices, tuples } from './statement.ts';
 
 interface ResponseRow {
   id: string;
@@ -21,19 +21,13 @@ const columns = names.join(', ');
 
 export function createResponses(db: Db): ResponseStore {
   return {
-    async insert(response) {
-      await db.all(`INSERT INTO responses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, [
-        response.id,
-        response.orgId,
-        response.status,
-        response.previousId,
-        response.createdAt,
-        response.expiresAt,
-        response.aliveUntil,
-        response.pieces,
-        response.input,
-        response.body,
-      ]);
+    async insert(responses) {
+      const [first = [], ...others] = slices(responses);
+      // A statement is a transaction of its own.
+      if (others.length === 0) return insertSlice(db, first);
+      await db.tx(async (q) => {
+        for (const slice of [first, ...others]) await insertSlice(q, slice);
+      });
     },
 
     async get(orgId, id, now) {
@@ -110,6 +104,26 @@ export function createResponses(db: Db): ResponseStore {
       return removed.length;
     },
   };
+}
+
+async function insertSlice(q: Pick<Queries, 'all'>, slice: StoredResponse[]): Promise<void> {
+  const values = tuples(slice.length, names.length);
+  await q.all(`INSERT INTO responses (${columns}) VALUES ${values}`, slice.flatMap(toRow));
+}
+
+function toRow(response: StoredResponse): Value[] {
+  return [
+    response.id,
+    response.orgId,
+    response.status,
+    response.previousId,
+    response.createdAt,
+    response.expiresAt,
+    response.aliveUntil,
+    response.pieces,
+    response.input,
+    response.body,
+  ];
 }
 
 function toResponse(row: ResponseRow): StoredResponse {

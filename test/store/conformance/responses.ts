@@ -22,7 +22,7 @@ function makeResponse(fields: Partial<StoredResponse> = {}): StoredResponse {
 export function responseTests(on: Stores): void {
   const add = async (fields: Partial<StoredResponse> = {}) => {
     const response = makeResponse(fields);
-    await on.store.responses.insert(response);
+    await on.store.responses.insert([response]);
     return response;
   };
   const unfinished = (fields: Partial<StoredResponse> = {}) =>
@@ -36,6 +36,16 @@ export function responseTests(on: Stores): void {
       const running = await unfinished();
       expect(await on.store.responses.get('org_a', whole.id, start)).toEqual(whole);
       expect(await on.store.responses.get('org_a', running.id, start)).toEqual(running);
+    });
+
+    test('are inserted many at a time, all or none', async () => {
+      const many = Array.from({ length: 67 }, (_, n) => makeResponse({ input: `[${n}]` }));
+      await on.store.responses.insert(many);
+      for (const each of [many[0]!, many[66]!])
+        expect(await on.store.responses.get('org_a', each.id, start)).toEqual(each);
+      const fresh = Array.from({ length: 66 }, () => makeResponse());
+      await expect(on.store.responses.insert([...fresh, many[5]!])).rejects.toThrow();
+      expect(await on.store.responses.get('org_a', fresh[0]!.id, start)).toBeUndefined();
     });
 
     test('of another org, unknown and expired ones are not there', async () => {

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { grouped } from './grouped.ts';
+
+/** Keeps what is written, each group when it is let through. */
+function createSink(isBad: (value: number) => boolean = () => false) {
+  const groups: number[][] = [];
+  const gates: (() => void)[] = [];
+  const write = async (values: number[]) => {
+    groups.push(values);
+    await new Promise<void>((resolve) => gates.push(resolve));
+    if (values.some(isBad)) throw new Error(`cannot write ${values.join(', ')}`);
+  };
+  const letThrough = async () => {
+    while (gates.length > 0) {
+      gates.shift()!();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { groups, write, letThrough };
+}
+
+describe('grouped', () => {
+  it('writes the first at once, and all that came meanwhile together', async () => {
+    const { groups, write, letThrough } = createSink();
+    const put = grouped(write, 10);
+    const all = Promise.all([1, 2, 3, 4].map(put));
+    expect(groups).toEqual([[1]]);
+    await letThrough();
+    await all;
+    expect(groups).toEqual([[1], [2, 3, 4]]);
+    const late = put(5);
+    await letThrough();
+    await late;
+    expect(groups.at(-1)).toEqual([5]);
+  });
+
+  it('settles a value only when it is written', async () => {
+    const { write, letThrough } = createSink();
+    let isWritten = false;
+    const writing = grouped(write, 10)(1).then(() => (isWritten = true));
+    await Promise.resolve();
+    expect(isWritten).toBe(false);
+    await letThrough();
+    await writing;
+    expect(isWritten).toBe(true);
+  });
+
+  it('makes no group larger than it may be', async () => {
+    const { groups, write, letThrough } = createSink();
+    const put = grouped(write, 2);
+    const all = Promise.all([1, 2, 3, 4, 5, 6].map(put));
+    await letThrough();
+    await all;
+    expect(groups).toEqual([[1], [2, 3], [4, 5], [6]]);
+  });
+
+  it('lets a value that cannot be written harm only itself', async () => {
+    const { write, letThrough } = createSink((value) => value === 3);
+    const put = grouped(write, 10);
+    const all = Promise.allSettled([1, 2, 3, 4].map(put));
+    await letThrough();
+    const outcomes = await all;
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: new Error('cannot write 3') });
+  });
+});
