@@ -140,11 +140,11 @@ describe('promisedBy', () => {
   });
 
   it('matches patterns in linear time', async () => {
-    const begun = performance.now();
+    const begun = process.cpuUsage();
     expect(await verdict(withSchema({ pattern: '^(a+)+$' }), JSON.stringify(`${'a'.repeat(50_000)}b`))).toBe(
       'schema_not_met',
     );
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
   });
 
   it('keeps schemas with the same $id apart', async () => {

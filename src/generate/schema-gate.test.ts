@@ -112,13 +112,13 @@ describe('checkSchemaBudget', () => {
   });
 
   it('is quick about bombs', () => {
-    const begun = performance.now();
+    const begun = process.cpuUsage();
     for (const schema of [
       doubling(300),
       nested(3_000),
       { anyOf: Array.from({ length: 20_000 }, () => ({})) },
     ])
       expect(() => check(schema)).toThrow();
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(1_000_000);
   });
 });
