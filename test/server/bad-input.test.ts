@@ -149,7 +149,7 @@ describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, re
   });
 
   it('B42: tools have legal, distinct names, not too many, and the forced one is among them', async () => {
-    const many = Array.from({ length: 10_000 }, (_, at) => tool(`t${at}`).name ?? {});
+    const many = Array.from({ length: 1_000 }, (_, at) => tool(`t${at}`));
     expect(await refusal(ask({ tools: many }))).toEqual([422, 'tools']);
     for (const names of [['a b'], [''], ['é'], ['x'.repeat(129)]]) {
       const { status, json } = await post(ask({ tools: names.map(tool) }));
