@@ -90,6 +90,11 @@ describe('the canonical form of a chat request', () => {
       },
       {},
     ],
+    [
+      'allowed tools without tools',
+      { tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named('z')] } } },
+      {},
+    ],
   ])('of %s', (_, given, expected) => {
     const { body, hasFunctions } = canonical(given);
     expect(body.value).toEqual({ model: 'm', messages: [user], ...expected });

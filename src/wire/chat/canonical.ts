@@ -81,6 +81,7 @@ const named = (name: string): ToolChoice => ({ type: 'function', function: { nam
 
 function fromTools({ tools: given, tool_choice: choice }: ChatBody, places: Places): Members {
   const allowed = isAllowed(choice) ? choice.allowed_tools : null;
+  if (allowed && !given?.length) return noTools;
   const isPassedOver = (tool: BodyTool) => !isFunction(tool) || (allowed !== null && !allows(allowed, tool));
   if (!given?.some(isPassedOver)) return allowed ? { tool_choice: allowed.mode } : {};
   const tools: Tool[] = [];
