@@ -83,8 +83,12 @@ function optionalCalls(b: GrammarBuilder, request: ChatRequest, format: CallForm
 
 /** A named tool is called once; any others as often as the request and the family allow. */
 function callFormat(request: ChatRequest, format: CallFormat): CallFormat {
-  const isOne = typeof request.tool_choice === 'object' || request.parallel_tool_calls === false;
-  return isOne ? { ...format, isRepeatable: false } : format;
+  return allowsOneCall(request) ? { ...format, isRepeatable: false } : format;
+}
+
+/** Whether an answer may hold one call at most: more come only where they are wanted, and a named tool is called once. */
+export function allowsOneCall({ tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): boolean {
+  return parallel === false || (typeof choice === 'object' && choice !== null);
 }
 
 /** Whether a request asks for an answer that leaves no room for thinking. */

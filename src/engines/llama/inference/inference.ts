@@ -9,7 +9,7 @@ import type { Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } fro
 import { createAnswerText } from './answer-text.ts';
 import { createBatchGate } from './batch-gate.ts';
 import { createConstraintCache } from './constraint-cache.ts';
-import type { Constraint } from './constraint.ts';
+import { type Constraint, allowsOneCall } from './constraint.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';
 import { type GenerationOutput, generateAnswer } from './generation.ts';
@@ -131,7 +131,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
         isThinking,
         stops: stopsOf(request),
         tools: toolNames(request),
-        maxCalls: mostCalls(request),
+        maxCalls: allowsOneCall(request) ? 1 : Infinity,
         onDelta: (delta) => call.onDelta(index, delta),
       });
       const temperature = request.temperature ?? 1;
@@ -209,11 +209,6 @@ function stopsOf(request: ChatRequest): string[] {
 function toolNames(request: ChatRequest): ReadonlySet<string> | undefined {
   if (!request.tools?.length || request.tool_choice === 'none') return undefined;
   return new Set(request.tools.map((tool) => tool.function.name));
-}
-
-/** More than one call comes only where it is wanted; a tool that is named is called once. */
-function mostCalls(request: ChatRequest): number {
-  return request.parallel_tool_calls === false || typeof request.tool_choice === 'object' ? 1 : Infinity;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import { allowsOneCall, createConstraint } from './constraint.ts';
+import { familyOf } from './families.ts';
+
+const ask = (more: Partial<ChatRequest>): ChatRequest => ({
+  model: 'm',
+  messages: [{ role: 'user', content: 'hi' }],
+  tools: [{ type: 'function', function: { name: 'f' } }],
+  response_format: { type: 'json_object' },
+  ...more,
+});
+const named = { type: 'function' as const, function: { name: 'f' } };
+
+test.each<[Partial<ChatRequest>, boolean]>([
+  [{}, false],
+  [{ tool_choice: null, parallel_tool_calls: null }, false],
+  [{ tool_choice: 'auto', parallel_tool_calls: true }, false],
+  [{ tool_choice: 'required' }, false],
+  [{ parallel_tool_calls: false }, true],
+  [{ tool_choice: named }, true],
+])('%j allows one call: %s', (more, isOne) => {
+  expect(allowsOneCall(ask(more))).toBe(isOne);
+});
+
+test('a choice that is null confines the answer as none does', () => {
+  const family = familyOf('<tool_call>');
+  const gbnf = (more: Partial<ChatRequest>) => createConstraint(ask(more), family)?.gbnf;
+  expect(gbnf({ tool_choice: null })).toBe(gbnf({}));
+  expect(gbnf({ parallel_tool_calls: false })).not.toBe(gbnf({}));
+});
