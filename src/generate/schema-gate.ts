@@ -1,14 +1,6 @@
 import { invalid } from '../core/errors.ts';
 import { endlessReference, unfolded } from './schema-references.ts';
-import {
-  childrenOf,
-  isObject,
-  own,
-  plainReference,
-  pointedAt,
-  type SchemaEdge,
-  type SchemaNode,
-} from './schema-walk.ts';
+import { childrenOf, isObject, own, plainReference, pointedAt, type SchemaNode } from './schema-walk.ts';
 
 /** What a schema may cost at most (reliability.md, C15): more is refused before any engine or validator sees it. */
 export const schemaBudget = {
@@ -63,10 +55,8 @@ export function checkSchemaBudget(schema: unknown, where: string, text = JSON.st
   for (let node = queue.pop(); node; node = queue.pop()) {
     const { pointer, depth } = node;
     checkNode(node, `${where}${pointer}`);
-    node.children = childrenOf(node.schema, pointer).map((child): SchemaEdge => ({
-      node: add(child.value, child.pointer, depth + 1),
-      applies: child.applies,
-    }));
+    for (const { value, pointer: at, applies } of childrenOf(node.schema, pointer))
+      node.children.push({ node: add(value, at, depth + 1), applies });
     const target = referenced(schema, node, where);
     // A reference is no level of nesting: what it names has its own.
     if (target) node.ref = add(target.value, target.pointer, 0);

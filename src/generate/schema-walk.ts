@@ -58,28 +58,28 @@ interface Child {
 
 /**
  * Every schema inside `schema`, found by the keywords that hold schemas: what stands under `enum`, `default` or a name of
- * one's own is data. Booleans and what is no schema at all are left out.
+ * one's own is data. Booleans and what is no schema at all are left out. One after the other, so that whoever has seen too
+ * many need not pay for the rest.
  */
-export function childrenOf(schema: Record<string, unknown>, pointer: string): Child[] {
-  const found: Child[] = [];
-  const add = (value: unknown, at: string, applies: Applies) => {
-    if (isObject(value)) found.push({ value, pointer: at, applies });
-  };
+export function* childrenOf(schema: Record<string, unknown>, pointer: string): Generator<Child> {
   for (const { held, named, applies } of applicators) {
     for (const keyword of held) {
       const value = own(schema, keyword);
       const at = `${pointer}/${keyword}`;
-      if (Array.isArray(value)) value.forEach((each, index) => add(each, `${at}/${index}`, applies));
-      else add(value, at, applies);
+      if (isObject(value)) yield { value, pointer: at, applies };
+      if (!Array.isArray(value)) continue;
+      for (const [index, each] of value.entries())
+        if (isObject(each)) yield { value: each, pointer: `${at}/${index}`, applies };
     }
     for (const keyword of named) {
       const value = own(schema, keyword);
       if (!isObject(value)) continue;
-      for (const [name, each] of Object.entries(value))
-        add(each, `${pointer}/${keyword}/${escaped(name)}`, applies);
+      for (const name of Object.keys(value)) {
+        const each = value[name];
+        if (isObject(each)) yield { value: each, pointer: `${pointer}/${keyword}/${escaped(name)}`, applies };
+      }
     }
   }
-  return found;
 }
 
 /** What `reference` (`#` or `#/...`) points to in `root`; undefined when there is nothing. */
