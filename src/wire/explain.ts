@@ -34,6 +34,15 @@ export function joinPath(path: string, key: string | number): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
+/** The steps of such a path, each with its text in it: `messages[0].content` has `messages`, `[0]` and `.content`. */
+export function stepsOf(path: string): { step: string | number; text: string }[] {
+  const pattern = /\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g;
+  return Array.from(path.matchAll(pattern), ([text, name, index, key]) => ({
+    step: index === undefined ? (name ?? key)! : Number(index),
+    text,
+  }));
+}
+
 function pathOf(error: ErrorObject, root: unknown): string {
   let path = '';
   let value = root;

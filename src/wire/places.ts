@@ -1,5 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { Fault } from '../core/errors.ts';
+import { stepsOf } from './explain.ts';
 
 /**
  * Where the parts of a converted request stood in the request as the client sent it: by the object in the new request, by
@@ -50,16 +51,7 @@ function placeOfPath(param: string, converted: object, places: Places): string {
   let path = '';
   for (const [depth, { step, text }] of stepsOf(param).entries()) {
     at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[step] : undefined;
-    path = places.get(at as object) ?? (depth === 0 ? places.get(step) : undefined) ?? path + text;
+    path = places.get(at as object) ?? (depth === 0 ? places.get(text) : undefined) ?? path + text;
   }
   return path;
-}
-
-/** `messages[0].content` as `messages`, `0`, `content`, each with its text in the path; so are keys in quotes. */
-function stepsOf(path: string): { step: string; text: string }[] {
-  const pattern = /\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g;
-  return Array.from(path.matchAll(pattern), ([text, name, index, key]) => ({
-    step: (name ?? index ?? key)!,
-    text,
-  }));
 }

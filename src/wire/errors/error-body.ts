@@ -1,5 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import type { ErrorKind, Fault } from '../../core/errors.ts';
+import { stepsOf } from '../explain.ts';
 import { maxFaults } from '../validate.ts';
 
 /** Which names the `type` of an error has. */
@@ -124,18 +125,8 @@ function pydanticDetail(error: ApiError): NonNullable<ErrorBody['detail']> {
   const faults =
     error.faults.length > 0 ? error.faults : [{ param: error.param ?? undefined, message: error.message }];
   return faults.slice(0, maxFaults).map((fault) => ({
-    loc: ['body', ...segments(fault.param ?? '')],
+    loc: ['body', ...stepsOf(fault.param ?? '').map(({ step }) => step)],
     msg: fault.message,
     type: 'value_error' as const,
   }));
-}
-
-/** `messages[0].content` as `['messages', 0, 'content']`. */
-function segments(path: string): (string | number)[] {
-  const found: (string | number)[] = [];
-  for (const [, word, index, key] of path.matchAll(/([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)) {
-    if (index !== undefined) found.push(Number(index));
-    else found.push(key ?? word!);
-  }
-  return found;
 }
