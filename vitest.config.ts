@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
+    // What a test waits for comes when the machine has time for it, not within a second.
+    expect: { poll: { timeout: 9_000 } },
     projects: [
       { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 10_000 } },
       {
