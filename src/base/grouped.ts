@@ -39,6 +39,6 @@ export function grouped<T>(write: (values: T[]) => Promise<void>, most: number):
 
 interface Entry<T> {
   value: T;
-  resolve(): void;
-  reject(error: unknown): void;
+  resolve: () => void;
+  reject: (error: unknown) => void;
 }
