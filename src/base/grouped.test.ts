@@ -63,4 +63,18 @@ describe('grouped', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(outcomes[2]).toMatchObject({ reason: new Error('cannot write 3') });
   });
+
+  it('does not wait for each value of a group in turn when nothing can be written', async () => {
+    let waits = 0;
+    const put = grouped(async () => {
+      waits++;
+      await Promise.resolve();
+      throw new Error('away');
+    }, 10);
+    const order: string[] = [];
+    const all = [1, 2, 3].map((n) => put(n).catch(() => order.push(`${n} after ${waits}`)));
+    await Promise.all(all);
+    // The first, the group, and both values of the group at the same time.
+    expect(order).toEqual(['1 after 1', '2 after 4', '3 after 4']);
+  });
 });

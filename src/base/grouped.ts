@@ -2,7 +2,7 @@
  * Writes many values with few calls: values that come while a group is written are the next group. The first one waits for
  * nobody, so a value alone takes as long as it ever did.
  * @param write writes a group, all of it or nothing. When it rejects, each value of the group is written alone, so that
- *   one that cannot be written harms only itself.
+ *   one that cannot be written harms only itself; all at once, because each may wait long for what does not answer.
  * @param most values in a group
  * @returns writes a value; settles when it is written
  */
@@ -26,7 +26,7 @@ export function grouped<T>(write: (values: T[]) => Promise<void>, most: number):
       for (const { resolve } of group) resolve();
     } catch (error) {
       if (group.length === 1) group[0]!.reject(error);
-      else for (const entry of group) await writeGroup([entry]);
+      else await Promise.all(group.map((entry) => writeGroup([entry])));
     }
   }
 
