@@ -78,9 +78,13 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
     next() {
       const isAlone = sent.size === 0;
       const suspectIsOut = [...sent.values()].some((job) => job.crashes > 0);
-      if (suspectIsOut || sent.size >= capacity) return undefined;
+      if (suspectIsOut) return undefined;
       const suspect = waiting.findIndex((job) => job.crashes > 0);
       if (suspect !== -1) return isAlone ? take(suspect) : undefined;
+      // It takes no slot, and the first event of a stream may wait for it.
+      const count = waiting.findIndex(({ message }) => message.type === 'count');
+      if (count !== -1) return take(count);
+      if (sent.size >= capacity) return undefined;
       const urgent = waiting.findIndex((job) => job.priority === 'interactive');
       return take(Math.max(0, urgent));
     },

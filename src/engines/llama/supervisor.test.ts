@@ -83,7 +83,11 @@ interface Running {
   abort(reason: Error): void;
 }
 
-function run(name: string, priority: 'interactive' | 'batch' = 'batch'): Running {
+function run(
+  name: string,
+  priority: 'interactive' | 'batch' = 'batch',
+  type: 'generate' | 'count' = 'generate',
+): Running {
   const controller = new AbortController();
   const running: Running = {
     outcome: Promise.resolve(answer),
@@ -92,7 +96,7 @@ function run(name: string, priority: 'interactive' | 'batch' = 'batch'): Running
   };
   running.outcome = supervisor
     .run(
-      { type: 'count', request: { model: name, messages: [] } },
+      { type, request: { model: name, messages: [] }, options: { priority, prefix: '', streamed: false } },
       { signal: controller.signal, priority, onDelta: () => running.deltas++ },
     )
     .catch((error: unknown) => error as ApiError);
@@ -101,13 +105,13 @@ function run(name: string, priority: 'interactive' | 'batch' = 'batch'): Running
 
 /** Names of the requests the child was given and has not answered, in order. */
 function given(child = latest()): string[] {
-  return child.received.filter((message) => message.type === 'count').map(({ request }) => request.model);
+  return child.received.flatMap((message) => ('request' in message ? [message.request.model] : []));
 }
 
 const answer: Answer = { kind: 'counted', value: 1 };
 
 function finish(name: string, child = latest()): void {
-  const message = child.received.find((one) => one.type === 'count' && one.request.model === name);
+  const message = child.received.find((one) => 'request' in one && one.request.model === name);
   child.say({ type: 'done', id: (message as { id: number }).id, answer });
 }
 
@@ -122,6 +126,16 @@ describe('requests', () => {
     finish('chat');
     expect(await chat.outcome).toBe(answer);
     expect(await all[0]!.outcome).toBe(answer);
+  });
+
+  test('a count waits for no slot', async () => {
+    await started();
+    for (let i = 0; i < 6; i++) run(`${i}`);
+    const count = run('count', 'interactive', 'count');
+    expect(given()).toEqual(['0', '1', '2', '3', 'count']);
+    finish('count');
+    expect(await count.outcome).toBe(answer);
+    expect(given()).toHaveLength(5);
   });
 
   test('failures of the child become the errors they were', async () => {
