@@ -24,7 +24,6 @@ import type { ModelFiles } from './engines/llama/files/model-files.ts';
 import { createStartPulls } from './engines/llama/files/start-pulls.ts';
 import { createScriptedEngine } from './engines/scripted/scripted.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream.ts';
-import type { Flavor } from './engines/upstream/flavors.ts';
 import { createFiles } from './files/create-files.ts';
 import { createGenerate } from './generate/create-generate.ts';
 import { createSchemas } from './generate/schemas.ts';
@@ -233,7 +232,7 @@ function createEngine(
         url: engine.url,
         model: engine.model ?? id,
         apiKey: engine.apiKey ?? undefined,
-        flavor: (engine.flavor ?? 'auto') as Flavor | 'auto',
+        flavor: engine.flavor ?? 'auto',
         inputs: engine.inputs,
         slots: engine.slots,
         serves: serves ?? ['chat', 'embeddings'],

@@ -5,6 +5,7 @@ import { createChecker, formatProblem } from './base/located.ts';
 import type { Checker, Located, Problem } from './base/located.ts';
 import { parseLocatedYaml } from './base/located-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
+import { flavors } from './core/flavor.ts';
 import { modelInputs } from './core/model.ts';
 import { isTrusted, readModelSource } from './core/model-source.ts';
 import { nanoDollars } from './core/price.ts';
@@ -41,15 +42,6 @@ export class ConfigError extends Error {
 }
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
-export const upstreamFlavors = [
-  'vllm',
-  'sglang',
-  'llama-server',
-  'ollama',
-  'openai',
-  'offpeak',
-  'generic',
-] as const;
 
 /** The keys of the file, for its check and for the test that holds docs/configuration.md to it. */
 export const configKeys = {
@@ -357,7 +349,7 @@ function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefin
   const inputs = check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []);
   return {
     kind: 'openai',
-    flavor: check.choice(fields.flavor, upstreamFlavors) ?? null,
+    flavor: check.choice(fields.flavor, flavors) ?? null,
     url: check.url(urls[0]) ?? '',
     model: check.text(fields.model) ?? null,
     apiKey: check.text(fields.api_key) ?? null,

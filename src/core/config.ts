@@ -1,3 +1,4 @@
+import type { Flavor } from './flavor.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { Prices } from './price.ts';
 
@@ -53,7 +54,7 @@ export interface LlamaEngineConfig {
 
 export interface OpenAiEngineConfig {
   kind: 'openai';
-  flavor: string | null;
+  flavor: Flavor | null;
   /** The base URL, `/v1` included. */
   url: string;
   /** The upstream's name of the model; null for the model's id. */

@@ -2,6 +2,7 @@ import OpenAI from 'openai';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OpenAiEngineConfig } from '../../src/core/config.ts';
+import type { Flavor } from '../../src/core/flavor.ts';
 import type { ErrorBody } from '../support/api.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
@@ -13,7 +14,7 @@ import { createClient } from '../sdk/clients.ts';
 
 // What was promised is kept whatever stands behind, in every format, plain, streamed and in a batch.
 
-const flavorOf: Record<PeerName, string> = {
+const flavorOf: Record<PeerName, Flavor> = {
   ollama: 'ollama',
   'llama-server': 'llama-server',
   'no-parser': 'vllm',

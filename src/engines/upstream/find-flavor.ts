@@ -1,6 +1,6 @@
+import type { Flavor } from '../../core/flavor.ts';
 import { fieldsOf } from './fields.ts';
 import type { Fields } from './fields.ts';
-import type { Flavor } from './flavors.ts';
 
 /** Whom servers call the owner of their models. A proxy may call anybody so, and is left `generic`. */
 const owners = new Map<unknown, Flavor>([

@@ -1,10 +1,8 @@
+import type { Flavor } from '../../core/flavor.ts';
 import type { ModelInput } from '../../core/model.ts';
 import type { Capabilities } from '../engines.ts';
 import type { CountWay } from './count-tokens.ts';
 import type { EffortWay } from './reasoning-effort.ts';
-
-export const flavors = ['vllm', 'sglang', 'llama-server', 'ollama', 'openai', 'offpeak', 'generic'] as const;
-export type Flavor = (typeof flavors)[number];
 
 /** A difference between servers, and why it is believed. */
 interface Flag<T> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { flavors, flavorTraits } from './flavors.ts';
+import { flavors } from '../../core/flavor.ts';
+import { flavorTraits } from './flavors.ts';
 import { scrub } from './scrub.ts';
 import { errorForStatus, readError } from './status-errors.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Flavor } from '../../../src/engines/upstream/flavors.ts';
+import type { Flavor } from '../../../src/core/flavor.ts';
 import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
 import { ask, engineAt } from './setup.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { flavors } from '../../../src/engines/upstream/flavors.ts';
-import type { Flavor } from '../../../src/engines/upstream/flavors.ts';
+import { flavors } from '../../../src/core/flavor.ts';
+import type { Flavor } from '../../../src/core/flavor.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { ask, call, engineAt } from './setup.ts';

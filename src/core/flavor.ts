@@ -1,0 +1,3 @@
+/** Kinds of servers that speak chat completions, which differ in what they do with it. */
+export const flavors = ['vllm', 'sglang', 'llama-server', 'ollama', 'openai', 'offpeak', 'generic'] as const;
+export type Flavor = (typeof flavors)[number];
