@@ -43,6 +43,8 @@ export interface ResponsesDeps {
 const day = 86_400_000;
 /** How long a response is kept. */
 const ttlMs = 30 * day;
+/** Events of a replay that are written together; all of a long one would keep everybody else waiting. */
+const replayedAtOnce = 200;
 /** Responses written in one transaction at most: each may hold some MB. */
 const groupRows = 64;
 
@@ -158,10 +160,9 @@ export function createResponses(deps: ResponsesDeps): Responses {
       await background.changed(id, signal);
       row = await find(caller, id);
     }
-    if (row.aliveUntil === null)
-      yield replayed(bodyOf(row), row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[])).slice(
-        next,
-      );
+    if (row.aliveUntil !== null) return;
+    const events = replayed(bodyOf(row), row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[]));
+    for (; next < events.length; next += replayedAtOnce) yield events.slice(next, next + replayedAtOnce);
   }
 
   return {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ChatChunk, ChatChunks } from '../../src/wire/chat/chat.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { openRaw } from './support/raw-http.ts';
 import { type Json, type Running, startServer } from './support/start-server.ts';
@@ -126,6 +127,31 @@ describe('POST /v1/responses as a stream', () => {
     const again = eventsOf((await app.call('GET', `${path}/${id}?stream=true`)).text);
     expect(again.slice(0, -1)).toEqual(events.slice(0, -1));
     expect(again.at(-1)!.data).toMatchObject({ type: 'response.failed', sequence_number: events.length - 1 });
+  });
+
+  it('is told again in its order when it is long, from any number on', async () => {
+    const talkative = await startServer({
+      engine: (scripted) => ({
+        ...scripted,
+        async *stream(): ChatChunks {
+          const head = { id: 'c', object: 'chat.completion.chunk' as const, created: 1, model: 'm' };
+          const say = (content: string): ChatChunk['choices'] => [
+            { index: 0, delta: { content }, finish_reason: null },
+          ];
+          yield Array.from({ length: 700 }, (_, n) => ({ ...head, choices: say(`${n} `) }));
+          yield [{ ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }];
+        },
+      }),
+    });
+    const made = await talkative.call('POST', path, { json: ask('x', { stream: true }) });
+    const events = eventsOf(made.text);
+    expect(events.length).toBeGreaterThan(700);
+    for (const after of [-1, 199, 200, events.length - 2, events.length - 1]) {
+      const start = after < 0 ? '' : `&starting_after=${after}`;
+      const again = `${path}/${events[0]!.data.response.id}?stream=true${start}`;
+      expect(eventsOf((await talkative.call('GET', again)).text)).toEqual(events.slice(after + 1));
+    }
+    await talkative.stop();
   });
 
   it('is stored before its last event is told', async () => {
