@@ -33,22 +33,18 @@ export const processBytes = 128 * 1024 ** 2;
  * until they do; a fixed one is refused with what would fit, as a `StartError`.
  */
 export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes: number): ContextPlan {
-  const { sequences } = wanted;
+  const { sequences, contextSize: asked } = wanted;
   const needs = (change: Partial<Need>): number => {
     const need = { contextSize: 0, sequences, flashAttention: wanted.flashAttention, ...change };
     return shape.fileBytes + cacheBytes(shape, need) + workBytes(shape, need);
   };
   const fits = (change: Partial<Need>): boolean => needs(change) <= freeBytes;
-  const isAuto = wanted.contextSize === 'auto';
-  const contextSize =
-    wanted.contextSize === 'auto'
-      ? autoContext(shape, (size) => fits({ contextSize: size }))
-      : wanted.contextSize;
+  const contextSize = asked === 'auto' ? autoContext(shape, (size) => fits({ contextSize: size })) : asked;
   const need = { ...wanted, contextSize };
   const plan = { contextSize, cacheBytes: cacheBytes(shape, need), workBytes: workBytes(shape, need) };
   if (fits(need)) return plan;
   const fewer = most(sequences, (count) => fits({ contextSize, sequences: count }));
-  const shorter = isAuto ? 0 : most(contextSize, (size) => fits({ contextSize: size }));
+  const shorter = asked === 'auto' ? 0 : most(contextSize, (size) => fits({ contextSize: size }));
   const advice = [
     ...(wanted.flashAttention || !fits({ contextSize, flashAttention: true })
       ? []
