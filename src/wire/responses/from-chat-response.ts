@@ -1,6 +1,6 @@
 import type { ChatResponse } from '../chat/chat.ts';
 import { OutputBuilder } from './output-builder.ts';
-import { answered } from './response-body.ts';
+import { answered, incompleteReason } from './response-body.ts';
 import type { ResponseBody } from './responses.ts';
 
 /**
@@ -20,7 +20,7 @@ export function fromChatResponse(
   output.refusal(message.refusal ?? '');
   for (const [key, { id, function: called }] of (message.tool_calls ?? []).entries())
     output.call({ key, id, name: called.name, arguments: called.arguments });
-  output.close(finish === 'length' || finish === 'content_filter' ? 'incomplete' : 'completed');
+  output.close(incompleteReason(finish) === null ? 'completed' : 'incomplete');
   return answered(
     { ...begun, model: response.model },
     { output: output.items, finish, usage: response.usage, at },
