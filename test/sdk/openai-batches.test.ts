@@ -68,7 +68,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
     for (const line of parseLines(output))
       expect(line.response?.body.choices[0]?.message.content).toBe(`Echo: ${line.custom_id}`);
     const errors = parseLines(await (await client.files.content(batch.error_file_id!)).text());
-    expect(errors.map((line) => [line.custom_id, line.response?.status_code])).toEqual([['refused', 502]]);
+    expect(errors.map((line) => [line.custom_id, line.response?.status_code])).toEqual([['refused', 400]]);
     const usage = parseLines(output).reduce((sum, line) => sum + line.response!.body.usage.prompt_tokens, 0);
     expect(batch.usage).toMatchObject({ input_tokens: usage });
   });
