@@ -29,11 +29,14 @@ export interface Upstream {
 
 const folder = fileURLToPath(new URL('../upstream/', import.meta.url));
 
-export async function startUpstream(): Promise<Upstream> {
+/** @param tokens events of a streamed answer, beside its usage and its end */
+export async function startUpstream(tokens = 50): Promise<Upstream> {
   const binary = compile();
+  const [slots, delayMs] = [64, 50];
+  const settings = [slots, delayMs, tokens].map(String);
   const child = binary
-    ? start('rest', binary, [])
-    : start('rest', process.execPath, [join(folder, 'fallback.ts')]);
+    ? start('rest', binary, settings)
+    : start('rest', process.execPath, [join(folder, 'fallback.ts'), ...settings]);
   const { port } = JSON.parse(await firstLine(child)) as { port: number };
   const origin = `http://127.0.0.1:${port}`;
   const get = async (path: string) => (await request(origin + path)).body.json();
