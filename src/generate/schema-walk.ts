@@ -18,37 +18,22 @@ export interface SchemaEdge {
 /** What a schema inside another is applied to: the same value, a part of it, or nothing before it is referred to. */
 export type Applies = 'to the value' | 'to a part' | 'by reference';
 
-interface Keywords {
+interface Keyword {
   applies: Applies;
-  /** Keywords that hold a schema or a list of them. */
-  held: readonly string[];
-  /** Keywords that hold schemas by name. */
-  named: readonly string[];
+  /** A schema or a list of them, or schemas by name. */
+  holds: 'schemas' | 'named schemas';
 }
 
-const applicators: readonly Keywords[] = [
-  {
-    applies: 'to the value',
-    held: ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else'],
-    named: ['dependentSchemas', 'dependencies'],
-  },
-  {
-    applies: 'to a part',
-    held: [
-      'items',
-      'prefixItems',
-      'additionalItems',
-      'unevaluatedItems',
-      'contains',
-      'additionalProperties',
-      'unevaluatedProperties',
-      'propertyNames',
-      'contentSchema',
-    ],
-    named: ['properties', 'patternProperties'],
-  },
-  { applies: 'by reference', held: [], named: ['$defs', 'definitions'] },
-];
+const keywords = new Map<string, Keyword>();
+for (const [applies, holds, names] of [
+  ['to the value', 'schemas', 'allOf anyOf oneOf not if then else'],
+  ['to the value', 'named schemas', 'dependentSchemas dependencies'],
+  ['to a part', 'schemas', 'items prefixItems additionalItems unevaluatedItems contains contentSchema'],
+  ['to a part', 'schemas', 'additionalProperties unevaluatedProperties propertyNames'],
+  ['to a part', 'named schemas', 'properties patternProperties'],
+  ['by reference', 'named schemas', '$defs definitions'],
+] as const)
+  for (const name of names.split(' ')) keywords.set(name, { applies, holds });
 
 interface Child {
   value: Record<string, unknown>;
@@ -62,23 +47,17 @@ interface Child {
  * many need not pay for the rest.
  */
 export function* childrenOf(schema: Record<string, unknown>, pointer: string): Generator<Child> {
-  for (const { held, named, applies } of applicators) {
-    for (const keyword of held) {
-      const value = own(schema, keyword);
-      const at = `${pointer}/${keyword}`;
-      if (isObject(value)) yield { value, pointer: at, applies };
-      if (!Array.isArray(value)) continue;
-      for (const [index, each] of value.entries())
-        if (isObject(each)) yield { value: each, pointer: `${at}/${index}`, applies };
-    }
-    for (const keyword of named) {
-      const value = own(schema, keyword);
-      if (!isObject(value)) continue;
-      for (const name of Object.keys(value)) {
-        const each = value[name];
-        if (isObject(each)) yield { value: each, pointer: `${pointer}/${keyword}/${escaped(name)}`, applies };
-      }
-    }
+  for (const name of Object.keys(schema)) {
+    const keyword = keywords.get(name);
+    const value = schema[name];
+    if (!keyword || typeof value !== 'object' || value === null) continue;
+    const { applies, holds } = keyword;
+    const at = `${pointer}/${name}`;
+    if (holds === 'schemas' && !Array.isArray(value))
+      yield { value: value as Child['value'], pointer: at, applies };
+    else if (holds === 'schemas' || !Array.isArray(value))
+      for (const [key, each] of Object.entries(value))
+        if (isObject(each)) yield { value: each, pointer: `${at}/${escaped(key)}`, applies };
   }
 }
 
