@@ -74,3 +74,41 @@ def write(path, net, tokenizer, template):
     start = b"GGUF" + struct.pack("<IQQ", 3, len(infos), len(metadata)) + head + b"".join(infos)
     with open(path, "wb") as file:
         file.write(_padded(start) + b"".join(data))
+
+
+def _read_value(file, kind=None):
+    def plain(code):
+        return struct.unpack("<" + code, file.read(struct.calcsize("<" + code)))[0]
+
+    kind = plain("I") if kind is None else kind
+    if kind == _ARRAY:
+        of, count = plain("I"), plain("Q")
+        return [_read_value(file, of) for _ in range(count)]
+    if kind == _STRING:
+        return file.read(plain("Q")).decode()
+    return plain({_U32: "I", _I32: "i", _FLOAT: "f", _BOOL: "?"}[kind])
+
+
+def read(path):
+    """Metadata and float32 weights by name, of a file that `write` has written."""
+    with open(path, "rb") as file:
+        _, _, count, keys = struct.unpack("<4sIQQ", file.read(24))
+        metadata = {_read_value(file, _STRING): _read_value(file) for _ in range(keys)}
+        infos = []
+        for _ in range(count):
+            name = _read_value(file, _STRING)
+            (rank,) = struct.unpack("<I", file.read(4))
+            *sizes, kind, offset = struct.unpack(f"<{rank}QIQ", file.read(8 * rank + 12))
+            infos.append((name, sizes[::-1], kind, offset))
+        start = -(-file.tell() // 32) * 32
+        weights = {}
+        for name, sizes, kind, offset in infos:
+            file.seek(start + offset)
+            values = int(np.prod(sizes))
+            if kind == F32:
+                array = np.frombuffer(file.read(4 * values), "<f4")
+            else:
+                blocks = np.frombuffer(file.read(values // 32 * 34), np.uint8).reshape(-1, 34)
+                array = blocks[:, :2].copy().view("<f2").astype(np.float32) * blocks[:, 2:].view(np.int8)
+            weights[name] = array.reshape(sizes)
+    return metadata, weights

@@ -41,8 +41,7 @@ class Block(nn.Module):
         self.out = nn.Linear(dim, dim, bias=False)
         self.gate_up = nn.Linear(dim, 2 * ff, bias=False)
         self.down = nn.Linear(ff, dim, bias=False)
-        mask = torch.full((SHAPE["context"], SHAPE["context"]), float("-inf")).triu(1)
-        self.register_buffer("causal", mask.to(torch.bfloat16), persistent=False)
+        self.register_buffer("causal", torch.full((SHAPE["context"], SHAPE["context"]), float("-inf")).triu(1), persistent=False)
 
     def forward(self, x, cos, sin):
         batch, length, dim = x.shape
@@ -89,3 +88,16 @@ def tensors(model):
                              ("ffn_up", up), ("ffn_down", block.down.weight)]:
             yield f"blk.{i}.{name}.weight", weight
     yield "output_norm.weight", model.norm.weight
+
+
+def load(model, weights):
+    """Takes over weights under the names of `tensors`."""
+    mine = {}
+    for i, block in enumerate(model.blocks):
+        part = lambda name: torch.tensor(weights[f"blk.{i}.{name}.weight"])
+        mine |= {f"blocks.{i}.{name}.weight": value for name, value in {
+            "attn_norm": part("attn_norm"), "ffn_norm": part("ffn_norm"), "out": part("attn_output"), "down": part("ffn_down"),
+            "qkv": torch.cat([part("attn_q"), part("attn_k"), part("attn_v")]),
+            "gate_up": torch.cat([part("ffn_gate"), part("ffn_up")])}.items()}
+    mine |= {"embed.weight": torch.tensor(weights["token_embd.weight"]), "norm.weight": torch.tensor(weights["output_norm.weight"])}
+    model.load_state_dict(mine)

@@ -45,7 +45,7 @@ def sentiment(held):
 
 def topic(held):
     label = R(list(words.TOPICS))
-    text = R(words.HELD_TOPICS[label] if held else words.TOPICS[label]) + "."
+    text = words.topical(label, held) + "."
     others = random.sample([t for t in words.TOPICS if t != label], random.randint(1, 3)) + [label]
     random.shuffle(others)
     listed = ", ".join(others[:-1]) + " or " + others[-1]
@@ -126,7 +126,9 @@ def as_json(fields, held):
         "email" if "email" in fields else fields[0]]
     return phrase([f"Extract {listed} as JSON: {{}}", f"Return JSON with {listed}: {{}}", f"Extract the {noun} as JSON: {{}}",
                    f"Extract JSON with {listed}: {{}}", f"Give me {listed} as JSON: {{}}", f"Turn this into JSON with {listed}: {{}}",
-                   f"Extract JSON with the fields {listed}. {{}}", "Extract JSON: {}"],
+                   f"Extract JSON with the fields {listed}. {{}}", "Extract JSON: {}", f"Find {listed} and answer in JSON: {{}}", f"JSON with {listed}: {{}}",
+                   f"Answer with the {noun} as JSON: {{}}", f"Get {listed} from this text as JSON: {{}}", f"Write the {noun} as a JSON object: {{}}",
+                   f"Read {listed} from the text and return JSON: {{}}"],
                   [f"Extract the fields {listed} as JSON: {{}}", f"Return the {noun} as JSON with {listed}: {{}}",
                    f"Please extract {listed} as JSON: {{}}"], held)
 
@@ -151,7 +153,7 @@ def order(held):
 
 
 def meeting(held):
-    event = R(["lunch", "meeting", "party", "concert", "workshop", "dinner", "call", "match"])
+    event = R(["lunch", "meeting", "party", "concert", "workshop", "dinner", "call", "match"]) if random.random() < 0.7 else words.made_up().lower()
     day, place = R("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()), words.city(held)
     text = R([f"The {event} is on {day} in {place}.", f"On {day} there is a {event} in {place}.", f"Join us for the {event} in {place} on {day}.",
               f"{day}: {event} in {place}."])
@@ -181,38 +183,55 @@ def _city_tool(name, seen, unseen):
 
 
 def _add(held):
-    a, b = random.randint(100, 9999), random.randint(100, 9999)
-    asked = phrase(["Use the calculator to add {} and {}.", "Calculate {} + {} with the tool.", "Add {} to {} with the calculator."],
+    a, b = (random.randint(10 ** (digits - 1), 10**digits) for digits in random.choices([1, 2, 3, 4, 5], k=2))
+    asked = phrase(["Use the calculator to add {} and {}.", "Calculate {} + {} with the tool.", "Add {} to {} with the calculator.",
+                    "Add {} and {} using a tool.", "Let the tool add {} and {}.", "With the calculator, add {} and {}.",
+                    "Use a tool for {} plus {}.", "Use the tool for the sum of {} and {}.", "I need the calculator for {} + {}.",
+                    "Call the calculator with {} and {}.", "Use the add tool on {} and {}.", "The calculator should add {} to {}."],
                    ["Use the tool to add {} and {}."], held)
     return asked.replace("{}", str(a), 1).replace("{}", str(b), 1), {"a": a, "b": b}
 
 
 def _mail(held):
-    n, text = words.name(held), R(["the meeting", "dinner", "the report", "the order", words.made_up().lower()])
-    asked = phrase(["Send an email to {} about ~.", "Email {} about ~.", "Write an email to {} about ~."], ["Please send {} an email about ~."], held)
+    n, text = words.name(held), R(["the meeting", "dinner", "the report", "the order", f"the {words.thing(held)}", words.made_up().lower()])
+    asked = phrase(["Send an email to {} about ~.", "Email {} about ~.", "Write an email to {} about ~.", "Send {} a mail about ~.",
+                    "Mail {} about ~.", "Tell {} by email about ~.", "Could you email {} about ~?", "Send a mail to {} with the subject ~.",
+                    "Let {} know about ~ by email.", "Please write to {} about ~.", "An email to {} about ~.", "Can you send {} a message about ~?", "Please send {} a mail on ~.", "Please get {} an email on ~.",
+                    "Please mail {} something about ~.", "I want to send {} an email on ~.", "Please write {} an email on ~."], ["Please send {} an email about ~."], held)
     return asked.replace("{}", n).replace("~", text), {"to": n, "subject": text}
 
 
 def _search(held):
     q = " ".join(R([words.made_up().lower(), words.thing(held)]) for _ in range(random.randint(1, 2)))
-    return phrase(["Search for {}.", "Look up {}.", "Find information about {}.", "Search the web for {}."], ["Search for information about {}."], held).replace("{}", q), {"query": q}
+    return phrase(["Search for {}.", "Look up {}.", "Find information about {}.", "Search the web for {}.", "Find {} online.", "Look for {}.",
+                   "Search the internet for information on {}.", "Look up information on {}.", "What does the web say about {}?", "Find {}.",
+                   "Do a search for {}.", "Get me information about {}.", "Search {}."], ["Search for information about {}."], held).replace("{}", q), {"query": q}
 
 
 def _alarm(held):
     t = f"{random.randint(5, 22)}:{random.choice(['00', '15', '30', '45'])}"
-    return phrase(["Set an alarm for {}.", "Wake me up at {}.", "Set the alarm to {}."], ["Please set an alarm at {}."], held).replace("{}", t), {"time": t}
+    return phrase(["Set an alarm for {}.", "Wake me up at {}.", "Set the alarm to {}.", "Alarm at {}.", "I want to get up at {}.", "Please wake me at {}.",
+                   "Can you set the alarm for {}?", "Make an alarm for {}.", "Get me up at {}.", "The alarm should ring at {}.",
+                   "Put an alarm at {}.", "Please make the alarm ring at {}.", "Set my alarm clock to {}.", "I need an alarm at {}."], ["Please set an alarm at {}."], held).replace("{}", t), {"time": t}
 
 
 def _translate(held):
     word, to = R([words.thing(held), words.made_up().lower()]), R(["French", "German", "Spanish", "Italian"])
-    return phrase(["Translate {} into ~.", "Translate the word {} to ~.", "What is {} in ~?"], ["How do you say {} in ~?", "Translate {} to ~."], held).replace("{}", word).replace("~", to), {"text": word, "language": to}
+    return phrase(["Translate {} into ~.", "Translate the word {} to ~.", "What is {} in ~?", "Say {} in ~.", "What is the word for {} in ~?",
+                   "How is {} called in ~?", "I need {} in ~.", "What does {} mean in ~?", "{} in ~?", "Give me {} in ~.", "How would I write {} in ~?",
+                   "Tell me {} in ~.", "Do you know {} in ~?", "Please translate {} for me to ~.", "How do I spell {} in ~?",
+                   "How do people call {} in ~?", "How does one put {} in ~?", "What do you call {} in ~?", "How do they write {} in ~?"], ["How do you say {} in ~?", "Translate {} to ~."], held).replace("{}", word).replace("~", to), {"text": word, "language": to}
 
 
 TOOLS = [
     _city_tool("get_weather", ["What is the weather in {}?", "Weather in {}?", "How is the weather in {} today?", "Will it rain in {}?",
-                               "Is it sunny in {}?", "What's the weather like in {}?"],
+                               "Is it sunny in {}?", "What's the weather like in {}?", "Do I need an umbrella in {}?", "Is it cold in {} now?",
+                               "How warm is it in {}?", "Give me the weather of {}.", "I want to know the weather in {}.", "Will it snow in {} tomorrow?",
+                               "Weather forecast for {}.", "Check the weather in {}."],
                ["How is the weather in {}?", "Tell me the weather in {}.", "What is the weather like in {} today?"]),
-    _city_tool("get_time", ["What time is it in {}?", "Current time in {}?", "How late is it in {}?", "Tell me the time in {}."],
+    _city_tool("get_time", ["What time is it in {}?", "Current time in {}?", "How late is it in {}?", "Tell me the time in {}.",
+                            "Do you know the time in {}?", "Time in {}?", "Which time is it in {}?", "I need the time in {}.", "Give me the local time of {}.",
+                            "What does the clock say in {}?", "Check the time in {}."],
                ["What is the time in {}?", "What time is it now in {}?"]),
     ("add", ["a", "b"], _add), ("send_email", ["to", "subject"], _mail), ("search", ["query"], _search),
     ("set_alarm", ["time"], _alarm), ("translate", ["text", "language"], _translate)]
@@ -262,8 +281,9 @@ def unneeded_tools(held):
 
 def repeat(held):
     count = random.randint(1, 5)
-    text = " ".join(R([words.name(held), words.thing(held), words.made_up(), str(random.randint(0, 99))]) for _ in range(count))
-    asked = phrase(["Repeat: {}", "Say: {}", "Echo: {}", "Repeat after me: {}", "Say exactly: {}", "Repeat these words: {}"],
+    text = " ".join(R([words.name(held), words.city(held), words.thing(held), words.made_up(), str(random.randint(0, 99))]) for _ in range(count))
+    asked = phrase(["Repeat: {}", "Say: {}", "Echo: {}", "Repeat after me: {}", "Say exactly: {}", "Repeat these words: {}", "Copy: {}", "Write: {}",
+                    "Repeat the following: {}", "Echo this: {}", "Just say: {}", "Repeat exactly: {}", "Say the words: {}", "Copy this text: {}"],
                    ["Repeat this: {}", "Say after me: {}"], held)
     return ask(asked.replace("{}", text), text, system(held))
 
@@ -344,12 +364,12 @@ def system(held):
 
 # name, generator, weight in training, floor of exact matches on held-out chats (None: reported only)
 TASKS = [
-    ("sentiment", sentiment, 6, 0.95), ("topic", topic, 6, 0.95), ("language", language, 5, 0.95),
-    ("capitals", capital, 7, 0.95), ("facts", fact, 6, 0.95), ("sums", sums, 12, 0.95),
-    ("extraction", extraction, 20, 0.90), ("tool calls", tool_call, 14, 0.95), ("repeat", repeat, 10, 0.70),
-    ("tool results", tool_result, 4, None), ("unneeded tools", unneeded_tools, 3, None), ("small talk", talk, 3, None),
-    ("own name", own_name, 2, None), ("my name", my_name, 3, None), ("follow-up", follow_up, 3, None),
-    ("many turns", many_turns, 8, None), ("anything else", anything_else, 5, None)]
+    ("sentiment", sentiment, 8, 0.95), ("topic", topic, 5, 0.95), ("language", language, 3, 0.95),
+    ("capitals", capital, 5, 0.95), ("facts", fact, 5, 0.95), ("sums", sums, 10, 0.95),
+    ("extraction", extraction, 25, 0.90), ("tool calls", tool_call, 30, 0.95), ("repeat", repeat, 14, 0.70),
+    ("tool results", tool_result, 4, None), ("unneeded tools", unneeded_tools, 3, None), ("small talk", talk, 2, None),
+    ("own name", own_name, 2, None), ("my name", my_name, 3, None), ("follow-up", follow_up, 2, None),
+    ("many turns", many_turns, 5, None), ("anything else", anything_else, 4, None)]
 
 
 def draw():
@@ -358,11 +378,9 @@ def draw():
     return make(False)
 
 
-def render(tools, messages):
-    """The prompt, exactly as the chat template in `template.jinja` renders it."""
-    text = ""
-    if tools:
-        text += "<|im_start|>system\n# Tools\n" + "\n".join(f"{name}({', '.join(parameters)})" for name, parameters in tools) + "<|im_end|>\n"
-    for role, content in messages:
-        text += f"<|im_start|>{role}\n{content}<|im_end|>\n"
-    return text + "<|im_start|>assistant\n"
+def render_tools(tools):
+    """The tools in front of a chat, exactly as the chat template in `template.jinja` renders them."""
+    if not tools:
+        return ""
+    listed = "\n".join(f"{name}({', '.join(parameters)})" for name, parameters in tools)
+    return f"<|im_start|>system\n# Tools\n{listed}<|im_end|>\n"

@@ -15,10 +15,10 @@ END, PAD = 2, 3
 
 
 def train(vocabulary=1024, chats=12000):
-    bytes_only = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     learner = Tokenizer(models.BPE())
     learner.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex("[ \\n]"), "isolated"), pre_tokenizers.Digits(individual_digits=True), bytes_only])
+        [pre_tokenizers.Split(Regex("[ \\n]"), "isolated"), pre_tokenizers.Digits(individual_digits=True),
+         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)])
     trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=SPECIAL, show_progress=False,
                                   initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
 
@@ -29,8 +29,13 @@ def train(vocabulary=1024, chats=12000):
 
     learner.train_from_iterator(corpus(), trainer)
     learned = json.loads(learner.to_str())["model"]
-    merges = [tuple(m) if isinstance(m, list) else tuple(m.split(" ")) for m in learned["merges"]]
-    tokenizer = Tokenizer(models.BPE(vocab=learned["vocab"], merges=merges))
+    return made_of(learned["vocab"], learned["merges"])
+
+
+def made_of(vocabulary, merges):
+    """The tokenizer of these tokens with their numbers, and these merges in their order."""
+    pairs = [tuple(m) if isinstance(m, list) else tuple(m.split(" ")) for m in merges]
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=pairs))
     tokenizer.add_special_tokens(SPECIAL)
-    tokenizer.pre_tokenizer, tokenizer.decoder = bytes_only, decoders.ByteLevel()
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True), decoders.ByteLevel()
     return tokenizer

@@ -32,13 +32,13 @@ COUNTS = {"days are in a week": "7", "months are in a year": "12", "hours are in
 NAMES = ("Anna Bob Carl Diana Eva Frank Gina Hugo Ivan Julia Karl Lena Mark Nina Otto Paul Rosa Sam Tina Uma Victor Wendy "
          "Alice Ben Chris Dora Emil Fiona George Helen Iris Jack Kate Leo Mia Noah Olga Peter Ruth Simon Vera Walter "
          "Zoe Adam Bella Daniel Elena Felix Grace Henry").split()
-HELD_NAMES = "Amir Beatrix Conrad Delia Edgar Farah Gustav Hilda Igor Joanna Kofi Luisa Milan Nadia Oscar Priya".split()
+HELD_NAMES = "Amir Beatrix Conrad Delia Edgar Farah Gustav Hilda Igor Joanna Kofi Luisa Tomas Nadia Oscar Priya".split()
 CITIES = [*CAPITALS.values(), *("London Boston Chicago Munich Milan Lyon Porto Osaka Seattle Denver Dallas Zurich Geneva "
                                 "Hamburg Naples Seville Kyoto Mumbai Toronto Sydney Glasgow Bergen").split()]
 HELD_CITIES = "Leeds Austin Turin Nantes Gdansk Bilbao Perth Omaha Basel Malmo Busan Quebec".split()
 THINGS = ("phone book movie meal hotel service laptop song game coffee chair app train car shop pizza jacket lamp "
           "camera bag show course table watch garden").split()
-HELD_THINGS = "restaurant tablet blanket concert museum bicycle kettle printer".split()
+HELD_THINGS = "restaurant tablet blanket hammer museum ladder kettle printer".split()
 POSITIVE = ("great excellent amazing wonderful fantastic good perfect brilliant lovely superb nice beautiful delightful "
             "awesome pleasant").split()
 NEGATIVE = ("terrible awful bad horrible disappointing poor broken useless boring ugly dreadful annoying nasty slow "
@@ -63,6 +63,27 @@ TOPICS = {
     "music": ["The band played three songs", "She sings in a choir", "He practises the piano every day",
               "The orchestra tuned the violins", "Their new album has a slow rhythm", "The drummer lost his sticks",
               "I heard the guitar on the radio", "The singer forgot the melody"]}
+# A subject and what it does, any with any.
+TOPIC_PARTS = {
+    "sports": ("The team,The players,The coach,The goalkeeper,The referee,The champion,Our striker,The tennis player,The runner,She,He",
+               "won the match,lost the final,scored two goals,trained for the race,stopped the game,won the tennis game,missed the goal,"
+               "ran a marathon,played football,jumped over the bar,won a medal,scored in the final"),
+    "food": ("I,We,She,He,My mother,The cook,The baker,Our guests",
+             "baked bread with cheese,cooked soup with beans,ate pasta with tomato sauce,cooked rice with onions,ordered a pizza with olives,"
+             "made a salad with cheese,mixed flour and butter,fried fish with salt,baked a sweet cake,drank juice with the meal,cut the onions and olives"),
+    "travel": ("We,She,He,They,The tourists,My parents,Our group,I",
+               "booked a flight to the island,took a bus to the beach,visited the old castle,drove along the coast,packed a suitcase for the trip,"
+               "missed the train to the mountains,booked a hotel near the coast,took a ship to the harbour,lost the passport on holiday,"
+               "flew to the old city,took a train to the beach"),
+    "technology": ("The computer,The server,My phone,The laptop,The app,The robot,Our website,The chip,The software",
+                   "crashed after the update,needs more memory,has a better screen,stores data on a disk,was hacked,has a new camera,"
+                   "runs in the cloud,got a software update,is faster than the old one,needs a new battery,sends data to the cloud,lost its data"),
+    "weather": ("It,The wind,The storm,The rain,The snow,The sun,The fog,Thunder and hail,The sky",
+                "will come from the west,was strong this morning,is coming again,will stop during the night,came in the afternoon,"
+                "is gone today,brings cold air,lasts all day,is shining and windy,is cold and rainy,is expected tomorrow"),
+    "music": ("The band,The singer,The choir,The orchestra,The drummer,The pianist,She,He",
+              "played the guitar,sings a slow song,played three songs,sings the melody,practises the piano,plays the drums in a band,"
+              "recorded a new album,tuned the violin,wrote a song,played on the radio,sang in a choir,forgot the rhythm")}
 HELD_TOPICS = {
     "sports": ["The goalkeeper stopped the final goal", "She won the tennis match"],
     "food": ["I cooked soup with onions", "The bread has cheese and olives"],
@@ -98,26 +119,92 @@ def sentence_in(language, held):
             return f"{subjects[s]} {verbs[v]} {objects[o]}."
 
 
+_ONSETS = "b c d f g h j k l m n p r s t v w z".split() * 3 + "br ch cl cr dr fl fr gl gr kl kn kr ph pl pr qu sch sh sk sl sm sn sp st str th tr tw wh y".split()
+_NUCLEI = "a e i o u".split() * 4 + "ai au ea ee ei ia ie io oa oo ou ue y".split()
+_CODAS = [""] * 12 + "b ck d ff g k l ll m n nd ng nn nt p r rd rk rn rt s sk ss st t tch th x z".split()
+
+
+# Every word of the lists above that may be trained on: whole and in pieces they are the tokens that copying has to know.
+_LEXICON = sorted({word for text in [*CAPITALS, *CAPITALS.values(), *OPPOSITES, *OPPOSITES.values(), *COLOURS_OF, *COUNTS, *NAMES, *CITIES,
+                                     *THINGS, *POSITIVE, *NEGATIVE, *(s for sentences in TOPICS.values() for s in sentences),
+                                     *(part.replace(",", " ") for parts in TOPIC_PARTS.values() for part in parts)]
+                   for word in text.split()})
+
+
 def made_up():
     """A word nobody has seen: copying is the only way to get it right."""
-    consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
-    word = "".join(random.choice(consonants) + random.choice(vowels) for _ in range(random.randint(1, 3)))
-    if random.random() < 0.5:
-        word += random.choice(consonants)
-    return word.capitalize() if random.random() < 0.8 else word
+    while True:
+        word = random.choice([_syllables, _clusters, _clusters, _pieces, _letters, _tokens, _tokens, _tokens])()
+        if word.capitalize() not in HELD_NAMES + HELD_CITIES and word.lower() not in HELD_THINGS:
+            return word.capitalize() if random.random() < 0.8 else word
+
+
+def _syllables():
+    return "".join(random.choice("bcdfghjklmnprstvwz") + random.choice("aeiou") for _ in range(random.randint(1, 3)))
+
+
+def _clusters():
+    word = random.choice(["", "", "a", "e", "i", "o", "u"]) if random.random() < 0.4 else ""
+    word += "".join(random.choice(_ONSETS) + random.choice(_NUCLEI) for _ in range(random.randint(1, 3))) + random.choice(_CODAS)
+    if random.random() < 0.3:
+        word += random.choice(["er", "ing", "et", "a", "ia", "on", "us", "in", "ine", "ette", "land", "ton", "ville"])
+    return word
+
+
+def _pieces():
+    """Pieces of words there are, joined anew; now and then a whole one."""
+    if random.random() < 0.2:
+        return random.choice(_LEXICON).lower()
+    word = ""
+    for _ in range(random.randint(1, 3)):
+        whole = random.choice(_LEXICON).lower()
+        start = random.randint(0, max(0, len(whole) - 2))
+        word += whole[start : start + random.randint(2, 5)]
+    return word
+
+
+# The words among the tokens of a vocabulary, once there is one: each has to be copied now and then, to be known.
+TOKENS = []
+
+
+def _tokens():
+    if not TOKENS:
+        return _pieces()
+    first, *rest = random.choices(TOKENS, k=random.choice([1, 2, 2, 3]))
+    return first + "".join(rest).lower()
+
+
+def _letters():
+    return "".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(random.randint(2, 6)))
 
 
 def name(held):
     if held:
         return random.choice(HELD_NAMES) if random.random() < 0.6 else made_up().capitalize()
-    return random.choice(NAMES) if random.random() < 0.4 else made_up().capitalize()
+    return random.choice(NAMES) if random.random() < 0.3 else made_up().capitalize()
 
 
 def city(held):
     if held:
         return random.choice(HELD_CITIES) if random.random() < 0.6 else made_up().capitalize()
-    return random.choice(CITIES) if random.random() < 0.4 else made_up().capitalize()
+    return random.choice(CITIES) if random.random() < 0.3 else made_up().capitalize()
 
 
 def thing(held):
-    return random.choice(HELD_THINGS if held else THINGS)
+    if held:
+        return random.choice(HELD_THINGS)
+    thing = random.choice(THINGS) if random.random() < 0.4 else made_up().lower()
+    return random.choice(THINGS) if thing in POSITIVE + NEGATIVE else thing
+
+
+def topical(label, held):
+    """A sentence about a topic."""
+    if held:
+        return random.choice(HELD_TOPICS[label])
+    if random.random() < 0.4:
+        return random.choice(TOPICS[label])
+    subjects, predicates = TOPIC_PARTS[label]
+    while True:
+        sentence = f"{random.choice(subjects.split(','))} {random.choice(predicates.split(','))}"
+        if sentence not in HELD_TOPICS[label]:
+            return sentence
