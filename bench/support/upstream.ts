@@ -29,11 +29,13 @@ export interface Upstream {
 
 const folder = fileURLToPath(new URL('../upstream/', import.meta.url));
 
-/** @param tokens events of a streamed answer, beside its usage and its end */
+/**
+ * Starts with 64 slots of 50 ms.
+ * @param tokens events of a streamed answer, beside its usage and its end
+ */
 export async function startUpstream(tokens = 50): Promise<Upstream> {
   const binary = compile();
-  const [slots, delayMs] = [64, 50];
-  const settings = [slots, delayMs, tokens].map(String);
+  const settings = ['64', '50', `${tokens}`];
   const child = binary
     ? start('rest', binary, settings)
     : start('rest', process.execPath, [join(folder, 'fallback.ts'), ...settings]);
