@@ -37,7 +37,8 @@ export async function promisedBy(request: ChatRequest, schemas: Schemas): Promis
   const tools = await admitTools(request, schemas);
   const calls = callRule(request);
   if (calls.required) return promise('call', calls, (each) => checkCalls(each, calls, tools));
-  const strict = new Map([...tools].filter(([name]) => isStrict(request, name)));
+  const strictNames = namesOfStrict(request);
+  const strict = new Map([...tools].filter(([name]) => strictNames.has(name)));
   const format = request.response_format;
   if (format?.type === 'json_object') return promise('json', calls, (each) => checkObject(each, strict));
   if (format?.type !== 'json_schema')
@@ -48,8 +49,9 @@ export async function promisedBy(request: ChatRequest, schemas: Schemas): Promis
 }
 
 /** A tool with `strict` is called as its parameters say, whoever decides that it is called. */
-function isStrict({ tools }: ChatRequest, name: string): boolean {
-  return tools?.some(({ function: each }) => each.name === name && each.strict === true) ?? false;
+function namesOfStrict({ tools }: ChatRequest): ReadonlySet<string> {
+  const strict = (tools ?? []).filter(({ function: each }) => each.strict === true);
+  return new Set(strict.map(({ function: { name } }) => name));
 }
 
 type Choice = ChatResponse['choices'][number];
