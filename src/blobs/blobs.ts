@@ -3,19 +3,26 @@ import type { Service } from '../base/service.ts';
 /**
  * Named bytes. Names are made by the server (`blob_<id>`, or that with `.index`), never by a client. A blob is durable before any
  * row names it; what no row names is swept after an hour. Losing the disk is an error, never wrong bytes.
+ *
+ * What goes wrong is a `BlobError` whose code tells what is lost for good (`missing`, `damaged`) from what may be there
+ * again later (`unavailable`), or an `ApiError` `insufficient_storage` where the disk is full.
  */
 export interface Blobs extends Service {
   /** Begins a blob; it does not exist for anyone until `commit`. */
   create(name: string): Promise<BlobWriter>;
   /**
    * Bytes from `start` (default 0) up to `end` (exclusive, default the end).
-   * @throws when the blob does not exist or ends before `end`, before the first chunk
+   * @throws BlobError `missing`, or `damaged` when it ends before `end`, before the first chunk
    */
   read(name: string, range?: { start?: number; end?: number }): Promise<AsyncIterable<Uint8Array>>;
-  /** Exactly `length` bytes at `offset`. */
+  /**
+   * Exactly `length` bytes at `offset`.
+   * @throws BlobError `missing`, or `damaged` when it ends before
+   */
   slice(name: string, offset: number, length: number): Promise<Uint8Array>;
   /** The same for many places of one blob, for the price of one opening; in the order asked for. */
   slices(name: string, places: readonly BlobPlace[]): Promise<Uint8Array[]>;
+  /** Undefined for a blob that is missing; one that cannot be asked for throws. */
   size(name: string): Promise<number | undefined>;
   /** Removing what is not there is fine. */
   remove(name: string): Promise<void>;

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { BlobError } from './disk-paths.ts';
+import { cut, guarded } from './disk-faults.ts';
 
 const chunkBytes = 256 * 1024;
 
@@ -26,7 +26,7 @@ export function readRange(
     const length = Math.min(chunkBytes, end - at);
     if (closed || length <= 0) return close();
     try {
-      const { bytesRead, buffer } = await handle.read(new Uint8Array(length), 0, length, at);
+      const { bytesRead, buffer } = await guarded(() => handle.read(new Uint8Array(length), 0, length, at));
       if (bytesRead === 0) throw cut(name, at, end);
       at += bytesRead;
       return { done: false, value: buffer.subarray(0, bytesRead) };
@@ -52,11 +52,4 @@ export async function readSlice(
     at += bytesRead;
   }
   return bytes;
-}
-
-export function cut(name: string, size: number, expected: number): BlobError {
-  return new BlobError(
-    `The blob ${name} ends at byte ${size}; it was expected to reach ${expected}.`,
-    'Restore the data folder from a backup.',
-  );
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { BlobWriter } from './blobs.ts';
 import type { DiskFs } from './disk-fs.ts';
-import { guarded } from './disk-paths.ts';
+import { guarded } from './disk-faults.ts';
 
 /** A file that nobody knows of yet. */
 export interface Spool {

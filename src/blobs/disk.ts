@@ -4,10 +4,12 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pid } from 'node:process';
 import type { Log } from '../base/log.ts';
+import { BlobError } from '../core/blob-error.ts';
 import type { Blobs } from './blobs.ts';
 import type { DiskFs } from './disk-fs.ts';
-import { BlobError, guarded, isMissing, isName, modifiedAtOf, pathOf } from './disk-paths.ts';
-import { cut, readRange, readSlice } from './disk-read.ts';
+import { cut, guarded, isMissing, missingBlob, translate } from './disk-faults.ts';
+import { isName, modifiedAtOf, pathOf } from './disk-paths.ts';
+import { readRange, readSlice } from './disk-read.ts';
 import { removeLeftovers, temporaryName } from './disk-temporary.ts';
 import { createWriter, discard, flushFolder } from './disk-write.ts';
 import type { Spool } from './disk-write.ts';
@@ -22,7 +24,7 @@ export interface DiskBlobsOptions {
 /**
  * Blobs as files: `<folder>/<two hex digits>/<name>`. A blob is written under a name in `<folder>/tmp`, flushed, renamed
  * into place, and the entry in its folder flushed too: after `commit` it survives a power cut, before it nobody can see
- * it. A full disk is an ApiError `insufficient_storage`, with everything of that blob cleaned away.
+ * it. A write that fails cleans everything of that blob away.
  * @throws BlobError from `start`, when the folder cannot be written to
  */
 export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions): Blobs {
@@ -43,10 +45,24 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     return { path, handle: await fs.open(path, 'wx', 0o600) };
   };
 
-  const slices: Blobs['slices'] = async (name, places) => {
-    const handle = await openBlob(fs, folder, name);
+  const unreadable = (name: string, error: unknown) =>
+    isMissing(error) ? missingBlob(fs, temporary, name, error) : translate(error);
+
+  const openBlob = async (name: string): Promise<FileHandle> => {
+    const path = pathOf(folder, name);
     try {
-      return await Promise.all(places.map(({ offset, length }) => readSlice(handle, name, offset, length)));
+      return await fs.open(path, constants.O_RDONLY);
+    } catch (error) {
+      throw await unreadable(name, error);
+    }
+  };
+
+  const slices: Blobs['slices'] = async (name, places) => {
+    const handle = await openBlob(name);
+    try {
+      return await guarded(() =>
+        Promise.all(places.map(({ offset, length }) => readSlice(handle, name, offset, length))),
+      );
     } finally {
       // Waits for reads that are still under way when one has failed.
       await handle.close();
@@ -61,6 +77,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
         if (removed > 0) log.info({ removed }, 'Removed what earlier processes had not finished writing.');
       } catch (error) {
         throw new BlobError(
+          'unavailable',
           `The folder ${folder} cannot be written to.`,
           'Create it, let this user own it, and check that its disk is neither full nor mounted read-only.',
           { cause: error },
@@ -82,12 +99,16 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     },
 
     async read(name, range = {}) {
-      const handle = await openBlob(fs, folder, name);
-      const { size } = await handle.stat();
-      const end = range.end ?? size;
-      if (end <= size) return readRange(handle, name, range.start ?? 0, end);
-      await handle.close();
-      throw cut(name, size, end);
+      const handle = await openBlob(name);
+      try {
+        const { size } = await guarded(() => handle.stat());
+        const end = range.end ?? size;
+        if (end > size) throw cut(name, size, end);
+        return readRange(handle, name, range.start ?? 0, end);
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
     },
 
     async slice(name, offset, length) {
@@ -98,16 +119,19 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     slices,
 
     async size(name) {
+      const path = pathOf(folder, name);
       try {
-        return (await fs.stat(pathOf(folder, name))).size;
+        return (await fs.stat(path)).size;
       } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw error;
+        const fault = await unreadable(name, error);
+        if (fault instanceof BlobError && fault.code === 'missing') return undefined;
+        throw fault;
       }
     },
 
     async remove(name) {
-      await fs.rm(pathOf(folder, name), { force: true });
+      const path = pathOf(folder, name);
+      await guarded(() => fs.rm(path, { force: true }));
     },
 
     async *list() {
@@ -131,15 +155,4 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
         }
       }),
   };
-}
-
-async function openBlob(fs: DiskFs, folder: string, name: string): Promise<FileHandle> {
-  try {
-    return await fs.open(pathOf(folder, name), constants.O_RDONLY);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    throw new BlobError(`The blob ${name} is missing.`, 'Restore the data folder from a backup.', {
-      cause: error,
-    });
-  }
 }

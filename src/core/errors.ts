@@ -60,6 +60,7 @@ export const catalogue = {
   batch_failed: { status: 409, kind: 'conflict' },
   // ours
   internal_error: { status: 500, kind: 'server' },
+  storage_damaged: { status: 500, kind: 'server' },
   storage_unavailable: { status: 503, kind: 'overloaded' },
   insufficient_storage: { status: 507, kind: 'server' },
 } as const satisfies Record<string, { status: number; kind: ErrorKind }>;

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { isId } from '../base/ids.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
+import { BlobError } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Catalog } from '../core/model.ts';
@@ -96,7 +97,12 @@ export function createFiles(deps: FilesDeps): Files {
     async index(file) {
       const name = indexName(file.blobId);
       const size = await blobs.size(name);
-      if (size === undefined) throw new Error(`The index of ${file.id} is missing.`);
+      if (size === undefined)
+        throw new BlobError(
+          'missing',
+          `The index of ${file.id} (${name}) is missing.`,
+          'Restore the data folder from a backup.',
+        );
       return decodeIndex(await blobs.slice(name, 0, size));
     },
   };

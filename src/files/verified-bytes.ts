@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Blobs } from '../blobs/blobs.ts';
+import { BlobError } from '../core/blob-error.ts';
 import type { StoredFile } from '../core/file.ts';
 
 /** Files up to this size are read and checked as a whole before a byte of them is given away. */
@@ -9,11 +10,11 @@ const wholeBytes = 1 << 20;
  * The content of a file, checked against its SHA-256: never wrong bytes (reliability.md, F52). A small file is checked
  * first; a larger one is streamed with its last chunk held back until the sum is known, so that a damaged one ends early
  * with an error instead of looking whole.
- * @throws Error when the blob is missing, has another length or, for small files, another content
+ * @throws BlobError when the blob is missing, has another length or, for small files, another content
  */
 export async function verifiedBytes(blobs: Blobs, file: StoredFile): Promise<AsyncIterable<Uint8Array>> {
   const size = await blobs.size(file.blobId);
-  if (size === undefined) throw damaged(file, 'its blob is missing');
+  if (size === undefined) throw damaged(file, 'its blob is missing', 'missing');
   if (size !== file.bytes) throw damaged(file, `its blob has ${size} bytes instead of ${file.bytes}`);
   if (size > wholeBytes) return streamed(await blobs.read(file.blobId), file);
   const content = await blobs.slice(file.blobId, 0, size);
@@ -41,6 +42,10 @@ function wrongSum(file: StoredFile): Error {
   return damaged(file, 'its SHA-256 is not the one it was stored with');
 }
 
-function damaged(file: StoredFile, why: string): Error {
-  return new Error(`The content of ${file.id} is damaged: ${why}.`);
+function damaged(file: StoredFile, why: string, code: 'missing' | 'damaged' = 'damaged'): BlobError {
+  return new BlobError(
+    code,
+    `The content of ${file.id} (${file.blobId}) is damaged: ${why}.`,
+    'Restore the data folder from a backup.',
+  );
 }

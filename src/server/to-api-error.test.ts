@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BlobError } from '../core/blob-error.ts';
 import { ApiError } from '../core/errors.ts';
 import { StoreError } from '../core/store-error.ts';
 import { noSuchRoute, toApiError } from './to-api-error.ts';
@@ -33,6 +34,19 @@ describe('toApiError', () => {
     expect(error).toMatchObject({ status: 503, code: 'storage_unavailable', retryAfter: 5, cause: away });
     expect(error.message).not.toContain('db.internal');
     expect(toApiError(new StoreError('corrupt', 'The file is damaged.', 'Restore it.')).status).toBe(500);
+  });
+
+  it('tells files that are lost from files that cannot be read at present, and not which', () => {
+    for (const [code, expected] of [
+      ['missing', { status: 500, code: 'storage_damaged' }],
+      ['damaged', { status: 500, code: 'storage_damaged' }],
+      ['unavailable', { status: 503, code: 'storage_unavailable', retryAfter: 5 }],
+    ] as const) {
+      const cause = new BlobError(code, 'The blob blob_1 in /data is not well.', 'Restore it.');
+      const error = toApiError(cause);
+      expect(error).toMatchObject({ ...expected, cause });
+      expect(error.message).not.toMatch(/blob_1|\/data/);
+    }
   });
 
   it.each([undefined, null])('survives a thrown %s', (thrown) => {

@@ -1,3 +1,4 @@
+import { BlobError, isBlobLost } from '../core/blob-error.ts';
 import { ApiError } from '../core/errors.ts';
 import { StoreError } from '../core/store-error.ts';
 
@@ -12,6 +13,15 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreError && passing.has(error.code))
     return new ApiError('storage_unavailable', 'The database does not answer at the moment: try again.', {
+      retryAfter: 5,
+      cause: error,
+    });
+  if (isBlobLost(error))
+    return new ApiError('storage_damaged', 'What was stored here is damaged. The request id tells us what.', {
+      cause: error,
+    });
+  if (error instanceof BlobError)
+    return new ApiError('storage_unavailable', 'The stored files cannot be read at the moment: try again.', {
       retryAfter: 5,
       cause: error,
     });

@@ -282,6 +282,7 @@ test('a folder that cannot be one is told apart at start', async () => {
   const blobs = createDiskBlobs({ folder: join(file, 'blobs'), log: silent });
   await expect(blobs.start()).rejects.toMatchObject({
     name: 'BlobError',
+    code: 'unavailable',
     message: `The folder ${join(file, 'blobs')} cannot be written to.`,
     hint: expect.stringContaining('read-only'),
   });
@@ -340,6 +341,56 @@ describe('on a failing disk', () => {
     fail = true;
     await expect(blobs.create(name)).rejects.toMatchObject({ code: 'insufficient_storage' });
     await expect(blobs.ping()).rejects.toMatchObject({ code: 'insufficient_storage' });
+  });
+
+  /** A file system on which `operation` is refused from now on. */
+  function refusing(operation: 'open' | 'stat' | 'read' | 'rm', code: string): DiskFs {
+    const refuse = () => Promise.reject(Object.assign(new Error(`${code}: refused`), { code }));
+    if (operation !== 'read') return { ...nodeFs, [operation]: refuse };
+    return {
+      ...nodeFs,
+      open: async (...args) => Object.assign(await nodeFs.open(...args), { read: refuse }),
+    };
+  }
+
+  test.each(['EIO', 'EMFILE', 'ENFILE', 'EACCES', 'ESTALE'])(
+    '%s is told from a blob that is gone: it may be there again later',
+    async (code) => {
+      await put(await open(), name, pattern(8));
+      const through = (operation: 'open' | 'stat' | 'read' | 'rm') =>
+        createDiskBlobs({ folder, log: silent, fs: refusing(operation, code) });
+      const unavailable = { name: 'BlobError', code: 'unavailable', message: expect.stringContaining(code) };
+      await expect(through('open').slice(name, 0, 8)).rejects.toMatchObject(unavailable);
+      await expect(through('read').slice(name, 0, 8)).rejects.toMatchObject(unavailable);
+      await expect(through('read').slices(name, [{ offset: 0, length: 8 }])).rejects.toMatchObject(
+        unavailable,
+      );
+      await expect(through('open').read(name)).rejects.toMatchObject(unavailable);
+      await expect(through('read').read(name).then(collect)).rejects.toMatchObject(unavailable);
+      await expect(through('stat').size(name)).rejects.toMatchObject(unavailable);
+      await expect(through('rm').remove(name)).rejects.toMatchObject(unavailable);
+      await expect(through('open').create(other)).rejects.toMatchObject(unavailable);
+      await expect(through('open').ping()).rejects.toMatchObject(unavailable);
+    },
+  );
+
+  test('a blob that is gone is missing, one that is cut is damaged', async () => {
+    const blobs = await open();
+    await put(blobs, name, pattern(8));
+    await expect(blobs.slice(other, 0, 1)).rejects.toMatchObject({ code: 'missing' });
+    await expect(blobs.read(other)).rejects.toMatchObject({ code: 'missing' });
+    await expect(blobs.slice(name, 0, 9)).rejects.toMatchObject({ code: 'damaged' });
+    await expect(blobs.read(name, { end: 9 })).rejects.toMatchObject({ code: 'damaged' });
+  });
+
+  test('a folder that is gone as a whole says nothing about its blobs', async () => {
+    const blobs = await open();
+    await put(blobs, name, pattern(8));
+    rmSync(folder, { recursive: true });
+    mkdirSync(folder);
+    await expect(blobs.read(name)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(blobs.slice(name, 0, 8)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(blobs.size(name)).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   test('short writes are carried on until all bytes are there', async () => {

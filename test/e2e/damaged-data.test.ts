@@ -48,7 +48,7 @@ describe.each(damages)('a file with %s', (_, damage) => {
     const { status, text, headers } = await api.send(`/v1/files/${file.id}/content`);
     expect(status).toBe(500);
     const { error, request_id } = JSON.parse(text) as ErrorBody;
-    expect(error.code).toBe('internal_error');
+    expect(error.code).toBe('storage_damaged');
     expect(request_id).toBe(headers.get('x-request-id'));
     expect(text).not.toMatch(/blob|\/tmp|sha/i);
     expect((await api.send(`/v1/files/${file.id}`)).status).toBe(200);

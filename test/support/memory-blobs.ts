@@ -1,4 +1,5 @@
 import type { Blobs } from '../../src/blobs/blobs.ts';
+import { BlobError } from '../../src/core/blob-error.ts';
 
 /** The contract of `Blobs` in memory, for tests: what was committed stays, whatever becomes of who wrote it. */
 export interface MemoryBlobs extends Blobs {
@@ -23,13 +24,13 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
 
   const find = (name: string): Uint8Array => {
     const bytes = stored.get(name);
-    if (!bytes) throw new Error(`There is no blob ${name}.`);
+    if (!bytes) throw new BlobError('missing', `There is no blob ${name}.`, '');
     return bytes;
   };
 
   const part = (name: string, start: number, end: number): Uint8Array => {
     const bytes = find(name);
-    if (end > bytes.length) throw new Error(`The blob ${name} ends before ${end}.`);
+    if (end > bytes.length) throw new BlobError('damaged', `The blob ${name} ends before ${end}.`, '');
     return bytes.subarray(start, end);
   };
 
