@@ -3,6 +3,7 @@ import fastify from 'fastify';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Service } from '../base/service.ts';
+import { compileValidators } from '../wire/validate.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
 import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
@@ -26,6 +27,9 @@ export interface Server extends Service {
   /** `http://127.0.0.1:8080`, once started. */
   readonly url: string;
 }
+
+/** A start is over before the validators are compiled: that is nearly as much work again. */
+const compileAfterMs = 200;
 
 /** After the drain time, requests in flight are aborted and have this long to say so to their clients. */
 const lastWordsMs = 1_000;
@@ -81,6 +85,7 @@ export function createServer(deps: ServerDeps): Server {
     if (address === null || typeof address === 'string') throw new Error('the server has no network address');
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     url = `http://${name}:${address.port}`;
+    clock.after(compileAfterMs, () => void compileValidators());
     log.info({ url }, 'listening');
   }
 

@@ -13,13 +13,18 @@ export type Validator = (value: unknown) => Fault[];
 
 /**
  * A validator for a schema. The verdict comes from a check that stops at the first fault and allocates nothing
- * when there is none; only a value that failed is checked again for all its faults. Both are compiled at first use.
+ * when there is none; only a value that failed is checked again for more of its faults, as many as are told.
+ * Both are compiled by `compileValidators`, or else at first use.
  *
  * A schema writes unions as type arrays or `if`/`then`, never `anyOf`, so that a fault inside one has an exact path.
  */
 export function validator(schema: Schema): Validator {
   let quick: ValidateFunction | undefined;
   let full: ValidateFunction | undefined;
+  uncompiled.push(
+    () => void (quick ??= quickAjv.compile(schema)),
+    () => void (full ??= fullAjv.compile(schema)),
+  );
   return (value) => {
     quick ??= quickAjv.compile(schema);
     if (quick(value)) return [];
@@ -31,6 +36,17 @@ export function validator(schema: Schema): Validator {
   };
 }
 
+/** The compilations that nobody needed yet. */
+const uncompiled: (() => void)[] = [];
+
+/** Compiles every validator there is, one in a turn of the event loop: each takes up to 60 ms, too long for a request. */
+export async function compileValidators(): Promise<void> {
+  for (const compile of uncompiled.splice(0)) {
+    compile();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 const options = {
   strict: false,
   validateSchema: false,
@@ -39,7 +55,18 @@ const options = {
   verbose: true,
 };
 const quickAjv = new Ajv(options);
-const fullAjv = new Ajv({ ...options, allErrors: true });
+const fullAjv = new Ajv({ ...options, allErrors: true, code: { process: boundLoops } });
+
+/** Enough for `maxFaults`: some errors are no faults, and some tell the same. */
+const maxErrors = 4 * maxFaults;
+
+/**
+ * The code of a check that asks for all errors, with loops over items and fields that end when there are enough: a body of
+ * half a megabyte can be wrong in 200,000 places. Ajv has no such limit of its own.
+ */
+function boundLoops(code: string): string {
+  return code.replaceAll(/for\((?:let|const) [^{}]*\)\{/g, `$&if(errors>=${maxErrors})break;`);
+}
 
 /** A list that is too long is told by itself: its items may be hundreds of thousands. */
 function isTooMany(error: ErrorObject | undefined): boolean {

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { Type } from './json-schema.ts';
+import { compileValidators, validator } from './validate.ts';
+
+/** An array or object that counts how many of its items or fields are looked at. */
+function watched<T extends object>(target: T): { value: T; looked: () => number } {
+  let count = 0;
+  const value = new Proxy(target, {
+    get(of, key) {
+      if (key !== 'length') count++;
+      return Reflect.get(of, key);
+    },
+  });
+  return { value, looked: () => count };
+}
+
+const item = Type.Object({ name: Type.String() });
+
+describe('a value with very many faults', () => {
+  it.each([
+    ['items', Type.Array(item), Array.from({ length: 200_000 }, () => ({}))],
+    [
+      'fields',
+      { type: 'object', additionalProperties: item },
+      Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`f${at}`, {}])),
+    ],
+  ])('is looked at until enough %s are found', (_what, schema, wrong) => {
+    const { value, looked } = watched<object>(wrong);
+    expect(validator(schema)(value)).toHaveLength(100);
+    expect(looked()).toBeLessThan(2_000);
+  });
+
+  it('has them found behind as many good items', () => {
+    const items = [...Array.from({ length: 5_000 }, () => ({ name: 'x' })), {}, {}];
+    expect(validator(Type.Array(item))(items).map(({ param }) => param)).toEqual([
+      '[5000].name',
+      '[5001].name',
+    ]);
+  });
+});
+
+it('a validator that was compiled beforehand does not look at its schema again', async () => {
+  const { value: schema, looked } = watched(Type.Array(item));
+  const check = validator(schema);
+  await compileValidators();
+  const before = looked();
+  expect(before).toBeGreaterThan(0);
+  expect([check([]), looked()]).toEqual([[], before]);
+});
