@@ -234,6 +234,7 @@ function createEngine(
         apiKey: engine.apiKey ?? undefined,
         flavor: engine.flavor ?? 'auto',
         inputs: engine.inputs,
+        passThrough: engine.passThrough,
         slots: engine.slots,
         serves: serves ?? ['chat', 'embeddings'],
         timeouts: engine.timeouts,

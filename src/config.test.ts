@@ -100,6 +100,7 @@ describe('models', () => {
       slots: auto
       timeouts: { total: 5m }
       inputs: [image]
+      pass_through: [service_tier, cache_salt]
     price: { input: 0.20, output: 0.60 }
 `,
       { env: { QWEN_KEY: 'k' } },
@@ -117,6 +118,7 @@ describe('models', () => {
           model: 'Qwen/Qwen3-32B',
           apiKey: 'k',
           inputs: ['image'],
+          passThrough: ['service_tier', 'cache_salt'],
           slots: 8,
           timeouts: { connectMs: 5000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 300_000 },
         },

@@ -65,7 +65,18 @@ export const configKeys = {
   model: ['id', 'aliases', 'serves', 'price', 'engine'],
   price: ['input', 'cached_input', 'output'],
   llama: ['kind', 'path', 'sequences', 'context', 'threads', 'flash_attention'],
-  openai: ['kind', 'flavor', 'url', 'urls', 'model', 'api_key', 'inputs', 'slots', 'timeouts'],
+  openai: [
+    'kind',
+    'flavor',
+    'url',
+    'urls',
+    'model',
+    'api_key',
+    'inputs',
+    'pass_through',
+    'slots',
+    'timeouts',
+  ],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],
   limits: ['requests_per_batch', 'bytes_per_batch', 'line_bytes', 'open_batches_per_org', 'body_bytes'],
@@ -347,6 +358,7 @@ function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefin
   const timeouts = check.object(fields.timeouts, configKeys.timeouts);
   // An empty list is an answer: text alone.
   const inputs = check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []);
+  const passThrough = check.list(fields.pass_through)?.flatMap((item) => fieldName(item, check) ?? []);
   return {
     kind: 'openai',
     flavor: check.choice(fields.flavor, flavors) ?? null,
@@ -354,6 +366,7 @@ function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefin
     model: check.text(fields.model) ?? null,
     apiKey: check.text(fields.api_key) ?? null,
     ...(inputs && { inputs }),
+    ...(passThrough && { passThrough }),
     slots: fields.slots?.value === 'auto' ? 8 : (check.whole(fields.slots, { min: 1, max: 65_536 }) ?? 8),
     timeouts: {
       connectMs: check.duration(timeouts.connect) ?? 5000,
@@ -362,6 +375,13 @@ function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefin
       totalMs: check.duration(timeouts.total) ?? 1_800_000,
     },
   };
+}
+
+/** The name of a member of requests. */
+function fieldName(at: Located, check: Checker): string | undefined {
+  const found = check.text(at);
+  if (found === undefined || /^[A-Za-z_][\w-]{0,63}$/.test(found)) return found;
+  return check.fail(at, 'must be the name of a field of requests', 'For example service_tier.');
 }
 
 function limits(at: Located | undefined, check: Checker): Config['limits'] {

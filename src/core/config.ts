@@ -62,6 +62,8 @@ export interface OpenAiEngineConfig {
   apiKey: string | null;
   /** What the model takes beside text; what servers of its flavor may take if absent. */
   inputs?: ModelInput[];
+  /** Members of requests that go on to the server though its flavor does not name them; none if absent. */
+  passThrough?: string[];
   slots: number;
   timeouts: { connectMs: number; firstByteMs: number; idleMs: number; totalMs: number };
 }

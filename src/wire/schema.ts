@@ -65,6 +65,15 @@ export const nullable = (type: 'object' | 'array', rule: Record<string, unknown>
 /** Any JSON object. */
 export const anyObject = (note: Note = {}) => ({ type: 'object', ...note });
 
+/** Content in the request itself. Base64 has no colon, an address has one near its beginning. */
+export const base64 = string({
+  pattern: '^(data:|[^:]{64}|[^:]*$)',
+  expected: 'a data: URL or base64, because nothing is fetched for a caller',
+});
+
+/** Audio of a message, as the official service takes it. */
+export const inputAudio = raw({ type: 'object', properties: { data: base64 } });
+
 /** Names of functions, tools and schemas. */
 export const namePattern = '^[a-zA-Z0-9_-]{1,64}$';
 export const nameRule = { pattern: namePattern, expected: '1 to 64 letters, digits, _ or -' };

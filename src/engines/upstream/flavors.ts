@@ -14,16 +14,14 @@ export interface FlavorTraits {
   jsonSchema: Flag<Capabilities['jsonSchema']>;
   forcedTool: Flag<Capabilities['forcedTool']>;
   prefixCache: Flag<Capabilities['prefixCache']>;
-  /** Which field carries the token limit. */
-  tokenLimit: Flag<'max_tokens' | 'as given'>;
+  /** The members it is sent beside those that every server is sent (`request-members.ts`). */
+  fields: Flag<readonly string[]>;
+  /** What it calls a member that has another name here. */
+  names: Flag<Readonly<Record<string, string>>>;
   /** Whether the role `developer` may be sent; it becomes `system` otherwise. */
   developerRole: Flag<boolean>;
   /** How it is told how hard to think. */
   effort: Flag<EffortWay>;
-  /** Whether it can be told how long to think at most, in `thinking_budget_tokens`. */
-  thinkingBudget: Flag<boolean>;
-  /** Whether it is sent fields that only the first of these services has, such as `service_tier`. */
-  hostedFields: Flag<boolean>;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
   counter: Flag<readonly CountWay[]>;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
@@ -32,9 +30,10 @@ export interface FlavorTraits {
 
 const native = (reason: string) => ({ value: 'native' as const, reason });
 const shared = (reason: string) => ({ value: 'shared' as const, reason });
-const maxTokens = (reason: string) => ({ value: 'max_tokens' as const, reason });
 const no = (reason: string) => ({ value: false, reason });
-const meaningless = 'they mean nothing to it';
+const fields = (names: string, reason: string) => ({ value: names.split(/\s+/), reason });
+/** The older name is the one that everybody reads. */
+const maxTokens = { max_completion_tokens: 'max_tokens' };
 const byTemplate = 'the chat template decides which roles exist, and most templates do not know this one';
 
 /** What servers of each kind do by themselves (wire-formats.md, sections 0.8, 2.3 and 2.4). */
@@ -43,14 +42,20 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     jsonSchema: native('guided decoding, but skipped together with some reasoning parsers (vllm #52594)'),
     forcedTool: native('a named tool becomes guided decoding of its parameters'),
     prefixCache: shared('blocks of the cache are found by their content (automatic prefix caching)'),
-    tokenLimit: maxTokens('every version knows it; old ones know no other'),
+    fields: fields(
+      `top_k min_p repetition_penalty min_tokens stop_token_ids bad_words include_stop_str_in_output
+      skip_special_tokens chat_template_kwargs`,
+      'documented as sampling; its budget of thinking has another name, and is refused unless it was started for it',
+    ),
+    names: {
+      value: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
+      reason: 'every version knows max_tokens; old ones know no other',
+    },
     developerRole: no(byTemplate),
     effort: {
       value: 'switch',
       reason: 'every word is taken today, and given to the template; versions before that refuse none',
     },
-    thinkingBudget: no('it has one by another name, and refuses it unless started for it'),
-    hostedFields: no(meaningless),
     counter: { value: ['messages'], reason: '/tokenize renders messages as chat completions do' },
     inputs: { value: ['image', 'audio'], reason: 'a part of another type is refused' },
   },
@@ -58,15 +63,20 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     jsonSchema: native('grammar backend behind response_format'),
     forcedTool: native('a named tool becomes a grammar of its parameters'),
     prefixCache: shared('one radix tree for all requests'),
-    tokenLimit: maxTokens('every version knows it'),
+    fields: fields(
+      'top_k min_p repetition_penalty min_tokens stop_token_ids skip_special_tokens chat_template_kwargs',
+      'documented as sampling; it has no budget of thinking',
+    ),
+    names: {
+      value: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
+      reason: 'every version knows max_tokens',
+    },
     developerRole: no(byTemplate),
     effort: {
       value: 'switch',
       reason:
         'every word is taken today; none switches the template, in older versions only by its variables',
     },
-    thinkingBudget: no('not a field of requests'),
-    hostedFields: no(meaningless),
     counter: { value: ['text'], reason: '/tokenize does not know messages' },
     inputs: { value: ['image', 'audio'], reason: 'there is no part for files' },
   },
@@ -80,11 +90,18 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       value: 'slot',
       reason: 'each slot keeps its own prompt; the cache in RAM behind them may be switched off',
     },
-    tokenLimit: maxTokens('the one name that all versions read'),
+    fields: fields(
+      `top_k min_p typical_p top_n_sigma xtc_probability xtc_threshold dynatemp_range dynatemp_exponent repeat_penalty
+      repeat_last_n dry_multiplier dry_base dry_allowed_length dry_penalty_last_n dry_sequence_breakers mirostat
+      mirostat_tau mirostat_eta chat_template_kwargs thinking_budget_tokens`,
+      'documented as sampling; the budget is read where the server itself has none',
+    ),
+    names: {
+      value: { ...maxTokens, repetition_penalty: 'repeat_penalty' },
+      reason: 'max_tokens is the one name that all versions read',
+    },
     developerRole: no(byTemplate),
     effort: { value: 'template', reason: 'reasoning_effort itself is not read by every version' },
-    thinkingBudget: { value: true, reason: 'read where the server itself has no budget' },
-    hostedFields: no(meaningless),
     counter: {
       value: ['input_tokens', 'template'],
       reason: 'the first came in 2026, the others are older',
@@ -95,11 +112,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
     forcedTool: { value: 'none', reason: 'tool_choice is not read at all (ollama #17921)' },
     prefixCache: { value: 'slot', reason: 'runs llama.cpp, whose slots keep a prompt each' },
-    tokenLimit: maxTokens('the newer name is not read'),
+    fields: { value: [], reason: 'its chat completions know no other; the rest is set in the Modelfile' },
+    names: { value: maxTokens, reason: 'the newer name is not read' },
     developerRole: no(byTemplate),
     effort: { value: 'levels', reason: 'only none, low, medium, high and max are taken by every model' },
-    thinkingBudget: no('not a field of requests'),
-    hostedFields: no(meaningless),
     counter: { value: [], reason: 'it has none (ollama #4186)' },
     inputs: { value: ['image'], reason: 'images alone are documented' },
   },
@@ -107,11 +123,13 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     jsonSchema: native('strict structured output'),
     forcedTool: native('documented'),
     prefixCache: shared('documented: prompts of 1,024 tokens and more'),
-    tokenLimit: { value: 'as given', reason: 'reasoning models refuse max_tokens, older ones take both' },
+    fields: fields(
+      'prediction prompt_cache_key prompt_cache_retention verbosity',
+      'documented; any that is not known is refused, and others (service_tier, web_search_options) cost extra',
+    ),
+    names: { value: {}, reason: 'reasoning models refuse max_tokens, older ones take both' },
     developerRole: { value: true, reason: 'documented' },
     effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
-    thinkingBudget: no('fields that are not known are refused'),
-    hostedFields: { value: true, reason: 'documented' },
     counter: { value: [], reason: 'it counts requests of another format only' },
     inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
   },
@@ -119,11 +137,14 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     jsonSchema: { value: 'exact', reason: 'conformed to or an error, whatever the engine behind it' },
     forcedTool: { value: 'exact', reason: 'forced or an error, whatever the engine behind it' },
     prefixCache: shared('what stands behind it is not known; leader first serves most'),
-    tokenLimit: { value: 'as given', reason: 'takes both names' },
+    fields: fields(
+      `top_k min_p repeat_penalty repetition_penalty thinking_budget_tokens chat_template_kwargs prediction
+      prompt_cache_key prompt_cache_retention verbosity`,
+      'sorts them out itself',
+    ),
+    names: { value: {}, reason: 'takes all of them' },
     developerRole: { value: true, reason: 'maps it where needed' },
     effort: { value: 'as given', reason: 'translates it for the engine behind it' },
-    thinkingBudget: { value: true, reason: 'keeps it from engines that do not know it' },
-    hostedFields: { value: true, reason: 'sorts them out itself' },
     counter: { value: ['input_tokens'], reason: 'our own' },
     inputs: { value: ['image', 'audio', 'file'], reason: 'refuses by itself what its model does not take' },
   },
@@ -131,11 +152,13 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     jsonSchema: native('asked for and checked: nothing is known of the server'),
     forcedTool: native('asked for and checked: nothing is known of the server'),
     prefixCache: shared('nothing is known of the server; leader first serves most'),
-    tokenLimit: maxTokens('the older name is the one that everybody reads'),
+    fields: fields(
+      'top_k min_p repeat_penalty repetition_penalty chat_template_kwargs',
+      'what most servers of open models take',
+    ),
+    names: { value: maxTokens, reason: 'the older name is the one that everybody reads' },
     developerRole: no('system is understood everywhere'),
     effort: { value: 'as given', reason: 'the one name that is documented anywhere' },
-    thinkingBudget: no('some servers refuse fields that they do not know'),
-    hostedFields: no('some servers refuse fields that they do not know'),
     counter: { value: [], reason: 'nothing is known of the server' },
     inputs: { value: ['image', 'audio', 'file'], reason: 'nothing is known of the server' },
   },

@@ -1,4 +1,5 @@
 import type { ChatRequest } from '../../wire/chat/chat.ts';
+import { fieldsOf } from './fields.ts';
 
 /**
  * How a server is told how hard to think (`flavors.ts`).
@@ -22,7 +23,7 @@ export function effortMembers(
     const word = fewerWords[effort];
     return word === undefined ? {} : { reasoning_effort: word };
   }
-  const variables = (more: object) => ({ chat_template_kwargs: { ...more, ...(given as object | null) } });
+  const variables = (more: object) => ({ chat_template_kwargs: { ...more, ...fieldsOf(given) } });
   if (effort === 'none') return { reasoning_effort: null, ...variables(noThinking) };
   return way === 'template' ? variables({ reasoning_effort: effort }) : {};
 }

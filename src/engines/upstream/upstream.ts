@@ -19,7 +19,9 @@ import { flavorTraits } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
 import { parseBody, requirePlain, throwIfError, unusable } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
+import { chatMembers, embeddingsMembers } from './request-members.ts';
 import { chatText, embeddingsText } from './request-text.ts';
+import type { Wording } from './request-text.ts';
 import type { RefusalContext } from './status-errors.ts';
 import { defaultTimeouts } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -39,6 +41,8 @@ export interface UpstreamOptions {
   serves: readonly Serves[];
   /** What the model takes beside text; what servers of its kind may take if absent. */
   inputs?: readonly ModelInput[] | undefined;
+  /** Members of requests that go on to the server though its flavor does not name them. */
+  passThrough?: readonly string[] | undefined;
   contextLength?: number | null | undefined;
   timeouts?: Partial<Timeouts> | undefined;
   clock: Clock;
@@ -92,7 +96,10 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const postCounting: Post = (path, body) =>
     connected().counting.post(root + path, JSON.stringify(body), new AbortController().signal);
 
+  const { passThrough = [] } = options;
+  const embeddingsWording = { model, members: embeddingsMembers(passThrough) };
   let traits: FlavorTraits;
+  let wording: Wording;
   let countTokens: Counter;
   let isFound = false;
   let lookingAgain: Timer | undefined;
@@ -101,6 +108,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   function take(flavor: Flavor): void {
     traits = flavorTraits[flavor];
+    wording = { model, traits, members: chatMembers(traits, passThrough) };
     countTokens = createCounter(traits.counter.value, postCounting);
   }
 
@@ -147,7 +155,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
     const repairs: Repairs = new Set();
-    const text = chatText(request, model, false, traits);
+    const text = chatText(request, false, wording);
     const fields = await ask('/chat/completions', text, signal, repairs);
     const response = readChatResponse(fields, { asked: text, newCallId, repairs });
     noteRepairs(repairs);
@@ -156,7 +164,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
     const repairs: Repairs = new Set();
-    const text = chatText(request, model, true, traits);
+    const text = chatText(request, true, wording);
     const reply = await connected().work.postStreaming(`${base}/chat/completions`, text, signal);
     noteRefusal(reply);
     const { body, finish } = reply;
@@ -205,7 +213,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
     async embed(request, { signal }) {
       const repairs: Repairs = new Set();
-      const text = embeddingsText(request, model);
+      const text = embeddingsText(request, embeddingsWording);
       const fields = await ask('/embeddings', text, signal, repairs).catch((error: unknown) => {
         throw refusedDimensions(error, request.value);
       });
@@ -216,7 +224,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
     async countTokens(request) {
       if (traits.counter.value.length === 0) return undefined;
-      const text = chatText({ value: request, text: JSON.stringify(request) }, model, false, traits);
+      const text = chatText({ value: request, text: JSON.stringify(request) }, false, wording);
       return countTokens(JSON.parse(text) as ChatRequest);
     },
   };

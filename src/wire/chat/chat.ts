@@ -1,7 +1,7 @@
 /**
  * The canonical request and response inside Offpeak: chat completions (wire-formats.md, section 1a). Every other
- * format converts to and from these; what chat clients send besides is in `body.ts`. Unknown fields are kept: engines may
- * know them.
+ * format converts to and from these; what chat clients send besides is in `body.ts`. Unknown fields are kept: an engine
+ * decides which of them it knows.
  */
 export interface ChatRequest {
   model: string;
@@ -23,6 +23,8 @@ export interface ChatRequest {
   frequency_penalty?: number | null;
   presence_penalty?: number | null;
   repeat_penalty?: number | null;
+  /** The same under the name that vLLM and SGLang have for it. */
+  repetition_penalty?: number | null;
   response_format?: ResponseFormat | null;
   tools?: Tool[] | null;
   tool_choice?: ToolChoice | null;

@@ -1,8 +1,10 @@
 import { Type } from '../json-schema.ts';
 import {
   anyObject,
+  base64,
   booleanOrNull,
   ifThen,
+  inputAudio,
   integerOrNull,
   nameRule,
   numberOrNull,
@@ -15,7 +17,8 @@ import {
 
 /**
  * What a chat completion request may hold (wire-formats.md, section 1a). Strict about the fields that Offpeak uses,
- * tolerant of the others: clients send `store`, `user`, `prompt_cache_key` and more, and engines may know them.
+ * tolerant of the others: clients send `store`, `user`, `prompt_cache_key` and more. What of it goes on to a server is
+ * decided in one place (`engines/upstream/request-members.ts`).
  */
 
 /** Lists whose length is bounded here and nowhere else. */
@@ -32,6 +35,8 @@ const maxTokens = { minimum: 1, maximum: 2 ** 31 - 1 };
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
 const partTypes = ['text', 'refusal', 'image_url', 'input_audio', 'file'] as const;
 
+const notStored = raw({ type: 'null', expected: 'no file_id: send the content itself as file_data' });
+
 const part = Type.Object(
   {
     type: oneOf(partTypes),
@@ -46,8 +51,8 @@ const part = Type.Object(
         detail: Type.Optional(stringOrNull()),
       }),
     ),
-    input_audio: Type.Optional(anyObject()),
-    file: Type.Optional(anyObject()),
+    input_audio: Type.Optional(inputAudio),
+    file: Type.Optional(raw({ type: 'object', properties: { file_data: base64, file_id: notStored } })),
   },
   { allOf: partTypes.map((type) => when('type', type, { required: [type] })) },
 );
@@ -224,6 +229,7 @@ export const chatRequestSchema = Type.Object(
     frequency_penalty: Type.Optional(numberOrNull({ minimum: -2, maximum: 2 })),
     presence_penalty: Type.Optional(numberOrNull({ minimum: -2, maximum: 2 })),
     repeat_penalty: Type.Optional(numberOrNull({ exclusiveMinimum: 0, maximum: 10 })),
+    repetition_penalty: Type.Optional(numberOrNull({ exclusiveMinimum: 0, maximum: 10 })),
     response_format: Type.Optional(responseFormat),
     tools: Type.Optional(raw({ type: ['array', 'null'], maxItems: chatLimits.tools, items: tool })),
     tool_choice: Type.Optional(toolChoice),

@@ -277,6 +277,31 @@ describe('a chat request', () => {
       expect(paramsOf(image(url))).toEqual(['messages[0].content[0].image_url.url']);
   });
 
+  it('B44: so are audio and files', () => {
+    const parts = (data: string, file: object) => ({
+      ...base,
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_audio', input_audio: { data, format: 'wav' } },
+            { type: 'file', file },
+          ],
+        },
+      ],
+    });
+    const long = 'AAAA'.repeat(100);
+    for (const data of ['', 'AA==', long, `data:audio/wav;base64,${long}`])
+      expect(paramsOf(parts(data, { file_data: data, filename: 'a: b' }))).toEqual([]);
+    const at = 'messages[0].content';
+    for (const url of ['http://169.254.169.254/', `file:///${long}`, 'https://example.com/a.pdf'])
+      expect(paramsOf(parts(url, { file_data: url }))).toEqual([
+        `${at}[0].input_audio.data`,
+        `${at}[1].file.file_data`,
+      ]);
+    expect(paramsOf(parts('AA==', { file_id: 'file-of-another' }))).toEqual([`${at}[1].file.file_id`]);
+  });
+
   it('tells at most a hundred faults, of any number', () => {
     const messages = Array.from({ length: 5_000 }, () => ({ role: 'nobody', content: 5 }));
     expect(checkChatRequest({ ...base, messages })).toHaveLength(100);

@@ -1,5 +1,5 @@
 import { Type } from '../json-schema.ts';
-import { anyObject, ifThen, oneOf, raw, string, stringOrNull, when } from '../schema.ts';
+import { base64, ifThen, inputAudio, oneOf, raw, string, stringOrNull, when } from '../schema.ts';
 
 /**
  * The items of an input. Strict about those that become messages; items of other types (what hosted tools left behind in a
@@ -26,7 +26,7 @@ const part = Type.Object(
     refusal: Type.Optional(string()),
     image_url: Type.Optional(stringOrNull({ pattern: '^data:', expected: neverFetched })),
     detail: Type.Optional(stringOrNull()),
-    input_audio: Type.Optional(anyObject()),
+    input_audio: Type.Optional(inputAudio),
     file_data: Type.Optional(stringOrNull()),
     filename: Type.Optional(stringOrNull()),
   },
@@ -43,7 +43,7 @@ const part = Type.Object(
         properties: {
           file_id: notStored('file_id', 'file_data'),
           file_url: notStored('file_url', 'file_data'),
-          file_data: { type: 'string' },
+          file_data: base64,
         },
         required: ['file_data'],
       }),

@@ -41,6 +41,11 @@ describe('a request', () => {
       ['input[0].content[0].file_id', 'input[0].content[0].image_url'],
     ],
     [
+      'a file whose data is an address',
+      { input: [{ role: 'user', content: [{ type: 'input_file', file_data: 'http://169.254.169.254/' }] }] },
+      ['input[0].content[0].file_data'],
+    ],
+    [
       'a file to be fetched',
       {
         input: [

@@ -37,7 +37,6 @@ const schema = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 
 /** Every server gets these as they are. */
 const forAll: Record<string, unknown>[] = [
   { temperature: 0.2, top_p: 0.9, frequency_penalty: 1, presence_penalty: -1 },
-  { top_k: 20, min_p: 0.1, repeat_penalty: 1.1 },
   { max_tokens: 5 },
   { n: 2 },
   { stop: 'END' },
@@ -53,23 +52,17 @@ const forAll: Record<string, unknown>[] = [
   { reasoning_effort: 'low' },
   { reasoning_effort: 'medium' },
   { reasoning_effort: null },
-  { a_field_of_its_own: { x: 1 } },
 ];
 
 /** Nobody but us is told. */
 const ours = { metadata: { a: 'b' }, user: 'u', safety_identifier: 's', store: true };
 
-/** Only hosted services have a use for these, and none changes the answer. */
+/** What hosted services have that changes nothing in what an answer costs. */
 const hosted = {
-  service_tier: 'flex',
   prompt_cache_key: 'k',
   prompt_cache_retention: '24h',
   prediction: { type: 'content', content: 'x' },
   verbosity: 'low',
-  modalities: ['text'],
-  audio: { voice: 'a', format: 'wav' },
-  web_search_options: {},
-  moderation: { model: 'm' },
 };
 
 describe.each(flavors)('%s', (flavor) => {
@@ -139,11 +132,45 @@ describe('the effort of reasoning', () => {
     expect(await sentTo(flavor, { thinking_budget_tokens })).toEqual(knows ? { thinking_budget_tokens } : {});
   });
 
-  it('leaves the variables that a client sets itself', async () => {
-    const chat_template_kwargs = { enable_thinking: true, other: 1 };
-    expect(await sentTo('vllm', { reasoning_effort: 'none', chat_template_kwargs })).toEqual({
-      chat_template_kwargs: { enable_thinking: true, thinking: false, other: 1 },
+  it('lets a client switch the thinking itself, and set no other variable of the template', async () => {
+    const given = { enable_thinking: true, reasoning_effort: 'low', tokenize: false, other: { x: 1 } };
+    const chat_template_kwargs = { enable_thinking: true, reasoning_effort: 'low' };
+    expect(await sentTo('vllm', { chat_template_kwargs: given })).toEqual({ chat_template_kwargs });
+    expect(await sentTo('vllm', { reasoning_effort: 'none', chat_template_kwargs: given })).toEqual({
+      chat_template_kwargs: { ...chat_template_kwargs, thinking: false },
     });
-    expect(await sentTo('vllm', { chat_template_kwargs })).toEqual({ chat_template_kwargs });
+    expect(await sentTo('openai', { chat_template_kwargs: given })).toEqual({});
+  });
+});
+
+describe('sampling', () => {
+  const given = { top_k: 20, min_p: 0.1, repetition_penalty: 1.1 };
+  const llama = {
+    typical_p: 0.9,
+    mirostat: 2,
+    mirostat_tau: 5,
+    dry_multiplier: 0.8,
+    dry_sequence_breakers: ['x'],
+  };
+
+  it.each<[Flavor, object]>([
+    ['vllm', given],
+    ['sglang', given],
+    ['llama-server', { top_k: 20, min_p: 0.1, repeat_penalty: 1.1, ...llama }],
+    ['ollama', {}],
+    ['openai', {}],
+    ['offpeak', given],
+    ['generic', given],
+  ])('reaches %s as far as it knows it, under its own name', async (flavor, expected) => {
+    expect(await sentTo(flavor, { ...given, ...llama })).toEqual(expected);
+  });
+
+  it.each<[Flavor, object]>([
+    ['vllm', { repetition_penalty: 1.25 }],
+    ['llama-server', { repeat_penalty: 1.25 }],
+    ['generic', { repeat_penalty: 1.25 }],
+    ['openai', {}],
+  ])('has the penalty for repeating by either name on %s', async (flavor, expected) => {
+    expect(await sentTo(flavor, { repeat_penalty: 1.25 })).toEqual(expected);
   });
 });

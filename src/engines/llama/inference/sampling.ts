@@ -34,7 +34,7 @@ export function samplingOptions(
   };
   const bias = tokenBias(request, deps);
   if (bias) options.tokenBias = bias;
-  const repeat = request.repeat_penalty ?? 1;
+  const repeat = request.repeat_penalty ?? request.repetition_penalty ?? 1;
   const [frequency, presence] = [request.frequency_penalty ?? 0, request.presence_penalty ?? 0];
   if (repeat === 1 && frequency === 0 && presence === 0) return options;
   // OpenAI's penalties count the answer alone, llama.cpp's also the end of the prompt.

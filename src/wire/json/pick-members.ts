@@ -1,0 +1,44 @@
+import { editMembers } from './edit-members.ts';
+import { scanJson } from './scan.ts';
+
+/** What a JSON value may hold: anything, or objects of these members, a list of such objects included. */
+export type Shape = 'anything' | Members;
+export type Members = ReadonlyMap<string, Shape>;
+
+/** Whether an object stands in it with a member that the shape does not name. */
+export function hasOtherMembers(value: unknown, shape: Shape): boolean {
+  if (shape === 'anything' || typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (hasOtherMembers(item, shape)) return true;
+    return false;
+  }
+  const members = value as Record<string, unknown>;
+  for (const name in members) {
+    const inner = shape.get(name);
+    if (inner === undefined || hasOtherMembers(members[name], inner)) return true;
+  }
+  return false;
+}
+
+/**
+ * JSON text without the members that the shape does not name, at any depth; every byte of the others as it was.
+ * @param value what the text says
+ */
+export function pickMembers(text: string, value: unknown, shape: Shape): string {
+  if (shape === 'anything' || !hasOtherMembers(value, shape)) return text;
+  if (Array.isArray(value)) {
+    const list = `{"":${text}}`;
+    const { elements } = scanJson(list, { maxDepth: Infinity, maxNodes: Infinity, elementsOf: '' });
+    const items = elements.map(({ start, end }, at) => pickMembers(list.slice(start, end), value[at], shape));
+    return `[${items.join(',')}]`;
+  }
+  const members = value as Record<string, unknown>;
+  const edits = new Map<string, string | null>();
+  for (const { name, start, end } of scanJson(text, { maxDepth: Infinity, maxNodes: Infinity }).members) {
+    const inner = shape.get(name);
+    if (inner === undefined) edits.set(name, null);
+    else if (hasOtherMembers(members[name], inner))
+      edits.set(name, pickMembers(text.slice(start, end), members[name], inner));
+  }
+  return editMembers(text, edits);
+}

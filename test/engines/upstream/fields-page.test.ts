@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { flavorTraits } from '../../../src/engines/upstream/flavors.ts';
+
+const page = readFileSync(new URL('../../../docs/chat-completions.md', import.meta.url), 'utf8');
+const [, section = ''] = page.split('| flavor | goes on');
+
+/** The names in backquotes of the row of a flavor; a star stands for any end. */
+function told(flavor: string): string[] {
+  const row = section.split('\n').find((line) => line.startsWith(`| \`${flavor}\``)) ?? '';
+  const names = [...(row.split('|')[2] ?? '').matchAll(/`([\w*-]+)`/g)].map(([, name]) => name!);
+  return names.flatMap((name) => (name in flavorTraits ? told(name) : [name]));
+}
+
+test.each(Object.entries(flavorTraits))('the page tells which fields %s is sent', (flavor, { fields }) => {
+  const names = told(flavor);
+  const covers = (pattern: string, name: string) =>
+    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+  for (const name of fields.value)
+    expect(
+      names.some((each) => covers(each, name)),
+      name,
+    ).toBe(true);
+  for (const pattern of names)
+    expect(
+      fields.value.some((each) => covers(pattern, each)),
+      pattern,
+    ).toBe(true);
+});
