@@ -25,6 +25,7 @@ import { createStartPulls } from './engines/llama/files/start-pulls.ts';
 import { createScriptedEngine } from './engines/scripted/scripted.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream.ts';
 import { createFiles } from './files/create-files.ts';
+import { createInstallation } from './files/installation.ts';
 import { createGenerate } from './generate/create-generate.ts';
 import { createSchemas } from './generate/schemas.ts';
 import { createResponses } from './responses/create-responses.ts';
@@ -73,7 +74,9 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const store: Store = embedded
     ? createSqliteStore({ path: join(config.data, 'offpeak.db'), clock, log })
     : createPostgresStore({ url: config.database, log });
-  const blobs = createDiskBlobs({ folder: join(config.data, 'blobs'), log });
+  const blobFolder = join(config.data, 'blobs');
+  const blobs = createDiskBlobs({ folder: blobFolder, log });
+  const installation = createInstallation({ ...shared, store, blobs, folder: blobFolder });
   const accounts = createAccounts({ ...shared, store, config: givenKeys(config) });
   const created = clock.now();
   const modelFiles = openModelFiles(config, { clock, random });
@@ -96,6 +99,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       lines: limits.requestsPerBatch,
       lineBytes: limits.lineBytes,
     },
+    quarantineMs: config.quarantineMs,
   });
   const batches = createBatches({
     ...shared,
@@ -135,7 +139,18 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
 
   // In the order in which they need one another; stopped in the opposite one. The first keys are made when the models
   // are there: a start that fails for a model's sake has shown them to nobody.
-  const parts: Service[] = [store, blobs, pulls, generate, accounts, files, responses, batches, server];
+  const parts: Service[] = [
+    store,
+    blobs,
+    installation,
+    pulls,
+    generate,
+    accounts,
+    files,
+    responses,
+    batches,
+    server,
+  ];
   let stopping: Promise<void> | null = null;
 
   async function stopAll(): Promise<void> {

@@ -55,6 +55,7 @@ export const configKeys = {
     'hub',
     'limits',
     'batch',
+    'quarantine',
     'drain',
     'log_level',
     'api_key',
@@ -150,6 +151,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     },
     limits: limits(file.limits, check),
     batch: batch(file.batch, check),
+    quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
     drainMs: check.duration(file.drain) ?? 25_000,
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
   };

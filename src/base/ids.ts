@@ -15,7 +15,8 @@ export type IdPrefix =
   | 'key_'
   | 'evt_'
   | 'wrk_'
-  | 'blob_';
+  | 'blob_'
+  | 'inst_';
 
 /** Makes ids that sort by the time they were made, so that a deleted cursor still pages. */
 export interface Ids {

@@ -2,7 +2,7 @@ import type { Service } from '../base/service.ts';
 
 /**
  * Named bytes. Names are made by the server (`blob_<id>`, or that with `.index`), never by a client. A blob is durable before any
- * row names it; what no row names is swept after an hour. Losing the disk is an error, never wrong bytes.
+ * row names it; what no row names for an hour is set aside, and removed days later. Losing the disk is an error, never wrong bytes.
  *
  * What goes wrong is a `BlobError` whose code tells what is lost for good (`missing`, `damaged`) from what may be there
  * again later (`unavailable`), or an `ApiError` `insufficient_storage` where the disk is full.
@@ -24,10 +24,19 @@ export interface Blobs extends Service {
   slices(name: string, places: readonly BlobPlace[]): Promise<Uint8Array[]>;
   /** Undefined for a blob that is missing; one that cannot be asked for throws. */
   size(name: string): Promise<number | undefined>;
-  /** Removing what is not there is fine. */
+  /** Wherever it is, in use or set aside. Removing what is not there is fine. */
   remove(name: string): Promise<void>;
   /** All committed blobs with their age; for the sweeper. */
   list(): AsyncIterable<{ name: string; modifiedAt: number }>;
+  /** Takes a blob out of use, as of the instant `at`, and keeps it: for everybody else it is missing. */
+  setAside(name: string, at: number): Promise<void>;
+  /** Undoes that. */
+  bringBack(name: string): Promise<void>;
+  /** All that is set aside, since when. */
+  listAside(): AsyncIterable<{ name: string; since: number }>;
+  /** The installation these blobs are of, as `label` wrote it. */
+  readLabel(): Promise<string | undefined>;
+  label(installation: string): Promise<void>;
   /** Fails when a small write cannot be made durable, for `/readyz`. */
   ping(): Promise<void>;
 }

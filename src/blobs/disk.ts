@@ -10,6 +10,7 @@ import type { DiskFs } from './disk-fs.ts';
 import { cut, guarded, isMissing, missingBlob, translate } from './disk-faults.ts';
 import { isName, modifiedAtOf, pathOf } from './disk-paths.ts';
 import { readRange, readSlice } from './disk-read.ts';
+import { createAside } from './disk-aside.ts';
 import { removeLeftovers, temporaryName } from './disk-temporary.ts';
 import { createWriter, discard, flushFolder } from './disk-write.ts';
 import type { Spool } from './disk-write.ts';
@@ -29,6 +30,8 @@ export interface DiskBlobsOptions {
  */
 export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions): Blobs {
   const temporary = join(folder, 'tmp');
+  const labelPath = join(folder, 'installation');
+  const { pathOf: asidePath, ...aside } = createAside(fs, folder);
   const fans = new Set<string>();
   let counter = 0;
 
@@ -43,6 +46,16 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
   const begin = async (): Promise<Spool> => {
     const path = join(temporary, temporaryName(pid, ++counter));
     return { path, handle: await fs.open(path, 'wx', 0o600) };
+  };
+
+  /** @param prepare makes the folder it will stand in */
+  const createFile = async (path: string, prepare = async () => {}) => {
+    const spool = await guarded(() => begin());
+    return createWriter(fs, spool, async () => {
+      await prepare();
+      await fs.rename(spool.path, path);
+      await flushFolder(fs, dirname(path));
+    });
   };
 
   const unreadable = (name: string, error: unknown) =>
@@ -90,12 +103,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
     async create(name) {
       const path = pathOf(folder, name);
-      const spool = await guarded(() => begin());
-      return createWriter(fs, spool, async () => {
-        await prepareFan(dirname(path));
-        await fs.rename(spool.path, path);
-        await flushFolder(fs, dirname(path));
-      });
+      return createFile(path, () => prepareFan(dirname(path)));
     },
 
     async read(name, range = {}) {
@@ -131,7 +139,10 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
     async remove(name) {
       const path = pathOf(folder, name);
-      await guarded(() => fs.rm(path, { force: true }));
+      await guarded(async () => {
+        await fs.rm(path, { force: true });
+        await fs.rm(asidePath(name), { force: true });
+      });
     },
 
     async *list() {
@@ -142,6 +153,24 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
           if (modifiedAt !== undefined) yield { name, modifiedAt: Math.floor(modifiedAt) };
         }
       }
+    },
+
+    ...aside,
+
+    readLabel: () =>
+      guarded(async () => {
+        try {
+          return (await fs.readFile(labelPath, 'utf8')).trim();
+        } catch (error) {
+          if (isMissing(error)) return undefined;
+          throw error;
+        }
+      }),
+
+    async label(installation) {
+      const writer = await createFile(labelPath);
+      await writer.write(Buffer.from(`${installation}\n`));
+      await writer.commit();
     },
 
     ping: () =>

@@ -23,6 +23,8 @@ export interface Config {
     bodyBytes: number;
   };
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number; cancelGraceMs: number };
+  /** How long stored content that no file names is kept aside before it is removed. */
+  quarantineMs: number;
   /** How long work in flight may go on after SIGTERM. */
   drainMs: number;
   logLevel: string;

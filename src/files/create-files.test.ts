@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { callerOf, startFiles } from '../../test/support/files.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
@@ -177,7 +177,7 @@ describe('the sweep', () => {
     expect(await system.store.files.find(kept.file.id)).toEqual(kept.file);
   });
 
-  it('F02: removes blobs that no row has named for an hour, not younger ones', async () => {
+  it('F02: sets aside blobs that no row has named for an hour, not younger ones', async () => {
     await system.files.start();
     const kept = await upload();
     system.blobs.put('blob_orphan', Buffer.from('x'));
@@ -185,10 +185,64 @@ describe('the sweep', () => {
     await system.clock.advance(30 * 60_000);
     expect(system.blobs.stored.has('blob_orphan')).toBe(true);
     await system.clock.advance(2 * hour);
+    expect([...system.blobs.aside.keys()].toSorted()).toEqual(['blob_orphan', 'blob_orphan.index']);
     system.blobs.put('blob_young', Buffer.from('x'));
     expect(blobNames()).toEqual(['blob_young', kept.file.blobId, indexName(kept.file.blobId)].toSorted());
     await system.clock.advance(30 * 60_000);
     expect(system.blobs.stored.has('blob_young')).toBe(true);
+  });
+
+  it('removes for good what has been aside for seven days, not before', async () => {
+    await system.files.start();
+    system.blobs.put('blob_orphan', Buffer.from('x'));
+    await system.clock.advance(2 * hour);
+    await system.clock.advance(6 * 24 * hour);
+    expect([...system.blobs.aside.keys()]).toEqual(['blob_orphan']);
+    await system.clock.advance(25 * hour);
+    expect([...system.blobs.aside.keys()]).toEqual([]);
+    expect(blobNames()).toEqual([]);
+  });
+
+  it('F51: brings back what a database restored from an older backup did not know, once a later one does', async () => {
+    const { file } = await upload();
+    const older = vi.spyOn(system.store.files, 'knownBlobs').mockResolvedValue([]);
+    await system.files.start();
+    await system.clock.advance(3 * hour);
+    await system.files.stop();
+    expect(system.blobs.aside.size).toBe(2);
+    older.mockRestore();
+    await system.files.start();
+    expect(await contentOf(file)).toBe(line('a'));
+    expect(await system.files.index(file)).toMatchObject({ count: 1 });
+  });
+
+  it('touches nothing while the folder is that of another installation', async () => {
+    await system.store.installation.claim('inst_1', 0);
+    await system.blobs.label('inst_2');
+    system.blobs.put('blob_orphan', Buffer.from('x'));
+    await system.files.start();
+    await system.clock.advance(3 * hour);
+    expect(blobNames()).toEqual(['blob_orphan']);
+    await system.blobs.label('inst_1');
+    await system.clock.advance(hour);
+    expect(blobNames()).toEqual([]);
+  });
+
+  it('C30: removes at once, and not into quarantine, what was deleted while the disk failed', async () => {
+    await system.files.start();
+    const { file } = await upload();
+    const other = await upload();
+    const failing = vi.spyOn(system.blobs, 'remove').mockRejectedValue(new Error('EIO'));
+    await system.files.remove(one, file.id);
+    await system.files.remove(one, other.file.id);
+    await expect(system.files.get(one, file.id)).rejects.toMatchObject(missing);
+    await system.clock.advance(hour);
+    expect(blobNames()).toHaveLength(4);
+    failing.mockRestore();
+    await system.clock.advance(hour);
+    expect(blobNames()).toEqual([]);
+    expect(system.blobs.aside.size).toBe(0);
+    expect(await system.store.files.removedBlobs(10)).toEqual([]);
   });
 
   it('goes on after a round that failed', async () => {

@@ -8,27 +8,29 @@ import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
-import type { Creation, FileStore } from '../store/store.ts';
+import type { Creation, FileStore, InstallationStore } from '../store/store.ts';
 import type { Files, SealedUpload } from './files.ts';
 import { decodeIndex } from './input-index-codec.ts';
-import { createSweeper, removeBlobs } from './sweeper.ts';
+import { createSweeper, removeContent, stillThere } from './sweeper.ts';
 import { SpooledUpload, indexName } from './upload.ts';
 import type { FileLimits } from './upload.ts';
 import { verifiedBytes } from './verified-bytes.ts';
 
 export interface FilesDeps {
-  store: { files: FileStore };
+  store: { files: FileStore; installation: InstallationStore };
   blobs: Blobs;
   catalog: Catalog;
   clock: Clock;
   ids: Ids;
   log: Log;
   limits: FileLimits;
+  /** How long blobs that no file names are kept aside. */
+  quarantineMs: number;
 }
 
 /** Files on any store and any blobs. Starting it starts the hourly sweep. */
 export function createFiles(deps: FilesDeps): Files {
-  const { store, blobs, clock, ids } = deps;
+  const { store, blobs, clock, ids, log } = deps;
   const sweeper = createSweeper(deps);
 
   async function get(caller: Caller, id: string): Promise<StoredFile> {
@@ -38,7 +40,7 @@ export function createFiles(deps: FilesDeps): Files {
   }
 
   function sealed(file: StoredFile, index: SealedUpload['index']): SealedUpload {
-    const discard = () => removeBlobs(blobs, file);
+    const discard = () => removeContent(blobs, file.blobId);
     return { file, index, discard, commit: (creation) => commit(file, creation, discard) };
   }
 
@@ -86,7 +88,15 @@ export function createFiles(deps: FilesDeps): Files {
           'file_in_use',
           `${id} is read by a batch that is not finished; cancel that batch first.`,
         );
-      if (removed.outcome === 'removed') await removeBlobs(blobs, removed.file);
+      if (removed.outcome !== 'removed') return;
+      const { blobId } = removed.file;
+      try {
+        await removeContent(blobs, blobId);
+        await store.files.forgetRemoved([blobId]);
+      } catch (error) {
+        // For the client it is gone with its row.
+        log.error({ err: error, file: id, blob: blobId }, stillThere);
+      }
     },
 
     async content(caller, id) {

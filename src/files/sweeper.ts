@@ -2,15 +2,16 @@ import type { Blobs } from '../blobs/blobs.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
-import type { StoredFile } from '../core/file.ts';
-import type { FileStore } from '../store/store.ts';
+import type { FileStore, InstallationStore } from '../store/store.ts';
 import { indexName } from './upload.ts';
 
 export interface SweeperDeps {
-  store: { files: FileStore };
+  store: { files: FileStore; installation: InstallationStore };
   blobs: Blobs;
   clock: Clock;
   log: Log;
+  /** How long what no row names is kept aside. */
+  quarantineMs: number;
 }
 
 export interface Sweeper extends Service {
@@ -25,54 +26,100 @@ const expiredAtOnce = 100;
 const namesAtOnce = 500;
 
 /**
- * Removes what is of no use any more, every hour: files past their expiry (which answer 404 from that instant on by
- * themselves), and blobs that no row has named for an hour, left by a crash between writing and committing (F02).
+ * Removes what is of no use any more, every hour: what was deleted while its blob could not be, files past their expiry
+ * (which answer 404 from that instant on by themselves), and blobs that no row has named for an hour, left by a crash
+ * between writing and committing (F02). These last are set aside for some days first: a database restored from a backup
+ * knows none of what was stored after it, and the blobs come back when a later one does.
  */
-export function createSweeper({ store, blobs, clock, log }: SweeperDeps): Sweeper {
+export function createSweeper({ store, blobs, clock, log, quarantineMs }: SweeperDeps): Sweeper {
   let timer: Timer | undefined;
   let round: Promise<void> | undefined;
   let stopped = true;
+
+  /** The content of all files whose rows are gone. One that cannot be removed does not keep the others. */
+  async function removeDeleted(): Promise<void> {
+    for (;;) {
+      const deleted = await store.files.removedBlobs(namesAtOnce);
+      const gone: string[] = [];
+      for (const blobId of deleted) {
+        try {
+          await removeContent(blobs, blobId);
+          gone.push(blobId);
+        } catch (error) {
+          log.error({ err: error, blob: blobId }, stillThere);
+        }
+      }
+      await store.files.forgetRemoved(gone);
+      if (deleted.length < namesAtOnce || gone.length === 0) return;
+    }
+  }
 
   async function removeExpired(): Promise<number> {
     let removed = 0;
     for (;;) {
       if (stopped) return removed;
       const files = await store.files.removeExpired(clock.now(), expiredAtOnce);
-      for (const file of files) await removeBlobs(blobs, file);
       removed += files.length;
       if (files.length < expiredAtOnce) return removed;
     }
   }
 
-  async function removeOrphans(): Promise<number> {
-    const before = clock.now() - hour;
-    let removed = 0;
-    let old: string[] = [];
-    for await (const { name, modifiedAt } of blobs.list()) {
-      if (stopped) return removed;
-      if (modifiedAt > before) continue;
-      old.push(name);
-      if (old.length < namesAtOnce) continue;
-      removed += await removeUnnamed(old);
-      old = [];
+  async function setOrphansAside(): Promise<number> {
+    const now = clock.now();
+    let orphans = 0;
+    for await (const names of inGroups(blobs.list())) {
+      if (stopped) break;
+      const old = names.filter(({ modifiedAt }) => modifiedAt <= now - hour);
+      const known = await knownOf(old);
+      for (const { name } of old) {
+        if (known.has(ownerOf(name))) continue;
+        await blobs.setAside(name, now);
+        orphans++;
+      }
     }
-    return removed + (await removeUnnamed(old));
+    return orphans;
   }
 
-  async function removeUnnamed(names: string[]): Promise<number> {
-    if (names.length === 0) return 0;
-    const owners = [...new Set(names.map(ownerOf))];
-    const known = new Set(await store.files.knownBlobs(owners));
-    const orphans = names.filter((name) => !known.has(ownerOf(name)));
-    for (const name of orphans) await blobs.remove(name);
-    return orphans.length;
+  /** Brings back what a row names after all, and ends what has rested long enough. */
+  async function lookAtAside(): Promise<{ ended: number; broughtBack: number }> {
+    const before = clock.now() - quarantineMs;
+    const counts = { ended: 0, broughtBack: 0 };
+    for await (const rested of inGroups(blobs.listAside())) {
+      const known = await knownOf(rested);
+      for (const { name, since } of rested) {
+        if (known.has(ownerOf(name))) {
+          await blobs.bringBack(name);
+          counts.broughtBack++;
+        } else if (since <= before) {
+          await blobs.remove(name);
+          counts.ended++;
+        }
+      }
+    }
+    return counts;
+  }
+
+  async function knownOf(names: { name: string }[]): Promise<Set<string>> {
+    const owners = [...new Set(names.map(({ name }) => ownerOf(name)))];
+    return new Set(owners.length > 0 ? await store.files.knownBlobs(owners) : []);
+  }
+
+  /** Asked each time: the disk under the folder may have been changed, or the database. */
+  async function requireOurs(): Promise<void> {
+    const [label, installation] = await Promise.all([blobs.readLabel(), store.installation.id()]);
+    if (label !== installation)
+      throw new Error(`The files are of installation ${label}, the database of ${installation}.`);
   }
 
   async function once(): Promise<void> {
     try {
+      await requireOurs();
       const expired = await removeExpired();
-      const orphans = await removeOrphans();
-      if (expired + orphans > 0) log.info({ expired, orphans }, 'swept files');
+      await removeDeleted();
+      const { ended, broughtBack } = await lookAtAside();
+      const orphans = await setOrphansAside();
+      if (expired + orphans + ended + broughtBack > 0)
+        log.info({ expired, orphans, ended, broughtBack }, 'swept files');
     } catch (error) {
       log.error({ err: error }, 'sweeping files failed; the next round tries again');
     }
@@ -98,6 +145,8 @@ export function createSweeper({ store, blobs, clock, log }: SweeperDeps): Sweepe
     async start() {
       if (!stopped) return;
       stopped = false;
+      // Before anybody asks for them.
+      await lookAtAside();
       plan(firstRound);
     },
     async stop() {
@@ -108,10 +157,23 @@ export function createSweeper({ store, blobs, clock, log }: SweeperDeps): Sweepe
   };
 }
 
-/** Removes the content of a file whose row is gone. */
-export async function removeBlobs(blobs: Blobs, file: StoredFile): Promise<void> {
-  await blobs.remove(file.blobId);
-  await blobs.remove(indexName(file.blobId));
+export const stillThere = 'a deleted file is still on the disk; the next sweep tries again';
+
+/** Removes a blob and what stands beside it. */
+export async function removeContent(blobs: Blobs, blobId: string): Promise<void> {
+  await blobs.remove(blobId);
+  await blobs.remove(indexName(blobId));
+}
+
+async function* inGroups<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let group: T[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < namesAtOnce) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
 }
 
 function ownerOf(name: string): string {

@@ -130,11 +130,23 @@ CREATE INDEX files_by_expiry ON public.files USING btree (expires_at, id) WHERE 
 
 CREATE INDEX files_by_org ON public.files USING btree (org_id, id);
 
+CREATE TABLE installation (
+  one integer NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  made_at bigint NOT NULL,
+  CHECK ((one = 1)),
+  PRIMARY KEY (one));
+
 CREATE TABLE orgs (
   id text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
   PRIMARY KEY (id));
+
+CREATE TABLE removed_blobs (
+  blob_id text COLLATE "C" NOT NULL,
+  removed_at bigint NOT NULL,
+  PRIMARY KEY (blob_id));
 
 CREATE TABLE responses (
   id text COLLATE "C" NOT NULL,

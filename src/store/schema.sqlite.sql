@@ -126,10 +126,19 @@ CREATE INDEX files_by_expiry ON files (expires_at, id) WHERE expires_at IS NOT N
 
 CREATE INDEX files_by_org ON files (org_id, id);
 
+CREATE TABLE installation (
+  one integer PRIMARY KEY CHECK (one = 1),
+  id text NOT NULL,
+  made_at bigint NOT NULL);
+
 CREATE TABLE orgs (
   id text PRIMARY KEY,
   name text NOT NULL,
   created_at bigint NOT NULL);
+
+CREATE TABLE removed_blobs (
+  blob_id text PRIMARY KEY,
+  removed_at bigint NOT NULL);
 
 CREATE TABLE responses (
   id text PRIMARY KEY,

@@ -15,6 +15,7 @@ import type { Usage } from '../core/usage.ts';
  * a `StoreError` where an operator can help, an `ApiError` `insufficient_storage` where the disk is full.
  */
 export interface Store extends Service {
+  installation: InstallationStore;
   orgs: OrgStore;
   keys: KeyStore;
   files: FileStore;
@@ -25,6 +26,14 @@ export interface Store extends Service {
   ledger: LedgerStore;
   /** Resolves when the database answers a trivial query. */
   ping(): Promise<void>;
+}
+
+/** Which installation this database is of: the folder of its blobs bears the same id. */
+export interface InstallationStore {
+  /** Undefined until it was claimed. */
+  id(): Promise<string | undefined>;
+  /** Gives the database this id unless it has one, and answers with the one it has. */
+  claim(id: string, now: number): Promise<string>;
 }
 
 export interface OrgStore {
@@ -74,17 +83,22 @@ export interface FileStore {
   list(orgId: string, query: FileQuery): Promise<StoredFile[]>;
   /**
    * Removes the row unless an unfinished batch reads it, and forgets its creation: a retry makes it anew. The caller
-   * removes the blob afterwards.
+   * removes the blob afterwards; until it says so with `forgetRemoved`, `removedBlobs` names it.
    */
   remove(
     orgId: string,
     id: string,
     now: number,
   ): Promise<{ outcome: 'removed'; file: StoredFile } | { outcome: 'missing' | 'in_use' }>;
-  /** Removes up to `limit` expired files that no unfinished batch reads, and returns them. Sweeps old creations, too. */
+  /** Removes up to `limit` expired files that no unfinished batch reads, as `remove` does. Sweeps old creations, too. */
   removeExpired(now: number, limit: number): Promise<StoredFile[]>;
   /** Those of `blobIds` that a file row names. */
   knownBlobs(blobIds: string[]): Promise<string[]>;
+  /** The blobs of the newest files, at most so many. */
+  newestBlobs(limit: number): Promise<string[]>;
+  /** Blobs whose row was removed and of which nobody has said yet that they are gone. */
+  removedBlobs(limit: number): Promise<string[]>;
+  forgetRemoved(blobIds: string[]): Promise<void>;
 }
 
 export interface FileQuery {

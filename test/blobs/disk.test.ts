@@ -232,6 +232,8 @@ test.each([
   await expect(blobs.slice(bad, 0, 1)).rejects.toThrow('Not the name of a blob');
   await expect(blobs.size(bad)).rejects.toThrow('Not the name of a blob');
   await expect(blobs.remove(bad)).rejects.toThrow('Not the name of a blob');
+  await expect(blobs.setAside(bad, 0)).rejects.toThrow('Not the name of a blob');
+  await expect(blobs.bringBack(bad)).rejects.toThrow('Not the name of a blob');
   expect(files()).toEqual([]);
 });
 
@@ -249,6 +251,56 @@ test('lists what is committed, with its age, and nothing else', async () => {
   expect(listed.get(other)).toBe(1_000_000);
   expect(Number.isInteger(listed.get(name))).toBe(true);
   await writer.abort();
+});
+
+describe('a blob set aside', () => {
+  async function aside(blobs: Awaited<ReturnType<typeof open>>) {
+    const found: { name: string; since: number }[] = [];
+    for await (const each of blobs.listAside()) found.push(each);
+    return found;
+  }
+
+  test('is missing, tells since when, and comes back whole', async () => {
+    const blobs = await open();
+    expect(await aside(blobs)).toEqual([]);
+    await put(blobs, name, pattern(8));
+    await blobs.setAside(name, 1_234_567_890);
+    await expect(blobs.read(name)).rejects.toMatchObject({ code: 'missing' });
+    expect(await blobs.size(name)).toBeUndefined();
+    expect(await blobs.list()[Symbol.asyncIterator]().next()).toMatchObject({ done: true });
+    expect(await aside(await open())).toEqual([{ name, since: 1_234_567_890 }]);
+    await blobs.bringBack(name);
+    expect(await aside(blobs)).toEqual([]);
+    expect(pattern(8).equals(await blobs.slice(name, 0, 8))).toBe(true);
+  });
+
+  test('is removed like any other', async () => {
+    const blobs = await open();
+    await put(blobs, name, pattern(8));
+    await blobs.setAside(name, 1_000);
+    await blobs.remove(name);
+    expect(files()).toEqual([]);
+  });
+
+  test('may be set aside and brought back by two at once', async () => {
+    const blobs = await open();
+    await put(blobs, name, pattern(8));
+    await Promise.all([blobs.setAside(name, 1_000), blobs.setAside(name, 1_000)]);
+    await Promise.all([blobs.bringBack(name), blobs.bringBack(name)]);
+    await blobs.setAside(other, 1_000);
+    await blobs.bringBack(other);
+    expect(await blobs.size(name)).toBe(8);
+  });
+});
+
+test('the label of the folder stays until it is written anew', async () => {
+  const blobs = await open();
+  expect(await blobs.readLabel()).toBeUndefined();
+  await blobs.label('inst_1');
+  expect(await (await open()).readLabel()).toBe('inst_1');
+  await blobs.label('inst_2');
+  expect(await blobs.readLabel()).toBe('inst_2');
+  expect(files()).toEqual(['installation']);
 });
 
 test('a start removes what dead processes left and keeps what living ones write', async () => {

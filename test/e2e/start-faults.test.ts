@@ -1,8 +1,9 @@
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { chatLines, jsonl } from '../support/batch-lines.ts';
 import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Ended, Installation } from '../support/server-process.ts';
 
@@ -49,6 +50,30 @@ describe('a server that cannot start', () => {
     expect(message).toContain(`process ${first.pid}`);
     expect(hint).toMatch(/another data folder/);
     expect((await first.api.send('/readyz')).status).toBe(200);
+  });
+
+  it('says that the files are of another database, and touches none of them', async () => {
+    installation = install(scriptedYaml());
+    const first = await installation.start();
+    const file = await first.api.upload(jsonl(chatLines(3)));
+    await first.end('SIGTERM');
+    const away = join(installation.folder, 'away');
+    mkdirSync(away);
+    const database = readdirSync(installation.data).filter((name) => name.startsWith('offpeak.db'));
+    for (const name of database) renameSync(join(installation.data, name), join(away, name));
+    const { message, hint } = told(await installation.startInVain());
+    const blobs = join(installation.data, 'blobs');
+    const id = readFileSync(join(blobs, 'installation'), 'utf8').trim();
+    expect(message).toContain(blobs);
+    expect(message).toContain(`the folder is of installation ${id}, the database is new or of another one`);
+    expect(hint).toContain(`${blobs}/installation`);
+    for (const name of database) renameSync(join(away, name), join(installation.data, name));
+    const again = await installation.start();
+    expect((await again.api.send(`/v1/files/${file.id}/content`)).text).toBe(jsonl(chatLines(3)));
+    await again.end('SIGTERM');
+    writeFileSync(join(blobs, 'installation'), 'adopt\n');
+    await installation.start();
+    expect(readFileSync(join(blobs, 'installation'), 'utf8').trim()).toBe(id);
   });
 
   it('says that the port is taken', async () => {

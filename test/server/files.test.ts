@@ -309,7 +309,7 @@ describe('a damaged blob', () => {
     const { response, logged } = await damaged(chatLines(1), (path) => rm(path));
     expect(response.status).toBe(500);
     expect(response.headers.get('content-disposition')).toBeNull();
-    expect(((await response.json()) as Json).error.code).toBe('internal_error');
+    expect(((await response.json()) as Json).error.code).toBe('storage_damaged');
     await expect.poll(logged).toBe(true);
   });
 

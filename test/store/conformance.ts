@@ -6,6 +6,7 @@ import { closingTests } from './conformance/closing.ts';
 import { creationTests } from './conformance/creations.ts';
 import { endingTests } from './conformance/ending.ts';
 import { fileTests } from './conformance/files.ts';
+import { installationTests } from './conformance/installation.ts';
 import { keyTests } from './conformance/keys.ts';
 import { ledgerTests } from './conformance/ledger.ts';
 import { recordTests } from './conformance/record.ts';
@@ -51,6 +52,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
       await expect(stores.store.ping()).resolves.toBeUndefined();
     });
 
+    installationTests(stores);
     keyTests(stores);
     fileTests(stores);
     creationTests(stores);

@@ -5,6 +5,8 @@ import { BlobError } from '../../src/core/blob-error.ts';
 export interface MemoryBlobs extends Blobs {
   /** Committed blobs by name. */
   readonly stored: ReadonlyMap<string, Uint8Array>;
+  /** Names of those that are set aside. */
+  readonly aside: ReadonlyMap<string, unknown>;
   put(name: string, bytes: Uint8Array): void;
   /**
    * The same blobs as one process sees them: before each operation it waits for `turn`, which may take its time, fail,
@@ -16,6 +18,8 @@ export interface MemoryBlobs extends Blobs {
 export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}): MemoryBlobs {
   const stored = new Map<string, Uint8Array>();
   const times = new Map<string, number>();
+  const aside = new Map<string, { bytes: Uint8Array; since: number }>();
+  let label: string | undefined;
 
   const put = (name: string, bytes: Uint8Array) => {
     stored.set(name, bytes);
@@ -81,6 +85,37 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
       await turn('remove', name);
       stored.delete(name);
       times.delete(name);
+      aside.delete(name);
+    },
+
+    async setAside(name, at) {
+      await turn('setAside', name);
+      const bytes = stored.get(name);
+      if (bytes) aside.set(name, { bytes, since: at });
+      stored.delete(name);
+      times.delete(name);
+    },
+
+    async bringBack(name) {
+      await turn('bringBack', name);
+      const back = aside.get(name);
+      if (back) put(name, back.bytes);
+      aside.delete(name);
+    },
+
+    async *listAside() {
+      await turn('listAside', '');
+      for (const [name, { since }] of aside) yield { name, since };
+    },
+
+    async readLabel() {
+      await turn('readLabel', '');
+      return label;
+    },
+
+    async label(installation) {
+      await turn('label', '');
+      label = installation;
     },
 
     async *list() {
@@ -91,7 +126,7 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
     ping: () => turn('ping', ''),
   });
 
-  return { ...seenThrough(() => Promise.resolve()), stored, put, seenThrough };
+  return { ...seenThrough(() => Promise.resolve()), stored, aside, put, seenThrough };
 }
 
 /** Small and uneven, so that no reader may count on lines and chunks ending together. */

@@ -2,10 +2,11 @@ import type { Db, Queries } from '../db.ts';
 import { StoreError } from '../../core/store-error.ts';
 import { initial } from './0001-initial.ts';
 import { responses } from './0002-responses.ts';
+import { installation } from './0003-installation.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
-const migrations: readonly Migration[] = [initial, responses];
+const migrations: readonly Migration[] = [initial, responses, installation];
 
 /**
  * Brings the schema up to date. Each step and its row in `schema_version` are one transaction: a start that is killed

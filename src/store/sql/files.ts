@@ -62,6 +62,7 @@ export function createFiles(db: Db): FileStore {
         const deleted = await q.all(`DELETE FROM files WHERE id = ? AND NOT ${inUse} RETURNING id`, [id]);
         if (deleted.length === 0) return { outcome: 'in_use' };
         await forgetResource(q, id);
+        await noteRemoved(q, [file], now);
         return { outcome: 'removed', file };
       }),
 
@@ -79,6 +80,7 @@ export function createFiles(db: Db): FileStore {
           if (rows.length > 0) await forgetResource(q, id);
           removed.push(...rows.map(toFile));
         }
+        await noteRemoved(q, removed, now);
         return removed;
       }),
 
@@ -93,7 +95,30 @@ export function createFiles(db: Db): FileStore {
       }
       return known;
     },
+
+    newestBlobs: (limit) => namesOfBlobs(db, 'SELECT blob_id FROM files ORDER BY id DESC LIMIT ?', limit),
+
+    removedBlobs: (limit) =>
+      namesOfBlobs(db, 'SELECT blob_id FROM removed_blobs ORDER BY blob_id LIMIT ?', limit),
+
+    async forgetRemoved(gone) {
+      for (const { sql, params } of inLists(gone))
+        await db.all(`DELETE FROM removed_blobs WHERE blob_id IN ${sql}`, params);
+    },
   };
+}
+
+async function namesOfBlobs(db: Db, sql: string, limit: number): Promise<string[]> {
+  const rows = await db.all<{ blob_id: string }>(sql, [limit]);
+  return rows.map((row) => row.blob_id);
+}
+
+async function noteRemoved(q: Queries, files: readonly StoredFile[], now: number): Promise<void> {
+  for (const { blobId } of files)
+    await q.all('INSERT INTO removed_blobs (blob_id, removed_at) VALUES (?, ?) ON CONFLICT DO NOTHING', [
+      blobId,
+      now,
+    ]);
 }
 
 export async function insertFile(q: Queries, file: StoredFile): Promise<void> {

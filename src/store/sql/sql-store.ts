@@ -5,6 +5,7 @@ import { createBatchRows } from './batches.ts';
 import { createChunks } from './chunks.ts';
 import { createEnding } from './ending.ts';
 import { createFiles } from './files.ts';
+import { createInstallation } from './installation.ts';
 import { createKeys } from './keys.ts';
 import { createLedger } from './ledger.ts';
 import { createOrgs } from './orgs.ts';
@@ -19,6 +20,7 @@ export type StoreOperations = Omit<Store, keyof Service>;
 /** All operations, in the SQL that both databases understand, over an open database. */
 export function createSqlStore(db: Db): StoreOperations {
   return {
+    installation: createInstallation(db),
     orgs: createOrgs(db),
     keys: createKeys(db),
     files: createFiles(db),

@@ -13,6 +13,7 @@ export type Group = Exclude<keyof StoreOperations, 'ping'>;
 
 /** Every operation by name; the type makes it complete. */
 export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> } = {
+  installation: { id: true, claim: true },
   orgs: { insert: true, get: true, list: true },
   keys: { insert: true, findByHash: true, list: true, revoke: true, touch: true },
   files: {
@@ -23,6 +24,9 @@ export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> 
     remove: true,
     removeExpired: true,
     knownBlobs: true,
+    newestBlobs: true,
+    removedBlobs: true,
+    forgetRemoved: true,
   },
   batches: {
     create: true,

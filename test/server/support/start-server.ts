@@ -100,7 +100,16 @@ export async function startServer(
   const limits = { ...testLimits, ...options.limits };
   const { catalog } = generate;
   const fileLimits = { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: 500_000 };
-  const files = createFiles({ store, blobs, catalog, clock, ids, log, limits: fileLimits });
+  const files = createFiles({
+    store,
+    blobs,
+    catalog,
+    clock,
+    ids,
+    log,
+    limits: fileLimits,
+    quarantineMs: 604_800_000,
+  });
   const batches = createBatches({
     store,
     blobs,

@@ -113,6 +113,23 @@ export function fileTests(on: Stores): void {
       expect(await on.store.files.knownBlobs([])).toEqual([]);
     });
 
+    test('that are removed leave the name of their blob until it is gone too', async () => {
+      const [asked, expired, kept] = [await add(), await add({ expiresAt: start + 1 }), await add()];
+      await on.store.files.remove('org_a', asked.id, start);
+      await on.store.files.removeExpired(start + 2, 10);
+      const removed = [asked.blobId, expired.blobId].toSorted();
+      expect(await on.other.files.removedBlobs(10)).toEqual(removed);
+      expect(await on.store.files.removedBlobs(1)).toEqual(removed.slice(0, 1));
+      await on.store.files.forgetRemoved([removed[0]!, kept.blobId]);
+      expect(await on.store.files.removedBlobs(10)).toEqual(removed.slice(1));
+      await on.store.files.forgetRemoved([]);
+    });
+
+    test('name the blobs of the newest', async () => {
+      const files = [await add(), await add({ orgId: 'org_b' }), await add()];
+      expect(await on.store.files.newestBlobs(2)).toEqual([files[2]!.blobId, files[1]!.blobId]);
+    });
+
     test('never share a blob', async () => {
       const file = await add();
       await expect(
