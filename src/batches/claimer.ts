@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { type Chunk, closeModel } from '../core/batch.ts';
 import type { Candidate, Store } from '../store/store.ts';
@@ -8,8 +9,10 @@ import type { DbTime } from './db-time.ts';
 import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from './held-chunks.ts';
+import { backoffMs } from './line-errors.ts';
 import { ChunkLines } from './lines.ts';
 import { suspectKills } from './poison.ts';
+import type { Setbacks } from './setbacks.ts';
 import type { Suspects } from './suspects.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
@@ -19,6 +22,8 @@ const busyPollMs = 250;
 const idlePollMs = 1_000;
 /** How often models that left the catalog are looked for; it reads every open chunk. */
 const lostModelsMs = 60_000;
+/** A database that fails is asked again after a while, at most this long. */
+const maxPauseMs = 5_000;
 
 export interface ClaimerParts {
   store: Store;
@@ -27,10 +32,16 @@ export interface ClaimerParts {
   suspects: Suspects;
   demand: Demand;
   fairness: Fairness;
+  setbacks: Setbacks;
   worker: string;
   clock: Clock;
   time: DbTime;
+  random: Random;
   log: Log;
+  /** Whether what this process leases is its own: without a heartbeat it would be taken from it at once. */
+  holdsLeases: () => boolean;
+  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
+  isAway: (error: unknown) => Promise<boolean>;
   /** Whether another batch may be closed now. */
   canClose: () => boolean;
   close: (chunk: Chunk) => void;
@@ -50,6 +61,9 @@ export class Claimer {
   /** Models of chunks that were claimed and cannot be run at present. */
   #refused = new Set<string>();
   #poll: Timer | null = null;
+  /** Runs while nothing may be asked, whoever wakes us. */
+  #pause: Timer | null = null;
+  #failures = 0;
   #stopped = true;
   #lookedForLost = Number.NEGATIVE_INFINITY;
 
@@ -66,6 +80,7 @@ export class Claimer {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#poll?.cancel();
+    this.#pause?.cancel();
     await this.#fetching;
   }
 
@@ -84,54 +99,89 @@ export class Claimer {
   }
 
   fetch(): void {
-    if (this.#stopped) return;
+    if (this.#stopped || this.#pause) return;
     if (this.#fetching) {
       this.#again = true;
       return;
     }
     this.#poll?.cancel();
     this.#fetching = this.#claimAll()
-      .catch((error: unknown) =>
-        this.#parts.log.error({ err: error }, 'work could not be claimed; trying again'),
-      )
+      .catch((error: unknown) => this.#failed(error))
       .finally(() => this.#fetched());
+  }
+
+  #failed(error: unknown): void {
+    const { log, random } = this.#parts;
+    const wait = backoffMs(++this.#failures, random.float(), maxPauseMs);
+    log.error({ err: error, wait_ms: wait }, 'work could not be claimed; trying again');
+    this.#pauseFor(wait);
+  }
+
+  #pauseFor(ms: number): void {
+    this.#pause = this.#parts.clock.after(ms, () => {
+      this.#pause = null;
+      this.wake();
+    });
   }
 
   #fetched(): void {
     this.#fetching = null;
-    if (this.#stopped) return;
     const again = this.#again;
     this.#again = false;
-    if (again) {
+    if (this.#stopped) return;
+    if (again && !this.#pause) {
       this.fetch();
       return;
     }
     const { demand, clock, onIdle } = this.#parts;
     onIdle();
+    if (this.#pause) return;
     const hasRoom = demand.models().some((model) => demand.room(model) > 0);
     this.#poll = clock.after(hasRoom ? busyPollMs : idlePollMs, () => this.wake());
   }
 
   async #claimAll(): Promise<void> {
-    const { store, demand, fairness, work } = this.#parts;
+    const { store, worker, demand, fairness, work, holdsLeases } = this.#parts;
+    if (!holdsLeases()) return this.#pauseFor(idlePollMs);
+    const yielded = work.takeYielded();
+    if (yielded.length > 0) await store.batches.release(worker, yielded);
     await this.#findLostModels();
     const models = demand.models();
-    let candidates = await store.batches.candidates([...models, closeModel], maxCandidates);
+    const open = await store.batches.candidates([...models, closeModel], maxCandidates);
+    let candidates = open.filter((each) => !this.#mustWait(each));
     fairness.setWorking(new Set([...candidates, ...work.batches()].map((each) => each.orgId)));
     for (const model of models) if (!candidates.some((each) => each.model === model)) demand.noteDry(model);
     const extra = this.#betterThanInHand(candidates);
-    while (!this.#stopped) {
+    while (!this.#stopped && holdsLeases()) {
       const wanted = new Set(models.filter((model) => demand.wants(model) || extra.has(model)));
       if (this.#parts.canClose()) wanted.add(closeModel);
       const pick = choose(candidates, { wanted, served: (orgId) => fairness.served(orgId) });
       if (!pick) break;
       extra.delete(pick.model);
-      const mayHaveMore = await this.#claim(pick);
+      const mayHaveMore =
+        !this.#mustWait(pick) &&
+        (await this.#claim(pick).catch((error: unknown) => this.#refuse(pick, error)));
       if (!mayHaveMore) candidates = candidates.filter((each) => each !== pick);
     }
     // What was given back is a candidate still: asking again before the next poll would only go round in circles.
     for (const model of this.#refused) demand.noteDry(model);
     this.#refused.clear();
+    this.#failures = 0;
+  }
+
+  /** A batch that met a fault, or one whose last lines here are on their way. */
+  #mustWait({ batchId, model }: Candidate): boolean {
+    const { setbacks, work } = this.#parts;
+    return setbacks.waits(batchId) || (model !== closeModel && work.batch(batchId)?.stopping === true);
+  }
+
+  /** One batch that cannot be claimed must not keep the others from it. */
+  async #refuse({ batchId, model }: Candidate, error: unknown): Promise<boolean> {
+    const { isAway, setbacks } = this.#parts;
+    if (await isAway(error)) throw error;
+    const fault = 'A part of the batch cannot be read from the database any more.';
+    await setbacks.add(batchId, error, model === closeModel ? null : fault);
+    return false;
   }
 
   async #findLostModels(): Promise<void> {
@@ -153,6 +203,8 @@ export class Claimer {
       if (most !== undefined) this.#refused.add(pick.model);
       return false;
     }
+    // Taken from us by now, or soon: the next heartbeat gives it back if not.
+    if (!this.#parts.holdsLeases()) return false;
     if (isClosing) {
       this.#parts.close(chunk);
       return false;
@@ -210,6 +262,7 @@ export class Claimer {
       blob: input.blobId,
       abort: new AbortController(),
       stopping: batch.expiresAt <= time.now(),
+      yielding: false,
     };
     if (!running.stopping) work.addBatch(running);
     return running;

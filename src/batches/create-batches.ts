@@ -44,8 +44,8 @@ export function createBatches(parts: BatchesParts): Batches {
   const time = new DbTime(clock);
   const inner = { ...parts, worker, time };
   const closer = new Closer(inner);
-  const runner = new Runner({ ...inner, closer });
-  const heartbeat = new Heartbeat({
+  const runner = new Runner({ ...inner, closer, holdsLeases: () => heartbeat.holds });
+  const heartbeat: Heartbeat = new Heartbeat({
     ...inner,
     withLeases: (fn) => runner.withLeases(fn),
     onReaped: () => runner.wake(),

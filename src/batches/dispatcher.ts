@@ -10,6 +10,7 @@ import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf } from './held-chunks.ts';
 import { asApiError, backoffMs, maxAttempts } from './line-errors.ts';
 import { failedResult, outputResult } from './line-result.ts';
+import { inputFault } from './lines.ts';
 import type { BatchLine } from '../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
 import type { Pauses } from './pauses.ts';
@@ -17,6 +18,7 @@ import { poisonKills } from './poison.ts';
 import type { PrefixLanes } from './prefix-lanes.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
 import type { Recorder } from './recorder.ts';
+import type { Setbacks } from './setbacks.ts';
 import type { Suspects } from './suspects.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
@@ -30,13 +32,12 @@ export interface DispatcherParts {
   lanes: PrefixLanes;
   pauses: Pauses;
   recorder: Recorder;
+  setbacks: Pick<Setbacks, 'add'>;
   clock: Clock;
   random: Random;
   log: Log;
   /** More lines should be claimed. */
   fetch: () => void;
-  /** The batch as a whole cannot be run. */
-  fail: (batchId: string, message: string) => Promise<void>;
 }
 
 /** Where prompts that were read are not shared, nobody gains by waiting for the first. */
@@ -100,15 +101,12 @@ export class Dispatcher {
   }
 
   async #run(held: HeldChunk, ref: LineRef): Promise<void> {
-    const { demand, leaders, log } = this.#parts;
-    const { chunk, batch } = held;
+    const { demand, leaders } = this.#parts;
+    const { chunk } = held;
     const attempt = (held.attempts.get(ref.line) ?? 0) + 1;
-    const line = await held.lines.read(ref).catch((error: unknown) => {
-      log.error({ err: error, batch: batch.id, line: ref.line }, 'an input line could not be read');
-      return undefined;
-    });
+    const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
     demand.starting(chunk.model, -1);
-    if (!line) return this.#unreadable(held, ref, attempt);
+    if (!line) return;
     try {
       this.#resolve(held, ref, await this.#answer(held, ref, line, attempt));
       leaders.answered(chunk.model, chunk.prefix);
@@ -118,13 +116,13 @@ export class Dispatcher {
     }
   }
 
-  /** Disks and networks recover, and files that are gone do not: a few attempts tell which it is. */
-  async #unreadable(held: HeldChunk, ref: LineRef, attempt: number): Promise<void> {
-    const { random, fail, leaders } = this.#parts;
-    leaders.failed(held.chunk.model, held.chunk.prefix);
-    if (attempt >= maxAttempts) return fail(held.batch.id, 'The input file cannot be read.');
-    held.attempts.set(ref.line, attempt);
-    this.#again(held, ref, backoffMs(attempt, random.float()));
+  /** Disks recover and files that are gone do not: the batch waits for one and ends for the other. No attempt is lost. */
+  #unreadable(held: HeldChunk, error: unknown): Promise<void> {
+    const { leaders, fairness, setbacks } = this.#parts;
+    const { chunk, batch } = held;
+    leaders.failed(chunk.model, chunk.prefix);
+    fairness.charge(batch.orgId, -estimate(held));
+    return setbacks.add(batch.id, error, inputFault(error));
   }
 
   async #answer(held: HeldChunk, ref: LineRef, line: BatchLine, attempt: number): Promise<LineResult> {

@@ -12,6 +12,8 @@ describe('Heartbeat', () => {
   let time: DbTime;
   let said: string[];
   let away: boolean;
+  let hangs: Promise<void> | null;
+  let claiming: Promise<void> | null;
   let reaped: number;
   let others: Record<string, number>[];
   let heartbeat: Heartbeat;
@@ -21,6 +23,8 @@ describe('Heartbeat', () => {
     time = new DbTime(clock);
     said = [];
     away = false;
+    hangs = null;
+    claiming = null;
     reaped = 0;
     others = [];
     const tell = async <T>(what: string, answer: T): Promise<T> => {
@@ -31,6 +35,7 @@ describe('Heartbeat', () => {
     const workers: Partial<Store['workers']> = {
       beat: async (_id, load) => {
         const answer = { now: clock.now() + skew, others: others.map((interactive) => ({ interactive })) };
+        await hangs;
         return tell(`beat ${JSON.stringify(load.interactive)}`, answer);
       },
       keepOnly: (_id, leases) => tell(`keep ${leases.length}`, 0),
@@ -47,7 +52,10 @@ describe('Heartbeat', () => {
       clock,
       time,
       log: silent,
-      withLeases: (fn) => fn(held),
+      withLeases: async (fn) => {
+        await claiming;
+        await fn(held);
+      },
       onReaped: () => said.push('reaped'),
       onLost: () => said.push('lost'),
     });
@@ -80,22 +88,43 @@ describe('Heartbeat', () => {
     expect(said.filter((each) => each.startsWith('beat'))).toHaveLength(3);
   });
 
-  it('outlives beats that fail, and lets go of everything when half a minute went without one', async () => {
+  it('outlives beats that fail, and lets go of everything before others may take it', async () => {
     await heartbeat.start();
     said = [];
     away = true;
-    await clock.advance(29_999);
-    expect(said).toEqual([]);
+    await clock.advance(24_999);
+    expect([said, heartbeat.holds]).toEqual([[], true]);
     await clock.advance(1);
-    expect(new Set(said)).toEqual(new Set(['lost']));
+    expect([said, heartbeat.holds]).toEqual([['lost'], false]);
     away = false;
-    said = [];
     await clock.advance(10_000);
-    expect(said[0]).toBe('lost');
-    expect(said[1]).toBe('beat {"m":2}');
+    expect(said.slice(0, 2)).toEqual(['lost', 'beat {"m":2}']);
+    expect(heartbeat.holds).toBe(true);
+  });
+
+  it('lets go of everything while a beat hangs, and believes no answer that comes too late', async () => {
+    await heartbeat.start();
     said = [];
-    await clock.advance(10_000);
-    expect(said[0]).toBe('beat {"m":2}');
+    let answer: () => void = () => {};
+    hangs = new Promise((resolve) => (answer = resolve));
+    await clock.advance(25_000);
+    expect([said, heartbeat.holds]).toEqual([['lost'], false]);
+    await clock.advance(60_000);
+    answer();
+    hangs = null;
+    await clock.advance(0);
+    expect([said.includes('beat {"m":2}'), heartbeat.holds]).toEqual([true, false]);
+    await clock.advance(1_000);
+    expect(heartbeat.holds).toBe(true);
+  });
+
+  it('beats although a claim hangs', async () => {
+    await heartbeat.start();
+    said = [];
+    claiming = new Promise(() => {});
+    await clock.advance(60_000);
+    expect(said.filter((each) => each.startsWith('beat'))).toHaveLength(6);
+    expect(heartbeat.holds).toBe(true);
   });
 
   it('stops', async () => {

@@ -6,8 +6,10 @@ import type { DbTime } from './db-time.ts';
 
 const beatMs = 10_000;
 const leastWaitMs = 1_000;
-/** An owner silent for this long is dead: others take its work, and it drops it itself. */
+/** An owner silent for this long is dead: others take its work. */
 export const leaseLifeMs = 30_000;
+/** So long before that it drops its work itself: aborted calls take a moment to end. */
+const marginMs = 5_000;
 
 export interface HeartbeatParts {
   store: Store;
@@ -20,31 +22,40 @@ export interface HeartbeatParts {
   withLeases: (fn: (leases: Lease[]) => Promise<void>) => Promise<void>;
   /** Chunks of dead owners were taken back. */
   onReaped: () => void;
-  /** This process was silent too long: its leases are gone. */
+  /** This process was silent too long: its leases are gone, or will be in a moment. */
   onLost: () => void;
 }
 
 /**
  * The lease on everything this process holds (batch-engine.md, "Leases"). A beat learns the database's time and the
- * others' load, gives back what the store thinks we hold but we do not, and takes chunks back from the dead.
+ * others' load; after it, what the store thinks we hold but we do not is given back, and chunks are taken back from the
+ * dead. A timer of its own ends the lease: it waits for no call, so a database that hangs cannot prolong it.
  */
 export class Heartbeat {
   #parts: HeartbeatParts;
   #timer: Timer | null = null;
+  #lapse: Timer | null = null;
   /** When the last one that arrived was sent, and when the last one was. */
-  #lastBeat = Number.POSITIVE_INFINITY;
+  #lastBeat = Number.NEGATIVE_INFINITY;
   #begun = 0;
   #stopped = true;
   #beating: Promise<void> | null = null;
+  #tidying: Promise<void> | null = null;
 
   constructor(parts: HeartbeatParts) {
     this.#parts = parts;
+  }
+
+  /** Whether what is leased by this process surely is its own. */
+  get holds(): boolean {
+    return this.#left() > 0;
   }
 
   /** The first beat must succeed: without it nothing may be claimed. */
   async start(): Promise<void> {
     this.#stopped = false;
     await this.#beat();
+    await this.#tidying;
     this.#schedule();
   }
 
@@ -52,38 +63,61 @@ export class Heartbeat {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#beating;
+    await this.#tidying;
+    this.#lapse?.cancel();
+  }
+
+  #left(): number {
+    return this.#lastBeat + leaseLifeMs - marginMs - this.#parts.clock.monotonic();
   }
 
   #schedule(): void {
     if (this.#stopped) return;
-    const { clock } = this.#parts;
+    const { clock, log } = this.#parts;
     // From beat to beat, however long the last one took.
     const wait = Math.max(leastWaitMs, this.#begun + beatMs - clock.monotonic());
     this.#timer = clock.after(wait, () => {
       this.#beating = this.#beat()
-        .catch((error: unknown) => this.#missed(error))
+        .catch((error: unknown) => log.error({ err: error }, 'the heartbeat failed'))
         .finally(() => this.#schedule());
     });
   }
 
   async #beat(): Promise<void> {
-    const { store, generate, worker, clock, time, withLeases, onReaped } = this.#parts;
-    if (clock.monotonic() - this.#lastBeat >= leaseLifeMs) this.#parts.onLost();
+    const { store, generate, worker, clock, time } = this.#parts;
     const before = (this.#begun = clock.monotonic());
     const { now, others } = await store.workers.beat(worker, { interactive: generate.interactiveLoad() });
     time.learn(now, before);
-    this.#lastBeat = before;
+    this.#prolong(before);
     generate.setOthers(sumLoads(others.map((load) => load.interactive)), others.length + 1);
-    await withLeases(async (leases) => {
-      await store.workers.keepOnly(worker, leases);
-    });
-    if ((await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
+    // Not waited for: it waits for claims, and one that hangs must not keep the next beat from being sent.
+    this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
   }
 
-  #missed(error: unknown): void {
-    const { log, clock, onLost } = this.#parts;
-    log.error({ err: error }, 'the heartbeat failed');
-    if (clock.monotonic() - this.#lastBeat >= leaseLifeMs) onLost();
+  /** Counted from when the beat was sent: nobody knows when it was written. */
+  #prolong(sent: number): void {
+    const { clock, log, onLost } = this.#parts;
+    this.#lastBeat = sent;
+    this.#lapse?.cancel();
+    this.#lapse = clock.after(Math.max(0, this.#left()), () => {
+      log.error(
+        {},
+        'no heartbeat arrived for 25 s: the lines in hand are left to whoever reaches the database',
+      );
+      onLost();
+    });
+  }
+
+  async #tidy(now: number): Promise<void> {
+    const { store, worker, log, withLeases, onReaped } = this.#parts;
+    try {
+      await withLeases(async (leases) => {
+        await store.workers.keepOnly(worker, leases);
+      });
+      if ((await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
+    } catch (error) {
+      log.error({ err: error }, 'chunks of the dead could not be taken back; the next heartbeat tries again');
+    }
   }
 }
 

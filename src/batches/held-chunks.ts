@@ -15,6 +15,8 @@ export interface RunningBatch {
   abort: AbortController;
   /** Nothing of it is sent any more. */
   stopping: boolean;
+  /** Its chunks go back as they are, for another time. */
+  yielding: boolean;
 }
 
 /** A leased chunk and how far it is. */

@@ -1,5 +1,6 @@
 import type { BlobPlace, Blobs } from '../blobs/blobs.ts';
 import type { LineRef } from '../core/batch.ts';
+import { BlobError, isBlobLost } from '../core/blob-error.ts';
 import { type BatchLine, readLine } from '../wire/batch/read-line.ts';
 
 /** Chunks up to this many bytes are read ahead when they are claimed; longer ones line by line. */
@@ -33,15 +34,31 @@ export class ChunkLines {
     }
   }
 
+  /** @throws BlobError `damaged` also where the bytes are not the line that was stored */
   async read(ref: LineRef): Promise<BatchLine> {
     const bytes = this.#ahead.get(ref.line) ?? (await this.#blobs.slice(this.#blob, ref.offset, ref.length));
-    return readLine(decoder.decode(bytes));
+    try {
+      return readLine(decoder.decode(bytes));
+    } catch (error) {
+      throw new BlobError(
+        'damaged',
+        `Line ${ref.line + 1} of the blob ${this.#blob} is not what was stored.`,
+        'Restore the data folder from a backup.',
+        { cause: error },
+      );
+    }
   }
 
   /** The line is done; its bytes may go. */
   forget(line: number): void {
     this.#ahead.delete(line);
   }
+}
+
+/** What a batch is told whose input is lost; null where it may be readable later. */
+export function inputFault(error: unknown): string | null {
+  if (!isBlobLost(error)) return null;
+  return error.code === 'missing' ? 'The input file is gone.' : 'The input file is damaged.';
 }
 
 function placeOf(run: readonly LineRef[]): BlobPlace {

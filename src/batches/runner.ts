@@ -8,6 +8,7 @@ import type { Generate } from '../generate/generate.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { Claimer } from './claimer.ts';
 import type { Closer } from './closer.ts';
+import { isDatabaseAway } from './database-fault.ts';
 import type { DbTime } from './db-time.ts';
 import { Demand } from './demand.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -17,6 +18,7 @@ import { Pauses } from './pauses.ts';
 import { PrefixLanes } from './prefix-lanes.ts';
 import { PrefixLeaders } from './prefix-leaders.ts';
 import { Recorder } from './recorder.ts';
+import { Setbacks } from './setbacks.ts';
 import { Suspects } from './suspects.ts';
 import { WorkInHand } from './work-in-hand.ts';
 
@@ -36,6 +38,8 @@ export interface RunnerParts {
   time: DbTime;
   random: Random;
   log: Log;
+  /** Whether what this process leases is its own. */
+  holdsLeases: () => boolean;
 }
 
 /**
@@ -53,7 +57,7 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    const { generate, clock, random } = parts;
+    const { store, generate, worker, clock, random } = parts;
     const work = new WorkInHand(clock);
     const suspects = new Suspects(work.held);
     const fairness = new Fairness();
@@ -65,6 +69,10 @@ export class Runner {
     const lanes = new PrefixLanes(generate, work.held);
     const demand = new Demand({ generate, work, lanes, pauses, recorder });
     const fail = (batchId: string, message: string) => this.#fail(batchId, message);
+    const setbacks = new Setbacks({ ...parts, work, fail });
+    // A heartbeat reads and writes, and touches no batch.
+    const probe = () => store.workers.beat(worker, { interactive: generate.interactiveLoad() });
+    const isAway = (error: unknown) => isDatabaseAway(error, probe);
     this.work = work;
     this.#recorder = recorder;
     this.#dispatcher = new Dispatcher({
@@ -75,7 +83,7 @@ export class Runner {
       fairness,
       pauses,
       recorder,
-      fail,
+      setbacks,
       leaders: new PrefixLeaders(clock),
       lanes,
       fetch: () => this.#claimer.fetch(),
@@ -86,6 +94,8 @@ export class Runner {
       suspects,
       demand,
       fairness,
+      setbacks,
+      isAway,
       fail,
       canClose: () => this.#closing.size < maxClosing,
       close: (chunk) => this.#close(chunk),

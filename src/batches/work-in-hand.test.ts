@@ -36,6 +36,28 @@ describe('WorkInHand', () => {
     expect([work.batch(batch.id), work.held.leases]).toEqual([undefined, []]);
   });
 
+  it('gives back what it yields once nothing of it is in flight', () => {
+    const { work, batch, chunk } = working();
+    const idle = heldChunk({ batch, seq: 2 });
+    work.held.add(idle);
+    work.held.take(chunk);
+    work.yieldBatch(batch.id);
+    expect([chunk.todo, idle.todo, work.takeYielded()]).toEqual([[], [], []]);
+    work.held.landed(chunk);
+    work.settle(batch.id);
+    expect(work.takeYielded().map(({ seq }) => seq)).toEqual([1, 2]);
+    expect([work.takeYielded(), work.batch(batch.id), work.held.leases]).toEqual([[], undefined, []]);
+    expect(batch.abort.signal.aborted).toBe(false);
+  });
+
+  it('aborts the calls of a yielded batch that is cancelled', () => {
+    const { work, batch, chunk } = working();
+    work.held.take(chunk);
+    work.yieldBatch(batch.id);
+    work.stopBatch(batch.id, 0);
+    expect(batch.abort.signal.aborted).toBe(true);
+  });
+
   it('drops everything at once when its leases are lost', () => {
     const { work, batch, chunk } = working();
     work.held.take(chunk);

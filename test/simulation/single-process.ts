@@ -36,18 +36,25 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const calls: Operation[] = [];
   /** Operations that fail, by name; `*` stands for all. */
   const failing = new Set<Operation>();
+  /** Operations whose answer never comes until they are taken out again. */
+  const hanging = new Set<Operation>();
+  /** What reading a blob fails with, by its name; `*` stands for all. */
+  const unreadable = new Map<string, Error>();
 
   const store = storeThrough(database.store, async (name, _args, operate) => {
     calls.push(name);
     // Every call takes a moment, so that nobody can ask without end in no time.
     await new Promise<void>((resolve) => time.after(1, resolve));
+    while (hanging.has(name) || hanging.has('*'))
+      await new Promise<void>((resolve) => time.after(10, resolve));
     if (failing.has(name) || failing.has('*')) throw new Error('the database is away');
     return operate();
   });
   const ids = createIds(clock, random);
   const model = { id: 'm1', aliases: [], serves: ['chat' as const], prices, createdAt: 0 };
+  const engine = createScriptedEngine({ clock, slots });
   const generate = createGenerate({
-    models: [{ model, engine: createScriptedEngine({ clock, slots }) }],
+    models: [{ model, engine }],
     accounts: { charge: () => Promise.resolve() },
     schemas: createInlineSchemas(clock),
     clock,
@@ -56,7 +63,10 @@ export async function startSingle(database: Database, options: SingleOptions = {
   });
   const batches = createBatches({
     store,
-    blobs,
+    blobs: blobs.seenThrough(async (operation, name) => {
+      const fault = unreadable.get(name) ?? unreadable.get('*');
+      if (fault && /^(read|slices?)$/.test(operation)) throw fault;
+    }),
     files: { index: async (file) => inputs.get(file.id)!.index } as Files,
     generate,
     clock,
@@ -85,7 +95,11 @@ export async function startSingle(database: Database, options: SingleOptions = {
     batches,
     calls,
     failing,
+    hanging,
+    unreadable,
     settle,
+    /** Calls that the engine works on. */
+    running: () => engine.stats().running,
     /** Runs for `ms`. */
     pass: (ms: number) => time.run(time.elapsed + ms),
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BlobError } from '../../src/core/blob-error.ts';
 import { type Database, openDatabase } from './database.ts';
 import { startSingle } from './single-process.ts';
 
@@ -50,13 +51,94 @@ it('ends a batch whose input is gone, however often that cannot be written down'
   await single.pass(60_000);
   expect((await single.find(id)).closing).toBeNull();
   single.failing.clear();
-  await single.pass(30_000);
+  await single.pass(40_000);
   expect(await single.find(id)).toMatchObject({
     status: 'failed',
     ok: 0,
     err: 40,
-    errors: [{ code: 'batch_failed', message: 'The input file cannot be read.' }],
+    errors: [{ code: 'batch_failed', message: 'The input file is gone.' }],
   });
+});
+
+it('waits for a disk that cannot be read at present, and loses neither a batch nor an attempt', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  const ids: string[] = [];
+  for (let n = 0; n < 10; n++) ids.push(await single.create(`b${n}`, 20));
+  await single.pass(1_000);
+  single.unreadable.set('*', new BlobError('unavailable', 'EMFILE', 'Raise the limit.'));
+  await single.pass(6_000);
+  single.unreadable.clear();
+  await single.pass(120_000);
+  const states = await Promise.all(ids.map((id) => single.find(id)));
+  expect(states.filter(({ status, ok }) => status !== 'completed' || ok !== 20)).toEqual([]);
+});
+
+it('runs the other batches while the input of one cannot be read', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  single.unreadable.set('blob_b0', new BlobError('unavailable', 'EIO', 'Look into the log.'));
+  const stuck = await single.create('b0', 200);
+  const other = await single.create('b1', 200);
+  await single.pass(60_000);
+  expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 200 });
+  expect(await single.find(stuck)).toMatchObject({ status: 'in_progress', closing: null });
+  expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(100);
+  // Nothing of it is kept from a process that can read it.
+  const leased = await database.db.all("SELECT seq FROM batch_chunks WHERE state = 'leased'");
+  expect(leased).toEqual([]);
+  single.unreadable.clear();
+  await single.pass(60_000);
+  expect(await single.find(stuck)).toMatchObject({ status: 'completed', ok: 200 });
+});
+
+it('fails a batch whose chunks cannot be read, with the reason, and runs the others', async () => {
+  const single = await startSingle(database);
+  const stuck = await single.create('b0', 100);
+  const other = await single.create('b1', 100);
+  await database.db.all("UPDATE batch_chunks SET lines = '[[0,' WHERE batch_id = ? AND seq = 2", [stuck]);
+  await single.settle(single.batches.start());
+  await single.pass(30_000);
+  expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 100 });
+  expect(await single.find(stuck)).toMatchObject({
+    status: 'failed',
+    errors: [{ message: 'A part of the batch cannot be read from the database any more.' }],
+  });
+  const { ok, err } = await single.find(stuck);
+  expect([ok > 0, ok + err]).toEqual([true, 100]);
+  expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(100);
+});
+
+it('asks a database that is away a few times a minute, and blames no batch for it', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 100);
+  await single.pass(500);
+  single.failing.add('*');
+  single.calls.length = 0;
+  await single.pass(60_000);
+  expect(single.calls.filter((name) => name === 'batches.candidates').length).toBeLessThan(30);
+  single.failing.clear();
+  await single.pass(60_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 100 });
+});
+
+it('lets go of its work when the database hangs, and goes on when it answers again', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 40, { delayMs: 45_000 });
+  await single.pass(11_000);
+  expect(single.running()).toBe(4);
+  single.hanging.add('*');
+  await single.pass(23_000);
+  expect(single.running()).toBe(4);
+  await single.pass(2_000);
+  expect(single.running()).toBe(0);
+  single.hanging.clear();
+  await single.pass(15_000);
+  expect(single.running()).toBe(4);
+  await single.pass(600_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 40 });
 });
 
 it('stops although the database does not answer', async () => {

@@ -13,6 +13,7 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
     blob: 'blob_1',
     abort: new AbortController(),
     stopping: false,
+    yielding: false,
     ...change,
   };
 }

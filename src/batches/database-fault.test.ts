@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../core/errors.ts';
+import { StoreError } from '../core/store-error.ts';
+import { isDatabaseAway } from './database-fault.ts';
+
+const works = () => Promise.resolve();
+const fails = () => Promise.reject(new Error('no'));
+
+describe('isDatabaseAway', () => {
+  it('believes an error that says so', async () => {
+    expect(await isDatabaseAway(new StoreError('unreachable', 'Gone.', 'Look.'), works)).toBe(true);
+    expect(await isDatabaseAway(new ApiError('insufficient_storage', 'Full.'), works)).toBe(true);
+  });
+
+  it('asks something else where the error may be about what was asked', async () => {
+    for (const error of [
+      new Error('CHECK constraint failed'),
+      new StoreError('corrupt', 'Damaged.', 'Restore.'),
+    ]) {
+      expect(await isDatabaseAway(error, works)).toBe(false);
+      expect(await isDatabaseAway(error, fails)).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,27 @@
+import { ApiError } from '../core/errors.ts';
+import { StoreError, type StoreErrorCode } from '../core/store-error.ts';
+
+/** Faults that come from the database as a whole, whatever it was asked. */
+const wholesale: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
+  'locked',
+  'unwritable',
+  'disk_full',
+  'unreachable',
+  'refused',
+  'stopped',
+]);
+
+/**
+ * Whether the database cannot be used at present, as opposed to refusing what it was asked to read or write.
+ * @param error what an operation of the store threw
+ * @param probe an operation that reads and writes and has nothing to do with the other
+ */
+export async function isDatabaseAway(error: unknown, probe: () => Promise<unknown>): Promise<boolean> {
+  // The only one a store throws: the disk is full.
+  if (error instanceof ApiError) return true;
+  if (error instanceof StoreError && wholesale.has(error.code)) return true;
+  return probe().then(
+    () => false,
+    () => true,
+  );
+}
