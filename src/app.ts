@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import querystring from 'node:querystring';
 import { pino } from 'pino';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
 import { createIds, type Ids } from './base/ids.ts';
+import { keyRemover } from './base/key-shapes.ts';
 import type { Log } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { Service } from './base/service.ts';
@@ -66,7 +68,7 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
  */
 export function createApp(config: Config, overrides: Overrides = {}): App {
   const { clock = systemClock, random = systemRandom } = overrides;
-  const log: Log = overrides.log ?? createLog(config.logLevel);
+  const log: Log = overrides.log ?? createLog(config.logLevel, secretsOf(config));
   const ids = createIds(clock, random);
   const shared = { clock, random, ids, log };
   const embedded = config.database === 'sqlite';
@@ -208,10 +210,26 @@ function isRemote(source: ModelSource): source is RemoteSource {
   return source.kind !== 'path';
 }
 
-/** Lines wait for each other for a moment, so that a request does not wait for the disk. Written at the end in any case. */
-function createLog(level: string): Log {
+/**
+ * Lines wait for each other for a moment, so that a request does not wait for the disk. Written at the end in any case.
+ * Every line passes here on its way out, whoever wrote it, and loses its keys: a client may put one anywhere.
+ */
+function createLog(level: string, secrets: readonly string[]): Log {
   const destination = pino.destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 100 });
-  return pino({ level, base: null }, destination);
+  const written = secrets.map((secret) => JSON.stringify(secret).slice(1, -1));
+  const withoutKeys = keyRemover(written);
+  return pino({ level, base: null }, { write: (line) => void destination.write(withoutKeys(line)) });
+}
+
+/** What this server was told that nobody else may learn. */
+function secretsOf({ apiKey, adminKey, hub, database, models }: Config): string[] {
+  const engines = models.map(({ engine }) => (engine.kind === 'openai' ? engine.apiKey : null));
+  const password = URL.canParse(database) ? new URL(database).password : '';
+  const plain = querystring.unescape(password);
+  // A shorter one would take more from the log than it keeps from its readers.
+  return [apiKey, adminKey, hub.token, password, plain, ...engines].flatMap((secret) =>
+    secret && secret.length >= 8 ? secret : [],
+  );
 }
 
 function givenKeys({ apiKey, adminKey }: Config): { apiKey?: string; adminKey?: string } {

@@ -20,7 +20,7 @@ const table = [
   [401, refusal, 502, 'upstream_error', false, /refuses this service/],
   [402, refusal, 502, 'upstream_error', false, /refuses this service/],
   [403, refusal, 502, 'upstream_error', false, /refuses this service/],
-  [404, noModel, 404, 'model_not_found', false, /does not exist/],
+  [404, noModel, 404, 'model_not_found', false, /does not have the model \(status 404\)\.$/],
   [408, 'slow', 504, 'upstream_timeout', true, /gave up waiting/],
   [409, 'no', 502, 'upstream_error', false, /refused the request/],
   [413, 'large', 400, 'request_refused', false, /refused the request/],

@@ -175,6 +175,12 @@ describe('headers of every answer', () => {
   });
 });
 
+it('a path that is no route is not logged', async () => {
+  expect((await app.call('GET', '/v1/none/sk-offpeak-in-a-path?key=in-a-query')).status).toBe(404);
+  await expect.poll(() => app.logged.some(({ fields }) => fields['route'] === 'unknown')).toBe(true);
+  expect(JSON.stringify(app.logged)).not.toMatch(/in-a-path|in-a-query/);
+});
+
 describe('requests that no client library sends', () => {
   const head = () => `Host: x\r\nAuthorization: Bearer ${app.keys.a}\r\n`;
 

@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
-// oxlint-disable-next-line no-restricted-imports -- nothing is read from it: it is handed on to the child
+// oxlint-disable-next-line no-restricted-imports -- nothing is read from it: some of it is handed on to the child
 import { env } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { childEnvironment } from './child-environment.ts';
 import type { FromChild, ToChild } from './protocol.ts';
 
 /** A running child process, as its supervisor sees it. */
@@ -33,7 +34,7 @@ export function spawnChild(events: ChildEvents): Child {
     execArgv: [],
     // The library samples all sequences of a decode at once, each on a thread of this pool. llama.cpp puts the logits
     // of a batch into order at the first look, unguarded: two looks at once hand one request the other's tokens.
-    env: { ...env, UV_THREADPOOL_SIZE: '1' },
+    env: { ...childEnvironment(env), UV_THREADPOOL_SIZE: '1' },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

@@ -16,7 +16,7 @@ async function listsOf(...texts: string[]) {
     asked: '',
     newCallId: () => 'call_1',
     repairs: new Set<never>(),
-    context: { now: 0, secrets: [] },
+    context: { now: 0, secrets: [], note() {} },
     finish() {},
   };
   const said = ({ choices }: ChatChunk) => choices[0]?.delta.content;

@@ -14,19 +14,23 @@ export interface RefusalContext {
   /** Epoch milliseconds, for `retry-after` dates. */
   now: number;
   secrets: readonly string[];
+  /** Takes what the upstream said and no client is told, fit to be logged. */
+  note: (status: number, words: string) => void;
 }
 
 /**
  * What a status other than 2xx means for the caller and for a batch (reliability.md, F18 to F22). The upstream's own
- * sentence is kept where the request itself was at fault.
+ * sentence is told where the request itself was at fault; in any other it speaks of itself, to whoever runs it.
  */
 export function errorForStatus(
   { status, headers, text }: Refusal,
-  { now, secrets }: RefusalContext,
+  { now, secrets, note }: RefusalContext,
 ): ApiError {
   const said = readError(text);
-  const words = said.message ? `: ${scrub(said.message, secrets)}` : '.';
-  const tail = `(status ${status})${words}`;
+  const words = scrub(said.message, secrets);
+  const isTold = aboutTheRequest.has(status);
+  if (!isTold) note(status, words);
+  const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {
       retryAfter: retryAfterSeconds(headers['retry-after'], now) ?? 1,

@@ -127,7 +127,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     }
   }
 
-  const context = (): RefusalContext => ({ now: clock.now(), secrets });
+  const context = (): RefusalContext => ({ now: clock.now(), secrets, note: noteRefusal });
 
   /** Logs `message` unless it was logged a moment ago. */
   function say(message: string, fields: object): void {
@@ -138,9 +138,10 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     log.warn({ upstream: address.host, model, ...fields }, message);
   }
 
-  function noteRefusal({ status }: Reply<unknown>): void {
-    if (status === 401 || status === 402 || status === 403)
-      say('the upstream refuses our credentials: check api_key and the account', { status });
+  function noteRefusal(status: number, words: string): void {
+    const isOurs = status === 401 || status === 402 || status === 403;
+    const why = isOurs ? 'refuses our credentials: check api_key and the account' : `answers ${status}`;
+    say(`the upstream ${why}`, { status, said: words });
   }
 
   function noteRepairs(repairs: Repairs): void {
@@ -149,7 +150,6 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   async function ask(path: string, text: string, signal: AbortSignal, repairs: Repairs) {
     const reply = await connected().work.post(base + path, text, signal);
-    noteRefusal(reply);
     return parseBody(reply, context(), repairs);
   }
 
@@ -166,7 +166,6 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     const repairs: Repairs = new Set();
     const text = chatText(request, true, wording);
     const reply = await connected().work.postStreaming(`${base}/chat/completions`, text, signal);
-    noteRefusal(reply);
     const { body, finish } = reply;
     await requireStream(reply, context(), repairs).catch((error: unknown) => {
       // What is refused by its headers alone is not read, and would hold its connection.

@@ -40,7 +40,7 @@ const probes = new Set(['/healthz', '/readyz']);
 
 /**
  * Gives every request its id, knows which are in flight, tells handlers when nobody waits any more, and writes one log
- * line each. Headers and bodies are never logged.
+ * line each. Paths that are no route, headers and bodies are never logged.
  */
 export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Ids; log: Log }): Traffic {
   const { clock, ids, log } = deps;
@@ -103,7 +103,8 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       request_id: exchange.requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
       method: request.method,
-      route: request.routeOptions.url ?? printable(request.url.split('?', 1)[0]),
+      // Where there is none, what stands in its place is the client's own, and may be anything.
+      route: request.routeOptions.url ?? 'unknown',
       status,
       ms: Math.round(ms * 10) / 10,
       org: exchange.caller?.orgId || undefined,
