@@ -131,6 +131,26 @@ describe('createGenerate', () => {
       expect(charged).toMatchObject([{ usage: { inputTokens: 14, cachedTokens: 4, outputTokens: 10 } }]);
     });
 
+    it.each([
+      ['streamed', {}],
+      ['made first', { response_format: { type: 'json_object' as const } }],
+    ])(
+      'gives the slot back when the engine is done with an answer %s, before it is read',
+      async (_how, more) => {
+        engine.answers = [chatResponse('{}')];
+        engine.chunks = [chatChunk('a'), chatChunk(null, 'stop'), usageChunk(9, 1)];
+        const stream = generate.chatStream(chatRequest(more), call)[Symbol.asyncIterator]();
+        const seen: ChatChunk[] = [];
+        while (!seen.at(-1)?.usage) {
+          if (seen.length > 0) expect(generate.interactiveLoad()).toEqual({ m: 1 });
+          seen.push(...((await stream.next()).value ?? []));
+        }
+        expect(generate.interactiveLoad()).toEqual({});
+        await stream.return?.();
+        expect([charged.length, generate.interactiveLoad()]).toEqual([1, {}]);
+      },
+    );
+
     it('charges what was produced when the engine breaks', async () => {
       engine.chunks = [chatChunk('a'), new ApiError('invalid_upstream_response', 'cut')];
       await expect(read(generate.chatStream(chatRequest(), call))).rejects.toMatchObject({

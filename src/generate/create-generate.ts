@@ -130,11 +130,16 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       try {
         const promised = await promiseOf(engine, request.value);
         const asking = { ...askingOf(engine, model), request, promised };
-        const produced = (whole: ChatUsage) => (usage = usageOf(whole));
+        const produced = (whole: ChatUsage) => {
+          usage = usageOf(whole);
+          // The engine is done; how long the client reads is its own affair.
+          leave();
+        };
         for await (const chunks of streamPromised(asking, call.signal, produced)) {
           for (const chunk of chunks)
-            if (chunk.usage) usage = usageOf(chunk.usage);
-            else pieces++;
+            if (!chunk.usage) pieces++;
+            else if (chunk.choices.length === 0) produced(chunk.usage);
+            else usage = usageOf(chunk.usage);
           yield chunks.map((chunk) => ({ ...chunk, id, created, model: model.id }));
         }
       } finally {

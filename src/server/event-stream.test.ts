@@ -5,12 +5,12 @@ import { createManualClock } from '../../test/support/manual-clock.ts';
 import { writeEvents } from './event-stream.ts';
 
 /** A response whose client takes what was written only when it is told to. */
-function fakeResponse(highWaterMark = 16_384) {
+function fakeResponse() {
   const written: string[] = [];
   let release: (() => void) | undefined;
   let held = false;
   const stream = new Writable({
-    highWaterMark,
+    highWaterMark: 16_384,
     write(chunk: Buffer, _encoding, done) {
       written.push(chunk.toString());
       if (held) release = done;
@@ -85,21 +85,29 @@ describe('writeEvents', () => {
   });
 
   it('waits for a client that reads slowly instead of filling the memory', async () => {
-    const { response, hold, letGo } = fakeResponse(64);
-    const { events, state } = sourceOf(Array.from({ length: 1000 }, () => 'x'.repeat(32)));
+    const { response, hold, letGo } = fakeResponse();
+    const { events, state } = sourceOf(Array.from({ length: 100 }, () => 'x'.repeat(100_000)));
     hold();
     const done = writeEvents({ ...base(), response, events });
     await settle();
-    expect(state.pulled).toBeLessThan(5);
+    expect(state.pulled).toBeLessThan(15);
     letGo();
     await done;
-    expect(state.pulled).toBe(1000);
+    expect(state.pulled).toBe(100);
+  });
+
+  it('is done with a source of some thousand events, however slowly the client reads', async () => {
+    const { response, hold } = fakeResponse();
+    const { events, state } = sourceOf(Array.from({ length: 4_000 }, () => 'x'.repeat(250)));
+    hold();
+    await writeEvents({ ...base(), response, events });
+    expect(state).toEqual({ pulled: 4_000, returned: true });
   });
 
   it('ends the source when the client goes away while it is waited for', async () => {
-    const { response, hold } = fakeResponse(16);
+    const { response, hold } = fakeResponse();
     const controller = new AbortController();
-    const { events, state } = sourceOf(Array.from({ length: 10 }, () => 'x'.repeat(32)));
+    const { events, state } = sourceOf(Array.from({ length: 10 }, () => 'x'.repeat(2_000_000)));
     hold();
     const done = writeEvents({ ...base(), response, events, signal: controller.signal });
     await settle();

@@ -6,6 +6,12 @@ import { sseHeaders, sseKeepAlive } from '../wire/chat/sse.ts';
 /** Proxies and clients give up on silent connections after 30 to 60 s. */
 const keepAliveMs = 15_000;
 
+/**
+ * So much may wait for a client that reads slowly, some thousand events: an engine is done with most answers long before
+ * their reader is, and is free for others then.
+ */
+const aheadBytes = 1 << 20;
+
 export interface EventStream {
   response: ServerResponse;
   /** Called once before the first byte: from then on nobody else may answer. */
@@ -48,7 +54,8 @@ export async function writeEvents(stream: EventStream): Promise<void> {
 
   try {
     for (let next = await source.next(); !next.done; next = await source.next()) {
-      if (next.value !== '' && !write(next.value)) await drained(response, signal);
+      if (next.value !== '' && !write(next.value) && response.writableLength > aheadBytes)
+        await drained(response, signal);
       if (response.destroyed) return;
     }
     response.end();

@@ -8,7 +8,7 @@ import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
 import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
 import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
-import { cutSlowBodies } from './plugins/slow-bodies.ts';
+import { cutStalled } from './plugins/stalls.ts';
 import { countTraffic } from './plugins/traffic.ts';
 import type { Services } from './route.ts';
 import { routes } from './routes/routes.ts';
@@ -54,7 +54,7 @@ export function createServer(deps: ServerDeps): Server {
 
   const traffic = countTraffic(app, { clock, ids, log });
   lingerAfterEarlyAnswers(app, clock);
-  cutSlowBodies(app, clock);
+  const stalls = cutStalled(traffic, clock);
   refuseTheRest(app, routes, traffic);
   app.removeAllContentTypeParsers();
   // Bodies are read by `mount`, after authentication and with the route's own limit.
@@ -85,6 +85,7 @@ export function createServer(deps: ServerDeps): Server {
     if (address === null || typeof address === 'string') throw new Error('the server has no network address');
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     url = `http://${name}:${address.port}`;
+    stalls.start();
     clock.after(compileAfterMs, () => void compileValidators());
     log.info({ url }, 'listening');
   }
@@ -96,6 +97,7 @@ export function createServer(deps: ServerDeps): Server {
     await within(clock, drainMs, traffic.idle());
     traffic.abort();
     await within(clock, lastWordsMs, traffic.idle());
+    stalls.stop();
     app.server.closeAllConnections();
     await app.close();
   }

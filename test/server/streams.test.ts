@@ -140,15 +140,34 @@ function lengthUntil({ socket }: RawConnection, end: string): Promise<number> {
   });
 }
 
+/** Reads on until something has happened, and then stops. */
+function readUntil({ socket }: RawConnection, happened: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!happened()) return;
+      socket.off('data', check).pause();
+      resolve();
+    };
+    socket.on('data', check).resume();
+  });
+}
+
 describe('a client that reads slowly', () => {
   const chunks = 250;
   const piece = 'x'.repeat(100_000);
   let pulled = 0;
   let slow: Running;
+  const slowClock = createManualClock();
   beforeAll(async () => {
     slow = await startServer({
+      clock: slowClock,
       engine: (scripted) => ({
         ...scripted,
+        async generate(request, call) {
+          const answer = await scripted.generate(request, call);
+          if (request.text.includes('much')) answer.body.choices[0]!.message.content = piece.repeat(chunks);
+          return answer;
+        },
         async *stream(request, call): ChatChunks {
           if (!request.text.includes('much')) return yield* scripted.stream(request, call);
           const head = { id: 'c', object: 'chat.completion.chunk' as const, created: 1, model: 'm' };
@@ -161,14 +180,63 @@ describe('a client that reads slowly', () => {
   });
   afterAll(() => slow.stop());
 
+  const askFor = (path: string, json: object) => {
+    pulled = 0;
+    return open(slow, path, json);
+  };
+
   it.each(formats)('gets all of $path, and the engine waits for it', async ({ path, ask, end }) => {
-    const connection = await open(slow, path, ask('much'));
+    const connection = await askFor(path, ask('much'));
     connection.socket.pause();
     await expect.poll(() => pulled).toBeGreaterThan(0);
     const other = await slow.call('POST', path, { json: ask('little') });
     expect(faultOfStream(path, other.text)).toBeUndefined();
     expect(pulled).toBeLessThan(chunks);
     expect(await lengthUntil(connection, end)).toBeGreaterThan(chunks * piece.length);
+    connection.socket.destroy();
+  });
+
+  const load = () => slow.generate.interactiveLoad();
+
+  it.each(formats)(
+    'is cut off by $path when it takes nothing for 30 s, and frees its place',
+    async ({ path, ask }) => {
+      const connection = await askFor(path, ask('much'));
+      connection.socket.pause();
+      await expect.poll(() => pulled).toBeGreaterThan(0);
+      const passes = async () => {
+        await slowClock.advance(5_000);
+        return load();
+      };
+      await expect.poll(passes).toEqual({});
+      expect(pulled).toBeLessThan(chunks);
+      connection.socket.destroy();
+    },
+  );
+
+  it.each(formats)('is cut off by $path when it takes nothing of a plain answer', async ({ path, ask }) => {
+    const before = slow.logged.length;
+    const connection = await askFor(path, { ...ask('much'), stream: false });
+    connection.socket.pause();
+    const passes = async () => {
+      await slowClock.advance(5_000);
+      return slow.logged.slice(before).some(({ fields }) => fields['gone'] === true);
+    };
+    await expect.poll(passes).toBe(true);
+    connection.socket.destroy();
+  });
+
+  it.each(formats)('is not cut off by $path as long as it takes something', async ({ path, ask, end }) => {
+    const connection = await askFor(path, ask('much'));
+    await expect.poll(() => pulled).toBeGreaterThan(0);
+    for (let turn = 0; turn < 3; turn++) {
+      // More than is written ahead: some of it was taken.
+      const enough = pulled + 12;
+      await readUntil(connection, () => pulled > enough);
+      await slowClock.advance(20_000);
+    }
+    expect(load()).toEqual({ tiny: 1 });
+    expect(await lengthUntil(connection, end)).toBeGreaterThan(0);
     connection.socket.destroy();
   });
 });

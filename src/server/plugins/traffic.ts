@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
@@ -26,6 +26,8 @@ export interface Traffic {
   /** From now on new requests are refused, except for the probes. */
   drain(): void;
   readonly draining: boolean;
+  /** The answers under way, from the first header of their request to their last byte. */
+  inFlight(): Iterable<ServerResponse>;
   /** Resolves when no request is in flight. */
   idle(): Promise<void>;
   /** Ends what is still in flight. */
@@ -44,7 +46,7 @@ const probes = new Set(['/healthz', '/readyz']);
  */
 export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Ids; log: Log }): Traffic {
   const { clock, ids, log } = deps;
-  const inFlight = new Map<object, AbortController>();
+  const inFlight = new Map<ServerResponse, AbortController>();
   let draining = false;
   let whenIdle: (() => void)[] = [];
 
@@ -73,13 +75,13 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       failed: (error) => void (failure = error),
     };
     (request.raw as Carrier)[carried] = exchange;
-    inFlight.set(request.raw, controller);
+    inFlight.set(reply.raw, controller);
     reply.headers({ 'x-request-id': requestId, 'request-id': requestId });
     const version = printable(request.headers['anthropic-version']);
     if (version !== undefined) reply.header('anthropic-version', version);
 
     reply.raw.once('close', () => {
-      inFlight.delete(request.raw);
+      inFlight.delete(reply.raw);
       const gone = !reply.raw.writableFinished;
       if (gone) controller.abort(new Error('the client went away'));
       report(request, {
@@ -134,6 +136,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
     get draining() {
       return draining;
     },
+    inFlight: () => inFlight.keys(),
     idle: () => (inFlight.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve))),
     abort() {
       const reason = new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
