@@ -19,12 +19,16 @@ describe('Recorder', () => {
   let clock: ManualClock;
   let calls: Call[];
   let recorded: { closed: string[]; finished: number[] }[];
+  let refused: string[];
+  let away: boolean;
   let recorder: Recorder;
 
   beforeEach(() => {
     clock = createManualClock();
     calls = [];
     recorded = [];
+    refused = [];
+    away = true;
     const record: Store['results']['record'] = (_worker, results, finished) =>
       new Promise((resolve, reject) => {
         calls.push({
@@ -42,11 +46,13 @@ describe('Recorder', () => {
       log: silent,
       onRecorded: (closed, finished) =>
         recorded.push({ closed, finished: finished.map((lease) => lease.seq) }),
+      onRefused: async (batchId) => void refused.push(batchId),
+      isAway: async () => away,
     });
   });
 
-  const row = (line: number, bytes = 10): LineResult => ({
-    batchId: 'b',
+  const row = (line: number, bytes = 10, batchId = 'b'): LineResult => ({
+    batchId,
     line,
     stream: 'output',
     body: new Uint8Array(bytes),
@@ -125,6 +131,51 @@ describe('Recorder', () => {
     await calls[1]!.succeed();
     await clock.advance(50);
     expect(calls.map((call) => call.rows)).toEqual([[0, 1], [0, 1], [2]]);
+  });
+
+  describe('with a row that the database refuses', () => {
+    /** Answers every call until nothing more is asked: line 7 is refused, the rest taken. */
+    const answerAll = async () => {
+      for (let at = 0; at < calls.length; at++) {
+        await (calls[at]!.rows.includes(7) ? calls[at]!.fail() : calls[at]!.succeed());
+        await clock.advance(5_000);
+      }
+    };
+
+    beforeEach(() => {
+      away = false;
+      add(0, 8);
+      recorder.add(row(100, 10, 'other'));
+      recorder.finish(lease(1));
+      recorder.finish({ batchId: 'other', seq: 2, epoch: 1 });
+    });
+
+    it('records the others, tells its batch and does not finish its chunk', async () => {
+      const flushed = recorder.flush();
+      await answerAll();
+      await flushed;
+      const taken = calls.filter((call) => !call.rows.includes(7));
+      expect(taken.flatMap((call) => call.rows).toSorted((a, b) => a - b)).toEqual([...numbers(0, 7), 100]);
+      expect(taken.flatMap((call) => call.finished)).toEqual([2]);
+      expect(refused).toEqual(['b']);
+      // Neither lease is held any longer: the one that was not finished goes back.
+      expect(recorded).toEqual([{ closed: [], finished: [1, 2] }]);
+      expect(calls.filter((call) => call.rows.includes(7)).length).toBeLessThan(9);
+    });
+
+    it('does not take a database that is away for one that refuses', async () => {
+      away = true;
+      const flushed = recorder.flush();
+      await settle();
+      for (let n = 0; n < 10; n++) {
+        await calls.at(-1)!.fail();
+        await clock.advance(5_000);
+      }
+      expect(calls.map((call) => call.rows.length)).toEqual(Array.from({ length: 11 }, () => 9));
+      await calls.at(-1)!.succeed();
+      await flushed;
+      expect(refused).toEqual([]);
+    });
   });
 
   it('tells which batches take no more results', async () => {

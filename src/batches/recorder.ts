@@ -2,6 +2,7 @@ import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Lease, LineResult, RecordOutcome, Store } from '../store/store.ts';
 import type { DbTime } from './db-time.ts';
+import { halves, type ResultGroup } from './result-group.ts';
 
 /** A group is flushed at this many rows, or this long after its first row. */
 const groupRows = 256;
@@ -10,6 +11,9 @@ const groupMs = 50;
 const maxRows = 4_096;
 const maxBytes = 64 * 1024 * 1024;
 const retryMs = 500;
+const maxRetryMs = 5_000;
+/** How often the database may refuse a row, while it takes others, until the row is given up. */
+const mostRefusals = 3;
 
 export interface RecorderParts {
   store: Store;
@@ -19,11 +23,16 @@ export interface RecorderParts {
   log: Log;
   /** Called after each group: the batches that take no more results, and whether chunks were finished. */
   onRecorded: (closed: string[], finished: Lease[]) => void;
+  /** The database does not take a row of this batch, whose line has no result then. */
+  onRefused: (batchId: string, error: unknown) => Promise<void>;
+  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
+  isAway: (error: unknown) => Promise<boolean>;
 }
 
 /**
  * Group commit of answers (batch-engine.md, "Recording"): one flush at a time, so that a slot is free when its answer is
- * there and the database is asked a few times a second. A failing database is asked again; answers wait, bounded.
+ * there and the database is asked a few times a second. A failing database is asked again; answers wait, bounded. A group of
+ * which something is refused is divided until what is refused stands alone.
  */
 export class Recorder {
   #parts: RecorderParts;
@@ -36,6 +45,8 @@ export class Recorder {
   #written = { rows: 0, chunks: 0 };
   #timer: Timer | null = null;
   #flushing: Promise<void> | null = null;
+  /** Batches a row of which was given up. None of their chunks is finished: a line in one of them has no result. */
+  #refused = new Set<string>();
   #stop = new AbortController();
 
   constructor(parts: RecorderParts) {
@@ -93,6 +104,7 @@ export class Recorder {
     this.#flushing = this.#group().finally(() => {
       this.#flushing = null;
       if (this.#rows.length > 0 || this.#finished.length > 0) this.#schedule();
+      else this.#refused.clear();
     });
     return this.#flushing;
   }
@@ -105,7 +117,7 @@ export class Recorder {
     const finished = this.#finished.splice(0, ready === -1 ? this.#finished.length : ready);
     if (rows.length === 0 && finished.length === 0) return;
     const leases = finished.map(({ lease }) => lease);
-    const outcomes = await this.#record(rows, leases);
+    const outcomes = await this.#record({ rows, finished: leases });
     if (!outcomes) return;
     for (const row of rows) this.#bytes -= row.body.length;
     this.#written.rows = written;
@@ -115,16 +127,45 @@ export class Recorder {
   }
 
   /** Until it succeeds or is given up. */
-  async #record(rows: LineResult[], finished: Lease[]): Promise<RecordOutcome[] | undefined> {
-    const { store, worker, time, log, clock } = this.#parts;
-    while (!this.#stop.signal.aborted) {
+  async #record(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
+    const { store, worker, time, log, clock, isAway } = this.#parts;
+    const { rows } = group;
+    const finished = group.finished.filter(({ batchId }) => !this.#refused.has(batchId));
+    if (rows.length === 0 && finished.length === 0) return [];
+    for (let failures = 0, refusals = 0; !this.#stop.signal.aborted; failures++) {
       try {
         return await store.results.record(worker, rows, finished, time.now());
       } catch (error) {
         log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
-        await sleep(clock, retryMs, this.#stop.signal);
+        if (!(await isAway(error))) {
+          const parts = halves({ rows, finished });
+          if (parts) return this.#recordBoth(parts);
+          if (++refusals >= mostRefusals || this.#refused.has(batchOf(group)))
+            return this.#refuse(group, error);
+        }
+        await sleep(clock, Math.min(maxRetryMs, retryMs * 2 ** failures), this.#stop.signal);
       }
     }
     return undefined;
   }
+
+  async #recordBoth([first, second]: [ResultGroup, ResultGroup]): Promise<RecordOutcome[] | undefined> {
+    const before = await this.#record(first);
+    const after = before && (await this.#record(second));
+    return after && [...before, ...after];
+  }
+
+  async #refuse(group: ResultGroup, error: unknown): Promise<RecordOutcome[]> {
+    const batchId = batchOf(group);
+    this.#refused.add(batchId);
+    const told = { err: error, batch: batchId, line: group.rows[0]?.line };
+    this.#parts.log.error(told, 'the database does not take a result; it is given up');
+    await this.#parts.onRefused(batchId, error);
+    return [];
+  }
+}
+
+/** Of a group that cannot be divided. */
+function batchOf({ rows, finished }: ResultGroup): string {
+  return (rows[0] ?? finished[0]!).batchId;
 }

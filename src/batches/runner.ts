@@ -62,17 +62,23 @@ export class Runner {
     const suspects = new Suspects(work.held);
     const fairness = new Fairness();
     const pauses = new Pauses(clock, random);
-    const recorder = new Recorder({
-      ...parts,
-      onRecorded: (closed, finished) => this.#recorded(closed, finished),
-    });
-    const lanes = new PrefixLanes(generate, work.held);
-    const demand = new Demand({ generate, work, lanes, pauses, recorder });
     const fail = (batchId: string, message: string) => this.#fail(batchId, message);
     const setbacks = new Setbacks({ ...parts, work, fail });
     // A heartbeat reads and writes, and touches no batch.
     const probe = () => store.workers.beat(worker, { interactive: generate.interactiveLoad() });
     const isAway = (error: unknown) => isDatabaseAway(error, probe);
+    const recorder = new Recorder({
+      ...parts,
+      isAway,
+      onRecorded: (closed, finished) => this.#recorded(closed, finished),
+      onRefused: async (batchId, error) => {
+        // First, so that nobody here runs it again where its end cannot be written.
+        await setbacks.add(batchId, error, null);
+        await fail(batchId, 'The database does not take a result of the batch.');
+      },
+    });
+    const lanes = new PrefixLanes(generate, work.held);
+    const demand = new Demand({ generate, work, lanes, pauses, recorder });
     this.work = work;
     this.#recorder = recorder;
     this.#dispatcher = new Dispatcher({

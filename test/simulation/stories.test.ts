@@ -109,6 +109,25 @@ it('fails a batch whose chunks cannot be read, with the reason, and runs the oth
   expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(100);
 });
 
+it('fails a batch one of whose results the database refuses, and records all others', async () => {
+  const single = await startSingle(database);
+  const stuck = await single.create('b0', 100);
+  const other = await single.create('b1', 100);
+  await database.db.exec(`CREATE TRIGGER refuse BEFORE INSERT ON batch_results
+    WHEN NEW.batch_id = '${stuck}' AND NEW.line = 7 AND NEW.stream = 'output'
+    BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+  await single.settle(single.batches.start());
+  await single.pass(30_000);
+  await database.db.exec('DROP TRIGGER refuse');
+  expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 100 });
+  const batch = await single.find(stuck);
+  expect(batch).toMatchObject({
+    status: 'failed',
+    errors: [{ message: 'The database does not take a result of the batch.' }],
+  });
+  expect([batch.ok > 0, batch.ok + batch.err]).toEqual([true, 100]);
+});
+
 it('asks a database that is away a few times a minute, and blames no batch for it', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
