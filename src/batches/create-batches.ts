@@ -39,7 +39,7 @@ export interface BatchesParts {
 
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
-  const { store, blobs, generate, clock, ids, log, limits, batch: settings } = parts;
+  const { store, generate, clock, ids, log, limits, batch: settings } = parts;
   const worker = ids.next('wrk_');
   const time = new DbTime(clock);
   const inner = { ...parts, worker, time };
@@ -143,7 +143,7 @@ export function createBatches(parts: BatchesParts): Batches {
     },
 
     async results(caller, id, stream, after) {
-      return readResults({ store, blobs }, await owned(caller.orgId, id), stream, after);
+      return readResults(parts, await owned(caller.orgId, id), stream, after);
     },
   };
 

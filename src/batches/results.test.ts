@@ -7,6 +7,7 @@ import { systemRandom } from '../base/system.ts';
 import type { Batch, ResultStream } from '../core/batch.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { ResultRow, Store } from '../store/store.ts';
+import { createVerifiedReads } from '../files/verified-bytes.ts';
 import { assembleResultFile, resultFilename } from './result-file.ts';
 import { readResults } from './results.ts';
 
@@ -56,7 +57,7 @@ describe('results', () => {
   });
 
   const at = (after: number, batch = running, stream: ResultStream = 'output') =>
-    readResults({ store: rows.store, blobs }, batch, stream, after);
+    readResults({ store: rows.store, files: { read: createVerifiedReads(blobs) } }, batch, stream, after);
 
   /** The batch ends as its closing chunk would end it. */
   async function finish(): Promise<Batch> {
@@ -69,25 +70,25 @@ describe('results', () => {
   }
 
   it('reads the rows of a running batch, page by page', async () => {
-    const { bytes, ...rest } = at(0);
+    const { bytes, ...rest } = await at(0);
     expect(rest).toEqual({ status: 'in_progress', incomplete: true, lastLine: total });
     expect(await read(bytes)).toBe(lines(0, total));
   });
 
   it('gives what is behind a line, and nothing when nothing is', async () => {
-    expect(await read(at(1_299).bytes)).toBe(lines(1_299, 1_300));
+    expect(await read((await at(1_299)).bytes)).toBe(lines(1_299, 1_300));
     for (const after of [1_300, 5_000]) {
-      const { bytes, lastLine } = at(after);
+      const { bytes, lastLine } = await at(after);
       expect([lastLine, await read(bytes)]).toEqual([after, '']);
     }
-    expect(at(0, running, 'errors').lastLine).toBe(0);
+    expect((await at(0, running, 'errors')).lastLine).toBe(0);
   });
 
   it.each([0, 1, 499, 500, 777, 1_299])('gives the same bytes from line %i of the file', async (after) => {
-    const live = await read(at(after).bytes);
+    const live = await read((await at(after)).bytes);
     const finished = await finish();
     rows.purge(total);
-    const { bytes, incomplete } = at(after, finished);
+    const { bytes, incomplete } = await at(after, finished);
     expect(incomplete).toBe(false);
     expect(await read(bytes)).toBe(live);
   });
@@ -95,7 +96,7 @@ describe('results', () => {
   it('goes on in the file where rows are cleared away while it reads', async () => {
     const finished = await finish();
     const parts: Uint8Array[] = [];
-    for await (const chunk of at(0, finished).bytes) {
+    for await (const chunk of (await at(0, finished)).bytes) {
       parts.push(chunk);
       rows.purge(900);
     }
@@ -104,7 +105,7 @@ describe('results', () => {
 
   it('ends where it said, though the batch went on and ended while it was read', async () => {
     const early = { ...running, ok: 700 };
-    const { bytes, lastLine } = at(0, early);
+    const { bytes, lastLine } = await at(0, early);
     await finish();
     rows.purge(total);
     expect(lastLine).toBe(700);
@@ -115,7 +116,32 @@ describe('results', () => {
     const finished = await finish();
     rows.purge(total);
     rows.files.clear();
-    await expect(read(at(0, finished).bytes)).rejects.toMatchObject({ code: 'not_found', status: 404 });
+    await expect(at(0, finished)).rejects.toMatchObject({ code: 'not_found', status: 404 });
+  });
+
+  it('F52: is an error before the first byte when the file is damaged, wherever the reading begins', async () => {
+    const finished = await finish();
+    rows.purge(total);
+    const [file] = rows.files.values();
+    const whole = blobs.stored.get(file!.blobId)!;
+    const flipped = whole.slice();
+    flipped[flipped.length - 9]! ^= 1;
+    for (const bytes of [flipped, whole.subarray(0, whole.length >> 1), new Uint8Array(0)]) {
+      blobs.put(file!.blobId, bytes);
+      for (const after of [0, 700])
+        await expect(at(after, finished)).rejects.toMatchObject({
+          code: 'damaged',
+          message: expect.stringContaining(`${file!.id} (${file!.blobId})`),
+        });
+    }
+    blobs.put(file!.blobId, whole);
+    expect(await read((await at(0, finished)).bytes)).toBe(lines(0, total));
+  });
+
+  it('F52: never ends cleanly with fewer lines than it said', async () => {
+    const finished = { ...(await finish()), ok: total + 1 };
+    rows.purge(total);
+    await expect(read((await at(0, finished)).bytes)).rejects.toMatchObject({ code: 'damaged' });
   });
 });
 

@@ -34,6 +34,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
   const { pathOf: asidePath, ...aside } = createAside(fs, folder);
   const fans = new Set<string>();
   let counter = 0;
+  let starting: Promise<void> | undefined;
 
   /** Makes the folder of a blob, durably, the first time it is needed. */
   const prepareFan = async (fan: string) => {
@@ -82,20 +83,26 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     }
   };
 
+  const prepare = async () => {
+    try {
+      await fs.mkdir(temporary, { recursive: true, mode: 0o700 });
+      const removed = await removeLeftovers(fs, temporary, pid);
+      if (removed > 0) log.info({ removed }, 'Removed what earlier processes had not finished writing.');
+    } catch (error) {
+      throw new BlobError(
+        'unavailable',
+        `The folder ${folder} cannot be written to.`,
+        'Create it, let this user own it, and check that its disk is neither full nor mounted read-only.',
+        { cause: error },
+      );
+    }
+  };
+
   return {
-    async start() {
-      try {
-        await fs.mkdir(temporary, { recursive: true, mode: 0o700 });
-        const removed = await removeLeftovers(fs, temporary, pid);
-        if (removed > 0) log.info({ removed }, 'Removed what earlier processes had not finished writing.');
-      } catch (error) {
-        throw new BlobError(
-          'unavailable',
-          `The folder ${folder} cannot be written to.`,
-          'Create it, let this user own it, and check that its disk is neither full nor mounted read-only.',
-          { cause: error },
-        );
-      }
+    start() {
+      // Two at once would take each other's files for those of an earlier process.
+      starting ??= prepare().finally(() => (starting = undefined));
+      return starting;
     },
 
     // Writers that are still open belong to their callers, who commit or abort them.

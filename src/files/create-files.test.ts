@@ -144,7 +144,18 @@ describe('damaged content', () => {
     await expect(system.files.content(one, file.id)).rejects.toThrow(/damaged: its blob is missing/);
   });
 
-  it('F52: never lets a large file end as if it were whole', async () => {
+  it('F52: is an error before the first byte of a larger file that nobody has read yet', async () => {
+    const { file } = await upload({ text: large });
+    const bytes = system.blobs.stored.get(file.blobId)!.slice();
+    bytes[bytes.length - 1]! ^= 1;
+    system.blobs.put(file.blobId, bytes);
+    await expect(system.files.content(one, file.id)).rejects.toMatchObject({
+      code: 'damaged',
+      message: expect.stringContaining(`${file.id} (${file.blobId})`),
+    });
+  });
+
+  it('F52: never lets a file that was whole before end as if it still were', async () => {
     const { file } = await upload({ text: large });
     expect(await contentOf(file)).toBe(large);
     const bytes = system.blobs.stored.get(file.blobId)!.slice();
@@ -157,6 +168,7 @@ describe('damaged content', () => {
     };
     await expect(read()).rejects.toThrow(/damaged/);
     expect(seen).toBeLessThan(file.bytes);
+    await expect(system.files.content(one, file.id)).rejects.toMatchObject({ code: 'damaged' });
   });
 
   it('F52: a missing index is an error', async () => {

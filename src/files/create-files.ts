@@ -14,7 +14,7 @@ import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere } from './sweeper.ts';
 import { SpooledUpload, indexName } from './upload.ts';
 import type { FileLimits } from './upload.ts';
-import { verifiedBytes } from './verified-bytes.ts';
+import { createVerifiedReads } from './verified-bytes.ts';
 
 export interface FilesDeps {
   store: { files: FileStore; installation: InstallationStore };
@@ -32,6 +32,7 @@ export interface FilesDeps {
 export function createFiles(deps: FilesDeps): Files {
   const { store, blobs, clock, ids, log } = deps;
   const sweeper = createSweeper(deps);
+  const read = createVerifiedReads(blobs);
 
   async function get(caller: Caller, id: string): Promise<StoredFile> {
     const file = isId('file-', id) ? await store.files.get(caller.orgId, id, clock.now()) : undefined;
@@ -101,8 +102,10 @@ export function createFiles(deps: FilesDeps): Files {
 
     async content(caller, id) {
       const file = await get(caller, id);
-      return { file, bytes: await verifiedBytes(blobs, file) };
+      return { file, bytes: await read(file) };
     },
+
+    read,
 
     async index(file) {
       const name = indexName(file.blobId);

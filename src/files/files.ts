@@ -12,6 +12,11 @@ export interface Files extends Service {
   list(caller: Caller, query: FileListQuery): Promise<{ files: StoredFile[]; hasMore: boolean }>;
   remove(caller: Caller, id: string): Promise<void>;
   content(caller: Caller, id: string): Promise<{ file: StoredFile; bytes: AsyncIterable<Uint8Array> }>;
+  /**
+   * The content of a file, checked. Whoever reads to the end has what was stored, or an error.
+   * @throws BlobError `missing` or `damaged`, before the first byte but for a very large file
+   */
+  read(file: StoredFile): Promise<AsyncIterable<Uint8Array>>;
   /** The index beside an input file, for planning. */
   index(file: StoredFile): Promise<InputIndex>;
 }

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { BlobError } from '../core/blob-error.ts';
 import { prefixLevels } from './input-index.ts';
 import type { InputIndex } from './input-index.ts';
 
@@ -28,7 +29,7 @@ export function encodeIndex(index: InputIndex): Uint8Array {
   return bytes;
 }
 
-/** @throws Error when the bytes are no index, of another version, or damaged */
+/** @throws BlobError `damaged` when the bytes are no index, of another version, or damaged */
 export function decodeIndex(bytes: Uint8Array): InputIndex {
   if (bytes.length < headerBytes) throw damaged('it is too short');
   // A copy of its own starts at an aligned address.
@@ -60,6 +61,10 @@ function columnsOf(count: number, namesLength: number) {
   return { offset, length, est, hashes, model, end: model + count * 2 };
 }
 
-function damaged(why: string): Error {
-  return new Error(`An index of an input file cannot be read: ${why}.`);
+function damaged(why: string): BlobError {
+  return new BlobError(
+    'damaged',
+    `An index of an input file cannot be read: ${why}.`,
+    'Restore the data folder from a backup.',
+  );
 }

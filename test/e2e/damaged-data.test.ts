@@ -5,6 +5,7 @@ import type { ErrorBody } from '../support/api.ts';
 import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLines, jsonl, parseLines } from '../support/batch-lines.ts';
+import { until } from '../support/until.ts';
 
 // F52: somebody or something damaged the files under the data folder. Wrong bytes are never given away.
 
@@ -53,6 +54,35 @@ describe.each(damages)('a file with %s', (_, damage) => {
     expect(text).not.toMatch(/blob|\/tmp|sha/i);
     expect((await api.send(`/v1/files/${file.id}`)).status).toBe(200);
     expect((await api.send(`/v1/files/${healthy.id}/content`)).status).toBe(200);
+  });
+});
+
+describe.each(damages)('a result file with %s', (_, damage) => {
+  it('is a 500 wherever it is read, never fewer lines than told, and the rest goes on', async () => {
+    const { api } = running;
+    const input = await api.upload(jsonl(chatLines(50)));
+    const { id } = await api.createBatch(input.id);
+    const batch = await api.finished(id);
+    const { text: whole } = await api.results(id, 'output');
+    expect(parseLines(whole)).toHaveLength(50);
+    damage(blobOf(whole));
+    // Until its rows are cleared away, the lines come from the database.
+    await until('the file is read', async () => (await api.send(`/v1/batches/${id}/output`)).text !== whole);
+    const paths = [
+      `/v1/batches/${id}/output`,
+      `/v1/batches/${id}/output?after=20`,
+      `/v1/files/${batch.output_file_id}/content`,
+    ];
+    for (const path of paths) {
+      const { status, text, headers } = await api.send(path);
+      expect([path, status]).toEqual([path, 500]);
+      const { error, request_id } = JSON.parse(text) as ErrorBody;
+      expect(error.code).toBe('storage_damaged');
+      expect(request_id).toBe(headers.get('x-request-id'));
+      expect(headers.get('x-last-line')).toBeNull();
+    }
+    expect((await api.send(`/v1/batches/${id}`)).status).toBe(200);
+    expect((await api.send(`/v1/files/${input.id}/content`)).status).toBe(200);
   });
 });
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -290,39 +291,63 @@ describe('GET /v1/files/{id}/content', () => {
 });
 
 describe('a damaged blob', () => {
-  const damaged = async (content: string, damage: (path: string) => Promise<void>) => {
+  const download = (id: string) =>
+    fetch(`${app.url}/v1/files/${id}/content`, { headers: { authorization: `Bearer ${app.keys.a}` } });
+
+  const flipOneBit = async (path: string) => {
+    const bytes = await readFile(path);
+    bytes[bytes.length - 100]! ^= 1;
+    await writeFile(path, bytes);
+  };
+
+  const damaged = async (
+    content: string,
+    damage: (path: string) => Promise<void>,
+    before: (id: string) => Promise<void> = async () => {},
+  ) => {
     const id = await upload(content);
+    await before(id);
     const { blobId } = (await app.store.files.find(id))!;
     const entries = await readdir(app.folder, { recursive: true });
     const path = entries.find((entry) => entry.endsWith(blobId));
     await damage(join(app.folder, path!));
-    const response = await fetch(`${app.url}/v1/files/${id}/content`, {
-      headers: { authorization: `Bearer ${app.keys.a}` },
-    });
+    const response = await download(id);
     const requestId = response.headers.get('x-request-id');
+    /** What the log has at level error under the id of the request, with its causes. */
     const logged = () =>
-      app.logged.some(({ level, fields }) => level === 'error' && fields['request_id'] === requestId);
-    return { response, logged };
+      app.logged
+        .filter(({ level, fields }) => level === 'error' && fields['request_id'] === requestId)
+        .map(({ fields }) => inspect(fields))
+        .join();
+    return { id, blobId, response, logged };
   };
 
   it('500: gone, and the log says which request found out', async () => {
-    const { response, logged } = await damaged(chatLines(1), (path) => rm(path));
+    const { id, blobId, response, logged } = await damaged(chatLines(1), (path) => rm(path));
     expect(response.status).toBe(500);
     expect(response.headers.get('content-disposition')).toBeNull();
     expect(((await response.json()) as Json).error.code).toBe('storage_damaged');
-    await expect.poll(logged).toBe(true);
+    await expect.poll(logged).toContain(`${id} (${blobId})`);
   });
 
-  it('never gives all of its bytes once one of them is wrong', async () => {
+  it('500: a larger one, before its first byte', async () => {
     const content = chatLines(20, { content: () => 'word '.repeat(15_000) });
-    const { response, logged } = await damaged(content, async (path) => {
-      const bytes = await readFile(path);
-      bytes[bytes.length - 100]! ^= 1;
-      await writeFile(path, bytes);
+    const { id, blobId, response, logged } = await damaged(content, flipOneBit);
+    expect(response.status).toBe(500);
+    expect(((await response.json()) as Json).error.code).toBe('storage_damaged');
+    await expect.poll(logged).toContain(`${id} (${blobId})`);
+  });
+
+  it('breaks off when it was damaged since it was read last, and is a 500 from then on', async () => {
+    const content = chatLines(20, { content: () => 'word '.repeat(15_000) });
+    const { id, blobId, response, logged } = await damaged(content, flipOneBit, async (whole) => {
+      expect((await (await download(whole)).text()).length).toBe(content.length);
     });
     expect(content.length).toBeGreaterThan(1 << 20);
+    expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
-    await expect.poll(logged).toBe(true);
+    await expect.poll(logged).toContain(`${id} (${blobId})`);
+    expect((await download(id)).status).toBe(500);
   });
 });
 

@@ -3,6 +3,7 @@ import { type Log, silent } from '../../src/base/log.ts';
 import type { Batches } from '../../src/batches/batches.ts';
 import { type BatchesParts, createBatches } from '../../src/batches/create-batches.ts';
 import type { Files } from '../../src/files/files.ts';
+import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import { createGenerate } from '../../src/generate/create-generate.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
@@ -50,7 +51,10 @@ export class SimProcess implements Worker {
         world.gate.call(this, operation, args, operate),
       ),
       blobs: world.blobs.seenThrough(() => this.#turn()),
-      files: { index: (file) => this.#turn().then(() => world.indexOf(file)) } as Files,
+      files: {
+        index: (file) => this.#turn().then(() => world.indexOf(file)),
+        read: createVerifiedReads(world.blobs.seenThrough(() => this.#turn())),
+      } as Files,
       generate,
       clock,
       ids,

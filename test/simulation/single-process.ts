@@ -4,6 +4,7 @@ import type { Batch } from '../../src/core/batch.ts';
 import { createBatches } from '../../src/batches/create-batches.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
 import type { Files } from '../../src/files/files.ts';
+import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import { createGenerate } from '../../src/generate/create-generate.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { createMemoryBlobs } from '../support/memory-blobs.ts';
@@ -67,7 +68,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
       const fault = unreadable.get(name) ?? unreadable.get('*');
       if (fault && /^(read|slices?)$/.test(operation)) throw fault;
     }),
-    files: { index: async (file) => inputs.get(file.id)!.index } as Files,
+    files: { index: async (file) => inputs.get(file.id)!.index, read: createVerifiedReads(blobs) } as Files,
     generate,
     clock,
     ids,
