@@ -9,8 +9,8 @@ import type { Repairs } from './repairs.ts';
 import { checkedUsage } from './usage.ts';
 
 export interface ReadOptions {
-  /** The text that was sent, to estimate usage from. */
-  asked: string;
+  /** Tokens of what was sent, about, where the server does not tell. */
+  asked: () => number;
   /** For tool calls that came without an id. */
   newCallId: () => string;
   repairs: Repairs;

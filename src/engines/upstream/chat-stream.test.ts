@@ -13,7 +13,7 @@ async function* packets(...texts: string[]) {
 async function listsOf(...texts: string[]) {
   const lists: (string | null | undefined)[][] = [];
   const options = {
-    asked: '',
+    asked: () => 0,
     newCallId: () => 'call_1',
     repairs: new Set<never>(),
     context: { now: 0, secrets: [], note() {} },

@@ -1,22 +1,18 @@
 import { ApiError, invalid } from '../../core/errors.ts';
+import { estimateText } from '../../wire/chat/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import type { Embeddings } from '../engines.ts';
 import { fieldsOf } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { unusable } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
-import { count, estimate } from './usage.ts';
+import { count } from './usage.ts';
 
 /**
  * Vectors in the order of the inputs, whether they came as numbers or as base64 of little-endian float32.
  * @throws ApiError `invalid_upstream_response`; `validation_error` when the server did not heed `dimensions`
  */
-export function readEmbeddings(
-  fields: Fields,
-  request: EmbeddingsRequest,
-  asked: string,
-  repairs: Repairs,
-): Embeddings {
+export function readEmbeddings(fields: Fields, request: EmbeddingsRequest, repairs: Repairs): Embeddings {
   const { data } = fields;
   if (!Array.isArray(data)) throw unusable('has no embeddings');
   const inputs = inputCount(request);
@@ -34,7 +30,7 @@ export function readEmbeddings(
   const { dimensions } = request;
   if (dimensions && dimensions !== length)
     throw invalid('dimensions', `this model gives ${length} and cannot be asked for another number.`);
-  return { vectors, promptTokens: promptTokens(fields, request, asked, repairs) };
+  return { vectors, promptTokens: promptTokens(fields, request, repairs) };
 }
 
 /** A refusal that names the dimensions is the client's to mend, and told as such. */
@@ -45,11 +41,11 @@ export function refusedDimensions(error: unknown, { dimensions }: EmbeddingsRequ
 }
 
 /** No text has no tokens: some servers say zero where they mean that they do not know. */
-function promptTokens(fields: Fields, { input }: EmbeddingsRequest, asked: string, repairs: Repairs): number {
+function promptTokens(fields: Fields, { input }: EmbeddingsRequest, repairs: Repairs): number {
   const counted = count(fieldsOf(fields['usage'])['prompt_tokens']) || tokenIds(input);
   if (counted) return counted;
   repairs.add('usage estimated');
-  return estimate(asked);
+  return estimateText([input].flat().join(' '));
 }
 
 /** How many tokens an input is that came as their ids; 0 for text. */

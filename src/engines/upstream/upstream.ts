@@ -5,6 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Flavor } from '../../core/flavor.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine } from '../engines.ts';
 import { readChatResponse } from './chat-response.ts';
@@ -157,7 +158,11 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     const repairs: Repairs = new Set();
     const text = chatText(request, false, wording);
     const fields = await ask('/chat/completions', text, signal, repairs);
-    const response = readChatResponse(fields, { asked: text, newCallId, repairs });
+    const response = readChatResponse(fields, {
+      asked: () => estimatePrompt(request.value),
+      newCallId,
+      repairs,
+    });
     noteRepairs(repairs);
     return response;
   }
@@ -172,7 +177,13 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       finish();
       throw error;
     });
-    yield* readChatStream(body, { asked: text, newCallId, repairs, context: context(), finish });
+    yield* readChatStream(body, {
+      asked: () => estimatePrompt(request.value),
+      newCallId,
+      repairs,
+      context: context(),
+      finish,
+    });
     noteRepairs(repairs);
   }
 
@@ -216,7 +227,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       const fields = await ask('/embeddings', text, signal, repairs).catch((error: unknown) => {
         throw refusedDimensions(error, request.value);
       });
-      const embeddings = readEmbeddings(fields, request.value, text, repairs);
+      const embeddings = readEmbeddings(fields, request.value, repairs);
       noteRepairs(repairs);
       return embeddings;
     },

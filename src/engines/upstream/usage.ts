@@ -1,4 +1,7 @@
 import type { ChatUsage } from '../../wire/chat/chat.ts';
+import { estimateText } from '../../wire/chat/estimate-prompt.ts';
+import { fieldsOf } from './fields.ts';
+import type { Fields } from './fields.ts';
 
 /** More tokens than any request can have: beyond it an upstream's count is a fault. */
 const absurd = 100_000_000;
@@ -9,43 +12,52 @@ export interface CheckedUsage {
   estimated: boolean;
 }
 
-/** Texts to estimate from: about four bytes a token. */
+/** What to estimate from. */
 export interface Spoken {
-  asked: string;
+  /** Tokens of the prompt, about; asked only where they are needed. */
+  asked: () => number;
   answered: string;
 }
 
 /**
  * An upstream's usage made whole numbers that add up (reliability.md, F30). What is missing, negative, not a number or
- * beyond reason is estimated from the text.
+ * beyond reason is estimated. Some (xAI) count what was thought in the total alone: that is an answer, too.
  */
 export function checkedUsage(usage: unknown, { asked, answered }: Spoken): CheckedUsage {
-  const given = (typeof usage === 'object' && usage !== null ? usage : {}) as Record<string, unknown>;
+  const given = fieldsOf(usage);
   // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.
   const prompt = count(given['prompt_tokens']) || undefined;
   const completion = count(given['completion_tokens']) || (answered === '' ? 0 : undefined);
+  const isTold = prompt !== undefined && completion !== undefined;
+  const promptTokens = prompt ?? asked();
+  const completionTokens = isTold
+    ? Math.max(completion, (count(given['total_tokens']) ?? 0) - prompt)
+    : (completion ?? estimateText(answered));
   const reasoning = reasoningTokens(given);
-  const details = (given['prompt_tokens_details'] ?? {}) as Record<string, unknown>;
-  const promptTokens = prompt ?? estimate(asked);
-  const completionTokens = completion ?? estimate(answered);
   return {
     usage: {
       prompt_tokens: promptTokens,
       completion_tokens: completionTokens,
       total_tokens: promptTokens + completionTokens,
-      prompt_tokens_details: { cached_tokens: Math.min(promptTokens, count(details['cached_tokens']) ?? 0) },
+      prompt_tokens_details: { cached_tokens: Math.min(promptTokens, cachedTokens(given)) },
       ...(reasoning !== undefined && {
         completion_tokens_details: { reasoning_tokens: Math.min(completionTokens, reasoning) },
       }),
     },
-    estimated: prompt === undefined || completion === undefined,
+    estimated: !isTold,
   };
 }
 
+/** DeepSeek has its own name for them. */
+function cachedTokens(given: Fields): number {
+  const { cached_tokens: told } = fieldsOf(given['prompt_tokens_details']);
+  return count(told) ?? count(given['prompt_cache_hit_tokens']) ?? 0;
+}
+
 /** SGLang tells them beside the other figures. */
-function reasoningTokens(given: Record<string, unknown>): number | undefined {
-  const details = (given['completion_tokens_details'] ?? {}) as Record<string, unknown>;
-  return count(details['reasoning_tokens']) ?? count(given['reasoning_tokens']);
+function reasoningTokens(given: Fields): number | undefined {
+  const { reasoning_tokens: told } = fieldsOf(given['completion_tokens_details']);
+  return count(told) ?? count(given['reasoning_tokens']);
 }
 
 /** A token count, or undefined when it is not one. */
@@ -53,8 +65,4 @@ export function count(value: unknown): number | undefined {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= absurd
     ? (value as number)
     : undefined;
-}
-
-export function estimate(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 4);
 }

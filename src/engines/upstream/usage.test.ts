@@ -1,0 +1,49 @@
+import { expect, it, vi } from 'vitest';
+import { checkedUsage } from './usage.ts';
+
+const asked = () => 1_000;
+const read = (usage: object, answered = 'an answer') => checkedUsage(usage, { asked, answered });
+
+it('bills what was thought as output where it stands in the total alone', () => {
+  const details = { completion_tokens_details: { reasoning_tokens: 386 } };
+  expect(read({ prompt_tokens: 12, completion_tokens: 1, total_tokens: 399, ...details })).toEqual({
+    usage: {
+      prompt_tokens: 12,
+      completion_tokens: 387,
+      total_tokens: 399,
+      prompt_tokens_details: { cached_tokens: 0 },
+      ...details,
+    },
+    estimated: false,
+  });
+});
+
+it.each([
+  [{ prompt_tokens: 12, completion_tokens: 8, total_tokens: 13 }, 8],
+  [{ prompt_tokens: 12, completion_tokens: 8, total_tokens: 20 }, 8],
+  [{ prompt_tokens: 12, completion_tokens: 8, total_tokens: 'many' }, 8],
+  [{ prompt_tokens: 12, completion_tokens: 8, total_tokens: 1e12 }, 8],
+  [{ prompt_tokens: 12, completion_tokens: 8, total_tokens: -1 }, 8],
+])('does not believe another total: %j', (usage, completion) => {
+  expect(read(usage).usage).toMatchObject({ completion_tokens: completion, total_tokens: 12 + completion });
+});
+
+it('knows the tokens of a cache by either name', () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 8 };
+  expect(read({ ...usage, prompt_cache_hit_tokens: 5 }).usage.prompt_tokens_details.cached_tokens).toBe(5);
+  const both = { prompt_tokens_details: { cached_tokens: 4 }, prompt_cache_hit_tokens: 5 };
+  expect(read({ ...usage, ...both }).usage.prompt_tokens_details.cached_tokens).toBe(4);
+});
+
+it('estimates only what is not told', () => {
+  const counted = vi.fn(asked);
+  expect(
+    checkedUsage({ prompt_tokens: 12, completion_tokens: 3 }, { asked: counted, answered: 'x' }).estimated,
+  ).toBe(false);
+  expect(counted).not.toHaveBeenCalled();
+  expect(read({ completion_tokens: 3 }).usage).toMatchObject({ prompt_tokens: 1_000, completion_tokens: 3 });
+  expect(read({ prompt_tokens: 7 }, 'x'.repeat(40)).usage).toMatchObject({
+    prompt_tokens: 7,
+    completion_tokens: 10,
+  });
+});
