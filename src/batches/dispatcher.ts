@@ -135,8 +135,8 @@ export class Dispatcher {
         'poison_request',
         'The process died each time this request was running; it is not tried again.',
       );
-    const { endpoint, abort } = batch;
-    const call = { model, endpoint, body: line.body, prefix: chunk.prefix, signal: abort.signal };
+    const { endpoint, abort, orgId } = batch;
+    const call = { model, orgId, endpoint, body: line.body, prefix: chunk.prefix, signal: abort.signal };
     const answer = await generate.runLine(call).catch((error: unknown) => {
       throw line.moved(error);
     });

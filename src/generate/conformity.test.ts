@@ -15,7 +15,7 @@ const tool = (name: string, parameters?: JsonSchema): Tool => ({
 const place = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
 const schemas = createInlineSchemas(createManualClock());
-const promised = (more: Partial<ChatRequest>) => promisedBy(chatRequest(more).value, schemas);
+const promised = (more: Partial<ChatRequest>) => promisedBy(chatRequest(more).value, schemas, 'org_1');
 const verdict = async (more: Partial<ChatRequest>, ...answer: Parameters<typeof chatResponse>) => {
   try {
     await (await promised(more)).check(chatResponse(...answer));

@@ -31,21 +31,19 @@ export class UnfitCall extends ApiError {
 /**
  * What `request` was promised. Every schema in it passes the gate, also that of a tool which need not be called: engines
  * read them all.
+ * @param orgId for whom the schemas are compiled and applied
  * @throws ApiError (422) for a schema over the budget or that cannot be compiled
  */
-export async function promisedBy(request: ChatRequest, schemas: Schemas): Promise<Promised> {
-  const tools = await admitTools(request, schemas);
+export async function promisedBy(request: ChatRequest, schemas: Schemas, orgId: string): Promise<Promised> {
+  const { tools, content } = await admitAll(request, schemas, orgId);
   const calls = callRule(request);
   if (calls.required) return promise('call', calls, (each) => checkCalls(each, calls, tools));
   const strictNames = namesOfStrict(request);
   const strict = new Map([...tools].filter(([name]) => strictNames.has(name)));
   const format = request.response_format;
   if (format?.type === 'json_object') return promise('json', calls, (each) => checkObject(each, strict));
-  if (format?.type !== 'json_schema')
-    return promise('text', calls, strict.size > 0 && ((each) => checkStrictCalls(each, strict)));
-  const where = 'response_format.json_schema.schema';
-  const schema = await schemas.admit(format.json_schema.schema ?? true, where);
-  return promise('json', calls, (each) => checkContent(each, schema, strict));
+  if (!content) return promise('text', calls, strict.size > 0 && ((each) => checkStrictCalls(each, strict)));
+  return promise('json', calls, (each) => checkContent(each, content, strict));
 }
 
 /** A tool with `strict` is called as its parameters say, whoever decides that it is called. */
@@ -58,14 +56,30 @@ type Choice = ChatResponse['choices'][number];
 /** By name; null for a tool without parameters, which takes any. */
 type ToolSchemas = ReadonlyMap<string, AdmittedSchema | null>;
 
-async function admitTools(request: ChatRequest, schemas: Schemas): Promise<ToolSchemas> {
-  const admitted = (request.tools ?? []).map(async ({ function: { name, parameters } }, at) => {
+interface Admitted {
+  tools: ToolSchemas;
+  /** That of the response format, if it has one. */
+  content: AdmittedSchema | null;
+}
+
+async function admitAll(request: ChatRequest, schemas: Schemas, orgId: string): Promise<Admitted> {
+  const { tools: given, response_format: format } = request;
+  const tools = (given ?? []).map(({ function: { name, parameters } }, at) => ({
+    name,
     // Some clients send null for a function without parameters.
-    const schema = parameters ?? null;
-    if (schema === null) return [name, null] as const;
-    return [name, await schemas.admit(schema, `tools[${at}].function.parameters`)] as const;
-  });
-  return new Map(await Promise.all(admitted));
+    schema: parameters ?? null,
+    where: `tools[${at}].function.parameters`,
+  }));
+  const formats =
+    format?.type === 'json_schema'
+      ? [{ schema: format.json_schema.schema ?? true, where: 'response_format.json_schema.schema' }]
+      : [];
+  const taking = tools.filter(({ schema }) => schema !== null);
+  const all = [...taking, ...formats];
+  const admitted = all.length > 0 ? await schemas.admit(all, orgId) : [];
+  const byName = new Map<string, AdmittedSchema | null>(tools.map(({ name }) => [name, null]));
+  for (const [at, { name }] of taking.entries()) byName.set(name, admitted[at]!);
+  return { tools: byName, content: admitted[taking.length] ?? null };
 }
 
 /**

@@ -198,6 +198,7 @@ describe('createGenerate', () => {
     ) =>
       generate.runLine({
         model: generate.catalog.find(id)!,
+        orgId: call.caller.orgId,
         endpoint,
         body: { value, text: JSON.stringify(value) },
         prefix: 'p',

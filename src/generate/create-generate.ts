@@ -76,13 +76,18 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       log.debug({ model: model.id, code }, `an answer was not taken and is asked for again: ${message}`),
   });
 
-  const promiseOf = async (engine: Engine, request: ChatRequest) => {
+  const promiseOf = async (engine: Engine, request: ChatRequest, orgId: string) => {
     requireInputs(request, engine);
-    return promisedBy(request, schemas);
+    return promisedBy(request, schemas, orgId);
   };
 
-  const chatOnce = async (engine: Engine, model: Model, request: JsonBody<ChatRequest>, how: EngineHow) => {
-    const promised = await promiseOf(engine, request.value);
+  const chatOnce = async (
+    { engine, model }: Pick<GenerateParts['models'][number], 'engine' | 'model'>,
+    request: JsonBody<ChatRequest>,
+    orgId: string,
+    how: EngineHow,
+  ) => {
+    const promised = await promiseOf(engine, request.value, orgId);
     const response = await runPromised({ ...askingOf(engine, model), request, promised }, how);
     return named(response, ids.next('chatcmpl_'), model.id);
   };
@@ -111,10 +116,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async chat(request, call) {
       const { model, engine, leave } = admit(request.value.model, call.caller, 'chat');
       try {
-        const response = await chatOnce(engine, model, request, {
-          signal: call.signal,
-          priority: 'interactive',
-        });
+        const how: EngineHow = { signal: call.signal, priority: 'interactive' };
+        const response = await chatOnce({ engine, model }, request, call.caller.orgId, how);
         charge(call, model, usageOf(response.usage));
         return response;
       } finally {
@@ -129,7 +132,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       let usage: Usage | null = null;
       let pieces = 0;
       try {
-        const promised = await promiseOf(engine, request.value);
+        const promised = await promiseOf(engine, request.value, call.caller.orgId);
         const asking = { ...askingOf(engine, model), request, promised };
         const produced = (whole: ChatUsage) => {
           usage = usageOf(whole);
@@ -169,7 +172,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }
     },
 
-    async runLine({ model, endpoint, body, prefix, signal }: LineCall): Promise<LineAnswer> {
+    async runLine({ model, orgId, endpoint, body, prefix, signal }: LineCall): Promise<LineAnswer> {
       const { engine, admission } = laneOf(model.id);
       const leave = admission.enter('batch');
       const how: EngineHow = { signal, priority: 'batch', prefix };
@@ -178,7 +181,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
           const response = await embedOnce(engine, model, body as JsonBody<EmbeddingsRequest>, how);
           return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
         }
-        const response = await chatOnce(engine, model, body as unknown as JsonBody<ChatRequest>, how);
+        const request = body as unknown as JsonBody<ChatRequest>;
+        const response = await chatOnce({ engine, model }, request, orgId, how);
         return { body: response, usage: usageOf(response.usage) };
       } finally {
         leave();

@@ -33,7 +33,7 @@ async function run(
   const engine = createFakeEngine(capabilities);
   engine.answers = [...answers];
   const request = chatRequest(more);
-  const promised = await promisedBy(request.value, schemas);
+  const promised = await promisedBy(request.value, schemas, 'org_1');
   let ids = 0;
   const missed: string[] = [];
   const asking = {

@@ -47,6 +47,8 @@ export interface InteractiveCall {
 
 export interface LineCall {
   model: Model;
+  /** Whose batch it is. */
+  orgId: string;
   endpoint: '/v1/chat/completions' | '/v1/embeddings';
   body: JsonBody<Record<string, unknown>>;
   prefix: string;

@@ -1,17 +1,17 @@
 import { Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
+import { JsonValues } from './json-values.ts';
+import { withLinearKeywords } from './linear-keywords.ts';
+import { checkSchemaBudget, SchemaRefused } from './schema-gate.ts';
+import type { PostedStep, SchemaVerdict } from './schema-job.ts';
 
 /** Compiles schemas and holds texts against them. Synchronous and without a time limit: that is its caller's part. */
 export interface SchemaChecker {
-  /** Compiles and tries a schema; what is wrong with it, or null. Throws a RangeError when it needs too much stack. */
-  trial(schema: string): string | null;
-  /** How `text`, which should be JSON, misses the schema; null when it conforms. Throws for a schema that has no use. */
-  check(schema: string, text: string): string | null;
+  /** A step whose schema was seen before, and was not forgotten, needs no source. */
+  judge(step: PostedStep): SchemaVerdict;
+  forget(number: number): void;
 }
-
-/** What is remembered of compiled schemas, by number and by their text; a batch usually repeats one. */
-const kept = { schemas: 256, characters: 1_048_576 } as const;
 
 /** Tried on every new schema: one that never ends shows it here, before an answer was paid for. */
 const probes: readonly unknown[] = [
@@ -45,72 +45,84 @@ const options: Options = {
   ownProperties: true,
   code: { regExp: linear },
 };
+const unjudged: Options = { ...options, meta: false, validateSchema: false };
 
 export function createSchemaChecker(): SchemaChecker {
-  const compiled = new Map<string, ValidateFunction>();
-  let characters = 0;
-  // They only judge schemas; compiling happens in an instance a schema, which goes with it.
+  const compiled = new Map<number, ValidateFunction>();
+  const values = new JsonValues();
+  // The judges only judge schemas; compiling happens in an instance a schema, which goes with it.
   const dialects = [
     {
-      judge: new Ajv2020(options),
-      create: () => new Ajv2020({ ...options, meta: false, validateSchema: false }),
+      judge: withLinearKeywords(new Ajv2020(options), values),
+      create: () => withLinearKeywords(new Ajv2020(unjudged), values),
     },
-    { judge: new Ajv(options), create: () => new Ajv({ ...options, meta: false, validateSchema: false }) },
+    {
+      judge: withLinearKeywords(new Ajv(options), values),
+      create: () => withLinearKeywords(new Ajv(unjudged), values),
+    },
   ] as const;
 
-  function compile(text: string): ValidateFunction {
-    const known = compiled.get(text);
-    if (known) return known;
-    const { schema, isOld } = readSchema(text);
+  function compile(number: number, given: unknown): ValidateFunction {
+    const { schema, isOld } = withoutNames(given as AnySchema);
     const [preferred, other] = isOld ? dialects.toReversed() : dialects;
     const dialect = [preferred, other].find(({ judge }) => judge.validateSchema(schema) === true);
     if (!dialect) throw new Error(faultOf(preferred.judge.errors, '#'));
     const validate = dialect.create().compile(schema);
-    compiled.set(text, validate);
-    characters += text.length;
-    forget();
+    compiled.set(number, validate);
     return validate;
   }
 
-  function forget(): void {
-    for (const text of compiled.keys()) {
-      if (compiled.size <= kept.schemas && characters <= kept.characters) return;
-      if (compiled.size === 1) return;
-      compiled.delete(text);
-      characters -= text.length;
+  function admit(number: number, schema: unknown): SchemaVerdict {
+    checkSchemaBudget(schema);
+    const validate = compile(number, schema);
+    for (const probe of probes) validate(probe);
+    return { kind: 'fine' };
+  }
+
+  function check(validate: ValidateFunction, text: string): SchemaVerdict {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return { kind: 'missed', how: 'it is not JSON' };
     }
+    return validate(value)
+      ? { kind: 'fine' }
+      : { kind: 'missed', how: faultOf(validate.errors, 'the value') };
   }
 
   return {
-    trial(schema) {
+    judge({ number, source, text }) {
       try {
-        const validate = compile(schema);
-        for (const probe of probes) validate(probe);
-        return null;
+        const schema: unknown = source === undefined ? undefined : JSON.parse(source);
+        if (text === null) return admit(number, schema);
+        return check(compiled.get(number) ?? compile(number, schema), text);
       } catch (error) {
-        // Out of stack: no fault of the schema's grammar.
-        if (error instanceof RangeError) throw error;
-        return shortened(error instanceof Error ? error.message : String(error));
+        return refusal(error);
+      } finally {
+        values.clear();
       }
     },
-    check(schema, text) {
-      const validate = compile(schema);
-      let value: unknown;
-      try {
-        value = JSON.parse(text);
-      } catch {
-        return 'it is not JSON';
-      }
-      return validate(value) ? null : faultOf(validate.errors, 'the value');
-    },
+    forget: (number) => void compiled.delete(number),
   };
 }
 
+function refusal(error: unknown): SchemaVerdict {
+  // Out of stack: no fault of the schema's grammar.
+  if (error instanceof RangeError) return { kind: 'too much' };
+  if (error instanceof SchemaRefused) {
+    const { code, at, message } = error;
+    return { kind: 'refused', code, at, message };
+  }
+  const why = shortened(error instanceof Error ? error.message : String(error));
+  const message = `not a JSON Schema that can be used: ${why}`;
+  return { kind: 'refused', code: 'validation_error', at: '', message };
+}
+
 /** Names that a schema gives itself mean nothing here, and would only collide with others. */
-function readSchema(text: string): { schema: AnySchema; isOld: boolean } {
-  const read = JSON.parse(text) as AnySchema;
-  if (typeof read === 'boolean') return { schema: read, isOld: false };
-  const { $schema, $id: _id, id: _oldId, ...schema } = read;
+function withoutNames(given: AnySchema): { schema: AnySchema; isOld: boolean } {
+  if (typeof given === 'boolean') return { schema: given, isOld: false };
+  const { $schema, $id: _id, id: _oldId, ...schema } = given;
   return { schema, isOld: typeof $schema === 'string' && /draft-0[4-7]/.test($schema) };
 }
 

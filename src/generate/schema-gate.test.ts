@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkSchemaBudget, schemaBudget } from './schema-gate.ts';
 
-const check = (schema: unknown) => checkSchemaBudget(schema, 'schema');
+const check = (schema: unknown) => checkSchemaBudget(schema);
 
 function nested(depth: number): unknown {
   let schema: unknown = { type: 'string' };
@@ -61,7 +61,6 @@ describe('checkSchemaBudget', () => {
     ['null', null, 'validation_error'],
     ['a list', [], 'validation_error'],
     ['text', 'object', 'validation_error'],
-    ['too many bytes', { description: 'x'.repeat(schemaBudget.bytes) }, 'schema_too_complex'],
     ['too deep', nested(schemaBudget.depth + 1), 'schema_too_complex'],
     ['far too deep', nested(3_000), 'schema_too_complex'],
     [
@@ -103,12 +102,12 @@ describe('checkSchemaBudget', () => {
     ],
     ['a long pattern', { properties: { a: { pattern: 'a'.repeat(513) } } }, 'schema_too_complex'],
   ])('refuses %s', (_what, schema, code) => {
-    expect(() => check(schema)).toThrow(expect.objectContaining({ code, status: 422 }));
+    expect(() => check(schema)).toThrow(expect.objectContaining({ code }));
   });
 
   it('names the place', () => {
     const schema = { properties: { a: { items: { $ref: 'http://x' } } } };
-    expect(() => check(schema)).toThrow(/^schema#\/properties\/a\/items\/\$ref: /);
+    expect(() => check(schema)).toThrow(expect.objectContaining({ at: '#/properties/a/items/$ref' }));
   });
 
   it('is quick about bombs', () => {

@@ -1,4 +1,4 @@
-import { invalid } from '../core/errors.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import { endlessReference, unfolded } from './schema-references.ts';
 import { childrenOf, isObject, own, plainReference, pointedAt, type SchemaNode } from './schema-walk.ts';
 
@@ -18,21 +18,30 @@ export const schemaBudget = {
 /** The dialects in use; what an unknown one means by its keywords is not known. */
 const dialects = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/20(19-09|20-12))\/schema#?$/;
 
+/** A schema that is not taken: `at` is the place in it, such as `#/properties/a/$ref`, and empty for the whole. */
+export class SchemaRefused extends Error {
+  readonly code: ErrorCode;
+  readonly at: string;
+
+  constructor(at: string, message: string, code: ErrorCode = 'validation_error') {
+    super(message);
+    this.at = at;
+    this.code = code;
+  }
+}
+
 /** Keywords that change what references mean, or when a check ends. */
 const refused: readonly string[] = ['$dynamicRef', '$recursiveRef', '$async'];
 
 /**
  * Walks a schema without compiling it and refuses what could be turned into a bomb: size, depth, number of schemas, what
  * its `$ref`s unfold to, references that never end or leave the schema, long enums and patterns.
- * @param where field path of the schema in the request, for the error
- * @param text the schema as JSON text
- * @throws ApiError `schema_too_complex`, `unsupported_keyword` or `validation_error` (422) naming the place
+ * @throws SchemaRefused `schema_too_complex`, `unsupported_keyword` or `validation_error`
  */
-export function checkSchemaBudget(schema: unknown, where: string, text = JSON.stringify(schema)): void {
+export function checkSchemaBudget(schema: unknown): void {
   if (typeof schema === 'boolean') return;
-  if (!isObject(schema)) throw invalid(where, 'expected a JSON Schema: an object or a boolean');
-  const tooComplex = (what: string) => invalid(where, `the schema ${what}`, 'schema_too_complex');
-  if (text.length > schemaBudget.bytes) throw tooComplex(`is larger than ${schemaBudget.bytes} bytes`);
+  if (!isObject(schema)) throw new SchemaRefused('', 'expected a JSON Schema: an object or a boolean');
+  const tooComplex = (what: string) => new SchemaRefused('', `the schema ${what}`, 'schema_too_complex');
 
   const nodes = new Map<string, SchemaNode>();
   const queue: SchemaNode[] = [];
@@ -50,21 +59,21 @@ export function checkSchemaBudget(schema: unknown, where: string, text = JSON.st
 
   const dialect = own(schema, '$schema');
   if (dialect !== undefined && !(typeof dialect === 'string' && dialects.test(dialect)))
-    throw invalid(`${where}#/$schema`, 'a dialect of JSON Schema that is not known', 'unsupported_keyword');
+    throw new SchemaRefused('#/$schema', 'a dialect of JSON Schema that is not known', 'unsupported_keyword');
   const root = add(schema, '#', 0);
   for (let node = queue.pop(); node; node = queue.pop()) {
     const { pointer, depth } = node;
-    checkNode(node, `${where}${pointer}`);
+    checkNode(node);
     for (const { value, pointer: at, applies } of childrenOf(node.schema, pointer))
       node.children.push({ node: add(value, at, depth + 1), applies });
-    const target = referenced(schema, node, where);
+    const target = referenced(schema, node);
     // A reference is no level of nesting: what it names has its own.
     if (target) node.ref = add(target.value, target.pointer, 0);
   }
   const endless = endlessReference(nodes.values());
   if (endless)
-    throw invalid(
-      `${where}${endless.pointer}`,
+    throw new SchemaRefused(
+      endless.pointer,
       'the schema refers to itself without a value in between',
       'schema_too_complex',
     );
@@ -76,30 +85,37 @@ export function checkSchemaBudget(schema: unknown, where: string, text = JSON.st
 function referenced(
   root: unknown,
   { schema, pointer }: SchemaNode,
-  where: string,
 ): { value: Record<string, unknown>; pointer: string } | null {
   const reference = own(schema, '$ref');
   if (reference === undefined) return null;
-  const at = `${where}${pointer}/$ref`;
-  if (typeof reference !== 'string') throw invalid(at, 'expected a string');
+  const at = `${pointer}/$ref`;
+  if (typeof reference !== 'string') throw new SchemaRefused(at, 'expected a string');
   const plain = plainReference(reference);
   if (plain !== '#' && !plain.startsWith('#/'))
-    throw invalid(at, 'only references inside the schema (#/...) are followed');
+    throw new SchemaRefused(at, 'only references inside the schema (#/...) are followed');
   const value = pointedAt(root, plain);
   if (typeof value === 'boolean') return null;
-  if (!isObject(value)) throw invalid(at, 'points to no schema');
+  if (!isObject(value)) throw new SchemaRefused(at, 'points to no schema');
   return { value, pointer: plain };
 }
 
-function checkNode({ schema, pointer }: SchemaNode, where: string): void {
+function checkNode({ schema, pointer }: SchemaNode): void {
   const tooComplex = (keyword: string, what: string) =>
-    invalid(`${where}/${keyword}`, what, 'schema_too_complex');
+    new SchemaRefused(`${pointer}/${keyword}`, what, 'schema_too_complex');
   for (const keyword of refused) {
     if (own(schema, keyword) !== undefined)
-      throw invalid(`${where}/${keyword}`, 'this keyword is not supported', 'unsupported_keyword');
+      throw new SchemaRefused(
+        `${pointer}/${keyword}`,
+        'this keyword is not supported',
+        'unsupported_keyword',
+      );
   }
   if (pointer !== '#' && typeof own(schema, '$id') === 'string')
-    throw invalid(`${where}/$id`, 'only the whole schema may have an identifier', 'unsupported_keyword');
+    throw new SchemaRefused(
+      `${pointer}/$id`,
+      'only the whole schema may have an identifier',
+      'unsupported_keyword',
+    );
 
   const values = own(schema, 'enum');
   if (Array.isArray(values) && values.length > schemaBudget.enumValues)

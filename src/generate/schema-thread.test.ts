@@ -1,58 +1,129 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { silent } from '../base/log.ts';
 import { systemClock } from '../base/system.ts';
+import type { SchemaStep, SchemaVerdict } from './schema-job.ts';
 import { SchemaThread } from './schema-thread.ts';
 
 const threads: SchemaThread[] = [];
 afterEach(() => Promise.all(threads.splice(0).map((each) => each.stop())));
 
-function thread(limitMs: number): SchemaThread {
-  const made = new SchemaThread({ limitMs, clock: systemClock, log: silent });
+function thread(onIdle = () => {}): SchemaThread {
+  const made = new SchemaThread({ clock: systemClock, log: silent, onIdle });
   threads.push(made);
   return made;
 }
 
-const numbers = JSON.stringify({ type: 'number' });
-const distinct = JSON.stringify({ uniqueItems: true });
-const endless = JSON.stringify(Array.from({ length: 50_000 }, (_, n) => ({ n })));
+interface GivenJob {
+  steps: SchemaStep[];
+  limitMs?: number;
+}
+
+/** The verdicts of each job, all given at once. */
+function take(own: SchemaThread, ...jobs: GivenJob[]): Promise<SchemaVerdict[]>[] {
+  const given = jobs.map(({ steps, limitMs = 5_000 }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<SchemaVerdict[]>();
+    return { promise, work: { job: { orgId: 'org_1', steps, limitMs }, verdicts: [], resolve, reject } };
+  });
+  own.take(given.map(({ work }) => work));
+  return given.map(({ promise }) => promise);
+}
+
+const trial = (number: number, schema: unknown): SchemaStep => ({
+  number,
+  source: JSON.stringify(schema),
+  text: null,
+});
+const check = (number: number, schema: unknown, text: string): SchemaStep => ({
+  ...trial(number, schema),
+  text,
+});
+
+const numbers = { type: 'number' };
+/** Each of its patterns is tried with each name: minutes. */
+const patterns = Array.from({ length: 300 }, (_, n) => [`^p${n}[a-z]*$`, {}]);
+const slow = { patternProperties: Object.fromEntries(patterns) as object };
+const names = Array.from({ length: 200_000 }, (_, n) => [`p${n}`, n]);
+const endless = JSON.stringify(Object.fromEntries(names));
+
+const fine = { kind: 'fine' };
+const tooMuch = { kind: 'too much' };
 
 describe('SchemaThread', () => {
   it('tries schemas and holds texts against them', async () => {
-    const own = thread(5_000);
-    expect(await own.run({ schema: numbers, text: null })).toEqual({ kind: 'fine' });
-    expect(await own.run({ schema: numbers, text: '7' })).toEqual({ kind: 'fine' });
-    expect(await own.run({ schema: numbers, text: '"7"' })).toMatchObject({ kind: 'fault' });
-    expect(await own.run({ schema: numbers, text: '7 or 8' })).toEqual({
-      kind: 'fault',
-      fault: 'it is not JSON',
-    });
-    expect(await own.run({ schema: '{"type":"strnig"}', text: null })).toMatchObject({ kind: 'fault' });
+    const steps = [
+      trial(1, numbers),
+      check(1, numbers, '7'),
+      check(1, numbers, '"7"'),
+      check(1, numbers, '7 or 8'),
+      trial(2, { type: 'strnig' }),
+      trial(3, { items: { $ref: 'http://x' } }),
+    ];
+    expect(await take(thread(), { steps })[0]).toEqual([
+      fine,
+      fine,
+      { kind: 'missed', how: 'the value must be number' },
+      { kind: 'missed', how: 'it is not JSON' },
+      { kind: 'refused', code: 'validation_error', at: '', message: expect.stringMatching(/type/) },
+      {
+        kind: 'refused',
+        code: 'validation_error',
+        at: '#/items/$ref',
+        message: expect.stringMatching(/references/),
+      },
+    ]);
+  });
+
+  it('sends the source of a schema once', async () => {
+    const own = thread();
+    await take(own, { steps: [trial(1, numbers)] })[0];
+    expect(own.knows(1)).toBe(true);
+    // Had the source been sent again, it would be another one.
+    const other = { type: 'string' };
+    expect(await take(own, { steps: [check(1, other, '7')] })[0]).toEqual([fine]);
+    const many = Array.from({ length: 300 }, (_, n) => trial(n + 2, numbers));
+    await take(own, { steps: many })[0];
+    await take(own, { steps: [check(301, numbers, '7')] })[0];
+    expect([own.knows(1), own.knows(301)]).toEqual([false, true]);
+    expect(await take(own, { steps: [check(1, other, '7')] })[0]).toMatchObject([{ kind: 'missed' }]);
   });
 
   it('gives up what takes too long, and does everything else', async () => {
-    const own = thread(1_000);
-    const jobs = Array.from({ length: 20 }, (_, n) => own.run({ schema: numbers, text: `${n}` }));
-    const stuck = own.run({ schema: distinct, text: endless });
-    const later = Array.from({ length: 20 }, (_, n) => own.run({ schema: numbers, text: `${n}` }));
-    expect(own.waiting).toBe(41);
-    expect(await stuck).toEqual({ kind: 'too much' });
-    for (const verdict of await Promise.all([...jobs, ...later])) expect(verdict).toEqual({ kind: 'fine' });
-    expect(own.waiting).toBe(0);
+    const idle = Promise.withResolvers<void>();
+    const own = thread(idle.resolve);
+    const steps = [trial(1, numbers), check(2, slow, endless), trial(3, numbers)];
+    const [stuck, later] = take(own, { steps, limitMs: 1_000 }, { steps: [check(1, numbers, '7')] });
+    // What comes behind a step that was given up is not known.
+    expect(await stuck).toEqual([fine, tooMuch]);
+    expect(own.isIdle).toBe(false);
+    expect(await later).toEqual([fine]);
+    await idle.promise;
+    expect(own.isIdle).toBe(true);
+  });
+
+  it('is no thread for more work before the next one is ready', async () => {
+    let idle = Promise.withResolvers<void>();
+    const own = thread(() => idle.resolve());
+    await take(own, { steps: [trial(1, numbers)] })[0];
+    idle = Promise.withResolvers();
+    expect(await take(own, { steps: [check(2, slow, endless)], limitMs: 500 })[0]).toEqual([tooMuch]);
+    await idle.promise;
+    expect([own.isIdle, own.knows(1)]).toEqual([false, false]);
+    idle = Promise.withResolvers();
+    await idle.promise;
+    expect(own.isIdle).toBe(true);
   });
 
   it('gives up what takes all of the stack', async () => {
-    const own = thread(5_000);
-    const schema = JSON.stringify({ $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } });
-    expect(await own.run({ schema, text: null })).toEqual({ kind: 'too much' });
-    expect(await own.run({ schema: numbers, text: '7' })).toEqual({ kind: 'fine' });
+    const own = thread();
+    const schema = { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } };
+    expect(await take(own, { steps: [check(1, schema, '1')] })[0]).toEqual([tooMuch]);
+    expect(await take(own, { steps: [check(2, numbers, '7')] })[0]).toEqual([fine]);
   });
 
-  it('gives unfinished jobs back when it is stopped, and takes none afterwards', async () => {
-    const own = thread(5_000);
-    const unfinished = own.run({ schema: numbers, text: null });
-    const outcome = expect(unfinished).rejects.toMatchObject({ code: 'shutting_down' });
-    await Promise.all([own.stop(), own.stop()]);
-    await outcome;
-    await expect(own.run({ schema: numbers, text: null })).rejects.toMatchObject({ code: 'shutting_down' });
+  it('gives unfinished jobs back when it is stopped', async () => {
+    const own = thread();
+    const outcomes = take(own, { steps: [trial(1, numbers)] }, { steps: [trial(2, numbers)] });
+    const rejected = outcomes.map((each) => expect(each).rejects.toMatchObject({ code: 'shutting_down' }));
+    await Promise.all([own.stop(), own.stop(), ...rejected]);
   });
 });

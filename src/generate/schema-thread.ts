@@ -4,73 +4,64 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../core/errors.ts';
-
-/** A schema to try, or a text to hold against one. */
-export interface SchemaJob {
-  /** JSON text. */
-  schema: string;
-  text: string | null;
-}
-
-export type SchemaVerdict =
-  | { kind: 'fine' }
-  | { kind: 'fault'; fault: string }
-  /** It took longer, or more memory, than it may. */
-  | { kind: 'too much' };
-
-export type FromSchemaWorker = 'ready' | { id: number; verdict: SchemaVerdict };
+import type { FromSchemaWorker, SchemaJob, SchemaStep, SchemaVerdict, ToSchemaWorker } from './schema-job.ts';
 
 export interface SchemaThreadParts {
-  /** How long one job may take. */
-  limitMs: number;
   clock: Clock;
   log: Log;
+  /** Told when it has done all its work, and when it can take some again. */
+  onIdle: () => void;
 }
 
-interface Pending {
-  id: number;
+/** A job and who waits for it. */
+export interface SchemaWork {
   job: SchemaJob;
-  resolve(verdict: SchemaVerdict): void;
+  /** Those that are known; one for each step in the end. */
+  verdicts: SchemaVerdict[];
+  resolve(verdicts: SchemaVerdict[]): void;
   reject(error: Error): void;
 }
 
-const megabytes = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+const limits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+/** What a thread keeps compiled; a batch usually repeats one schema. */
+const kept = { schemas: 256, characters: 1_048_576 } as const;
 
 /**
- * A worker thread that does one job after the other. Started with its first job; a job that takes too long, or all memory,
- * costs the thread its life and nobody else anything: the others go to the next one.
+ * A worker thread that does one job after the other, started with its first. A job that takes too long, or all memory,
+ * costs the thread its life and nobody else anything: another one takes its place, and the jobs behind it.
  */
 export class SchemaThread {
   #parts: SchemaThreadParts;
-  /** First come, first served; the first one is at work. */
-  #pending: Pending[] = [];
   #worker: Worker | null = null;
   #isReady = false;
+  /** The first one is being done. */
+  #work: SchemaWork[] = [];
   #timer: Timer | null = null;
-  #lastId = 0;
-  #stopped = false;
+  /** By number: how long the source is of each schema that it has compiled. The one used last stands last. */
+  #held = new Map<number, number>();
+  #characters = 0;
 
   constructor(parts: SchemaThreadParts) {
     this.#parts = parts;
   }
 
-  /** Jobs that were not answered yet. */
-  get waiting(): number {
-    return this.#pending.length;
+  /** A thread that takes the place of another is no thread for a job before it is there. */
+  get isIdle(): boolean {
+    return this.#work.length === 0 && (this.#isReady || !this.#worker);
   }
 
-  run(job: SchemaJob): Promise<SchemaVerdict> {
-    if (this.#stopped) return Promise.reject(new ApiError('shutting_down', 'The server is shutting down.'));
-    return new Promise((resolve, reject) => {
-      const pending = { id: ++this.#lastId, job, resolve, reject };
-      this.#pending.push(pending);
-      if (!this.#worker) this.#launch();
-      else if (this.#isReady) this.#post(pending);
-    });
+  knows(number: number): boolean {
+    return this.#held.has(number);
+  }
+
+  /** Only while it is idle. All of it goes in one message. */
+  take(work: SchemaWork[]): void {
+    this.#work = work;
+    if (!this.#worker) this.#launch();
+    else this.#begin();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
     const worker = this.#dismiss();
     this.#rejectAll(new ApiError('shutting_down', 'The server is shutting down.'));
     await worker?.terminate();
@@ -80,7 +71,7 @@ export class SchemaThread {
     const own = fileURLToPath(import.meta.url);
     const script = new URL(`./schema-worker${extname(own)}`, import.meta.url);
     // None of the parent's flags, and nothing of its environment.
-    const worker = new Worker(script, { execArgv: [], env: {}, resourceLimits: megabytes });
+    const worker = new Worker(script, { execArgv: [], env: {}, resourceLimits: limits });
     this.#worker = worker;
     worker.unref();
     worker.on('message', (message: FromSchemaWorker) => {
@@ -97,47 +88,91 @@ export class SchemaThread {
   #receive(message: FromSchemaWorker): void {
     if (message === 'ready') {
       this.#isReady = true;
-      for (const pending of this.#pending) this.#post(pending);
+      this.#begin();
       return;
     }
-    this.#timer?.cancel();
-    this.#timer = null;
-    const done = this.#pending.shift();
-    done?.resolve(message.verdict);
-    if (this.#pending.length > 0) this.#watch();
+    const [first] = this.#work;
+    if (!first) return;
+    first.verdicts.push(message);
+    if (first.verdicts.length === first.job.steps.length) this.#finish();
   }
 
-  #post({ id, job }: Pending): void {
-    this.#worker?.postMessage({ id, ...job });
-    if (!this.#timer) this.#watch();
+  /** Gives the thread all that there is to do. */
+  #begin(): void {
+    if (this.#work.length === 0) return this.#parts.onIdle();
+    this.#worker?.postMessage(this.#posted(this.#work.flatMap(({ job }) => job.steps)));
+    this.#watch();
   }
 
   /** Watches over the first job. */
   #watch(): void {
-    const { clock, limitMs, log } = this.#parts;
-    const [watched] = this.#pending;
-    this.#timer = clock.after(limitMs, () => {
+    const { clock, log } = this.#parts;
+    const [watched] = this.#work;
+    if (!watched) return;
+    const { job, verdicts } = watched;
+    this.#timer = clock.after(job.limitMs, () => {
       // A parent that was itself held up finds the answer waiting: it is read before this is.
       this.#timer = clock.after(1, () => {
-        if (this.#pending[0] !== watched) return;
-        log.warn({ schema_bytes: watched?.job.schema.length }, 'a schema took too long and was given up');
+        const bytes = job.steps[verdicts.length]?.source.length;
+        log.warn({ org: job.orgId, schema_bytes: bytes }, 'a schema took too long and was given up');
         this.#sacrifice();
       });
     });
   }
 
-  /** The first job ends as too much; the others start again in another thread, which is made ready in any case. */
+  /** The sources that the thread does not have go with the steps. */
+  #posted(steps: SchemaStep[]): ToSchemaWorker {
+    const posted = steps.map(({ number, source, text }) => {
+      const isHeld = this.#held.delete(number);
+      this.#held.set(number, source.length);
+      if (!isHeld) this.#characters += source.length;
+      return isHeld && text !== null ? { number, text } : { number, source, text };
+    });
+    return { steps: posted, forget: this.#excess(steps.length) };
+  }
+
+  /** What is given up for new schemas: what was not used for the longest time, and nothing of the present job. */
+  #excess(used: number): number[] {
+    const forget: number[] = [];
+    for (const [number, length] of this.#held) {
+      if (this.#held.size <= kept.schemas && this.#characters <= kept.characters) break;
+      if (this.#held.size <= used) break;
+      this.#held.delete(number);
+      this.#characters -= length;
+      forget.push(number);
+    }
+    return forget;
+  }
+
+  #finish(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    const done = this.#work.shift();
+    done?.resolve(done.verdicts);
+    if (this.#work.length > 0) this.#watch();
+    else this.#parts.onIdle();
+  }
+
+  /** The step at work ends as too much; the other jobs begin again in a new thread, which is made ready in any case. */
   #sacrifice(): void {
     void this.#dismiss()?.terminate();
-    this.#pending.shift()?.resolve({ kind: 'too much' });
+    const given = this.#work.shift();
+    given?.verdicts.push({ kind: 'too much' });
+    given?.resolve(given.verdicts);
     this.#launch();
+    if (this.#work.length === 0) this.#parts.onIdle();
   }
 
   #lose(error: Error): void {
-    if (this.#isReady && this.#pending.length > 0) return this.#sacrifice();
+    if (this.#isReady && this.#work.length > 0) return this.#sacrifice();
     this.#dismiss();
     this.#parts.log.error({ err: error }, 'the thread for schemas is gone');
     this.#rejectAll(new Error('the thread for schemas cannot be started', { cause: error }));
+    this.#parts.onIdle();
+  }
+
+  #rejectAll(error: Error): void {
+    for (const work of this.#work.splice(0)) work.reject(error);
   }
 
   #dismiss(): Worker | null {
@@ -146,10 +181,8 @@ export class SchemaThread {
     this.#isReady = false;
     this.#timer?.cancel();
     this.#timer = null;
+    this.#held.clear();
+    this.#characters = 0;
     return worker;
-  }
-
-  #rejectAll(error: Error): void {
-    for (const pending of this.#pending.splice(0)) pending.reject(error);
   }
 }

@@ -1,28 +1,26 @@
+import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { createSchemaChecker } from './schema-checker.ts';
-import type { FromSchemaWorker, SchemaJob, SchemaVerdict } from './schema-thread.ts';
+import type { FromSchemaWorker, ToSchemaWorker } from './schema-job.ts';
 
 /** The thread in which schemas of strangers are compiled and applied; its parent ends it when that takes too long. */
 const port = parentPort!;
 const checker = createSchemaChecker();
 
-port.on('message', ({ id, schema, text }: SchemaJob & { id: number }) => {
-  answer({ id, verdict: judge({ schema, text }) });
+// On Linux this is the priority of the thread alone: the one that answers everybody goes first where cores are few.
+if (process.platform === 'linux') setPriority(10);
+port.on('message', ({ steps, forget }: ToSchemaWorker) => {
+  for (const number of forget) checker.forget(number);
+  for (const step of steps) answer(checker.judge(step));
 });
 // What is made once, the meta-schemas above all, is no job's time.
-checker.trial('{"$schema":"http://json-schema.org/draft-07/schema#","pattern":"a"}');
-checker.trial('{"pattern":"a"}');
+for (const source of [
+  '{"$schema":"http://json-schema.org/draft-07/schema#","pattern":"a"}',
+  '{"pattern":"a"}',
+])
+  checker.judge({ number: 0, source, text: null });
+checker.forget(0);
 answer('ready');
-
-function judge({ schema, text }: SchemaJob): SchemaVerdict {
-  try {
-    const fault = text === null ? checker.trial(schema) : checker.check(schema, text);
-    return fault === null ? { kind: 'fine' } : { kind: 'fault', fault };
-  } catch (error) {
-    if (error instanceof RangeError) return { kind: 'too much' };
-    return { kind: 'fault', fault: error instanceof Error ? error.message : String(error) };
-  }
-}
 
 function answer(message: FromSchemaWorker): void {
   port.postMessage(message);

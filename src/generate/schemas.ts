@@ -1,22 +1,30 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError, invalid } from '../core/errors.ts';
-import { checkSchemaBudget } from './schema-gate.ts';
-import { type SchemaJob, SchemaThread, type SchemaVerdict } from './schema-thread.ts';
+import { schemaBudget } from './schema-gate.ts';
+import type { SchemaRunner, SchemaVerdict } from './schema-job.ts';
+import { createSchemaPool } from './schema-pool.ts';
 
 /**
- * The one gate that every schema of a request passes before any engine sees it (api.md, section 6). Its budget is checked
- * at once; whether it compiles, and whether answers conform, is found out in threads that may be killed, because both
- * run what a stranger wrote. Verdicts are remembered, so that a schema that comes again costs microseconds.
+ * The one gate that every schema of a request passes before any engine sees it (api.md, section 6). Whether it is within
+ * the budget and compiles, and whether answers conform, is found out in threads that may be killed, because that takes time
+ * which a stranger decides about. Verdicts are remembered, so that a schema that comes again costs microseconds, a bad one too.
  */
 export interface Schemas {
   /**
-   * @param where field path of the schema in the request, for errors
+   * Admits the schemas of a request, or throws for the first that cannot be.
+   * @param orgId who asks: orgs take turns at the threads
    * @throws ApiError `schema_too_complex`, `unsupported_keyword` or `validation_error` (422), `engine_overloaded` (503)
    */
-  admit(schema: unknown, where: string): Promise<AdmittedSchema>;
+  admit(given: readonly GivenSchema[], orgId: string): Promise<AdmittedSchema[]>;
   stop(): Promise<void>;
+}
+
+export interface GivenSchema {
+  schema: unknown;
+  /** Field path of the schema in the request, for errors. */
+  where: string;
 }
 
 export interface AdmittedSchema {
@@ -27,96 +35,132 @@ export interface AdmittedSchema {
   fault(text: string): Promise<string | null>;
 }
 
-/** Where the jobs run: two threads in the service, none in the simulation. */
-export interface SchemaRunners {
-  /** Compiles and tries schemas nobody has seen yet. */
-  trial: SchemaRunner;
-  /** Checks answers against schemas that passed their trial. */
-  check: SchemaRunner;
-}
-
-export interface SchemaRunner {
-  readonly waiting: number;
-  run(job: SchemaJob): Promise<SchemaVerdict>;
-  stop(): Promise<void>;
-}
-
 export interface SchemasParts {
   clock: Clock;
   log: Log;
-  runners?: SchemaRunners;
+  runner?: SchemaRunner;
 }
 
-/** With the start of a thread in front of it, a refusal stays under a second and a half. */
-const trialMs = 800;
+/** A refusal of one schema stays under a second; the schemas of a request share what each adds to it. */
+const trialMs = { first: 800, each: 20 } as const;
 const checkMs = 2_000;
-/** New schemas that may wait for their trial; each may take `trialMs`. */
-const mostWaiting = 64;
+/** Requests of one org that may wait for their schemas to be tried. */
+const mostWaiting = 1_000;
 const remembered = 4_096;
-/** A slow moment of the machine must not condemn a schema for good. */
-const tooMuchForMs = 10_000;
+/** A slow moment of the machine must not condemn a schema for good, nor may it be tried all the time. */
+const tooMuchForMs = { first: 10_000, most: 600_000 } as const;
 
 interface Known {
-  verdict: Promise<SchemaVerdict>;
-  /** Monotonic instant from which on it is tried again. */
+  /** What threads know it by. */
+  readonly number: number;
+  verdict: SchemaVerdict | null;
+  /** By org that waits for the verdict; each in its own turn, however long others have waited for theirs. */
+  readonly trials: Map<string, Promise<SchemaVerdict>>;
+  /** Of a verdict of too much: the monotonic instant until which it holds, and for how long it was given. */
   until: number;
+  heldMs: number;
 }
 
-export function createSchemas({ clock, log, runners: given }: SchemasParts): Schemas {
-  const runners: SchemaRunners = given ?? {
-    trial: new SchemaThread({ limitMs: trialMs, clock, log }),
-    check: new SchemaThread({ limitMs: checkMs, clock, log }),
-  };
-  const known = new Map<string, Known>();
+interface Asked {
+  where: string;
+  source: string;
+  known: Known;
+}
 
-  function remember(key: string, verdict: Promise<SchemaVerdict>, until: number): void {
-    known.delete(key);
-    known.set(key, { verdict, until });
-    if (known.size > remembered) known.delete(known.keys().next().value ?? '');
+export function createSchemas({
+  clock,
+  log,
+  runner = createSchemaPool({ clock, log }),
+}: SchemasParts): Schemas {
+  const all = new Map<string, Known>();
+  let lastNumber = 0;
+
+  function ask({ schema, where }: GivenSchema): Asked {
+    const source = JSON.stringify(schema);
+    if (source.length > schemaBudget.bytes)
+      throw invalid(where, `the schema is larger than ${schemaBudget.bytes} bytes`, 'schema_too_complex');
+    return { where, source, known: knownBy(hash('sha256', source, 'base64')) };
   }
 
-  function condemn(key: string): void {
-    remember(key, Promise.resolve({ kind: 'too much' }), clock.monotonic() + tooMuchForMs);
+  function knownBy(key: string): Known {
+    const before = all.get(key);
+    const known = before ?? { number: ++lastNumber, verdict: null, trials: new Map(), until: 0, heldMs: 0 };
+    // The one asked for last stands last.
+    if (before) all.delete(key);
+    all.set(key, known);
+    if (all.size > remembered) all.delete(all.keys().next().value ?? '');
+    return known;
   }
 
-  function verdictOn(schema: unknown, text: string, key: string, where: string): Promise<SchemaVerdict> {
-    const before = known.get(key);
-    if (before && before.until > clock.monotonic()) return before.verdict;
-    checkSchemaBudget(schema, where, text);
-    if (runners.trial.waiting >= mostWaiting)
-      throw new ApiError('engine_overloaded', 'Too many new schemas are waiting to be tried.', {
-        retryAfter: 5,
-      });
-    const verdict = runners.trial.run({ schema: text, text: null });
-    remember(key, verdict, Number.POSITIVE_INFINITY);
-    verdict.then(
-      ({ kind }) => kind === 'too much' && condemn(key),
-      () => known.delete(key),
-    );
-    return verdict;
+  function settled({ verdict, until }: Known): SchemaVerdict | null {
+    return verdict?.kind === 'too much' && until <= clock.monotonic() ? null : verdict;
+  }
+
+  function settle(known: Known, verdict: SchemaVerdict): void {
+    known.verdict = verdict;
+    if (verdict.kind !== 'too much') return;
+    known.heldMs = Math.min(tooMuchForMs.most, known.heldMs * 2 || tooMuchForMs.first);
+    known.until = clock.monotonic() + known.heldMs;
+  }
+
+  /** Has the schemas tried that nobody has seen yet: all of them in one job. */
+  function tryNew(asked: readonly Asked[], orgId: string): void {
+    const fresh = new Map<Known, string>();
+    for (const { known, source } of asked)
+      if (!settled(known) && !known.trials.has(orgId)) fresh.set(known, source);
+    if (fresh.size === 0) return;
+    if (runner.waiting(orgId) >= mostWaiting)
+      throw new ApiError(
+        'engine_overloaded',
+        'Too many of your requests wait for their schemas to be tried.',
+        {
+          retryAfter: 5,
+        },
+      );
+    const steps = Array.from(fresh, ([{ number }, source]) => ({ number, source, text: null }));
+    const limitMs = trialMs.first + trialMs.each * (steps.length - 1);
+    const job = runner.run({ orgId, steps, limitMs });
+    for (const [at, known] of [...fresh.keys()].entries()) {
+      const trial = job
+        .then((verdicts) => {
+          const verdict = verdicts[at];
+          if (verdict) settle(known, verdict);
+          return verdict ?? ({ kind: 'too much' } as const);
+        })
+        .finally(() => known.trials.delete(orgId));
+      known.trials.set(orgId, trial);
+    }
+  }
+
+  function admitted({ where, source, known }: Asked, orgId: string): AdmittedSchema {
+    return {
+      async fault(text) {
+        const steps = [{ number: known.number, source, text }];
+        const [verdict] = await runner.run({ orgId, steps, limitMs: checkMs });
+        if (verdict?.kind === 'fine') return null;
+        if (verdict?.kind === 'missed') return verdict.how;
+        settle(known, { kind: 'too much' });
+        throw tooMuch(where);
+      },
+    };
   }
 
   return {
-    async admit(schema, where) {
-      const text = JSON.stringify(schema);
-      const key = createHash('sha256').update(text).digest('base64');
-      const verdict = await verdictOn(schema, text, key, where);
-      if (verdict.kind === 'too much') throw tooMuch(where);
-      if (verdict.kind === 'fault')
-        throw invalid(where, `not a JSON Schema that can be used: ${verdict.fault}`);
-      return {
-        async fault(answer) {
-          const outcome = await runners.check.run({ schema: text, text: answer });
-          if (outcome.kind === 'fine') return null;
-          if (outcome.kind === 'fault') return outcome.fault;
-          condemn(key);
-          throw tooMuch(where);
-        },
-      };
+    async admit(given, orgId) {
+      const asked = given.map(ask);
+      tryNew(asked, orgId);
+      const verdicts = await Promise.all(
+        asked.map(async ({ known }) => settled(known) ?? known.trials.get(orgId)),
+      );
+      return asked.map((each, at) => {
+        const verdict = verdicts[at];
+        if (verdict?.kind === 'refused')
+          throw invalid(each.where + verdict.at, verdict.message, verdict.code);
+        if (verdict?.kind !== 'fine') throw tooMuch(each.where);
+        return admitted(each, orgId);
+      });
     },
-    async stop() {
-      await Promise.all([runners.trial.stop(), runners.check.stop()]);
-    },
+    stop: () => runner.stop(),
   };
 }
 

@@ -45,7 +45,7 @@ async function run({ can = {}, ask = {}, chunks = [], answers = [] }: Scene) {
   engine.answers = answers;
   engine.chunks = chunks;
   const request = chatRequest({ ...streamed, ...ask });
-  const promised = await promisedBy(request.value, schemas);
+  const promised = await promisedBy(request.value, schemas, 'org_1');
   const told: ChatUsage[] = [];
   const seen: ChatChunk[] = [];
   let error: unknown = null;

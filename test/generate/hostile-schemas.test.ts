@@ -86,27 +86,59 @@ describe('a hostile schema', () => {
   });
 });
 
+describe('an org with many slow schemas', () => {
+  it('leaves a thread to another one, and all tools of a request are tried at once', async () => {
+    const gate = createSchemas({ clock: systemClock, log: silent });
+    const slow = hostileSchemas.find(({ name }) => name.includes('a hundred times'))!;
+    const tools = (count: number, make: (n: number) => unknown) =>
+      Array.from({ length: count }, (_, n) => ({ schema: make(n), where: `tools[${n}]` }));
+    let answered = 0;
+    const attacks = tools(70, (n) => ({ ...(JSON.parse(slow.text) as object), title: `${n}` })).map((each) =>
+      gate.admit([each], 'org_greedy').finally(() => answered++),
+    );
+    const outcomes = Promise.allSettled(attacks);
+    const agent = tools(100, (n) => ({ type: 'object', properties: { [`a${n}`]: { type: 'integer' } } }));
+    expect(await gate.admit(agent, 'org_other')).toHaveLength(100);
+    expect(answered).toBeLessThan(35);
+    await gate.stop();
+    await outcomes;
+  }, 60_000);
+});
+
 describe('an answer that takes for ever to check', () => {
+  const ask = (schema: unknown, content: string) =>
+    running.api.send('/v1/chat/completions', {
+      json: {
+        model: 'default',
+        messages: [{ role: 'user', content }],
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+      },
+    });
+
   it('is given up, and the others are checked', async () => {
-    // Different objects are compared each with each: 40,000 of them take minutes.
-    const items = Array.from({ length: 40_000 }, (_, n) => ({ n, deep: { n } }));
-    const schema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
-    const format = { type: 'json_schema', json_schema: { name: 'x', schema } };
-    const { api } = running;
-    const ask = (content: string) =>
-      api.send('/v1/chat/completions', {
-        json: { model: 'default', messages: [{ role: 'user', content }], response_format: format },
-      });
+    // Each pattern is tried with each name.
+    const patterns = Array.from({ length: 300 }, (_, n) => [`^p${n}[a-z]*$`, {}]);
+    const schema = { patternProperties: Object.fromEntries(patterns) as object };
+    const names = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`p${n}`, n]));
     const before = mainThread();
     const [long, short] = await Promise.all([
-      ask(`[[json ${JSON.stringify(items)}]]`),
-      ask('[[json [{"a":1}]]]'),
+      ask(schema, `[[json ${JSON.stringify(names)}]]`),
+      ask(schema, '[[json {"a":1}]]'),
     ]);
     expect(long.status).toBe(422);
     expect((JSON.parse(long.text) as ErrorBody).error.code).toBe('schema_too_complex');
     expect(short.status).toBe(200);
     expect(mainThread() - before).toBeLessThan(1_000);
-  });
+  }, 20_000);
+
+  it('does not come of many items that must differ', async () => {
+    const items = Array.from({ length: 40_000 }, (_, n) => ({ n, deep: { n } }));
+    const schema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
+    expect((await ask(schema, `[[json ${JSON.stringify(items)}]]`)).status).toBe(200);
+    const twice = [...items, { deep: { n: 7 }, n: 7 }];
+    const missed = await ask(schema, `[[json ${JSON.stringify(twice)}]]`);
+    expect((JSON.parse(missed.text) as ErrorBody).error.code).toBe('schema_not_met');
+  }, 20_000);
 });
 
 describe('a batch line with a hostile schema', () => {
@@ -174,7 +206,8 @@ describe('ten thousand schemas of chance', () => {
     const gate = createSchemas({ clock: systemClock, log: silent });
     const codeOf = async (one: unknown): Promise<string> => {
       try {
-        await (await gate.admit(one, 'schema')).fault('{"a":["a"]}');
+        const [admitted] = await gate.admit([{ schema: one, where: 'schema' }], 'org_1');
+        await admitted!.fault('{"a":["a"]}');
         return 'fine';
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
