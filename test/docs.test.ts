@@ -104,7 +104,7 @@ describe('docs/clients.md', () => {
 describe('docs/cli.md', () => {
   const parts = sections(read('docs/cli.md'), 3);
   const commands = leaves(createProgram(silentCli()));
-  const shared = ['--url', '--key', '--json'];
+  const shared = ['--url', '--key-file', '--key', '--json'];
 
   it('has every command, and no other', () => {
     expect([...parts.keys()].toSorted()).toEqual(commands.map(({ name }) => name).toSorted());

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
@@ -27,6 +29,7 @@ export interface Cli {
 export interface ClientOptions {
   url?: string;
   key?: string;
+  keyFile?: string;
   json?: boolean;
 }
 
@@ -35,21 +38,42 @@ export function clientCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .option('--url <url>', 'the server (OFFPEAK_URL; default http://127.0.0.1:8080)')
-    .option('--key <key>', 'the API key (OFFPEAK_API_KEY)')
+    .option('--key-file <file>', 'a file that holds the API key (default: OFFPEAK_API_KEY)')
+    .option(
+      '--key <key>',
+      'the API key itself, which everybody on this machine can read in the list of processes',
+    )
     .option('--json', 'print JSON');
 }
 
 export function connect(cli: Cli, options: ClientOptions): Client {
-  const { url, key } = clientSettings(options, cli.env);
+  const { url, key } = settingsOf(cli, options);
   return clientOf(cli, url, key);
 }
 
 /** The same with the admin key (OFFPEAK_ADMIN_KEY). */
 export function connectAdmin(cli: Cli, options: ClientOptions): Client {
-  const { url, adminKey } = clientSettings(options, cli.env);
+  const { url, adminKey } = settingsOf(cli, options);
   if (adminKey === undefined)
-    throw new CliError('This command needs an admin key.', 'Pass --key, or set OFFPEAK_ADMIN_KEY.');
+    throw new CliError('This command needs an admin key.', 'Set OFFPEAK_ADMIN_KEY, or pass --key-file.');
   return clientOf(cli, url, adminKey);
+}
+
+function settingsOf({ env, cwd }: Cli, { url, key, keyFile }: ClientOptions) {
+  if (key !== undefined && keyFile !== undefined)
+    throw new CliError('--key and --key-file cannot be given together.', undefined, exitCodes.usage);
+  return clientSettings({ url, key: keyFile === undefined ? key : readKey(keyFile, cwd) }, env);
+}
+
+function readKey(path: string, cwd: string): string {
+  let text: string;
+  try {
+    text = readFileSync(resolve(cwd, path), 'utf8').trim();
+  } catch {
+    throw new CliError(`The key file ${path} cannot be read.`);
+  }
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  throw new CliError(`${path} must hold one key and nothing else.`);
 }
 
 function clientOf(cli: Cli, url: string, key: string | undefined): Client {

@@ -12,7 +12,8 @@ import type { Terminal } from './terminal.ts';
 const shownFaults = 20;
 
 const hints: Record<string, string> = {
-  invalid_api_key: 'Pass --key, or set OFFPEAK_API_KEY. The first start of a server prints its first key.',
+  invalid_api_key:
+    'Set OFFPEAK_API_KEY, or pass --key-file. The first start of a server prints its first key.',
   permission_denied: 'Use a key with the scope that is missing: offpeak keys create --scope ...',
   model_not_found: 'offpeak models list shows what this server has.',
 };

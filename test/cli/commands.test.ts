@@ -170,6 +170,28 @@ describe('chat', () => {
   });
 });
 
+describe('the key', () => {
+  it('is that of the file, of the command line, or of the environment', async () => {
+    writeFileSync(join(cwd, 'key.txt'), 'from-file\n');
+    await cli('batch', 'list', '--key-file', 'key.txt');
+    await cli('batch', 'list', '--key', 'from-flag');
+    await cli('batch', 'list');
+    const sent = server.requests.map(({ headers }) => headers.get('authorization'));
+    expect(sent).toEqual(['Bearer from-file', 'Bearer from-flag', 'Bearer key']);
+  });
+
+  it('is an admin key for orgs and keys', async () => {
+    writeFileSync(join(cwd, 'key.txt'), 'admin-of-file');
+    await cli('orgs', 'list', '--key-file', 'key.txt');
+    expect(server.requests[0]?.headers.get('authorization')).toBe('Bearer admin-of-file');
+  });
+
+  it('is told to be seen by others where it is an argument', async () => {
+    const { out } = await cli('batch', 'list', '--help');
+    expect(out.replaceAll(/\s+/g, ' ')).toContain('which everybody on this machine can read');
+  });
+});
+
 describe('what goes wrong', () => {
   it('is told with its code, its request and a hint, without a stack', async () => {
     server.behaviour.before = () => refusal(401, 'invalid_api_key', 'This key is not known.');
@@ -178,6 +200,19 @@ describe('what goes wrong', () => {
     expect(err).toContain('Error: This key is not known. (invalid_api_key, request req_1)');
     expect(err).toContain('OFFPEAK_API_KEY');
     expect(err).not.toMatch(/\n\s+at /);
+  });
+
+  it('is a key file that cannot be used', async () => {
+    const none = await cli('batch', 'list', '--key-file', 'no-such-file');
+    expect([none.code, none.err]).toEqual([
+      1,
+      expect.stringContaining('key file no-such-file cannot be read'),
+    ]);
+    writeFileSync(join(cwd, 'two.txt'), 'one\ntwo\n');
+    const two = await cli('batch', 'list', '--key-file', 'two.txt');
+    expect([two.code, two.err]).toEqual([1, expect.stringContaining('two.txt must hold one key')]);
+    const both = await cli('batch', 'list', '--key-file', 'a', '--key', 'b');
+    expect([both.code, both.err]).toEqual([1, expect.stringContaining('cannot be given together')]);
   });
 
   it('is JSON with --json', async () => {
