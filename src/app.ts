@@ -114,7 +114,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     batch: config.batch,
     exclusive: embedded,
   });
-  const responses = createResponses({ ...shared, store, generate, exclusive: embedded });
+  const responses = createResponses({ ...shared, store, generate, limits, exclusive: embedded });
   const ready = async () => {
     try {
       await Promise.all([store.ping(), blobs.ping()]);

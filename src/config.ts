@@ -80,7 +80,15 @@ export const configKeys = {
   ],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],
-  limits: ['requests_per_batch', 'bytes_per_batch', 'line_bytes', 'open_batches_per_org', 'body_bytes'],
+  limits: [
+    'requests_per_batch',
+    'bytes_per_batch',
+    'line_bytes',
+    'open_batches_per_org',
+    'body_bytes',
+    'conversation_bytes',
+    'response_bytes_per_org',
+  ],
   batch: ['price_factor', 'result_ttl', 'completion_window', 'cancel_grace'],
 } as const;
 
@@ -389,12 +397,15 @@ function fieldName(at: Located, check: Checker): string | undefined {
 function limits(at: Located | undefined, check: Checker): Config['limits'] {
   const fields = check.object(at, configKeys.limits);
   const atLeastOne = { min: 1 };
+  const bodyBytes = check.whole(fields.body_bytes, { min: 1024, max: 2 ** 30 }) ?? 8_388_608;
   return {
     requestsPerBatch: check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 }) ?? 10_000,
     bytesPerBatch: check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 }) ?? 33_554_432,
     lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? 8_388_608,
     openBatchesPerOrg: check.whole(fields.open_batches_per_org, atLeastOne) ?? 1000,
-    bodyBytes: check.whole(fields.body_bytes, { min: 1024, max: 2 ** 30 }) ?? 8_388_608,
+    bodyBytes,
+    conversationBytes: check.whole(fields.conversation_bytes, { min: 1024, max: 2 ** 30 }) ?? bodyBytes,
+    responseBytesPerOrg: check.whole(fields.response_bytes_per_org, atLeastOne) ?? 10 * 2 ** 30,
   };
 }
 

@@ -21,6 +21,8 @@ export interface Config {
     lineBytes: number;
     openBatchesPerOrg: number;
     bodyBytes: number;
+    conversationBytes: number;
+    responseBytesPerOrg: number;
   };
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number; cancelGraceMs: number };
   /** How long stored content that no file names is kept aside before it is removed. */

@@ -11,6 +11,7 @@ export const catalogue = {
   request_refused: { status: 400, kind: 'invalid' },
   invalid_api_key: { status: 401, kind: 'authentication' },
   budget_exceeded: { status: 402, kind: 'quota' },
+  storage_quota_exceeded: { status: 402, kind: 'quota' },
   permission_denied: { status: 403, kind: 'permission' },
   model_not_allowed: { status: 403, kind: 'permission' },
   not_found: { status: 404, kind: 'missing' },

@@ -22,9 +22,13 @@ export interface StoredResponse {
    * looks first. Null once it is finished.
    */
   aliveUntil: number | null;
-  /** The items of the input, as JSON text. */
+  /** Bytes that it adds to a conversation: its input, references counted as what they name, and its output. */
+  saidBytes: number;
+  /** The items of the input, as JSON text. References stay as they came. */
   input: string;
-  /** The response as clients see it, as JSON text. */
+  /** The items of the output, as JSON text. */
+  output: string;
+  /** The response as clients see it, as JSON text; its output is the one above, whatever stands in here. */
   body: string;
   /** How the output came, as JSON text, for a replay; null when it came whole. */
   pieces: string | null;

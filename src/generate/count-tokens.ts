@@ -1,8 +1,63 @@
+import { createFairGate } from '../base/fair-gate.ts';
+import { ApiError } from '../core/errors.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/estimate-prompt.ts';
 
+/** No vocabulary in use has a longer token: 128 spaces, or 128 dashes. */
+const longestToken = 128;
+/** More text is not sent to a server for the sake of a number. */
+const mostSentBytes = 4 * 2 ** 20;
+/** Counts of one model that run at once; of one org half of them. */
+const atOnce = 4;
+const mostWaiting = 1_000;
+
 /** Tokens of the prompt: the engine's own count, or an estimate where the engine cannot tell. */
-export async function countPrompt(engine: Engine, request: ChatRequest): Promise<number> {
-  return (await engine.countTokens(request)) ?? estimatePrompt(request);
+export type CountPrompt = (request: ChatRequest, orgId: string, signal?: AbortSignal) => Promise<number>;
+
+/**
+ * Counts for one model, a few at once and orgs in turns: an engine reads a long prompt for a while.
+ * @throws ApiError `context_length_exceeded` for what cannot fit the model's context, `rate_limit_exceeded`
+ */
+export function createCountPrompt(engine: Engine): CountPrompt {
+  const gate = createFairGate({
+    room: atOnce,
+    each: atOnce / 2,
+    mostWaiting,
+    full: () =>
+      new ApiError('rate_limit_exceeded', 'Too many requests wait to have their tokens counted.', {
+        retryAfter: 1,
+      }),
+  });
+  return async (request, orgId, signal) => {
+    const bytes = textBytes(request);
+    const { contextLength } = engine.capabilities;
+    if (contextLength !== null) requirePossible(bytes, contextLength);
+    else if (bytes > mostSentBytes) return estimatePrompt(request);
+    const leave = await gate.enter(orgId, 1, signal);
+    try {
+      return (await engine.countTokens(request)) ?? estimatePrompt(request);
+    } finally {
+      leave();
+    }
+  };
+}
+
+function requirePossible(bytes: number, contextLength: number): void {
+  if (bytes <= contextLength * longestToken) return;
+  throw new ApiError(
+    'context_length_exceeded',
+    `The messages have ${bytes} bytes of text. This model's context holds ${contextLength} tokens, and tokens have ` +
+      `${longestToken} bytes at most, so they cannot fit and are not counted. Shorten the messages.`,
+    { param: 'messages' },
+  );
+}
+
+/** Bytes of what the messages say, as UTF-8. Pictures, sounds and files are no text. */
+function textBytes({ messages }: ChatRequest): number {
+  let bytes = 0;
+  for (const { content } of messages)
+    if (typeof content === 'string') bytes += Buffer.byteLength(content);
+    else for (const { text } of content ?? []) bytes += Buffer.byteLength(text ?? '');
+  return bytes;
 }

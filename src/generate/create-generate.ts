@@ -15,7 +15,7 @@ import type { JsonBody } from '../wire/json/json-body.ts';
 import { Admission } from './admission.ts';
 import { named, usageOf } from './answers.ts';
 import { promisedBy } from './conformity.ts';
-import { countPrompt } from './count-tokens.ts';
+import { createCountPrompt } from './count-tokens.ts';
 import { runPromised } from './enforce.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall } from './generate.ts';
 import { requireInputs } from './inputs.ts';
@@ -38,7 +38,12 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   const lanes = new Map(
     models.map(({ model, engine }) => [
       model.id,
-      { model, engine, admission: new Admission(engine.slots, clock) },
+      {
+        model,
+        engine,
+        admission: new Admission(engine.slots, clock),
+        countPrompt: createCountPrompt(engine),
+      },
     ]),
   );
 
@@ -126,7 +131,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async *chatStream(request, call) {
-      const { model, engine, leave } = admit(request.value.model, call.caller, 'chat');
+      const { model, engine, countPrompt, leave } = admit(request.value.model, call.caller, 'chat');
       const id = ids.next('chatcmpl_');
       const created = unixSeconds(clock.now());
       let usage: Usage | null = null;
@@ -148,14 +153,15 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         }
       } finally {
         leave();
-        const spent = usage ?? (pieces === 0 ? noUsage : await producedSoFar(engine, request.value, pieces));
+        const count = () => countPrompt(request.value, call.caller.orgId);
+        const spent = usage ?? (pieces === 0 ? noUsage : await producedSoFar(count, request.value, pieces));
         if (spent.inputTokens + spent.outputTokens > 0) charge(call, model, spent);
       }
     },
 
-    async countTokens(request, caller) {
-      const { engine } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
-      return countPrompt(engine, request);
+    async countTokens(request, { caller, signal }) {
+      const { countPrompt } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
+      return countPrompt(request, caller.orgId, signal);
     },
 
     async embeddings(request, call) {
@@ -205,7 +211,11 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 type EngineHow = Parameters<Engine['generate']>[1];
 
 /** What an abandoned stream had cost by then: the prompt, and a token a piece. */
-async function producedSoFar(engine: Engine, request: ChatRequest, pieces: number): Promise<Usage> {
-  const inputTokens = await countPrompt(engine, request).catch(() => estimatePrompt(request));
+async function producedSoFar(
+  count: () => Promise<number>,
+  request: ChatRequest,
+  pieces: number,
+): Promise<Usage> {
+  const inputTokens = await count().catch(() => estimatePrompt(request));
   return { inputTokens, cachedTokens: 0, outputTokens: pieces };
 }

@@ -20,9 +20,9 @@ export interface Generate extends Service {
   chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): ChatChunks;
   /**
    * Tokens of the rendered prompt; an estimate (a token for four bytes) where the engine cannot tell. Takes no slot and
-   * costs nothing, but the model must be one the caller may use.
+   * costs nothing, but the model must be one the caller may use, and few are counted at once (`createCountPrompt`).
    */
-  countTokens(request: ChatRequest, caller: Caller): Promise<number>;
+  countTokens(request: ChatRequest, call: Pick<InteractiveCall, 'caller' | 'signal'>): Promise<number>;
   embeddings(request: JsonBody<EmbeddingsRequest>, call: InteractiveCall): Promise<EmbeddingsResponse>;
   /** One batch line: not charged here, the recording transaction bills it. Throws ApiError like the others. */
   runLine(line: LineCall): Promise<LineAnswer>;

@@ -23,7 +23,13 @@ afterEach(async () => {
 });
 
 async function start(exclusive = false): Promise<Background> {
-  const background = createBackground({ store: memory.responses, clock, log: silent, exclusive });
+  const background = createBackground({
+    store: memory.responses,
+    clock,
+    log: silent,
+    exclusive,
+    roomBytes: 8_000,
+  });
   started.push(background);
   await background.start();
   return background;
@@ -44,7 +50,9 @@ async function begin(fields: Partial<StoredResponse> = {}): Promise<ResponseBody
       createdAt: clock.now(),
       expiresAt: clock.now() + 10 * leaseMs,
       aliveUntil: clock.now() + leaseMs,
+      saidBytes: 2,
       input: '[]',
+      output: '[]',
       body: JSON.stringify(body),
       pieces: null,
       ...fields,
@@ -106,7 +114,7 @@ describe('a response in the background', () => {
       status: 'failed',
       error: { code: 'server_error', message: expect.stringContaining('stopped before') },
     });
-    expect(await rowOf(begun.id)).toEqual(seen);
+    expect(await rowOf(begun.id)).toMatchObject({ status: 'failed', body: seen.body });
   });
 
   it('has failed at the start of a process that is alone', async () => {
@@ -133,7 +141,12 @@ describe('a response in the background', () => {
     const works = [work(cancelled), work(deleted)];
     background.run(cancelled, works[0]!.make);
     background.run(deleted, works[1]!.make);
-    await memory.responses.finish(cancelled.id, { status: 'cancelled', body: '{}', pieces: null });
+    await memory.responses.finish(cancelled.id, {
+      status: 'cancelled',
+      output: '[]',
+      body: '{}',
+      pieces: null,
+    });
     await memory.responses.remove('org_a', deleted.id, 0);
     expect(works.map(({ state }) => state.aborted)).toEqual([false, false]);
     await clock.advance(leaseMs / 2);
@@ -169,14 +182,16 @@ describe('a response in the background', () => {
     expect(seen.at(-1)).toBe('left');
   });
 
-  it('is refused when there are too many', async () => {
+  it('is refused when an org or all of them have too many, or too large ones', async () => {
     const background = await start();
-    const begun = await begin();
-    for (let n = 0; n < 1_000; n++) {
-      expect(() => background.requireRoom()).not.toThrow();
-      background.run({ ...begun, id: `resp_${n}` }, work(begun).make);
-    }
-    expect(() => background.requireRoom()).toThrow(/1000 responses are being made/);
+    const leaves = Array.from({ length: 500 }, () => background.reserve('org_a', 1));
+    expect(() => background.reserve('org_a', 1)).toThrow(/Too many responses/);
+    leaves.push(background.reserve('org_b', 3_000));
+    expect(() => background.reserve('org_b', 1_001)).toThrow(/Too many responses/);
+    leaves.push(background.reserve('org_c', 1_000));
+    expect(() => background.reserve('org_d', 1)).toThrow(/Too many responses/);
+    for (const leave of leaves) leave();
+    expect(() => background.reserve('org_d', 1)).not.toThrow();
   });
 });
 

@@ -1,11 +1,12 @@
 import { type Clock, sleep } from '../base/clock.ts';
+import { createFairGate } from '../base/fair-gate.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import { ApiError } from '../core/errors.ts';
-import type { StoredResponse } from '../core/response.ts';
-import type { ResponseStore } from '../store/store.ts';
+import type { Answered, ResponseStore } from '../store/store.ts';
 import { responseError } from '../wire/responses/response-error.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
+import { bodyOf, textsOf } from './stored-body.ts';
 
 /** A process that has not said for so long that it lives is dead, and what it made has failed. */
 export const leaseMs = 60_000;
@@ -22,15 +23,17 @@ export interface BackgroundDeps {
   log: Log;
   /** No other process uses this database: whatever is unfinished at the start is nobody's. */
   exclusive: boolean;
+  /** Bytes of the requests that this process holds without anybody waiting for them. */
+  roomBytes: number;
 }
 
 /** Responses that are made without anybody waiting, and the upkeep of all that are stored. */
 export interface Background extends Service {
   /**
-   * Refuses more than this process should hold.
-   * @throws ApiError `engine_overloaded` (503)
+   * Makes room for a request of so many bytes; what it returns gives the room back.
+   * @throws ApiError `rate_limit_exceeded` (429) when this process, or half of it the org, holds enough
    */
-  requireRoom(): void;
+  reserve(orgId: string, bytes: number): () => void;
   /** Makes a stored, unfinished response; `make` resolves with the finished body. */
   run(begun: ResponseBody, make: (signal: AbortSignal) => Promise<ResponseBody>): void;
   /** Stops making it, if it is made here. Its row is the caller's business. */
@@ -38,7 +41,7 @@ export interface Background extends Service {
   /** Resolves when it is worth looking at the row again, or the signal aborts. */
   changed(id: string, signal: AbortSignal): Promise<void>;
   /** The row, ended as failed if nobody makes it any more. */
-  checked(response: StoredResponse): Promise<StoredResponse>;
+  checked(response: Answered): Promise<Answered>;
 }
 
 interface Run {
@@ -46,8 +49,14 @@ interface Run {
   done: Promise<void>;
 }
 
-export function createBackground({ store, clock, log, exclusive }: BackgroundDeps): Background {
+export function createBackground(deps: BackgroundDeps): Background {
+  const { store, clock, log, exclusive, roomBytes } = deps;
   const runs = new Map<string, Run>();
+  const full = () =>
+    new ApiError('rate_limit_exceeded', 'Too many responses are being made in the background.', {
+      retryAfter: 5,
+    });
+  const room = createFairGate({ room: roomBytes, each: roomBytes / 2, mostWaiting: 0, full });
   const stopping = new AbortController();
   let upkeep: Promise<void> | undefined;
 
@@ -57,7 +66,7 @@ export function createBackground({ store, clock, log, exclusive }: BackgroundDep
     signal: AbortSignal,
   ): Promise<void> {
     const body = await work(signal).catch((error: unknown) => failed(begun, error));
-    await store.finish(begun.id, { status: body.status, body: JSON.stringify(body), pieces: null });
+    await store.finish(begun.id, textsOf(body));
   }
 
   async function failAbandoned(now: number): Promise<void> {
@@ -68,10 +77,9 @@ export function createBackground({ store, clock, log, exclusive }: BackgroundDep
     }
   }
 
-  async function end(response: StoredResponse): Promise<StoredResponse> {
+  async function end(response: Answered): Promise<Answered> {
     const reason = new ApiError('shutting_down', 'The server was stopped before this response was finished.');
-    const body = failed(JSON.parse(response.body) as ResponseBody, reason);
-    const change = { status: body.status, body: JSON.stringify(body), pieces: null };
+    const change = textsOf(failed(bodyOf(response), reason));
     await store.finish(response.id, change);
     return { ...response, ...change, aliveUntil: null };
   }
@@ -104,11 +112,10 @@ export function createBackground({ store, clock, log, exclusive }: BackgroundDep
   }
 
   return {
-    requireRoom() {
-      if (runs.size >= mostRuns)
-        throw new ApiError('engine_overloaded', `${mostRuns} responses are being made in the background.`, {
-          retryAfter: 5,
-        });
+    reserve(orgId, bytes) {
+      const leave = room.tryEnter(orgId, Math.max(bytes, roomBytes / mostRuns));
+      if (!leave) throw full();
+      return leave;
     },
 
     run(begun, work) {

@@ -1,34 +1,29 @@
 import { type Clock, unixSeconds } from '../base/clock.ts';
+import { createFairGate } from '../base/fair-gate.ts';
 import { grouped } from '../base/grouped.ts';
 import { isId, type Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
-import { modelFor } from '../core/model-access.ts';
 import type { Caller } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
 import type { Generate, InteractiveCall } from '../generate/generate.ts';
-import type { ResponseStore } from '../store/store.ts';
+import type { Answered, ResponseStore } from '../store/store.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
 import { quoted } from '../wire/json/parse.ts';
-import { movedError, type Places } from '../wire/places.ts';
+import { movedError } from '../wire/places.ts';
 import { firstEvents, ResponseStream } from '../wire/responses/from-chat-chunks.ts';
 import { fromChatResponse } from '../wire/responses/from-chat-response.ts';
 import type { Piece } from '../wire/responses/output-builder.ts';
 import { replayed } from '../wire/responses/replay.ts';
-import { requireConversation } from '../wire/responses/request.ts';
-import { newResponse } from '../wire/responses/response-body.ts';
 import { responseError } from '../wire/responses/response-error.ts';
-import type {
-  ResponseBody,
-  ResponseEvents,
-  ResponsesRequest,
-  StoredItem,
-} from '../wire/responses/responses.ts';
-import { storedItems } from '../wire/responses/stored-items.ts';
-import { toChatRequest } from '../wire/responses/to-chat-request.ts';
+import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
 import { createBackground, leaseMs } from './background.ts';
-import { readConversation } from './conversation.ts';
+import { createKeptItems, referencesIn } from './kept-items.ts';
+import { createPreparing, type Prepared } from './prepare.ts';
+import { createQuota } from './quota.ts';
 import type { Responses } from './responses.ts';
+import { bodyOf, textsOf } from './stored-body.ts';
 
 export interface ResponsesDeps {
   store: { responses: ResponseStore };
@@ -38,6 +33,12 @@ export interface ResponsesDeps {
   log: Log;
   /** No other process uses this database. */
   exclusive: boolean;
+  limits: {
+    /** Of a conversation that is put together from what is stored. */
+    conversationBytes: number;
+    /** Of all that an org stores. */
+    responseBytesPerOrg: number;
+  };
 }
 
 const day = 86_400_000;
@@ -45,60 +46,71 @@ const day = 86_400_000;
 const ttlMs = 30 * day;
 /** Events of a replay that are written together; all of a long one would keep everybody else waiting. */
 const replayedAtOnce = 200;
+/** Conversations of the largest size whose stored part may be in memory at once; of one org a quarter of them. */
+const conversationsAtOnce = 16;
+/** Requests of one org that may wait for that. */
+const mostWaiting = 1_000;
 /** Responses written in one transaction at most: each may hold some MB. */
 const groupRows = 64;
 
-/** A request made ready: the response it begins, and the chat it comes to. */
-interface Prepared {
-  begun: ResponseBody;
-  own: StoredItem[];
-  chat: ChatRequest;
-  places: Places;
-}
-
 /** Responses over any store. Starting it ends what a process that died left unfinished. */
 export function createResponses(deps: ResponsesDeps): Responses {
-  const { generate, clock, ids } = deps;
+  const { generate, clock, ids, limits } = deps;
   const store = deps.store.responses;
-  const background = createBackground({ ...deps, store });
-  const insert = grouped((rows: StoredResponse[]) => store.insert(rows), groupRows);
+  const mostBytes = limits.conversationBytes;
+  const roomBytes = conversationsAtOnce * mostBytes;
+  const background = createBackground({ ...deps, store, roomBytes });
+  const memory = createFairGate({
+    room: roomBytes,
+    each: roomBytes / 4,
+    mostWaiting,
+    full: () =>
+      new ApiError('rate_limit_exceeded', 'Too many stored conversations wait to be read.', {
+        retryAfter: 5,
+      }),
+  });
+  const quota = createQuota(store, limits.responseBytesPerOrg);
+  const insert = grouped(async (rows: StoredResponse[]) => quota.note(await store.insert(rows)), groupRows);
+  const prepare = createPreparing({
+    responses: store,
+    catalog: generate.catalog,
+    clock,
+    ids,
+    quota,
+    memory,
+    mostBytes,
+  });
   const newCallId = () => ids.next('call_');
   const seconds = () => unixSeconds(clock.now());
 
-  async function prepare(request: ResponsesRequest, caller: Caller): Promise<Prepared> {
-    const model = modelFor(generate.catalog, caller, request.model, 'chat').id;
-    const id = ids.next('resp_');
-    const reader = { responses: store, orgId: caller.orgId, now: clock.now() };
-    const { items, own } = await readConversation(reader, request, storedItems(request.input, id));
-    requireConversation(items);
-    const begun = newResponse(request, { id, createdAt: seconds(), model, status: 'in_progress' });
-    return { begun, own, ...toChatRequest(request, items) };
-  }
-
-  function rowOf(body: ResponseBody, own: StoredItem[], caller: Caller): StoredResponse {
+  function rowOf(
+    { input, inputBytes }: Prepared,
+    body: ResponseBody,
+    caller: Caller,
+    pieces: readonly Piece[] | null,
+  ): StoredResponse {
     const now = clock.now();
+    const texts = textsOf(body, pieces);
     return {
       id: body.id,
       orgId: caller.orgId,
-      status: body.status,
       previousId: body.previous_response_id,
       createdAt: now,
       expiresAt: now + ttlMs,
       aliveUntil: null,
-      input: JSON.stringify(own),
-      body: JSON.stringify(body),
-      pieces: null,
+      saidBytes: inputBytes + Buffer.byteLength(texts.output),
+      input,
+      ...texts,
     };
   }
 
   async function keep(
-    { own }: Prepared,
+    prepared: Prepared,
     body: ResponseBody,
     caller: Caller,
     pieces: readonly Piece[] | null,
   ): Promise<void> {
-    if (!body.store) return;
-    await insert({ ...rowOf(body, own, caller), pieces: pieces && JSON.stringify(pieces) });
+    if (body.store) await insert(rowOf(prepared, body, caller, pieces));
   }
 
   async function answer({ begun, chat, places }: Prepared, call: InteractiveCall): Promise<ResponseBody> {
@@ -109,23 +121,45 @@ export function createResponses(deps: ResponsesDeps): Responses {
     return fromChatResponse(begun, response, { at: seconds(), newCallId });
   }
 
-  async function startInBackground(request: ResponsesRequest, call: InteractiveCall): Promise<ResponseBody> {
-    background.requireRoom();
-    const prepared = await prepare(request, call.caller);
-    const { begun, own } = prepared;
-    await insert({ ...rowOf(begun, own, call.caller), aliveUntil: clock.now() + leaseMs });
-    background.run(begun, (signal) => answer(prepared, { ...call, signal }));
-    return { ...begun, status: 'queued' };
+  async function startInBackground(
+    body: JsonBody<ResponsesRequest>,
+    call: InteractiveCall,
+  ): Promise<ResponseBody> {
+    const giveBack = background.reserve(call.caller.orgId, Buffer.byteLength(body.text));
+    let leave = giveBack;
+    try {
+      const prepared = await prepare.make(body, call);
+      leave = () => {
+        giveBack();
+        prepared.leave();
+      };
+      const { begun } = prepared;
+      const row = rowOf(prepared, begun, call.caller, null);
+      await insert({ ...row, aliveUntil: clock.now() + leaseMs });
+      background.run(begun, (signal) => answer(prepared, { ...call, signal }).finally(leave));
+      return { ...begun, status: 'queued' };
+    } catch (error) {
+      leave();
+      throw error;
+    }
   }
 
-  async function find(caller: Caller, id: string): Promise<StoredResponse> {
+  async function find(caller: Caller, id: string): Promise<Answered> {
     const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('response');
     return background.checked(found);
   }
 
-  async function* streamed(request: ResponsesRequest, call: InteractiveCall): ResponseEvents {
-    const prepared = await prepare(request, call.caller);
+  async function* streamed(body: JsonBody<ResponsesRequest>, call: InteractiveCall): ResponseEvents {
+    const prepared = await prepare.make(body, call);
+    try {
+      yield* streamPrepared(prepared, call);
+    } finally {
+      prepared.leave();
+    }
+  }
+
+  async function* streamPrepared(prepared: Prepared, call: InteractiveCall): ResponseEvents {
     const { begun, places } = prepared;
     const chat: ChatRequest = { ...prepared.chat, stream: true };
     const stream = new ResponseStream(begun, newCallId);
@@ -171,34 +205,52 @@ export function createResponses(deps: ResponsesDeps): Responses {
     events: eventsOf,
 
     async create(request, call) {
-      if (request.background) return startInBackground(request, call);
-      const prepared = await prepare(request, call.caller);
-      const body = await answer(prepared, call);
-      await keep(prepared, body, call.caller, null);
-      return body;
+      if (request.value.background) return startInBackground(request, call);
+      const prepared = await prepare.make(request, call);
+      try {
+        const body = await answer(prepared, call);
+        await keep(prepared, body, call.caller, null);
+        return body;
+      } finally {
+        prepared.leave();
+      }
     },
 
     async *stream(request, call) {
-      if (!request.background) return yield* streamed(request, call);
+      if (!request.value.background) return yield* streamed(request, call);
       const { id } = await startInBackground(request, call);
       yield* eventsOf(call.caller, id, -1, call.signal);
     },
 
     get: async (caller, id) => bodyOf(await find(caller, id)),
 
-    async inputItems(caller, id, { limit, order, after }) {
-      const stored = JSON.parse((await find(caller, id)).input) as StoredItem[];
-      const items = order === 'asc' ? stored : stored.toReversed();
-      const at = after === undefined ? -1 : items.findIndex((item) => item.id === after);
-      if (after !== undefined && at < 0) throw invalid('after', `${quoted(after)} is not an id of this list`);
-      return { items: items.slice(at + 1, at + 1 + limit), hasMore: items.length > at + 1 + limit };
+    async inputItems({ orgId }, id, { limit, order, after }, signal) {
+      const now = clock.now();
+      const bytes = isId('resp_', id) ? (await store.sizes(orgId, 'input', [id], now))[id] : undefined;
+      if (bytes === undefined) throw notFound('response');
+      const leave = await memory.enter(orgId, bytes, signal);
+      try {
+        const kept = createKeptItems({ responses: store, orgId, now });
+        const stored = await kept.readInput(id);
+        const items = order === 'asc' ? stored : stored.toReversed();
+        const at = after === undefined ? -1 : items.findIndex((item) => item.id === after);
+        if (after !== undefined && at < 0)
+          throw invalid('after', `${quoted(after)} is not an id of this list`);
+        const page = items.slice(at + 1, at + 1 + limit);
+        await kept.read(referencesIn(page));
+        return {
+          items: page.map((item) => kept.named(item.id)?.item ?? item),
+          hasMore: items.length > at + 1 + limit,
+        };
+      } finally {
+        leave();
+      }
     },
 
     async cancel(caller, id) {
       const row = await find(caller, id);
       const body: ResponseBody = { ...bodyOf(row), status: 'cancelled' };
-      const end = { status: 'cancelled', body: JSON.stringify(body), pieces: null } as const;
-      if (row.aliveUntil !== null && (await store.finish(id, end))) {
+      if (row.aliveUntil !== null && (await store.finish(id, textsOf(body)))) {
         background.drop(id);
         return body;
       }
@@ -218,15 +270,16 @@ export function createResponses(deps: ResponsesDeps): Responses {
       background.drop(id);
     },
 
-    async countInput(request, caller) {
-      const { chat, places } = await prepare(request, caller);
-      return generate.countTokens(chat, caller).catch((error: unknown) => {
+    async countInput(request, call) {
+      const prepared = await prepare.read(request, call);
+      const { chat, places } = prepared;
+      try {
+        return await generate.countTokens(chat, call);
+      } catch (error) {
         throw movedError(error, chat, places);
-      });
+      } finally {
+        prepared.leave();
+      }
     },
   };
-}
-
-function bodyOf(row: StoredResponse): ResponseBody {
-  return JSON.parse(row.body) as ResponseBody;
 }

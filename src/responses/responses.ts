@@ -1,6 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { Caller } from '../core/org.ts';
 import type { InteractiveCall } from '../generate/generate.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
 import type { InputItemsParams } from '../wire/responses/queries.ts';
 import type {
   ResponseBody,
@@ -14,13 +15,14 @@ import type {
  * org's is `not_found`, like one that never was. Requests are validated by their wire schema before they come here.
  *
  * Making one throws what `generate` throws, told in the places of the request, and `previous_response_not_found` (404)
- * where a conversation to be continued is gone.
+ * where a conversation to be continued is gone, `validation_error` (422) where it is too large, `storage_quota_exceeded`
+ * (402) where the org stores too much, and `rate_limit_exceeded` (429) where too many wait.
  */
 export interface Responses extends Service {
   /** The finished response; with `background: true` the queued one, which goes on without the caller. */
-  create(request: ResponsesRequest, call: InteractiveCall): Promise<ResponseBody>;
+  create(request: JsonBody<ResponsesRequest>, call: InteractiveCall): Promise<ResponseBody>;
   /** Its events as they happen. It is kept before the last event is told. */
-  stream(request: ResponsesRequest, call: InteractiveCall): ResponseEvents;
+  stream(request: JsonBody<ResponsesRequest>, call: InteractiveCall): ResponseEvents;
   get(caller: Caller, id: string): Promise<ResponseBody>;
   /** The events of a stored response behind `startingAfter` once more; waits for one that is being made. */
   events(caller: Caller, id: string, startingAfter: number, signal: AbortSignal): ResponseEvents;
@@ -28,6 +30,7 @@ export interface Responses extends Service {
     caller: Caller,
     id: string,
     query: InputItemsParams,
+    signal: AbortSignal,
   ): Promise<{ items: StoredItem[]; hasMore: boolean }>;
   /**
    * Ends a response in the background; one that was cancelled already is answered as it is.
@@ -36,5 +39,8 @@ export interface Responses extends Service {
   cancel(caller: Caller, id: string): Promise<ResponseBody>;
   remove(caller: Caller, id: string): Promise<void>;
   /** Tokens of the prompt that the request comes to, without running it. */
-  countInput(request: ResponsesRequest, caller: Caller): Promise<number>;
+  countInput(
+    request: JsonBody<ResponsesRequest>,
+    call: Pick<InteractiveCall, 'caller' | 'signal'>,
+  ): Promise<number>;
 }

@@ -148,6 +148,11 @@ CREATE TABLE removed_blobs (
   removed_at bigint NOT NULL,
   PRIMARY KEY (blob_id));
 
+CREATE TABLE response_usage (
+  org_id text COLLATE "C" NOT NULL,
+  bytes bigint NOT NULL,
+  PRIMARY KEY (org_id));
+
 CREATE TABLE responses (
   id text COLLATE "C" NOT NULL,
   org_id text COLLATE "C" NOT NULL,
@@ -156,9 +161,11 @@ CREATE TABLE responses (
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
   alive_until bigint,
-  pieces text COLLATE "C",
+  said_bytes bigint NOT NULL,
   input text COLLATE "C" NOT NULL,
+  output text COLLATE "C" NOT NULL,
   body text COLLATE "C" NOT NULL,
+  pieces text COLLATE "C",
   PRIMARY KEY (id));
 
 CREATE INDEX responses_by_expiry ON public.responses USING btree (expires_at, id);

@@ -140,17 +140,24 @@ CREATE TABLE removed_blobs (
   blob_id text PRIMARY KEY,
   removed_at bigint NOT NULL);
 
+CREATE TABLE response_usage (
+  org_id text PRIMARY KEY,
+  bytes bigint NOT NULL);
+
 CREATE TABLE responses (
-  id text PRIMARY KEY,
+  id text NOT NULL,
   org_id text NOT NULL,
   status text NOT NULL,
   previous_id text,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
   alive_until bigint,
-  pieces text,
+  said_bytes bigint NOT NULL,
   input text NOT NULL,
-  body text NOT NULL);
+  output text NOT NULL,
+  body text NOT NULL,
+  pieces text,
+  CONSTRAINT responses_by_id PRIMARY KEY (id));
 
 CREATE INDEX responses_by_expiry ON responses (expires_at, id);
 

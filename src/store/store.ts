@@ -278,35 +278,54 @@ export interface ResultStore {
 }
 
 /** How an unfinished response ends. */
-export type ResponseEnd = Pick<StoredResponse, 'status' | 'body' | 'pieces'>;
+export type ResponseEnd = Pick<StoredResponse, 'status' | 'output' | 'body' | 'pieces'>;
+
+/** A response without what it was asked. */
+export type Answered = Omit<StoredResponse, 'input'>;
 
 export interface ChainLimits {
   links: number;
-  /** Of inputs and bodies. */
-  chars: number;
+  /** Of all that is said. */
+  bytes: number;
 }
 
+export type ChainLink = Pick<StoredResponse, 'id' | 'status' | 'saidBytes'>;
+
 export interface Chain {
-  links: StoredResponse[];
-  /** `whole` down to the first; `gone` where one is missing, expired or another org's; `cut` by a limit. */
-  end: 'whole' | 'gone' | 'cut';
+  /** Newest first. */
+  links: ChainLink[];
+  /** `whole` down to the first; `gone` where one is missing, expired or another org's; `long`, `large`: over a limit. */
+  end: 'whole' | 'gone' | 'long' | 'large';
+}
+
+/** What a response was asked, and what it answered. */
+export type ResponseSide = 'input' | 'output';
+
+/** Bytes of all that is stored of an org's responses. */
+export interface StoredBytes {
+  orgId: string;
+  bytes: number;
 }
 
 export interface ResponseStore {
-  /** All of them or, when it rejects, none. */
-  insert(responses: readonly StoredResponse[]): Promise<void>;
+  /** All of them or, when it rejects, none. Returns what their orgs have stored now. */
+  insert(responses: readonly StoredResponse[]): Promise<StoredBytes[]>;
+  /** What an org has stored, expired responses included until they are swept. */
+  storedBytes(orgId: string): Promise<number>;
   /** The response if it is the org's and not expired at `now`. */
-  get(orgId: string, id: string, now: number): Promise<StoredResponse | undefined>;
-  /**
-   * The response and those it continues, newest first; at most so many, and no more once they hold so many characters.
-   */
+  get(orgId: string, id: string, now: number): Promise<Answered | undefined>;
+  /** The response and those it continues, without their texts; at most so many, holding at most so many bytes. */
   chain(orgId: string, id: string, now: number, most: ChainLimits): Promise<Chain>;
+  /** Bytes of one side of responses by id; those that are missing, expired or another org's are left out. */
+  sizes(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, number>>;
+  /** JSON texts of one side of responses by id, likewise. */
+  texts(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, string>>;
   /** Ends an unfinished response; the first end stays. False when it is finished or gone. */
   finish(id: string, end: ResponseEnd): Promise<boolean>;
   /** Says that the process which makes these is alive. Returns those that are still to be made. */
   renew(ids: string[], aliveUntil: number): Promise<string[]>;
   /** Up to `limit` unfinished responses that nobody makes any more at `now`. */
-  abandoned(now: number, limit: number): Promise<StoredResponse[]>;
+  abandoned(now: number, limit: number): Promise<Answered[]>;
   /** False when there is no such response of the org. */
   remove(orgId: string, id: string, now: number): Promise<boolean>;
   /** Removes up to `limit` expired responses that are finished, and returns how many. */

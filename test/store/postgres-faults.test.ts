@@ -9,6 +9,7 @@ import { StoreError } from '../../src/core/store-error.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { addBatch, output, range, start } from './fixtures.ts';
+import { expectOldResponses } from './old-responses.ts';
 import { dumpPostgres } from './schema-dump.ts';
 
 const server = await startPostgres();
@@ -37,6 +38,8 @@ function faultTests(postgres: PostgresServer): void {
       await migrate(db);
       await expect(await dumpPostgres(db)).toMatchFileSnapshot('../../src/store/schema.postgres.sql');
     }));
+
+  test('the schema gives stored responses their sizes', () => withDb(expectOldResponses));
 
   test('several processes that start together migrate once', async () => {
     const url = await postgres.createDatabase();

@@ -3,6 +3,7 @@ import { systemClock } from '../../src/base/system.ts';
 import type { Db, Queries } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrations/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
+import { expectOldResponses } from './old-responses.ts';
 import { dumpSqlite } from './schema-dump.ts';
 
 const open = () => openSqlite(':memory:', systemClock);
@@ -61,6 +62,8 @@ describe('the schema', () => {
     }
     expect(cuts).toBeGreaterThan(20);
   });
+
+  test('gives stored responses their sizes', () => expectOldResponses(open()));
 
   test('of a newer version is refused and not touched', async () => {
     const db = open();

@@ -18,9 +18,9 @@ export const countChatTokens: Route = {
     body: chatRequestSchema,
     answer: { status: 200, type: 'application/json', schema: tokenCountSchema },
   },
-  async handle({ body, caller }, { generate }) {
+  async handle({ body, caller, signal }, { generate }) {
     const { body: request, places } = parseChatRequest(body.text);
-    const tokens = await generate.countTokens(request.value, caller).catch((error: unknown) => {
+    const tokens = await generate.countTokens(request.value, { caller, signal }).catch((error: unknown) => {
       throw movedError(error, request.value, places);
     });
     return json(200, { input_tokens: tokens });

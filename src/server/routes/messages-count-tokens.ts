@@ -19,9 +19,9 @@ export const countTokens: Route = {
     body: countTokensRequestSchema,
     answer: { status: 200, type: 'application/json', schema: tokenCountSchema },
   },
-  async handle({ body, caller }, { generate }) {
+  async handle({ body, caller, signal }, { generate }) {
     const { chat, places } = toChatRequest(parseCountTokensRequest(body.text));
-    const tokens = await generate.countTokens(chat, caller).catch((error: unknown) => {
+    const tokens = await generate.countTokens(chat, { caller, signal }).catch((error: unknown) => {
       throw movedError(error, chat, places);
     });
     return json(200, { input_tokens: tokens });

@@ -37,7 +37,7 @@ export const createMessage: Route = {
       return json(200, fromChatResponse(response, options));
     }
     // Whatever makes counting impossible ends the stream as well, and says so better.
-    const inputTokens = generate.countTokens(chat, caller).catch(() => 0);
+    const inputTokens = generate.countTokens(chat, call).catch(() => 0);
     const chunks = withPlaces(generate.chatStream(request, call), converted);
     return events(messageEvents(chunks, inputTokens, options), (error) =>
       messageErrorEvent(error, requestId),

@@ -19,9 +19,9 @@ export const createResponse: Route = {
     answer: { status: 200, type: 'application/json', schema: responseSchema },
   },
   async handle({ body, caller, requestId, signal }, { responses }) {
-    const { value: request } = parseResponsesRequest(body.text);
+    const request = parseResponsesRequest(body.text);
     const call = { caller, requestId, signal };
-    if (request.stream) return responseEvents(responses.stream(request, call));
+    if (request.value.stream) return responseEvents(responses.stream(request, call));
     return json(200, await responses.create(request, call));
   },
 };

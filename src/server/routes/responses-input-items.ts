@@ -19,8 +19,8 @@ export const listInputItems: Route = {
     query: inputItemsQuery,
     answer: { status: 200, type: 'application/json', schema: pageOf(inputItemSchema) },
   },
-  async handle({ caller, param, query }, { responses }) {
-    const page = await responses.inputItems(caller, param, parseInputItemsQuery(query));
+  async handle({ caller, param, query, signal }, { responses }) {
+    const page = await responses.inputItems(caller, param, parseInputItemsQuery(query), signal);
     return json(200, listBody(page.items, page.hasMore));
   },
 };

@@ -17,9 +17,8 @@ export const countInputTokens: Route = {
     body: responsesRequestSchema,
     answer: { status: 200, type: 'application/json', schema: inputTokensSchema },
   },
-  async handle({ body, caller }, { responses }) {
-    const { value: request } = parseResponsesRequest(body.text);
-    const tokens = await responses.countInput(request, caller);
+  async handle({ body, caller, signal }, { responses }) {
+    const tokens = await responses.countInput(parseResponsesRequest(body.text), { caller, signal });
     return json(200, { object: 'response.input_tokens', input_tokens: tokens });
   },
 };

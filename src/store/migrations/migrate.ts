@@ -3,25 +3,26 @@ import { StoreError } from '../../core/store-error.ts';
 import { initial } from './0001-initial.ts';
 import { responses } from './0002-responses.ts';
 import { installation } from './0003-installation.ts';
+import { conversations } from './0004-conversations.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
-const migrations: readonly Migration[] = [initial, responses, installation];
+export const migrations: readonly Migration[] = [initial, responses, installation, conversations];
 
 /**
  * Brings the schema up to date. Each step and its row in `schema_version` are one transaction: a start that is killed
  * half-way is taken up by the next, and of two that start together one waits.
  * @throws StoreError `newer_schema`
  */
-export async function migrate(db: Db): Promise<void> {
-  while (await applyNext(db));
+export async function migrate(db: Db, steps = migrations): Promise<void> {
+  while (await applyNext(db, steps));
 }
 
-function applyNext(db: Db): Promise<boolean> {
+function applyNext(db: Db, steps: readonly Migration[]): Promise<boolean> {
   return db.tx(async (q) => {
     if (db.types.migrationLock !== '') await q.all(db.types.migrationLock);
-    const version = await readVersion(db, q);
-    const next = migrations.find((migration) => migration.version === version + 1);
+    const version = await readVersion(db, q, steps.length);
+    const next = steps.find((migration) => migration.version === version + 1);
     if (!next) return false;
     for (const statement of next.statements(db.types)) await q.all(statement);
     await q.all('INSERT INTO schema_version (version, name, applied_at) VALUES (?, ?, ?)', [
@@ -33,7 +34,7 @@ function applyNext(db: Db): Promise<boolean> {
   });
 }
 
-async function readVersion(db: Db, q: Queries): Promise<number> {
+async function readVersion(db: Db, q: Queries, known: number): Promise<number> {
   await q.all(`CREATE TABLE IF NOT EXISTS schema_version (
     version integer PRIMARY KEY,
     name ${db.types.text} NOT NULL,
@@ -41,7 +42,6 @@ async function readVersion(db: Db, q: Queries): Promise<number> {
   const [row] = await q.all<{ version: number }>(
     'SELECT COALESCE(max(version), 0) AS version FROM schema_version',
   );
-  const known = migrations.length;
   if (row!.version > known)
     throw new StoreError(
       'newer_schema',

@@ -1,6 +1,6 @@
 import type { ResponseStatus, StoredResponse } from '../../core/response.ts';
 import type { Db, Queries, Value } from '../db.ts';
-import type { ResponseStore } from '../store.ts';
+import type { Answered, ChainLink, ResponseSide, ResponseStore, StoredBytes } from '../store.ts';
 import { inLists, slices, tuples } from './statement.ts';
 
 interface ResponseRow {
@@ -11,60 +11,116 @@ interface ResponseRow {
   created_at: number;
   expires_at: number;
   alive_until: number | null;
-  pieces: string | null;
-  input: string;
+  said_bytes: number;
+  output: string;
   body: string;
+  pieces: string | null;
 }
 
-const names = 'id org_id status previous_id created_at expires_at alive_until pieces input body'.split(' ');
-const columns = names.join(', ');
+const heads = [
+  'id',
+  'org_id',
+  'status',
+  'previous_id',
+  'created_at',
+  'expires_at',
+  'alive_until',
+  'said_bytes',
+];
+const inserted = [...heads, 'input', 'output', 'body', 'pieces'];
+const answered = [...heads, 'output', 'body', 'pieces'].join(', ');
+
+/** Of all its texts. Neither database reads them for it. */
+const bytesOfRow = `octet_length(input) + octet_length(output) + octet_length(body)
+  + COALESCE(octet_length(pieces), 0) AS bytes`;
 
 export function createResponses(db: Db): ResponseStore {
+  async function bySide<T>(
+    what: string,
+    orgId: string,
+    ids: string[],
+    now: number,
+  ): Promise<Record<string, T>> {
+    const found: Record<string, T> = {};
+    for (const { sql, params } of inLists(ids)) {
+      const rows = await db.all<{ id: string; value: T }>(
+        `SELECT id, ${what} AS value FROM responses WHERE id IN ${sql} AND org_id = ? AND expires_at > ?`,
+        [...params, orgId, now],
+      );
+      for (const { id, value } of rows) found[id] = value;
+    }
+    return found;
+  }
+
   return {
-    async insert(responses) {
-      const [first = [], ...others] = slices(responses);
-      // A statement is a transaction of its own.
-      if (others.length === 0) return insertSlice(db, first);
-      await db.tx(async (q) => {
-        for (const slice of [first, ...others]) await insertSlice(q, slice);
-      });
+    insert: (responses) =>
+      db.tx(async (q) => {
+        for (const slice of slices(responses)) {
+          const values = tuples(slice.length, inserted.length);
+          await q.all(
+            `INSERT INTO responses (${inserted.join(', ')}) VALUES ${values}`,
+            slice.flatMap(toRow),
+          );
+        }
+        return addBytes(
+          q,
+          responses.map((response) => ({ orgId: response.orgId, bytes: bytesOf(response) })),
+        );
+      }),
+
+    async storedBytes(orgId) {
+      const [row] = await db.all<{ bytes: number }>('SELECT bytes FROM response_usage WHERE org_id = ?', [
+        orgId,
+      ]);
+      return row?.bytes ?? 0;
     },
 
     async get(orgId, id, now) {
       const [row] = await db.all<ResponseRow>(
-        `SELECT ${columns} FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?`,
+        `SELECT ${answered} FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?`,
         [id, orgId, now],
       );
       return row && toResponse(row);
     },
 
-    // Link by link through the primary key: a recursive statement would read all of a chain that is to be cut.
+    // Link by link through the primary key: a recursive statement would walk all of a chain that is to be cut.
     chain: (orgId, id, now, most) =>
       db.tx(async (q) => {
-        const links: StoredResponse[] = [];
-        let chars = 0;
+        const links: ChainLink[] = [];
+        let bytes = 0;
         for (let next: string | null = id; next !== null;) {
-          if (links.length === most.links || chars > most.chars) return { links, end: 'cut' };
-          const [row]: ResponseRow[] = await q.all<ResponseRow>(
-            `SELECT ${columns} FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?`,
+          if (links.length === most.links) return { links, end: 'long' };
+          const [row]: Pick<ResponseRow, 'status' | 'previous_id' | 'said_bytes'>[] = await q.all(
+            'SELECT status, previous_id, said_bytes FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?',
             [next, orgId, now],
           );
           if (!row) return { links, end: 'gone' };
-          links.push(toResponse(row));
-          chars += row.input.length + row.body.length;
+          links.push({ id: next, status: row.status, saidBytes: row.said_bytes });
+          bytes += row.said_bytes;
+          if (bytes > most.bytes) return { links, end: 'large' };
           next = row.previous_id;
         }
         return { links, end: 'whole' };
       }),
 
-    async finish(id, { status, body, pieces }) {
-      const finished = await db.all(
-        `UPDATE responses SET status = ?, body = ?, pieces = ?, alive_until = NULL
-         WHERE id = ? AND alive_until IS NOT NULL RETURNING id`,
-        [status, body, pieces, id],
-      );
-      return finished.length > 0;
-    },
+    sizes: (orgId, side: ResponseSide, ids, now) => bySide(`octet_length(${side})`, orgId, ids, now),
+    texts: (orgId, side: ResponseSide, ids, now) => bySide(side, orgId, ids, now),
+
+    finish: (id, { status, output, body, pieces }) =>
+      db.tx(async (q) => {
+        const [before] = await q.all<{ org_id: string; bytes: number }>(
+          `SELECT org_id, ${bytesOfRow} FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.lock}`,
+          [id],
+        );
+        if (!before) return false;
+        const [after] = await q.all<{ bytes: number }>(
+          `UPDATE responses SET status = ?, output = ?, body = ?, pieces = ?, said_bytes = said_bytes + ?,
+           alive_until = NULL WHERE id = ? RETURNING ${bytesOfRow}`,
+          [status, output, body, pieces, Buffer.byteLength(output), id],
+        );
+        await addBytes(q, [{ orgId: before.org_id, bytes: after!.bytes - before.bytes }]);
+        return true;
+      }),
 
     async renew(ids, aliveUntil) {
       const alive: string[] = [];
@@ -80,35 +136,58 @@ export function createResponses(db: Db): ResponseStore {
 
     async abandoned(now, limit) {
       const rows = await db.all<ResponseRow>(
-        `SELECT ${columns} FROM responses WHERE alive_until <= ? ORDER BY alive_until, id LIMIT ?`,
+        `SELECT ${answered} FROM responses WHERE alive_until <= ? ORDER BY alive_until, id LIMIT ?`,
         [now, limit],
       );
       return rows.map(toResponse);
     },
 
     async remove(orgId, id, now) {
-      const removed = await db.all(
-        'DELETE FROM responses WHERE id = ? AND org_id = ? AND expires_at > ? RETURNING id',
-        [id, orgId, now],
-      );
-      return removed.length > 0;
+      const removed = await removeWhere('id = ? AND org_id = ? AND expires_at > ?', [id, orgId, now]);
+      return removed > 0;
     },
 
-    async removeExpired(now, limit) {
-      const removed = await db.all(
-        `DELETE FROM responses WHERE id IN (
-           SELECT id FROM responses WHERE expires_at <= ? AND alive_until IS NULL
-           ORDER BY expires_at, id LIMIT ? ${db.skip}) RETURNING id`,
+    removeExpired: (now, limit) =>
+      removeWhere(
+        `id IN (SELECT id FROM responses WHERE expires_at <= ? AND alive_until IS NULL
+         ORDER BY expires_at, id LIMIT ? ${db.skip})`,
         [now, limit],
+      ),
+  };
+
+  function removeWhere(condition: string, params: Value[]): Promise<number> {
+    return db.tx(async (q) => {
+      const removed = await q.all<{ org_id: string; bytes: number }>(
+        `DELETE FROM responses WHERE ${condition} RETURNING org_id, ${bytesOfRow}`,
+        params,
+      );
+      await addBytes(
+        q,
+        removed.map(({ org_id: orgId, bytes }) => ({ orgId, bytes: -bytes })),
       );
       return removed.length;
-    },
-  };
+    });
+  }
 }
 
-async function insertSlice(q: Pick<Queries, 'all'>, slice: StoredResponse[]): Promise<void> {
-  const values = tuples(slice.length, names.length);
-  await q.all(`INSERT INTO responses (${columns}) VALUES ${values}`, slice.flatMap(toRow));
+/** Counts bytes in or out. Orgs come in one order, so that of two transactions one waits and none is a victim. */
+async function addBytes(q: Queries, changes: readonly StoredBytes[]): Promise<StoredBytes[]> {
+  const sums = new Map<string, number>();
+  for (const { orgId, bytes } of changes) sums.set(orgId, (sums.get(orgId) ?? 0) + bytes);
+  const totals: StoredBytes[] = [];
+  for (const orgId of [...sums.keys()].toSorted()) {
+    const [row] = await q.all<{ bytes: number }>(
+      `INSERT INTO response_usage (org_id, bytes) VALUES (?, ?)
+       ON CONFLICT (org_id) DO UPDATE SET bytes = response_usage.bytes + excluded.bytes RETURNING bytes`,
+      [orgId, sums.get(orgId)!],
+    );
+    totals.push({ orgId, bytes: row!.bytes });
+  }
+  return totals;
+}
+
+function bytesOf({ input, output, body, pieces }: StoredResponse): number {
+  return [input, output, body, pieces ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
 function toRow(response: StoredResponse): Value[] {
@@ -120,13 +199,15 @@ function toRow(response: StoredResponse): Value[] {
     response.createdAt,
     response.expiresAt,
     response.aliveUntil,
-    response.pieces,
+    response.saidBytes,
     response.input,
+    response.output,
     response.body,
+    response.pieces,
   ];
 }
 
-function toResponse(row: ResponseRow): StoredResponse {
+function toResponse(row: ResponseRow): Answered {
   return {
     id: row.id,
     orgId: row.org_id,
@@ -135,7 +216,8 @@ function toResponse(row: ResponseRow): StoredResponse {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     aliveUntil: row.alive_until,
-    input: row.input,
+    saidBytes: row.said_bytes,
+    output: row.output,
     body: row.body,
     pieces: row.pieces,
   };

@@ -57,8 +57,11 @@ export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> 
   },
   responses: {
     insert: true,
+    storedBytes: true,
     get: true,
     chain: true,
+    sizes: true,
+    texts: true,
     finish: true,
     renew: true,
     abandoned: true,

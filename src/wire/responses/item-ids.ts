@@ -1,11 +1,9 @@
-import type { StoredItem } from './responses.ts';
-
 /**
  * Ids of items hold the id of their response and their place, so that a reference to an item leads to it without an index:
  * `msg_<the 32 digits of resp_...><place, 4 digits>`. Places of inputs begin at `firstInput`.
  */
 const firstInput = 0x8000;
-const pattern = /^[a-z]+_([0-9a-f]{32})[0-9a-f]{4}$/;
+const pattern = /^[a-z]+_([0-9a-f]{32})([0-9a-f]{4})$/;
 
 const prefixes: Record<string, string> = {
   message: 'msg_',
@@ -27,12 +25,9 @@ function idOf(responseId: string, type: string, place: number): string {
   return `${prefixes[type] ?? 'item_'}${digits}${place.toString(16).padStart(4, '0')}`;
 }
 
-/** The id of the response an item belongs to, or undefined for an id that is none of ours. */
-export function responseOfItem(id: string): string | undefined {
-  const digits = pattern.exec(id)?.[1];
-  return digits === undefined ? undefined : `resp_${digits}`;
-}
-
-export function findItem(items: readonly StoredItem[], id: string): StoredItem | undefined {
-  return items.find((item) => item.id === id);
+/** Where an item is stored, or undefined for an id that is none of ours. */
+export function originOfItem(id: string): { response: string; side: 'input' | 'output' } | undefined {
+  const [, digits, place = ''] = pattern.exec(id) ?? [];
+  if (digits === undefined) return undefined;
+  return { response: `resp_${digits}`, side: Number.parseInt(place, 16) < firstInput ? 'output' : 'input' };
 }

@@ -48,7 +48,8 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const model = { id: 'tiny', aliases: ['default'], serves: ['chat' as const], prices, createdAt: 0 };
   const models = [{ model, engine }];
   const generate = createGenerate({ ...parts, models, accounts, schemas: createSchemas(parts) });
-  const responses = createResponses({ ...parts, store, generate, exclusive: true });
+  const limits = { conversationBytes: 1_000_000, responseBytesPerOrg: 1_000_000_000 };
+  const responses = createResponses({ ...parts, store, generate, limits, exclusive: true });
   const server = createServer({
     ...parts,
     accounts,

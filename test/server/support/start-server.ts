@@ -67,9 +67,16 @@ export const testModels: Model[] = [
 ];
 
 /** Small, so that a test reaches them. */
-export const testLimits = { bodyBytes: 1_000_000, bytesPerBatch: 2_000_000, requestsPerBatch: 100 };
+export const testLimits = {
+  bodyBytes: 1_000_000,
+  bytesPerBatch: 2_000_000,
+  requestsPerBatch: 100,
+  conversationBytes: 1_000_000,
+  responseBytesPerOrg: 100_000_000,
+};
 
 interface StartOptions {
+  limits?: Partial<typeof testLimits>;
   clock?: Clock;
   /** What serves the models, made of the scripted engine; that engine itself when absent. */
   engine?: (scripted: ScriptedEngine) => Engine;
@@ -77,7 +84,7 @@ interface StartOptions {
 
 /** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
 export async function startServer(
-  options: Partial<Pick<ServerDeps, 'limits' | 'ready' | 'drainMs' | 'generate'>> & StartOptions = {},
+  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'generate'>> & StartOptions = {},
 ): Promise<Running> {
   const { clock = systemClock, engine: around = (scripted) => scripted, ...overrides } = options;
   const logged: Running['logged'] = [];
@@ -129,7 +136,7 @@ export async function startServer(
     drainMs: 1000,
     exclusive: true,
   });
-  const responses = createResponses({ store, generate, clock, ids, log, exclusive: true });
+  const responses = createResponses({ store, generate, clock, ids, log, limits, exclusive: true });
   const server = createServer({
     files,
     batches,

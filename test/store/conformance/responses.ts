@@ -12,7 +12,9 @@ function makeResponse(fields: Partial<StoredResponse> = {}): StoredResponse {
     createdAt: start,
     expiresAt: start + hour,
     aliveUntil: null,
+    saidBytes: 100,
     input: '[{"text":"naïve 日本 \\u0000"}]',
+    output: '[{"id":"é"}]',
     body: '{"output":[]}',
     pieces: null,
     ...fields,
@@ -27,22 +29,29 @@ export function responseTests(on: Stores): void {
   };
   const unfinished = (fields: Partial<StoredResponse> = {}) =>
     add({ status: 'in_progress', aliveUntil: start + 10, ...fields });
-  const done = { status: 'completed', body: '{"done":true}', pieces: '[[0,4]]' } as const;
+  const done = { status: 'completed', output: '["ß"]', body: '{"done":true}', pieces: '[[0,4]]' } as const;
+  const withoutInput = (response: StoredResponse) => {
+    const { input: _, ...rest } = response;
+    return rest;
+  };
+  const linkOf = ({ id, status, saidBytes }: StoredResponse) => ({ id, status, saidBytes });
+  const bytesOf = ({ input, output, body, pieces }: StoredResponse) =>
+    Buffer.byteLength(input + output + body + (pieces ?? ''));
   const ids = (responses: { id: string }[]) => responses.map(({ id }) => id);
 
   describe('responses', () => {
     test('come back with every field', async () => {
       const whole = await add({ pieces: '[[0,1]]', previousId: 'resp_before' });
       const running = await unfinished();
-      expect(await on.store.responses.get('org_a', whole.id, start)).toEqual(whole);
-      expect(await on.store.responses.get('org_a', running.id, start)).toEqual(running);
+      expect(await on.store.responses.get('org_a', whole.id, start)).toEqual(withoutInput(whole));
+      expect(await on.store.responses.get('org_a', running.id, start)).toEqual(withoutInput(running));
     });
 
     test('are inserted many at a time, all or none', async () => {
       const many = Array.from({ length: 67 }, (_, n) => makeResponse({ input: `[${n}]` }));
       await on.store.responses.insert(many);
       for (const each of [many[0]!, many[66]!])
-        expect(await on.store.responses.get('org_a', each.id, start)).toEqual(each);
+        expect(await on.store.responses.get('org_a', each.id, start)).toEqual(withoutInput(each));
       const fresh = Array.from({ length: 66 }, () => makeResponse());
       await expect(on.store.responses.insert([...fresh, many[5]!])).rejects.toThrow();
       expect(await on.store.responses.get('org_a', fresh[0]!.id, start)).toBeUndefined();
@@ -56,7 +65,7 @@ export function responseTests(on: Stores): void {
       expect(await on.store.responses.get('org_a', id, start + hour)).toBeUndefined();
     });
 
-    const most = { links: 10, chars: 1_000 };
+    const most = { links: 10, bytes: 1_000 };
 
     test('come as a chain, newest first', async () => {
       const a = await add();
@@ -64,7 +73,7 @@ export function responseTests(on: Stores): void {
       const c = await add({ previousId: b.id });
       await add({ previousId: b.id });
       expect(await on.store.responses.chain('org_a', c.id, start, most)).toEqual({
-        links: [c, b, a],
+        links: [c, b, a].map(linkOf),
         end: 'whole',
       });
       expect(await on.store.responses.chain('org_a', 'resp_unknown', start, most)).toEqual({
@@ -82,10 +91,10 @@ export function responseTests(on: Stores): void {
         return [...ids(chained.links), chained.end];
       };
       expect(await chain({ links: 3 })).toEqual([c.id, b.id, a.id, 'whole']);
-      expect(await chain({ links: 2 })).toEqual([c.id, b.id, 'cut']);
-      const size = a.input.length + a.body.length;
-      expect(await chain({ chars: 2 * size })).toEqual([c.id, b.id, a.id, 'whole']);
-      expect(await chain({ chars: 2 * size - 1 })).toEqual([c.id, b.id, 'cut']);
+      expect(await chain({ links: 2 })).toEqual([c.id, b.id, 'long']);
+      expect(await chain({ bytes: 300 })).toEqual([c.id, b.id, a.id, 'whole']);
+      expect(await chain({ bytes: 299 })).toEqual([c.id, b.id, a.id, 'large']);
+      expect(await chain({ bytes: 199 })).toEqual([c.id, b.id, 'large']);
     });
 
     test('come as a chain up to where one is gone, expired or of another org', async () => {
@@ -100,6 +109,63 @@ export function responseTests(on: Stores): void {
       const old = await add({ expiresAt: start + 1 });
       const young = await add({ previousId: old.id });
       expect(await chain(young.id, start + 1)).toEqual([young.id, 'gone']);
+    });
+
+    test('tell sizes and texts of either side, of the org alone', async () => {
+      const { responses } = on.store;
+      const [a, b, old] = [
+        await add(),
+        await unfinished({ input: '[]' }),
+        await add({ expiresAt: start + 1 }),
+      ];
+      const foreign = await add({ orgId: 'org_b' });
+      const all = [a.id, b.id, old.id, foreign.id, 'resp_unknown'];
+      expect(await responses.sizes('org_a', 'input', all, start + 1)).toEqual({
+        [a.id]: Buffer.byteLength(a.input),
+        [b.id]: 2,
+      });
+      expect(await responses.texts('org_a', 'output', all, start + 1)).toEqual({
+        [a.id]: a.output,
+        [b.id]: b.output,
+      });
+      expect(await responses.texts('org_a', 'input', [a.id], start)).toEqual({ [a.id]: a.input });
+      expect(await responses.texts('org_a', 'input', [], start)).toEqual({});
+    });
+
+    test('are counted by what they store, until they are gone', async () => {
+      const { responses } = on.store;
+      expect(await responses.storedBytes('org_a')).toBe(0);
+      const [a, old] = [makeResponse({ pieces: '[]' }), makeResponse({ expiresAt: start + 1 })];
+      const foreign = makeResponse({ orgId: 'org_b' });
+      const all = bytesOf(a) + bytesOf(old);
+      expect(await responses.insert([a, foreign, old])).toEqual([
+        { orgId: 'org_a', bytes: all },
+        { orgId: 'org_b', bytes: bytesOf(foreign) },
+      ]);
+      expect(await on.other.responses.storedBytes('org_a')).toBe(all);
+      await expect(responses.insert([makeResponse(), a])).rejects.toThrow();
+      expect(await responses.storedBytes('org_a')).toBe(all);
+      const running = await unfinished();
+      await responses.finish(running.id, done);
+      await responses.finish(running.id, done);
+      expect(await responses.storedBytes('org_a')).toBe(all + bytesOf({ ...running, ...done }));
+      const { saidBytes } = (await on.store.responses.get('org_a', running.id, start))!;
+      expect(saidBytes).toBe(100 + Buffer.byteLength(done.output));
+      await responses.remove('org_a', running.id, start);
+      await responses.remove('org_a', running.id, start);
+      expect(await responses.storedBytes('org_a')).toBe(all);
+      expect(await responses.removeExpired(start + 1, 10)).toBe(1);
+      expect(await responses.storedBytes('org_a')).toBe(bytesOf(a));
+    });
+
+    test('are counted exactly when many are written and removed at once', async () => {
+      const rows = Array.from({ length: 20 }, (_, n) => makeResponse({ orgId: n % 2 ? 'org_a' : 'org_b' }));
+      await Promise.all(rows.map((row, n) => (n % 3 ? on.store : on.other).responses.insert([row])));
+      await Promise.all(rows.slice(5).map((row) => on.other.responses.remove(row.orgId, row.id, start)));
+      const left = rows.slice(0, 5).filter(({ orgId }) => orgId === 'org_a');
+      expect(await on.store.responses.storedBytes('org_a')).toBe(
+        left.reduce((sum, row) => sum + bytesOf(row), 0),
+      );
     });
 
     test('end once', async () => {
@@ -152,7 +218,7 @@ export function responseTests(on: Stores): void {
       expect(await on.store.responses.removeExpired(start + 5, 2)).toBe(2);
       expect(await on.store.responses.removeExpired(start + 5, 2)).toBe(1);
       expect(await on.store.responses.removeExpired(start + 5, 2)).toBe(0);
-      expect(await on.store.responses.get('org_a', young.id, start)).toEqual(young);
+      expect(await on.store.responses.get('org_a', young.id, start)).toEqual(withoutInput(young));
       await on.store.responses.finish(running.id, done);
       expect(await on.store.responses.removeExpired(start + 5, 2)).toBe(1);
     });

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { createFairGate } from './fair-gate.ts';
+
+const gateOf = (room: number, each: number, mostWaiting = 10) =>
+  createFairGate({ room, each, mostWaiting, full: () => new Error('full') });
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Enters one after the other and notes who is in. */
+function crowd(gate: ReturnType<typeof gateOf>) {
+  const inside = new Map<string, () => void>();
+  return {
+    names: () => [...inside.keys()],
+    leave: (name: string) => {
+      inside.get(name)!();
+      inside.delete(name);
+    },
+    enter: (name: string, weight = 1, signal?: AbortSignal) =>
+      gate.enter(name[0]!, weight, signal).then((leave) => void inside.set(name, leave)),
+  };
+}
+
+describe('a fair gate', () => {
+  it('lets in what fits, and the next when one leaves', async () => {
+    const { enter, leave, names } = crowd(gateOf(2, 2));
+    for (const name of ['a1', 'a2', 'a3']) void enter(name);
+    await settle();
+    expect(names()).toEqual(['a1', 'a2']);
+    leave('a1');
+    await settle();
+    expect(names()).toEqual(['a2', 'a3']);
+  });
+
+  it('keeps room for others from an owner that would take it all', async () => {
+    const { enter, names } = crowd(gateOf(4, 2));
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) void enter(name);
+    await settle();
+    expect(names()).toEqual(['a1', 'a2', 'b1', 'c1']);
+  });
+
+  it('gives turns to the owners, however many of one wait', async () => {
+    const { enter, leave, names } = crowd(gateOf(1, 1));
+    for (const name of ['a1', 'a2', 'a3', 'b1', 'c1']) void enter(name);
+    const order: string[] = [];
+    for (let n = 0; n < 5; n++) {
+      await settle();
+      const [name] = names();
+      order.push(name!);
+      leave(name!);
+    }
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3']);
+  });
+
+  it('does not let small ones pass a large one for ever', async () => {
+    const { enter, leave, names } = crowd(gateOf(4, 4));
+    void enter('a1', 3);
+    void enter('b1', 4);
+    void enter('c1', 1);
+    await settle();
+    expect(names()).toEqual(['a1']);
+    leave('a1');
+    await settle();
+    expect(names()).toEqual(['b1']);
+  });
+
+  it('lets in alone what needs more than there is', async () => {
+    const { enter, leave, names } = crowd(gateOf(4, 2));
+    void enter('a1', 9);
+    void enter('b1', 1);
+    await settle();
+    expect(names()).toEqual(['a1']);
+    leave('a1');
+    await settle();
+    expect(names()).toEqual(['b1']);
+  });
+
+  it('forgets one that gave up, and lets in whom it kept waiting', async () => {
+    const { enter, names } = crowd(gateOf(4, 4));
+    void enter('a1', 3);
+    const gone = new AbortController();
+    const left = enter('b1', 4, gone.signal);
+    void enter('c1', 1);
+    gone.abort(new Error('gone'));
+    await expect(left).rejects.toThrow('gone');
+    await settle();
+    expect(names()).toEqual(['a1', 'c1']);
+    await expect(enter('d1', 1, gone.signal)).rejects.toThrow('gone');
+  });
+
+  it('refuses when too many of one owner wait, and counts a leave once', async () => {
+    const gate = gateOf(1, 1, 1);
+    const leave = await gate.enter('a', 1);
+    void gate.enter('a', 1);
+    await expect(gate.enter('a', 1)).rejects.toThrow('full');
+    expect(gate.tryEnter('b', 1)).toBeUndefined();
+    leave();
+    leave();
+    expect(gate.tryEnter('b', 1)).toBeUndefined();
+  });
+});

@@ -1,0 +1,105 @@
+/** What is at hand for all, and how much of it one owner may have at once. */
+export interface FairGateOptions {
+  room: number;
+  each: number;
+  /** Entries of one owner that may wait. */
+  mostWaiting: number;
+  /** What is thrown when more would wait. */
+  full: () => Error;
+}
+
+export interface FairGate {
+  /**
+   * Waits until there is room. Whoever waits longest of its owner goes first, and owners take turns; nobody passes the one
+   * whose turn it is, so that what needs much room is not starved by what needs little. What needs more than there ever is
+   * goes alone.
+   * @returns gives the room back, once
+   * @throws what `full` makes, or the reason of the signal
+   */
+  enter(owner: string, weight: number, signal?: AbortSignal): Promise<() => void>;
+  /** The same for one that would not wait: undefined when there is no room now. */
+  tryEnter(owner: string, weight: number): (() => void) | undefined;
+}
+
+interface Entry {
+  weight: number;
+  admit: () => void;
+}
+
+/** Shares room (bytes, turns) among owners, so that one that asks for much cannot keep the others from theirs. */
+export function createFairGate({ room, each, mostWaiting, full }: FairGateOptions): FairGate {
+  /** Owners in the order of their turns. */
+  const waiting = new Map<string, Entry[]>();
+  const held = new Map<string, number>();
+  let used = 0;
+
+  const mayHave = (owner: string, weight: number) => {
+    const own = held.get(owner) ?? 0;
+    return own === 0 || own + weight <= each;
+  };
+  const isThere = (weight: number) => used === 0 || used + weight <= room;
+
+  function take(owner: string, weight: number): () => void {
+    used += weight;
+    held.set(owner, (held.get(owner) ?? 0) + weight);
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      used -= weight;
+      const own = held.get(owner)! - weight;
+      if (own > 0) held.set(owner, own);
+      else held.delete(owner);
+      admitWaiting();
+    };
+  }
+
+  /** The owner whose turn it is, of those that may have more. */
+  function nextOwner(): [string, Entry[]] | undefined {
+    for (const turn of waiting) if (mayHave(turn[0], turn[1][0]!.weight)) return turn;
+    return undefined;
+  }
+
+  function admitWaiting(): void {
+    for (let turn = nextOwner(); turn && isThere(turn[1][0]!.weight); turn = nextOwner()) {
+      const [owner, entries] = turn;
+      entries.shift()!.admit();
+      waiting.delete(owner);
+      if (entries.length > 0) waiting.set(owner, entries);
+    }
+  }
+
+  function tryEnter(owner: string, weight: number): (() => void) | undefined {
+    const isNext = !waiting.has(owner) && nextOwner() === undefined;
+    return isNext && mayHave(owner, weight) && isThere(weight) ? take(owner, weight) : undefined;
+  }
+
+  return {
+    tryEnter,
+    async enter(owner, weight, signal) {
+      signal?.throwIfAborted();
+      const leave = tryEnter(owner, weight);
+      if (leave) return leave;
+      const entries = waiting.get(owner) ?? [];
+      if (entries.length >= mostWaiting) throw full();
+      return new Promise((resolve, reject) => {
+        const entry: Entry = {
+          weight,
+          admit() {
+            signal?.removeEventListener('abort', giveUp);
+            resolve(take(owner, weight));
+          },
+        };
+        const giveUp = () => {
+          entries.splice(entries.indexOf(entry), 1);
+          if (entries.length === 0) waiting.delete(owner);
+          reject(signal!.reason as Error);
+          admitWaiting();
+        };
+        signal?.addEventListener('abort', giveUp, { once: true });
+        entries.push(entry);
+        waiting.set(owner, entries);
+      });
+    },
+  };
+}

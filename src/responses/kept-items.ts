@@ -1,0 +1,109 @@
+import type { ResponseSide, ResponseStore } from '../store/store.ts';
+import { originOfItem } from '../wire/responses/item-ids.ts';
+import type { StoredItem } from '../wire/responses/responses.ts';
+
+export interface Source {
+  responses: ResponseStore;
+  orgId: string;
+  now: number;
+}
+
+/** Items of stored responses. Each text is read and parsed once, however many of its items are asked for. */
+export interface KeptItems {
+  /** All that responses were asked and answered, in order. Whatever is gone is left out. */
+  readAll(ids: readonly string[]): Promise<StoredItem[]>;
+  /** What one response was asked. */
+  readInput(id: string): Promise<StoredItem[]>;
+  /** Bytes of what `read` has to read for these references, and the most that the items named may have. */
+  sizes(references: readonly string[]): Promise<{ read: number; named: number }>;
+  /** Reads what these references lead to. */
+  read(references: readonly string[]): Promise<void>;
+  /** An item that was read, and its bytes; undefined where a reference leads to nothing. */
+  named(reference: string): { item: StoredItem; bytes: number } | undefined;
+}
+
+/** Bytes parsed before others have a turn. */
+const parsedAtOnce = 1_048_576;
+const sides = ['input', 'output'] as const;
+
+export function referencesIn(items: readonly StoredItem[]): string[] {
+  return items.filter(({ type }) => type === 'item_reference').map(({ id }) => id);
+}
+
+export function createKeptItems({ responses, orgId, now }: Source): KeptItems {
+  const lists = { input: new Map<string, StoredItem[]>(), output: new Map<string, StoredItem[]>() };
+  const indexes = new Map<StoredItem[], Map<string, StoredItem>>();
+  const found = new Map<string, { item: StoredItem; bytes: number }>();
+  let sinceTurn = 0;
+
+  async function readSide(side: ResponseSide, ids: readonly string[]): Promise<void> {
+    const unread = [...new Set(ids)].filter((id) => !lists[side].has(id));
+    if (unread.length === 0) return;
+    for (const [id, text] of Object.entries(await responses.texts(orgId, side, unread, now))) {
+      lists[side].set(id, JSON.parse(text) as StoredItem[]);
+      sinceTurn += text.length;
+      if (sinceTurn < parsedAtOnce) continue;
+      sinceTurn = 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  function indexOf(list: StoredItem[]): Map<string, StoredItem> {
+    let index = indexes.get(list);
+    // The first of those with one id is meant.
+    if (!index) indexes.set(list, (index = new Map(list.toReversed().map((item) => [item.id, item]))));
+    return index;
+  }
+
+  /** Ids of the responses that references lead to and that were not read, one a reference. */
+  function unreadOrigins(references: readonly string[]): Record<ResponseSide, string[]> {
+    const origins: Record<ResponseSide, string[]> = { input: [], output: [] };
+    for (const reference of references) {
+      const origin = originOfItem(reference);
+      if (origin && !lists[origin.side].has(origin.response)) origins[origin.side].push(origin.response);
+    }
+    return origins;
+  }
+
+  return {
+    async readAll(ids) {
+      for (const side of sides) await readSide(side, ids);
+      return ids.flatMap((id) => sides.flatMap((side) => lists[side].get(id) ?? []));
+    },
+
+    async readInput(id) {
+      await readSide('input', [id]);
+      return lists.input.get(id) ?? [];
+    },
+
+    async sizes(references) {
+      const origins = unreadOrigins(references);
+      let [read, named] = [0, 0];
+      for (const side of sides) {
+        const ids = origins[side];
+        if (ids.length === 0) continue;
+        const sizes = await responses.sizes(orgId, side, [...new Set(ids)], now);
+        for (const bytes of Object.values(sizes)) read += bytes;
+        for (const id of ids) named += sizes[id] ?? 0;
+      }
+      return { read, named };
+    },
+
+    async read(references) {
+      const origins = unreadOrigins(references);
+      for (const side of sides) await readSide(side, origins[side]);
+    },
+
+    named(reference) {
+      const known = found.get(reference);
+      if (known) return known;
+      const origin = originOfItem(reference);
+      const list = origin && lists[origin.side].get(origin.response);
+      const item = list && indexOf(list).get(reference);
+      if (!item || item.type === 'item_reference') return undefined;
+      const named = { item, bytes: Buffer.byteLength(JSON.stringify(item)) };
+      found.set(reference, named);
+      return named;
+    },
+  };
+}

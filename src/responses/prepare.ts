@@ -1,0 +1,97 @@
+import { type Clock, unixSeconds } from '../base/clock.ts';
+import type { FairGate } from '../base/fair-gate.ts';
+import type { Ids } from '../base/ids.ts';
+import { modelFor } from '../core/model-access.ts';
+import type { Catalog } from '../core/model.ts';
+import type { InteractiveCall } from '../generate/generate.ts';
+import type { ResponseStore } from '../store/store.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
+import type { Places } from '../wire/places.ts';
+import { requireConversation } from '../wire/responses/request.ts';
+import { newResponse } from '../wire/responses/response-body.ts';
+import type { ResponseBody, ResponsesRequest } from '../wire/responses/responses.ts';
+import { storedItems } from '../wire/responses/stored-items.ts';
+import { toChatRequest } from '../wire/responses/to-chat-request.ts';
+import { readConversation } from './conversation.ts';
+import type { Quota } from './quota.ts';
+
+/** A request made ready: the response it begins, and the chat it comes to. */
+export interface Prepared {
+  begun: ResponseBody;
+  chat: ChatRequest;
+  places: Places;
+  /** The input as it is stored, references as they came; empty for what is not stored. */
+  input: string;
+  /** Bytes of the input, references counted as what they name. */
+  inputBytes: number;
+  /** Gives back the room that was taken for it: to be called when it is answered. */
+  leave(): void;
+}
+
+export interface Preparing {
+  /** A request that is only looked at. */
+  read(body: JsonBody<ResponsesRequest>, call: Call): Promise<Prepared>;
+  /** One that is made, and stored unless it says otherwise: there has to be room for that. */
+  make(body: JsonBody<ResponsesRequest>, call: Call): Promise<Prepared>;
+}
+
+type Call = Pick<InteractiveCall, 'caller' | 'signal'>;
+
+export interface PreparingParts {
+  responses: ResponseStore;
+  catalog: Catalog;
+  clock: Clock;
+  ids: Ids;
+  quota: Quota;
+  /** Of the stored text of conversations that are in memory. */
+  memory: FairGate;
+  /** Of one conversation. */
+  mostBytes: number;
+}
+
+export function createPreparing(parts: PreparingParts): Preparing {
+  const { responses, catalog, clock, ids, quota, memory, mostBytes } = parts;
+
+  async function prepare(
+    { value: request, text }: JsonBody<ResponsesRequest>,
+    { caller, signal }: Call,
+    reserve: (bytes: number) => Promise<() => void>,
+  ): Promise<Prepared> {
+    const { orgId } = caller;
+    const model = modelFor(catalog, caller, request.model, 'chat').id;
+    const id = ids.next('resp_');
+    const now = clock.now();
+    const enter = (bytes: number) => memory.enter(orgId, bytes, signal);
+    const reader = { responses, orgId, now, mostBytes, enter };
+    const own = storedItems(request.input, id);
+    const bytes = Buffer.byteLength(text);
+    const unreserve = await reserve(bytes);
+    let leave = unreserve;
+    try {
+      const conversation = await readConversation(reader, request, own, bytes);
+      leave = () => {
+        unreserve();
+        conversation.leave();
+      };
+      const { items, namedBytes } = conversation;
+      requireConversation(items);
+      const begun = newResponse(request, { id, createdAt: unixSeconds(now), model, status: 'in_progress' });
+      const input = begun.store ? JSON.stringify(own) : '';
+      const inputBytes = Buffer.byteLength(input) + namedBytes;
+      return { begun, input, inputBytes, leave, ...toChatRequest(request, items) };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  const nothing = async () => () => {};
+  return {
+    read: (body, call) => prepare(body, call, nothing),
+    make: (body, call) => {
+      const reserve = (bytes: number) => quota.reserve(call.caller.orgId, bytes);
+      return prepare(body, call, body.value.store === false ? nothing : reserve);
+    },
+  };
+}

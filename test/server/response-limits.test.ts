@@ -1,0 +1,198 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ChatRequest } from '../../src/wire/chat/chat.ts';
+import { type Json, type Running, startServer } from './support/start-server.ts';
+
+/** What requests of a few hundred bytes may make of what is stored. */
+const path = '/v1/responses';
+const limits = { conversationBytes: 100_000, responseBytesPerOrg: 300_000 };
+const kilobytes = (n: number) => 'x'.repeat(n * 1_000);
+let app: Running;
+let asked: ChatRequest[];
+
+beforeEach(async () => {
+  asked = [];
+  app = await startServer({
+    limits,
+    engine: (scripted) => ({
+      ...scripted,
+      generate(request, call) {
+        asked.push(request.value);
+        return scripted.generate(request, call);
+      },
+    }),
+  });
+});
+afterEach(() => app.stop());
+
+const post = (input: unknown, more: object = {}, key = app.keys.a) =>
+  app.call('POST', path, { json: { model: 'tiny', input, ...more }, key });
+const ok = async (...args: Parameters<typeof post>): Promise<Json> => {
+  const { status, json } = await post(...args);
+  expect(status, JSON.stringify(json)).toBe(200);
+  return json;
+};
+const orgA = async () => (await app.accounts.orgs.list())[0]!.id;
+const inputsOf = async (id: string): Promise<Json[]> =>
+  (await app.call('GET', `${path}/${id}/input_items?order=asc`)).json.data;
+const refer = (id: string, times = 1) =>
+  Array.from({ length: times }, () => ({ type: 'item_reference', id }));
+const question = { role: 'user', content: 'What? [[tokens 1]]' };
+
+describe('references', () => {
+  it('are stored as they came, and read as what they name', async () => {
+    const first = await ok(`${kilobytes(20)} [[tokens 1]]`);
+    const [item] = await inputsOf(first.id);
+    const before = await app.store.responses.storedBytes(await orgA());
+    const second = await ok([...refer(item.id, 3), question]);
+    expect(await app.store.responses.storedBytes(await orgA())).toBeLessThan(before + 4_000);
+    expect(asked.at(-1)!.messages.map(({ content }) => content!.length)).toEqual([
+      20_013, 20_013, 20_013, 18,
+    ]);
+    expect((await inputsOf(second.id)).slice(0, 3)).toEqual([item, item, item]);
+
+    await ok('And? [[tokens 1]]', { previous_response_id: second.id });
+    expect(asked.at(-1)!.messages.slice(0, 3)).toEqual(asked.at(-2)!.messages.slice(0, 3));
+    // To an output, and to a response that is part of the conversation.
+    await ok([...refer(second.output[0].id), question], { previous_response_id: second.id });
+    expect(asked.at(-1)!.messages.at(-2)).toEqual({
+      role: 'assistant',
+      content: second.output[0].content[0].text,
+    });
+  });
+
+  it('are charged as often as they are named, before anything is put together', async () => {
+    const first = await ok(`${kilobytes(20)} [[tokens 1]]`);
+    const [item] = await inputsOf(first.id);
+    for (const count of [5, 60, 1_500]) {
+      const { status, json } = await post([...refer(item.id, count), question]);
+      expect([status, json.error.code]).toEqual([422, 'validation_error']);
+      expect(json.error.param).toBe(count === 1_500 ? 'input' : 'input[4].id');
+      expect(json.error.message).toMatch(/more than 100000 bytes.*leave out/);
+    }
+    expect(asked.length).toBe(1);
+    const counted = await app.call('POST', `${path}/input_tokens`, {
+      json: { model: 'tiny', input: [...refer(item.id, 60), question] },
+    });
+    expect(counted.status).toBe(422);
+  });
+
+  it('are charged with the conversation that they stand in, and in those that go on from it', async () => {
+    const first = await ok(`${kilobytes(20)} [[tokens 1]]`);
+    const [item] = await inputsOf(first.id);
+    const second = await ok([...refer(item.id, 3), question]);
+    expect((await post(refer(item.id, 2), { previous_response_id: second.id })).json.error.param).toBe(
+      'input[1].id',
+    );
+    const third = await ok([...refer(item.id, 1), question], { previous_response_id: second.id });
+    const texts = vi.spyOn(app.store.responses, 'texts');
+    const { status, json } = await post(kilobytes(20), { previous_response_id: third.id });
+    expect([status, json.error.param]).toEqual([422, 'previous_response_id']);
+    expect(texts).not.toHaveBeenCalled();
+  });
+
+  it('that lead to what was deleted break the conversation', async () => {
+    const first = await ok('Milk. [[tokens 1]]');
+    const second = await ok([...refer(first.output[0].id), question]);
+    await app.call('DELETE', `${path}/${first.id}`);
+    const { status, json } = await post('And?', { previous_response_id: second.id });
+    expect([status, json.error.code]).toEqual([404, 'previous_response_not_found']);
+    expect((await inputsOf(second.id))[0]).toEqual({ type: 'item_reference', id: first.output[0].id });
+  });
+});
+
+describe('a conversation', () => {
+  it('is refused by its size alone when it is too large, and says what to do', async () => {
+    let previous_response_id: string | undefined;
+    for (let n = 0; n < 4; n++)
+      previous_response_id = (await ok(`${kilobytes(22)} [[tokens 1]]`, { previous_response_id })).id;
+    const texts = vi.spyOn(app.store.responses, 'texts');
+    const { status, json } = await post(kilobytes(22), { previous_response_id });
+    expect([status, json.error.param]).toEqual([422, 'previous_response_id']);
+    expect(json.error.message).toMatch(/more than 100000 bytes.*limits\.conversation_bytes.*leave out/);
+    expect(texts).not.toHaveBeenCalled();
+    await ok('a little more [[tokens 1]]', { previous_response_id });
+  });
+
+  it('is not charged for the tools and instructions of its requests', async () => {
+    const tools = [{ type: 'function', name: 'f', description: kilobytes(30), parameters: {} }];
+    let previous_response_id: string | undefined;
+    for (let n = 0; n < 5; n++)
+      previous_response_id = (await ok('a [[tokens 1]]', { tools, previous_response_id })).id;
+  });
+
+  it('waits while its org holds enough in memory, and others do not wait for it', async () => {
+    const large = `${kilobytes(90)} [[tokens 1]]`;
+    const of = async (key: string) => (await ok(large, {}, key)).id as string;
+    const [a, b] = [await of(app.keys.a), await of(app.keys.b)];
+    const held = () => app.engine.stats().running;
+    const hang = (previous_response_id: string, key: string) => {
+      const gone = new AbortController();
+      const body = JSON.stringify({ model: 'tiny', input: '[[hang]]', store: false, previous_response_id });
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      fetch(app.url + path, { method: 'POST', body, headers, signal: gone.signal }).catch(() => {});
+      return () => gone.abort();
+    };
+    const texts = vi.spyOn(app.store.responses, 'texts');
+    const leaves = Array.from({ length: 7 }, () => hang(a, app.keys.a));
+    await expect.poll(held).toBe(4);
+    await ok('[[tokens 1]]', { previous_response_id: b, store: false }, app.keys.b);
+    await ok('[[tokens 1]] alone', { store: false });
+    expect(texts).toHaveBeenCalledTimes(2 * 5);
+    for (const leave of leaves.slice(0, 4)) leave();
+    await expect.poll(() => texts.mock.calls.length).toBe(2 * 8);
+    await expect.poll(held).toBe(3);
+    for (const leave of leaves.slice(4)) leave();
+    await expect.poll(held).toBe(0);
+  });
+});
+
+describe('what an org stores', () => {
+  it('is refused over its quota, with what to do, until there is room', async () => {
+    const kept: string[] = [];
+    for (let n = 0; n < 3; n++) kept.push((await ok(`${kilobytes(90)} [[tokens 1]]`)).id);
+    const over = await post(`${kilobytes(90)} [[tokens 1]]`);
+    expect([over.status, over.json.error.code, over.json.error.type]).toEqual([
+      402,
+      'storage_quota_exceeded',
+      'insufficient_quota',
+    ]);
+    expect(over.json.error.message).toMatch(/of 300000 bytes.*Delete.*store: false/);
+    expect((await post(kilobytes(90), { background: true })).status).toBe(402);
+    expect(asked.length).toBe(3);
+    await ok(`${kilobytes(90)} [[tokens 1]]`, { store: false });
+    await ok(`${kilobytes(90)} [[tokens 1]]`, {}, app.keys.b);
+    await app.call('DELETE', `${path}/${kept[0]}`);
+    await ok(`${kilobytes(90)} [[tokens 1]]`);
+  });
+
+  it('counts what is being made', async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => post(`${kilobytes(90)} [[tokens 1]]`)));
+    expect(answers.filter(({ status }) => status === 200).length).toBe(3);
+    expect(answers.map(({ status }) => status)).toContain(402);
+    expect(await app.store.responses.storedBytes(await orgA())).toBeLessThan(300_000);
+  });
+
+  it('gives back what failed', async () => {
+    for (let n = 0; n < 5; n++) expect((await post(`${kilobytes(90)} [[fail 500]]`)).status).toBe(502);
+    for (let n = 0; n < 5; n++) expect((await post(refer('msg_nothing'), {})).status).toBe(404);
+    await ok(`${kilobytes(90)} [[tokens 1]]`);
+  });
+});
+
+it('what is made in the background has its room, half of it for one org', async () => {
+  const hang = (key: string) => post(`[[hang]] ${kilobytes(250)}`, { background: true }, key);
+  const roomy = await startServer({ limits: { conversationBytes: 100_000 } });
+  await app.stop();
+  app = roomy;
+  const started: Record<string, Json[]> = { a: [], b: [] };
+  for (const org of ['a', 'b'] as const) {
+    for (let n = 0; n < 3; n++) started[org]!.push(await hang(app.keys[org]));
+    const answers = started[org]!;
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const over = await hang(app.keys[org]);
+    expect([over.status, over.json.error.code]).toEqual([429, 'rate_limit_exceeded']);
+    expect(over.headers.get('retry-after')).toBe('5');
+  }
+  await app.call('POST', `${path}/${started['a']![0].json.id}/cancel`);
+  await expect.poll(async () => (await hang(app.keys.a)).status).toBe(200);
+});
