@@ -2,10 +2,12 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import type { Db } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrations/migrate.ts';
-import { openPostgres } from '../../src/store/postgres/db.ts';
+import { openPostgres, usualBounds } from '../../src/store/postgres/db.ts';
+import type { Bounds } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
 import type { LineResult } from '../../src/store/store.ts';
 import { StoreError } from '../../src/core/store-error.ts';
+import { startSilentLine } from '../support/silent-line.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { addBatch, output, range, start } from './fixtures.ts';
@@ -22,8 +24,8 @@ else
   });
 
 function faultTests(postgres: PostgresServer): void {
-  const withDb = async (work: (db: Db) => Promise<void>) => {
-    const db = openPostgres(await postgres.createDatabase(), silent);
+  const withDb = async (work: (db: Db) => Promise<void>, bounds?: Partial<Bounds>) => {
+    const db = openPostgres(await postgres.createDatabase(), silent, { ...usualBounds, ...bounds });
     try {
       await work(db);
     } finally {
@@ -199,6 +201,49 @@ function faultTests(postgres: PostgresServer): void {
       );
       expect(row!.timeout).toBe('10s');
     }));
+
+  describe('a database that takes too long is unreachable', () => {
+    const late = { name: 'StoreError', code: 'unreachable', message: expect.stringContaining('in time') };
+
+    test('when a statement goes on and on', () =>
+      withDb(
+        async (db) => {
+          await expect(db.all('SELECT pg_sleep(60)')).rejects.toMatchObject(late);
+          await expect(db.tx((q) => q.all('SELECT pg_sleep(60)'))).rejects.toMatchObject(late);
+          expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+        },
+        { statement: 100 },
+      ));
+
+    test('when somebody keeps a row', () =>
+      withDb(
+        async (db) => {
+          await db.exec('CREATE TABLE t (n integer); INSERT INTO t VALUES (1)');
+          await db.tx(async (q) => {
+            await q.all('UPDATE t SET n = 2');
+            await expect(db.tx((other) => other.all('UPDATE t SET n = 3'))).rejects.toMatchObject(late);
+          });
+          expect(await db.all('SELECT n FROM t')).toEqual([{ n: 2 }]);
+        },
+        { lock: 100 },
+      ));
+
+    test('when the network falls silent, and a connection that did is not used again', async () => {
+      const url = new URL(await postgres.createDatabase());
+      const line = await startSilentLine(Number(url.port));
+      url.port = String(line.port);
+      const db = openPostgres(url.href, silent, { ...usualBounds, connect: 300, answer: 300 });
+      expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      line.silent = true;
+      await expect(db.all('SELECT 1 AS one')).rejects.toMatchObject(late);
+      await expect(db.tx((q) => q.all('SELECT 1 AS one'))).rejects.toMatchObject({ code: 'unreachable' });
+      line.silent = false;
+      expect(await db.tx((q) => q.all('SELECT 2 AS two'))).toEqual([{ two: 2 }]);
+      line.silent = true;
+      await db.close();
+      line.close();
+    });
+  });
 
   test('integers come as numbers, up to the largest exact one', () =>
     withDb(async (db) => {

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
 import type * as Driver from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import type { Log } from '../../base/log.ts';
 import type { Db, Queries, Value } from '../db.ts';
-import { isConflict, isLost, translate } from './errors.ts';
+import { isConflict, isLost, isUnanswered, translate } from './errors.ts';
 
 /** A conflict resolves itself as soon as the other transaction is through. */
 const maxConflicts = 10;
@@ -12,22 +13,54 @@ const connections = 10;
 
 const nowSql = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
 
+/** How long something may take before it fails with `unreachable`, in milliseconds. */
+export interface Bounds {
+  /** Until a connection stands, or one of the pool is free. */
+  connect: number;
+  /** One statement, by the server's clock. */
+  statement: number;
+  /** Of that, waiting for rows that others hold. */
+  lock: number;
+  /** One statement, by ours: a server or a network that went silent tells nothing. */
+  answer: number;
+}
+
+export const usualBounds: Bounds = { connect: 30_000, statement: 30_000, lock: 15_000, answer: 35_000 };
+
+/** A step of the schema may rewrite a table, and whoever starts meanwhile waits for it. */
+export const migrationBounds: Bounds = {
+  connect: 30_000,
+  statement: 1_800_000,
+  lock: 1_800_000,
+  answer: 1_810_000,
+};
+
 /** Whatever runs statements: the pool, each on a connection of its choice, or one connection. */
 type Runner = Pick<Pool, 'query'>;
 
 /**
  * A pool of connections as a `Db`. Conflicts between transactions are tried again; a connection that was lost is replaced
  * and the work tried once more where nothing can have happened twice: reads, and transactions that had not come to their
- * commit.
+ * commit. Nothing waits for ever, whatever the server or the network does.
  */
-export function openPostgres(url: string, log: Log): Db {
+export function openPostgres(url: string, log: Log, bounds: Bounds = usualBounds): Db {
   // A service on the embedded database starts without the driver.
   const { Pool, types } = createRequire(import.meta.url)('pg') as typeof Driver;
+  const sockets = new Set<Socket>();
   const pool = new Pool({
     connectionString: url,
     max: connections,
-    connectionTimeoutMillis: 30_000,
+    connectionTimeoutMillis: bounds.connect,
+    statement_timeout: bounds.statement,
+    lock_timeout: bounds.lock,
+    query_timeout: bounds.answer,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    stream() {
+      const socket = new Socket();
+      sockets.add(socket);
+      return socket.once('close', () => sockets.delete(socket));
+    },
     application_name: 'offpeak',
     // A process that freezes inside a transaction must not keep its rows from the others for long.
     idle_in_transaction_session_timeout: 10_000,
@@ -83,7 +116,11 @@ export function openPostgres(url: string, log: Log): Db {
       const [row] = await all<{ now: number }>(nowSql);
       return row!.now;
     },
-    close: () => pool.end(),
+    async close() {
+      await pool.end();
+      // A server that is silent does not close its side; the process may end all the same.
+      for (const socket of sockets) socket.unref();
+    },
   };
 }
 
@@ -115,7 +152,7 @@ async function transact<T>(pool: Pool, work: (q: Queries) => Promise<T>): Promis
 
 /** A connection of which it is not sure that it is out of the transaction is not used again. */
 async function giveBack(client: PoolClient, error: unknown): Promise<void> {
-  if (isLost(error)) return client.release(true);
+  if (isLost(error) || isUnanswered(error)) return client.release(true);
   try {
     await client.query('ROLLBACK');
     client.release();

@@ -21,6 +21,12 @@ const lostCodes = new Set([
 /** The driver gives its own errors no codes. */
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|timeout expired)/;
+/** The answer took longer than it may: the statement was given up, by the server or by us. */
+const lateCodes = new Set([
+  '57014', // query_canceled
+  '55P03', // lock_not_available
+]);
+const lateMessage = /^Query read timeout/;
 const endedMessage = /^Cannot use a pool after calling end/;
 
 /** Serialization failures and deadlocks: another transaction won, and the same work may be done again. */
@@ -35,6 +41,16 @@ export function isLost(error: unknown): boolean {
   return lostCodes.has(code) || code.startsWith('08') || (code === '' && lostMessages.test(messageOf(error)));
 }
 
+/** What was asked took too long. Asking again at once would only take as long again. */
+function isLate(error: unknown): boolean {
+  return lateCodes.has(codeOf(error)) || isUnanswered(error);
+}
+
+/** We stopped waiting: whatever the connection says next belongs to the statement that was given up. */
+export function isUnanswered(error: unknown): boolean {
+  return codeOf(error) === '' && lateMessage.test(messageOf(error));
+}
+
 /** Faults that an operator can do something about as ours; whatever else was thrown passes through. */
 export function translate(error: unknown, url: string): unknown {
   const code = codeOf(error);
@@ -44,6 +60,13 @@ export function translate(error: unknown, url: string): unknown {
       'unreachable',
       `The database ${nameOf(url)} does not answer (${code || messageOf(error)}).`,
       'Check that Postgres runs there and that this machine may connect to it.',
+      options,
+    );
+  if (isLate(error))
+    return new StoreError(
+      'unreachable',
+      `The database ${nameOf(url)} does not answer in time (${messageOf(error)}).`,
+      'Look at its load, its disk, and what holds locks in it.',
       options,
     );
   if (code === '53100')

@@ -4,7 +4,7 @@ import { migrate } from '../migrations/migrate.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
-import { openPostgres } from './db.ts';
+import { migrationBounds, openPostgres } from './db.ts';
 import { nameOf } from './errors.ts';
 
 export interface PostgresStoreOptions {
@@ -25,7 +25,7 @@ export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
 
   const begin = async () => {
     await requireServer(db, url);
-    await migrate(db);
+    await migrateWith(openPostgres(url, log, migrationBounds));
     log.info({ database: nameOf(url) }, 'Connected to the database.');
   };
   const end = async () => {
@@ -38,6 +38,14 @@ export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
     start: () => (started ??= begin()),
     stop: () => (stopped ??= end()),
   };
+}
+
+async function migrateWith(db: Db): Promise<void> {
+  try {
+    await migrate(db);
+  } finally {
+    await db.close();
+  }
 }
 
 const leastVersion = 14;
