@@ -2,7 +2,15 @@ import { type Clock, sleep } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Blobs } from '../blobs/blobs.ts';
-import { type Batch, closeModel, type FinalStatus, type LineRef } from '../core/batch.ts';
+import {
+  type Batch,
+  type BatchFault,
+  closeModel,
+  type FinalStatus,
+  type LineRef,
+  type ResultStream,
+} from '../core/batch.ts';
+import { BlobError, isBlobLost } from '../core/blob-error.ts';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Files } from '../files/files.ts';
@@ -17,8 +25,10 @@ import { Turns } from './turns.ts';
 const missingSlice = 500;
 /** How many batches write their result files at the same time. Waiting for last answers takes no turn. */
 const writingAtOnce = 2;
-/** How many leases of a closing chunk insist on reading an input that is there; they come ten seconds apart. */
+/** How many leases of a closing chunk insist on reading an input that is there; most of them half a minute apart. */
 const maxInputReads = 20;
+/** How often a batch is closed that is itself at fault when that fails, the last time whatever is wrong with it. */
+const mostTries = 4;
 /** Rows of a finished batch are deleted this many at a time. */
 const purgeSlice = 2_000;
 
@@ -47,16 +57,27 @@ export interface CloserParts {
   time: DbTime;
   ids: Ids;
   log: Log;
+  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
+  isAway: (error: unknown) => Promise<boolean>;
 }
+
+type ResultFiles = Record<'output' | 'errors', StoredFile | null>;
+
+/** What is published of a batch and what it counted are not the same. */
+class Disagreement extends Error {}
 
 /**
  * Closes a batch (batch-engine.md, "Close"): waits for the last answers, shuts the gate, records the lines that never ran,
  * writes the result files and publishes them with the final status. Every step may be repeated by another process.
+ *
+ * A batch that cannot be closed for its own sake ends as failed after a few tries, with what there is of its results.
  */
 export class Closer {
   #parts: CloserParts;
   #stopped = new AbortController();
   #turns = new Turns(writingAtOnce);
+  /** Tries that failed because of the batch itself, by its id. */
+  #failures = new Map<string, { times: number; error: unknown }>();
 
   constructor(parts: CloserParts) {
     this.#parts = parts;
@@ -67,7 +88,36 @@ export class Closer {
     this.#stopped.abort();
   }
 
+  /** Rejects when the batch must be closed again, after a while. */
   async close(lease: Lease): Promise<void> {
+    const { batchId } = lease;
+    try {
+      await this.#close(lease);
+      this.#failures.delete(batchId);
+    } catch (error) {
+      const { times } = this.#failures.get(batchId) ?? { times: 0 };
+      if (await this.#isBatchs(error)) this.#failures.set(batchId, { times: times + 1, error });
+      throw error;
+    }
+  }
+
+  /** Neither the disk's fault nor the database's as a whole: those pass. */
+  async #isBatchs(error: unknown): Promise<boolean> {
+    return !(error instanceof BlobError) && !(await this.#parts.isAway(error));
+  }
+
+  /** What a batch ends with at its last try. */
+  #faultOf(batchId: string): BatchFault | undefined {
+    const failures = this.#failures.get(batchId);
+    if (!failures || failures.times < mostTries - 1) return undefined;
+    const message =
+      failures.error instanceof Disagreement
+        ? 'The results of the batch and its counts differ.'
+        : 'The database does not take or give all results of the batch.';
+    return { code: 'batch_failed', message, param: null, line: null };
+  }
+
+  async #close(lease: Lease): Promise<void> {
     const { store, clock, time } = this.#parts;
     const batch = await store.batches.find(lease.batchId);
     if (!batch || batch.closing === null) return;
@@ -87,20 +137,30 @@ export class Closer {
 
   async #finish(batch: Batch, lease: Lease, incomplete: boolean): Promise<void> {
     if (this.#stopped.signal.aborted) return this.#giveBack(lease);
-    const { store, worker, time, log } = this.#parts;
+    const { store, worker, log } = this.#parts;
+    const fault = this.#faultOf(batch.id);
     if (incomplete) {
       if (!(await store.batches.shut(worker, lease))) return;
-      if (!(await this.#recordMissing(batch, lease))) return;
+      if (!(await this.#orElse(fault && true, () => this.#recordMissing(batch, lease)))) return;
     }
-    const files = await this.#assemble(batch);
-    const outcome = await store.batches.publish(worker, lease, files, time.now());
-    if (outcome === 'incomplete')
-      throw new Error(`batch ${batch.id} cannot be published: results and counts differ`);
+    const files = await this.#assemble(batch, fault);
+    const outcome = await this.#publish(batch, lease, files, fault);
     // Fenced may also mean that our own publication got through and only its answer was lost: the blobs are then the
     // batch's. If they are nobody's, the sweeper removes them.
     if (outcome === 'fenced') return;
-    log.info({ batch: batch.id, status: batch.closing, total: batch.total }, 'batch closed');
+    const { closing, total } = batch;
+    log.info({ batch: batch.id, status: closing, total, fault: fault?.message }, 'batch closed');
     await this.purge(batch.id);
+  }
+
+  /** What `step` comes to; for a batch that is given up `instead`, where the step fails for the batch's sake. */
+  async #orElse<T>(instead: T | undefined, step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      if (instead === undefined || !(await this.#isBatchs(error))) throw error;
+      return instead;
+    }
   }
 
   async #giveBack(lease: Lease): Promise<void> {
@@ -134,7 +194,8 @@ export class Closer {
     const file = await store.files.find(batch.inputFileId);
     if (!file) return async () => unknown;
     const giveUp = async (error: unknown): Promise<undefined> => {
-      const isThere = lease.epoch < maxInputReads && (await blobs.size(file.blobId)) !== undefined;
+      const isThere =
+        !isBlobLost(error) && lease.epoch < maxInputReads && (await blobs.size(file.blobId)) !== undefined;
       if (isThere) throw error;
       log.error({ err: error, batch: batch.id }, 'the input of a batch that ends cannot be read');
     };
@@ -149,10 +210,44 @@ export class Closer {
     };
   }
 
-  async #assemble(batch: Batch): Promise<{ output: StoredFile | null; errors: StoredFile | null }> {
+  async #assemble(batch: Batch, fault: BatchFault | undefined): Promise<ResultFiles> {
     const now = this.#parts.time.now();
-    const output = await assembleResultFile(this.#parts, batch, 'output', now);
-    const errors = await assembleResultFile(this.#parts, batch, 'errors', now);
-    return { output, errors };
+    const write = (stream: ResultStream) =>
+      this.#orElse(fault && null, () => assembleResultFile(this.#parts, batch, stream, now));
+    const output = await write('output');
+    try {
+      return { output, errors: await write('errors') };
+    } catch (error) {
+      await this.#remove({ output, errors: null });
+      throw error;
+    }
+  }
+
+  async #publish(
+    batch: Batch,
+    lease: Lease,
+    files: ResultFiles,
+    fault: BatchFault | undefined,
+  ): Promise<'published' | 'fenced'> {
+    const { store, worker, time, isAway } = this.#parts;
+    try {
+      const outcome = await store.batches.publish(worker, lease, files, time.now(), fault);
+      if (outcome !== 'incomplete') return outcome;
+      throw new Disagreement(`The results and the counts of ${batch.id} differ.`);
+    } catch (error) {
+      // Where the answer was lost, the publication may have got through: those the sweeper looks after.
+      if (!(await isAway(error))) await this.#remove(files);
+      throw error;
+    }
+  }
+
+  /** Blobs that no row names and none will; the sweeper removes those that stay. */
+  async #remove({ output, errors }: ResultFiles): Promise<void> {
+    const { blobs, log } = this.#parts;
+    for (const file of [output, errors])
+      if (file)
+        await blobs
+          .remove(file.blobId)
+          .catch((error: unknown) => log.warn({ err: error, blob: file.blobId }, 'a blob was left behind'));
   }
 }

@@ -12,6 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { Batches, BatchView } from './batches.ts';
 import { Closer } from './closer.ts';
 import { createBatch, type CreateParts, freezePrices, openInput } from './create.ts';
+import { isDatabaseAway } from './database-fault.ts';
 import { DbTime } from './db-time.ts';
 import { estimateUsage } from './estimate.ts';
 import { Heartbeat, leaseLifeMs } from './heartbeat.ts';
@@ -42,7 +43,10 @@ export function createBatches(parts: BatchesParts): Batches {
   const { store, generate, clock, ids, log, limits, batch: settings } = parts;
   const worker = ids.next('wrk_');
   const time = new DbTime(clock);
-  const inner = { ...parts, worker, time };
+  // A heartbeat reads and writes, and touches no batch.
+  const probe = () => store.workers.beat(worker, { interactive: generate.interactiveLoad() });
+  const isAway = (error: unknown) => isDatabaseAway(error, probe);
+  const inner = { ...parts, worker, time, isAway };
   const closer = new Closer(inner);
   const runner = new Runner({ ...inner, closer, holdsLeases: () => heartbeat.holds });
   const heartbeat: Heartbeat = new Heartbeat({

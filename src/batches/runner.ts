@@ -8,7 +8,6 @@ import type { Generate } from '../generate/generate.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { Claimer } from './claimer.ts';
 import type { Closer } from './closer.ts';
-import { isDatabaseAway } from './database-fault.ts';
 import type { DbTime } from './db-time.ts';
 import { Demand } from './demand.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -40,6 +39,8 @@ export interface RunnerParts {
   log: Log;
   /** Whether what this process leases is its own. */
   holdsLeases: () => boolean;
+  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
+  isAway: (error: unknown) => Promise<boolean>;
 }
 
 /**
@@ -52,24 +53,21 @@ export class Runner {
   #recorder: Recorder;
   #claimer: Claimer;
   #dispatcher: Dispatcher;
+  #setbacks: Setbacks;
   #closing = new Set<Promise<void>>();
   #running = false;
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    const { store, generate, worker, clock, random } = parts;
+    const { generate, clock, random } = parts;
     const work = new WorkInHand(clock);
     const suspects = new Suspects(work.held);
     const fairness = new Fairness();
     const pauses = new Pauses(clock, random);
     const fail = (batchId: string, message: string) => this.#fail(batchId, message);
     const setbacks = new Setbacks({ ...parts, work, fail });
-    // A heartbeat reads and writes, and touches no batch.
-    const probe = () => store.workers.beat(worker, { interactive: generate.interactiveLoad() });
-    const isAway = (error: unknown) => isDatabaseAway(error, probe);
     const recorder = new Recorder({
       ...parts,
-      isAway,
       onRecorded: (closed, finished) => this.#recorded(closed, finished),
       onRefused: async (batchId, error) => {
         // First, so that nobody here runs it again where its end cannot be written.
@@ -81,6 +79,7 @@ export class Runner {
     const demand = new Demand({ generate, work, lanes, pauses, recorder });
     this.work = work;
     this.#recorder = recorder;
+    this.#setbacks = setbacks;
     this.#dispatcher = new Dispatcher({
       ...parts,
       work,
@@ -101,7 +100,6 @@ export class Runner {
       demand,
       fairness,
       setbacks,
-      isAway,
       fail,
       canClose: () => this.#closing.size < maxClosing,
       close: (chunk) => this.#close(chunk),
@@ -148,15 +146,22 @@ export class Runner {
     const lease = leaseOf(chunk);
     this.work.held.lease(lease);
     const closing = this.#closeRecorded(lease)
-      .catch((error: unknown) =>
-        this.#parts.log.error({ err: error, batch: lease.batchId }, 'a batch could not be closed'),
-      )
+      .catch((error: unknown) => this.#closeLater(lease, error))
       .finally(() => {
         this.#closing.delete(closing);
         this.work.held.unlease(lease);
         this.wake();
       });
     this.#closing.add(closing);
+  }
+
+  async #closeLater(lease: Lease, error: unknown): Promise<void> {
+    const { store, worker, log } = this.#parts;
+    await this.#setbacks.add(lease.batchId, error, null);
+    // What cannot be given back now goes back after the next heartbeat.
+    await store.batches
+      .release(worker, [lease])
+      .catch((fault: unknown) => log.warn({ err: fault, batch: lease.batchId }, 'a lease was kept'));
   }
 
   async #closeRecorded(lease: Lease): Promise<void> {

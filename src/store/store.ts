@@ -201,13 +201,17 @@ export interface BatchStore {
   shut(worker: string, lease: Lease): Promise<boolean>;
   /**
    * The end: checks the lease, that every line has its result and that the ledger agrees; then writes the file rows, the
-   * final status with its instant and the error summary, and finishes the chunk. `incomplete` is a bug of the caller.
+   * final status with its instant and the error summary, and finishes the chunk. `incomplete` where they do not agree.
+   *
+   * With a `fault` the batch is given up: whatever agrees, it ends as failed with that fault, or as cancelled where it was
+   * being cancelled.
    */
   publish(
     worker: string,
     lease: Lease,
     files: { output: StoredFile | null; errors: StoredFile | null },
     now: number,
+    fault?: BatchFault,
   ): Promise<'published' | 'fenced' | 'incomplete'>;
 }
 

@@ -2,6 +2,7 @@ import { createIds } from '../../src/base/ids.ts';
 import { type Log, silent } from '../../src/base/log.ts';
 import type { Batches } from '../../src/batches/batches.ts';
 import { type BatchesParts, createBatches } from '../../src/batches/create-batches.ts';
+import { BlobError } from '../../src/core/blob-error.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import { createGenerate } from '../../src/generate/create-generate.ts';
@@ -117,7 +118,7 @@ export class SimProcess implements Worker {
     if (!this.alive) return new Promise(() => {});
     const { plan, time } = this.#world;
     if (time.elapsed < plan.calmFrom && this.#random.chance(plan.weather.blobs))
-      return Promise.reject(new Error('EIO: the disk says no'));
+      return Promise.reject(new BlobError('unavailable', 'The disk says EIO.', 'Simulated.'));
     return this.#random.chance(0.2) ? this.sleep(this.#random.int(0, 20)) : Promise.resolve();
   }
 }

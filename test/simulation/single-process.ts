@@ -39,8 +39,9 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const failing = new Set<Operation>();
   /** Operations whose answer never comes until they are taken out again. */
   const hanging = new Set<Operation>();
-  /** What reading a blob fails with, by its name; `*` stands for all. */
+  /** What reading or writing a blob fails with, by its name; `*` stands for all. */
   const unreadable = new Map<string, Error>();
+  const unwritable = new Map<string, Error>();
 
   const store = storeThrough(database.store, async (name, _args, operate) => {
     calls.push(name);
@@ -65,8 +66,9 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const batches = createBatches({
     store,
     blobs: blobs.seenThrough(async (operation, name) => {
-      const fault = unreadable.get(name) ?? unreadable.get('*');
-      if (fault && /^(read|slices?)$/.test(operation)) throw fault;
+      const faults = /^(read|slices?)$/.test(operation) ? unreadable : unwritable;
+      const fault = faults.get(name) ?? faults.get('*');
+      if (fault && /^(read|slices?|create|write|commit)$/.test(operation)) throw fault;
     }),
     files: { index: async (file) => inputs.get(file.id)!.index, read: createVerifiedReads(blobs) } as Files,
     generate,
@@ -98,6 +100,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     failing,
     hanging,
     unreadable,
+    unwritable,
     settle,
     /** Calls that the engine works on. */
     running: () => engine.stats().running,

@@ -128,6 +128,59 @@ it('fails a batch one of whose results the database refuses, and records all oth
   expect([batch.ok > 0, batch.ok + batch.err]).toEqual([true, 100]);
 });
 
+it('fails a batch whose results and counts differ, after a few tries that leave no blobs behind', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  const stuck = await single.create('b0', 20);
+  await single.pass(300);
+  await database.db.all('UPDATE batches SET ok = ok + 1 WHERE id = ?', [stuck]);
+  const other = await single.create('b1', 20);
+  let mostBlobs = 0;
+  for (let s = 0; s < 60; s++) {
+    await single.pass(1_000);
+    mostBlobs = Math.max(mostBlobs, single.blobs.stored.size);
+  }
+  expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 20 });
+  const batch = await single.find(stuck);
+  expect(batch).toMatchObject({
+    status: 'failed',
+    errors: [{ message: 'The results of the batch and its counts differ.' }],
+  });
+  expect(single.calls.filter((name) => name === 'batches.publish').length).toBe(5);
+  // Two inputs, and the results of both.
+  const named = await database.db.all<{ blob_id: string }>('SELECT blob_id FROM files');
+  expect([...single.blobs.stored.keys()].toSorted()).toEqual(named.map((row) => row.blob_id).toSorted());
+  expect(mostBlobs).toBeLessThanOrEqual(named.length + 2);
+});
+
+it('ends a batch whose last lines the database does not take', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 20, { delayMs: 30_000 });
+  await single.pass(1_000);
+  await database.db.exec(`CREATE TRIGGER refuse BEFORE INSERT ON batch_results
+    WHEN NEW.line = 7 BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+  await single.cancel(id);
+  await single.pass(40_000);
+  await database.db.exec('DROP TRIGGER refuse');
+  expect(await single.find(id)).toMatchObject({
+    status: 'cancelled',
+    errors: [{ message: 'The database does not take or give all results of the batch.' }],
+  });
+});
+
+it('waits with the files of a batch for a disk that takes none', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  single.unwritable.set('*', new BlobError('unavailable', 'EIO', 'Look into the log.'));
+  const id = await single.create('b0', 20);
+  await single.pass(60_000);
+  expect(await single.find(id)).toMatchObject({ status: 'in_progress', closing: 'completed' });
+  single.unwritable.clear();
+  await single.pass(40_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
+});
+
 it('asks a database that is away a few times a minute, and blames no batch for it', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());

@@ -68,14 +68,21 @@ export function createEnding(db: Db): Ending {
         return true;
       }),
 
-    publish: (worker, lease, files, now) =>
+    publish: (worker, lease, files, now, fault) =>
       db.tx(async (q) => {
         const batch = await lockBatch(q, lease.batchId);
         if (!batch?.closing || !(await holdsClosing(q, worker, lease))) return 'fenced';
-        if (!(await agrees(q, batch))) return 'incomplete';
+        if (!fault && !(await agrees(q, batch))) return 'incomplete';
         if (files.output) await insertFile(q, files.output);
         if (files.errors) await insertFile(q, files.errors);
-        await finalise(q, batch, batch.closing, files, now);
+        const end = fault && canMove(batch.status, 'failed') ? 'failed' : batch.closing;
+        if (fault)
+          await q.all('UPDATE batches SET closing = ?, errors = ? WHERE id = ?', [
+            end,
+            JSON.stringify([fault]),
+            batch.id,
+          ]);
+        await finalise(q, batch, end, files, now);
         await finishChunks(q, worker, [lease]);
         return 'published';
       }),

@@ -65,7 +65,7 @@ async function keep(q: Queries, batch: BatchState, results: LineResult[], now: n
     q,
     fresh.map((result) => ({ ...result, n: ++count[result.stream] })),
   );
-  const complete = batch.closing === null && count.output + count.errors === batch.total;
+  const complete = batch.closing === null && count.output + count.errors >= batch.total;
   await q.all('UPDATE batches SET ok = ?, err = ?, closing = ? WHERE id = ?', [
     count.output,
     count.errors,

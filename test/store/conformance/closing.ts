@@ -161,6 +161,35 @@ export function closingTests(on: Stores): void {
       expect(await on.store.batches.publish('c', closing, none, start)).toBe('incomplete');
     });
 
+    test.each([
+      ['failed', 'failedAt', 'in_progress'],
+      ['cancelled', 'cancelledAt', 'cancelling'],
+    ] as const)('with a fault ends a batch that does not agree as %s', async (end, instant, status) => {
+      const batch = await addBatch(on.store);
+      await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+      await on.store.results.record('w', [output(batch, 0)], [], start);
+      if (end === 'cancelled') await on.store.batches.cancel('org_a', batch.id, start, 0);
+      else await on.store.batches.expire(batch.expiresAt, 10);
+      expect((await on.store.batches.find(batch.id))?.status).toBe(status);
+      const closing = await claimClosing(on.store, 'c', batch.id);
+      const fault = { code: 'batch_failed', message: 'They differ.', param: null, line: null };
+      const files = { output: makeFile({ purpose: 'batch_output' }), errors: null };
+      const publish = (worker: string, epoch: number) =>
+        on.store.batches.publish(worker, { ...closing, epoch }, files, start + 50, fault);
+      expect(await publish('d', closing.epoch)).toBe('fenced');
+      expect(await publish('c', closing.epoch + 1)).toBe('fenced');
+      expect(await publish('c', closing.epoch)).toBe('published');
+      expect(await on.store.batches.find(batch.id)).toMatchObject({
+        status: end,
+        [instant]: start + 50,
+        errors: [fault],
+        outputFileId: files.output.id,
+        ok: 1,
+        err: 0,
+      });
+      expect(await publish('c', closing.epoch)).toBe('fenced');
+    });
+
     test('by two at once happens once', async () => {
       const batch = await cancelled((made) => range(0, 8).map((line) => output(made, line)));
       const closing = await claimClosing(on.store, 'c', batch.id);
