@@ -1,0 +1,13 @@
+/**
+ * Gives each caller a turn of the event loop of its own, one after the other: what is long and cannot be interrupted is done
+ * one at a time, and everything else is served in between.
+ */
+export class LoopTurns {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves at the beginning of the turn. */
+  next(): Promise<void> {
+    this.#last = this.#last.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#last;
+  }
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readBody } from './read-body.ts';
+
+let counting = false;
+afterEach(() => (counting = false));
+
+/** Counts the turns of the event loop from now on. */
+function countTurns(): () => number {
+  let turns = 0;
+  counting = true;
+  const count = () => {
+    turns++;
+    if (counting) setImmediate(count);
+  };
+  setImmediate(count);
+  return () => turns;
+}
+
+/** Requests whose bodies of `size` bytes end together; the turns in which they are given. */
+async function turnsOf(count: number, size: number): Promise<number[]> {
+  const turn = countTurns();
+  const given = Array.from({ length: count }, async () => {
+    const stream = new PassThrough({ highWaterMark: size * 2 });
+    stream.end(Buffer.alloc(size, 'x'));
+    const body = await readBody(Object.assign(stream, { headers: {} }) as unknown as IncomingMessage, 1e9);
+    expect(body.length).toBe(size);
+    return turn();
+  });
+  return Promise.all(given);
+}
+
+describe('readBody', () => {
+  it('gives large bodies that end together one after the other, with others served in between', async () => {
+    const turns = await turnsOf(5, 65_536);
+    expect(new Set(turns).size).toBe(5);
+    expect(turns).toEqual(turns.toSorted((a, b) => a - b));
+  });
+
+  it('gives small ones at once', async () => {
+    expect(new Set(await turnsOf(5, 65_535)).size).toBe(1);
+  });
+});
