@@ -35,7 +35,7 @@ const model = (more: string, engine = 'kind: scripted') =>
 describe('without a file', () => {
   it('is the embedded model alone, on this machine alone', () => {
     const config = load(null);
-    expect(config.server).toEqual({ host: '127.0.0.1', port: 8080 });
+    expect(config.server).toEqual({ host: '127.0.0.1', port: 8080, trustedProxies: [] });
     expect(config.data).toBe(`${folder}/offpeak-data`);
     expect(config.database).toBe('sqlite');
     expect(config.models).toHaveLength(1);
@@ -82,6 +82,14 @@ describe('what beats what', () => {
     expect(load(null, other).data).toBe('/etc/offpeak/d');
     expect(load(null, { ...other, flags: { ...other.flags, data: 'd' } }).data).toBe(`${folder}/d`);
   });
+});
+
+it('takes addresses and ranges of trusted proxies, and says which is none', () => {
+  const yaml = (items: string) => `server: { trusted_proxies: [${items}] }\n`;
+  expect(load(yaml("10.0.0.5, 'fd00::/8'")).server.trustedProxies).toEqual(['10.0.0.5', 'fd00::/8']);
+  expect(problems(yaml('10.0.0.5, proxy.local'))).toEqual([
+    expect.stringContaining('trusted_proxies[1]: must be an address or a range of them'),
+  ]);
 });
 
 describe('models', () => {

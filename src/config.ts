@@ -1,6 +1,7 @@
 import { readFileSync, existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isAddressRange } from './base/addresses.ts';
 import { createChecker, formatProblem } from './base/located.ts';
 import type { Checker, Located, Problem } from './base/located.ts';
 import { parseLocatedYaml } from './base/located-yaml.ts';
@@ -61,7 +62,7 @@ export const configKeys = {
     'api_key',
     'admin_key',
   ],
-  server: ['host', 'port'],
+  server: ['host', 'port', 'trusted_proxies'],
   hub: ['endpoint', 'token'],
   model: ['id', 'aliases', 'serves', 'price', 'engine'],
   price: ['input', 'cached_input', 'output'],
@@ -88,6 +89,9 @@ export const configKeys = {
     'body_bytes',
     'conversation_bytes',
     'response_bytes_per_org',
+    'body_bytes_in_flight',
+    'connections',
+    'connections_per_address',
   ],
   batch: ['price_factor', 'result_ttl', 'completion_window', 'cancel_grace'],
 } as const;
@@ -147,6 +151,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     server: {
       host: check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1',
       port: check.whole(outer('port', 'OFFPEAK_PORT', server.port), { min: 0, max: 65_535 }) ?? 8080,
+      trustedProxies: addresses(server.trusted_proxies, check),
     },
     data,
     database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
@@ -222,6 +227,16 @@ function readRoot(
 function folder(at: Located | undefined, reading: Reading): string | undefined {
   const found = reading.check.text(at);
   return found === undefined ? undefined : resolve(at?.line === null ? reading.cwd : reading.base, found);
+}
+
+function addresses(at: Located | undefined, check: Checker): string[] {
+  return (check.list(at) ?? []).flatMap((item) => {
+    const found = check.text(item);
+    if (found === undefined || isAddressRange(found)) return found ?? [];
+    return (
+      check.fail(item, 'must be an address or a range of them', 'For example 10.0.0.5 or 10.0.0.0/8') ?? []
+    );
+  });
 }
 
 function hubEndpoint(at: Located | undefined, check: Checker): string {
@@ -406,6 +421,9 @@ function limits(at: Located | undefined, check: Checker): Config['limits'] {
     bodyBytes,
     conversationBytes: check.whole(fields.conversation_bytes, { min: 1024, max: 2 ** 30 }) ?? bodyBytes,
     responseBytesPerOrg: check.whole(fields.response_bytes_per_org, atLeastOne) ?? 10 * 2 ** 30,
+    bodyBytesInFlight: check.whole(fields.body_bytes_in_flight, { min: 1_048_576 }) ?? 268_435_456,
+    connections: check.whole(fields.connections, { min: 16, max: 1_000_000 }) ?? 10_000,
+    connectionsPerAddress: check.whole(fields.connections_per_address, atLeastOne) ?? 1000,
   };
 }
 

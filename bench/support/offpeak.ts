@@ -96,7 +96,7 @@ function configFor(data: string, engine: EngineConfig): Config {
   const aliases = ['bench-alias'];
   return {
     ...defaults,
-    server: { host: '127.0.0.1', port: 0 },
+    server: { ...defaults.server, port: 0 },
     data: join(data, 'data'),
     models: [{ id: 'bench', aliases, serves: ['chat'], prices, engine }],
     apiKey,

@@ -4,7 +4,12 @@ import type { Prices } from './price.ts';
 
 /** Everything a server is told, checked and complete (docs/configuration.md). Paths are absolute, spans milliseconds. */
 export interface Config {
-  server: { host: string; port: number };
+  server: {
+    host: string;
+    port: number;
+    /** Addresses and ranges (base/addresses.ts) whose connections are not counted one by one. */
+    trustedProxies: string[];
+  };
   /** The data folder. */
   data: string;
   /** `sqlite`, or a `postgres://` URL. */
@@ -23,6 +28,9 @@ export interface Config {
     bodyBytes: number;
     conversationBytes: number;
     responseBytesPerOrg: number;
+    bodyBytesInFlight: number;
+    connections: number;
+    connectionsPerAddress: number;
   };
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number; cancelGraceMs: number };
   /** How long stored content that no file names is kept aside before it is removed. */

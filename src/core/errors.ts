@@ -62,6 +62,7 @@ export const catalogue = {
   // ours
   internal_error: { status: 500, kind: 'server' },
   storage_damaged: { status: 500, kind: 'server' },
+  server_overloaded: { status: 503, kind: 'overloaded' },
   storage_unavailable: { status: 503, kind: 'overloaded' },
   insufficient_storage: { status: 507, kind: 'server' },
 } as const satisfies Record<string, { status: number; kind: ErrorKind }>;
@@ -82,6 +83,7 @@ const retryOf: Partial<Record<ErrorCode, Retry>> = {
   engine_overloaded: 'wait',
   shutting_down: 'wait',
   insufficient_storage: 'wait',
+  server_overloaded: 'wait',
   storage_unavailable: 'wait',
 };
 

@@ -81,6 +81,10 @@ export class SpooledUpload implements Upload {
     });
   }
 
+  get held(): number {
+    return this.#splitter.held;
+  }
+
   async write(chunk: Uint8Array): Promise<void> {
     this.#assertOpen();
     const { fileBytes } = this.#deps.limits;

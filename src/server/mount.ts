@@ -3,7 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
+import type { BodyBudget, BodyShare } from './body-budget.ts';
 import { headerValues } from './headers.ts';
+import type { Connections } from './plugins/connections.ts';
 import type { Traffic } from './plugins/traffic.ts';
 import { decodeText, readBody, requireMediaType } from './read-body.ts';
 import { readForm } from './read-form.ts';
@@ -14,13 +16,15 @@ import { noSuchRoute, toApiError } from './to-api-error.ts';
 export interface Mounting {
   services: Services;
   traffic: Traffic;
+  connections: Connections;
+  budget: BodyBudget;
 }
 
 const nobody: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models: [] });
 
 /** Puts a route on the server: who asks, may they, what do they send; then the handler; then its answer. */
 export function mount(app: FastifyInstance, route: Route, mounting: Mounting): void {
-  const { services, traffic } = mounting;
+  const { services, traffic, connections } = mounting;
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.path,
@@ -33,6 +37,8 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
     const exchange = traffic.of(request);
     const caller = await callerOf(request, route, services);
     exchange.caller = caller;
+    if (route.access !== 'open') connections.welcome(request, reply);
+    const share = route.body ? shareOf(caller, reply) : noShare;
     const incoming: Incoming = {
       requestId: exchange.requestId,
       caller,
@@ -41,8 +47,9 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
       query: request.query as Record<string, unknown>,
       headers: request.headers,
       startedAt: exchange.startedAt,
-      body: await bodyOf(request, route, services.limits),
+      body: await bodyOf(request, route, { limits: services.limits, share }),
       form: () => readForm(request),
+      hold: share.hold,
       signal: exchange.signal,
     };
     const answer = await route.handle(incoming, services);
@@ -51,6 +58,14 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
       signal: exchange.signal,
       failed: exchange.failed,
     });
+  }
+
+  /** What the request holds of the budget, until it is answered. */
+  function shareOf(caller: Caller, reply: FastifyReply): BodyShare {
+    const share = mounting.budget.open(caller.orgId);
+    if (reply.raw.destroyed) throw new Error('the client went away');
+    reply.raw.once('close', share.release);
+    return share;
   }
 
   function fail(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
@@ -95,7 +110,7 @@ function decodePath(text: string): string {
 async function bodyOf(
   request: FastifyRequest,
   route: Route,
-  limits: ServerLimits,
+  { limits, share }: { limits: ServerLimits; share: BodyShare },
 ): Promise<Incoming['body']> {
   if (route.body === undefined) return noBody;
   if (route.body === 'multipart') {
@@ -103,7 +118,7 @@ async function bodyOf(
     return noBody;
   }
   requireMediaType(request.raw, 'application/json');
-  const bytes = await readBody(request.raw, route.body.maxBytes(limits));
+  const bytes = await readBody(request.raw, route.body.maxBytes(limits), share);
   return { text: decodeText(bytes), sha256: () => sha256(bytes) };
 }
 
@@ -111,4 +126,5 @@ function sha256(data: Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');
 }
 
+const noShare: BodyShare = { hold() {} };
 const noBody: Incoming['body'] = { text: '', sha256: () => sha256(new Uint8Array()) };

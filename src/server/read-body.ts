@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { LoopTurns } from '../base/loop-turns.ts';
 import { ApiError } from '../core/errors.ts';
+import type { BodyShare } from './body-budget.ts';
 
 /** From this size on, in bytes, reading a body as JSON takes long enough for others to notice. */
 const large = 65_536;
@@ -9,15 +10,20 @@ const turns = new LoopTurns();
 /**
  * The whole body, refused as soon as it grows too large, declared or not. The connection stays usable for an answer. Of
  * large bodies that end together, each is given in a turn of the event loop of its own.
- * @throws ApiError `payload_too_large`; Error when the client goes away
+ * @throws ApiError `payload_too_large`, `server_overloaded`; Error when the client goes away
  */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const bytes = await collect(request, maxBytes);
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  share: BodyShare,
+): Promise<Buffer> {
+  const bytes = await collect(request, maxBytes, share);
   if (bytes.length >= large) await turns.next();
   return bytes;
 }
 
-function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function collect(request: IncomingMessage, maxBytes: number, share: BodyShare): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -25,20 +31,25 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
       outcome();
     };
-    const refuse = () => {
-      request.pause();
-      done(() => reject(tooLarge(maxBytes)));
+    const check = (bytes: number) => {
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      share.hold(bytes);
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBytes) return refuse();
-      chunks.push(chunk);
+      try {
+        if (size > declared) check(size);
+        chunks.push(chunk);
+      } catch (error) {
+        request.pause();
+        done(() => reject(error));
+      }
     };
     const onEnd = () =>
       done(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)));
     const onError = (error: Error) => done(() => reject(error));
     const onClose = () => onError(new Error('the client went away'));
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return reject(tooLarge(maxBytes));
+    check(declared);
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }

@@ -14,14 +14,18 @@ export interface UploadForm {
 const fieldNames = ['purpose', 'expires_after[anchor]', 'expires_after[seconds]'] as const;
 type FieldName = (typeof fieldNames)[number];
 
+/** What is on its way through the server of any upload: buffers of the socket and the form, and one chunk. */
+const passingBytes = 262_144;
+
 /**
  * Takes the fields in any order and passes the file's bytes on as they come. Fields with other names are left alone.
  * When it throws, the upload it began is aborted.
- * @throws ApiError `validation_error`, `payload_too_large`, or what the upload throws
+ * @throws ApiError `validation_error`, `payload_too_large`, what `hold` throws, or what the upload throws
  */
 export async function receiveUpload(
   parts: AsyncIterable<FormPart>,
   begin: () => Promise<Upload>,
+  hold: (bytes: number) => void,
 ): Promise<UploadForm> {
   const fields: Partial<Record<FieldName, string>> = {};
   let file: { upload: Upload; filename: string } | undefined;
@@ -33,7 +37,10 @@ export async function receiveUpload(
       else {
         const filename = cleanFilename(part.filename);
         file = { upload: await begin(), filename };
-        for await (const chunk of part.bytes) await file.upload.write(chunk);
+        for await (const chunk of part.bytes) {
+          await file.upload.write(chunk);
+          hold(passingBytes + file.upload.held);
+        }
       }
     }
     if (fields.purpose === undefined) throw invalid('purpose', 'required, but missing');

@@ -58,6 +58,10 @@ export interface ServerLimits {
   /** Largest file, and largest sum of inline requests counted as JSONL. */
   bytesPerBatch: number;
   requestsPerBatch: number;
+  /** Bodies that are held at a time, together. */
+  bodyBytesInFlight: number;
+  connections: number;
+  connectionsPerAddress: number;
 }
 
 /** A request as a handler sees it. */
@@ -78,6 +82,11 @@ export interface Incoming {
   body: { text: string; sha256(): string };
   /** The parts of a multipart body, in order. */
   form(): AsyncIterable<FormPart>;
+  /**
+   * Says how many bytes of a multipart body the handler holds in memory from now on.
+   * @throws ApiError `server_overloaded`
+   */
+  hold: (bytes: number) => void;
   /** Aborts when the client has gone or the server stops waiting for this request. */
   signal: AbortSignal;
 }

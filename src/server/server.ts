@@ -4,13 +4,15 @@ import { type Clock, sleep } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Service } from '../base/service.ts';
 import { compileValidators } from '../wire/validate.ts';
+import { createBodyBudget } from './body-budget.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
+import { boundConnections } from './plugins/connections.ts';
 import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
 import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
 import { cutStalled } from './plugins/stalls.ts';
 import { countTraffic } from './plugins/traffic.ts';
-import type { Services } from './route.ts';
+import type { ServerLimits, Services } from './route.ts';
 import { routes } from './routes/routes.ts';
 
 export interface ServerDeps extends Omit<Services, 'openapi'> {
@@ -19,6 +21,8 @@ export interface ServerDeps extends Omit<Services, 'openapi'> {
   host?: string;
   /** 0, any free one, when absent. */
   port?: number;
+  /** Addresses and ranges whose connections only the limit of all holds for; none when absent. */
+  trustedProxies?: readonly string[];
   /** How long requests in flight may go on after `stop`; 25 s when absent. */
   drainMs?: number;
 }
@@ -39,7 +43,16 @@ const lastWordsMs = 1_000;
  * time, then aborts them.
  */
 export function createServer(deps: ServerDeps): Server {
-  const { clock, ids, log, host = '127.0.0.1', port = 0, drainMs = 25_000 } = deps;
+  const {
+    clock,
+    ids,
+    log,
+    limits,
+    trustedProxies = [],
+    host = '127.0.0.1',
+    port = 0,
+    drainMs = 25_000,
+  } = deps;
   const app = fastify({
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -50,9 +63,8 @@ export function createServer(deps: ServerDeps): Server {
     frameworkErrors: (fault, request, reply) => refuseUnread(traffic, fault, request, reply),
     clientErrorHandler: (fault, socket) => answerParserError(ids, fault, socket),
   });
-  app.server.maxConnections = 10_000;
-
   const traffic = countTraffic(app, { clock, ids, log });
+  const connections = boundConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
   lingerAfterEarlyAnswers(app, clock);
   const stalls = cutStalled(traffic, clock);
   refuseTheRest(app, routes, traffic);
@@ -67,7 +79,8 @@ export function createServer(deps: ServerDeps): Server {
     openapi: () => (openapi ??= JSON.stringify(buildOpenApi(routes, deps.version))),
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
-  const mounting = { services, traffic };
+  const budget = createBodyBudget(budgetOf(limits));
+  const mounting = { services, traffic, connections, budget };
   for (const route of routes) if (route.body !== 'multipart') mount(app, route, mounting);
   // The plugin hooks into every request of its scope: only forms pay for it.
   app.register(async (forms) => {
@@ -112,6 +125,12 @@ export function createServer(deps: ServerDeps): Server {
     },
     stop: () => (stopping ??= drain()),
   };
+}
+
+/** The largest body of all must fit into an org's share. */
+function budgetOf(limits: ServerLimits): number {
+  const sizes = routes.map(({ body }) => (typeof body === 'object' ? body.maxBytes(limits) : 0));
+  return Math.max(limits.bodyBytesInFlight, 2 * Math.max(...sizes));
 }
 
 /** Resolves with `work`, or after `ms`. */

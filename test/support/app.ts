@@ -53,7 +53,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
   const defaults = loadConfig({ env: {}, cwd: folder });
   const config: Config = {
     ...defaults,
-    server: { host: '127.0.0.1', port: 0 },
+    server: { ...defaults.server, port: 0 },
     data,
     models: options.models ?? [testModel()],
     limits: { ...defaults.limits, ...options.limits },

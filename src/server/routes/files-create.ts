@@ -21,7 +21,8 @@ export const createFile: Route = {
   },
   async handle(incoming, { files, clock }) {
     const creationWith = creationOf(incoming, 'files');
-    const form = await receiveUpload(incoming.form(), () => files.begin(incoming.caller));
+    const begin = () => files.begin(incoming.caller);
+    const form = await receiveUpload(incoming.form(), begin, incoming.hold);
     const { upload, filename, purpose, expiresAfterSeconds } = form;
     const createdAt = clock.now();
     const expiresAt = expiresAfterSeconds === null ? null : createdAt + expiresAfterSeconds * 1000;

@@ -19,6 +19,8 @@ export type SplitItem =
   | { fault: Fault; fatal: boolean; line?: undefined };
 
 export interface Splitter {
+  /** The bytes kept in memory, of a line whose end has not come. */
+  readonly held: number;
   /** Lines that end in this chunk. Must be read to its end before the next call. The chunk is not kept. */
   push(chunk: Uint8Array): Generator<SplitItem, void>;
   /** The last line, when no newline ends it. */
@@ -58,6 +60,10 @@ class LineSplitter implements Splitter {
   constructor(lineBytes: number, guess: boolean) {
     this.#lineBytes = lineBytes;
     this.#seenText = !guess;
+  }
+
+  get held(): number {
+    return this.#buffer.length;
   }
 
   *push(chunk: Uint8Array): Generator<SplitItem, void> {

@@ -9,6 +9,7 @@ import { createSchemas } from '../../../src/generate/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';
+import { testLimits } from '../../server/support/start-server.ts';
 import { createFakeEngine } from '../../support/fake-engine.ts';
 import { sentenceOf } from './error-rows.ts';
 import type { ErrorRow } from './error-rows.ts';
@@ -60,7 +61,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     batches: {} as never,
     ready: async () => ({ ok: true }),
     version: '1',
-    limits: { bodyBytes: 1_000_000, bytesPerBatch: 1_000_000, requestsPerBatch: 10 },
+    limits: testLimits,
   });
   const services: Service[] = [store, accounts, generate, responses, server];
   for (const service of services) await service.start();

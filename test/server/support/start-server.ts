@@ -73,6 +73,9 @@ export const testLimits = {
   requestsPerBatch: 100,
   conversationBytes: 1_000_000,
   responseBytesPerOrg: 100_000_000,
+  bodyBytesInFlight: 20_000_000,
+  connections: 1_000,
+  connectionsPerAddress: 500,
 };
 
 interface StartOptions {
@@ -84,7 +87,7 @@ interface StartOptions {
 
 /** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
 export async function startServer(
-  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'generate'>> & StartOptions = {},
+  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'generate' | 'trustedProxies'>> & StartOptions = {},
 ): Promise<Running> {
   const { clock = systemClock, engine: around = (scripted) => scripted, ...overrides } = options;
   const logged: Running['logged'] = [];

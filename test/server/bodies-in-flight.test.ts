@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openRaw, type RawConnection } from './support/raw-http.ts';
+import { type Running, startServer } from './support/start-server.ts';
+
+// The budget is twice the largest body that is taken, 2,565,536 bytes of a batch: an org alone may hold 2,565,536 of it.
+
+const limits = {
+  bodyBytes: 1_000_000,
+  bytesPerBatch: 2_000_000,
+  requestsPerBatch: 100,
+  bodyBytesInFlight: 1,
+  connections: 1_000,
+  connectionsPerAddress: 1_000,
+};
+
+let app: Running;
+const opened: RawConnection[] = [];
+beforeEach(async () => void (app = await startServer({ limits })));
+afterEach(async () => {
+  for (const { socket } of opened.splice(0)) socket.destroy();
+  await app.stop();
+});
+
+/** Begins a body and does not end it. Resolves when the server reads it. */
+async function begin(length: string, key = app.keys.a): Promise<RawConnection> {
+  const connection = await openRaw(app.url);
+  opened.push(connection);
+  connection.write(
+    `POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n${length}\r\n\r\n`,
+  );
+  await connection.until('100 Continue');
+  return connection;
+}
+
+const refusal = /HTTP\/1\.1 503 [^]*retry-after: 1\r\n[^]*"code":"server_overloaded"/;
+
+describe('bodies that are held at a time', () => {
+  it('are refused from their content-length when there is no room, and others still get in', async () => {
+    await begin('Content-Length: 1000000');
+    await begin('Content-Length: 1000000');
+    const third = await begin('Content-Length: 1000000');
+    expect(await third.until('server_overloaded')).toMatch(refusal);
+    const input = 'x'.repeat(500_000);
+    const json = { model: 'vectors', input };
+    expect((await app.call('POST', '/v1/embeddings', { json })).status).toBe(200);
+    expect((await app.call('POST', '/v1/embeddings', { json, key: app.keys.b })).status).toBe(200);
+  });
+
+  it('are counted as they come when no length is declared', async () => {
+    const all = await Promise.all([1, 2, 3].map(() => begin('Transfer-Encoding: chunked')));
+    for (const connection of all) connection.write(`${(999_000).toString(16)}\r\n${' '.repeat(999_000)}\r\n`);
+    const refused = await Promise.any(all.map((connection) => connection.until('server_overloaded')));
+    expect(refused).toMatch(refusal);
+  });
+
+  it('are let go of when the client leaves, and when they are answered', async () => {
+    const json = { model: 'vectors', input: 'x'.repeat(900_000) };
+    const good = async () => (await app.call('POST', '/v1/embeddings', { json })).status;
+    for (let turn = 0; turn < 10; turn++) {
+      const connections = [await begin('Content-Length: 1000000'), await begin('Content-Length: 1000000')];
+      expect(await good()).toBe(503);
+      for (const { socket } of connections) socket.destroy();
+      await expect.poll(good).toBe(200);
+    }
+  });
+
+  it('of uploads count with what they hold in memory, not with their length', async () => {
+    const begun = async (line: string) => {
+      const connection = await openRaw(app.url);
+      opened.push(connection);
+      const form = `--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${line}`;
+      connection.write(
+        `POST /v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1900000\r\n\r\n${form}`,
+      );
+      return connection;
+    };
+    // Lengths of 9.5 MB in all, of which little is held.
+    const flowing = await Promise.all(Array.from({ length: 5 }, () => begun('\n'.repeat(1_000))));
+    const json = { model: 'vectors', input: 'x'.repeat(100_000) };
+    expect((await app.call('POST', '/v1/embeddings', { json })).status).toBe(200);
+    for (const { socket } of flowing) socket.destroy();
+    // A line of which 400,000 bytes are there is held with a buffer of 524,288 or so.
+    const lines = await Promise.all(Array.from({ length: 5 }, () => begun('x'.repeat(400_000))));
+    expect(await Promise.any(lines.map((connection) => connection.until('server_overloaded')))).toMatch(
+      refusal,
+    );
+  });
+});
