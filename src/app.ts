@@ -223,7 +223,9 @@ function createLog(level: string, secrets: readonly string[]): Log {
 
 /** What this server was told that nobody else may learn. */
 function secretsOf({ apiKey, adminKey, hub, database, models }: Config): string[] {
-  const engines = models.map(({ engine }) => (engine.kind === 'openai' ? engine.apiKey : null));
+  const engines = models.flatMap(({ engine }) =>
+    engine.kind === 'openai' ? [engine.apiKey, ...Object.values(engine.headers ?? {})] : [],
+  );
   const password = URL.canParse(database) ? new URL(database).password : '';
   const plain = querystring.unescape(password);
   // A shorter one would take more from the log than it keeps from its readers.
@@ -268,6 +270,9 @@ function createEngine(
         flavor: engine.flavor ?? 'auto',
         inputs: engine.inputs,
         passThrough: engine.passThrough,
+        capabilities: engine.capabilities,
+        headers: engine.headers,
+        ca: engine.ca === undefined ? undefined : readFileSync(engine.ca, 'utf8'),
         slots: engine.slots,
         serves: serves ?? ['chat', 'embeddings'],
         timeouts: engine.timeouts,

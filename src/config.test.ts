@@ -109,9 +109,12 @@ describe('models', () => {
       timeouts: { total: 5m }
       inputs: [image]
       pass_through: [service_tier, cache_salt]
+      headers: { X-Team: "\${QWEN_KEY}" }
+      ca: ca.pem
+      capabilities: { json_schema: exact, prefix_cache: none }
     price: { input: 0.20, output: 0.60 }
 `,
-      { env: { QWEN_KEY: 'k' } },
+      { env: { QWEN_KEY: 'k' }, exists: () => true },
     );
     expect(config.models).toEqual([
       {
@@ -127,11 +130,28 @@ describe('models', () => {
           apiKey: 'k',
           inputs: ['image'],
           passThrough: ['service_tier', 'cache_salt'],
+          headers: { 'x-team': 'k' },
+          ca: `${folder}/ca.pem`,
+          capabilities: { jsonSchema: 'exact', prefixCache: 'none' },
           slots: 8,
           timeouts: { connectMs: 5000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 300_000 },
         },
       },
     ]);
+  });
+
+  it('may be sent no header that says what HTTP itself says, nor one that is no text', () => {
+    const told = problems(
+      model(
+        '',
+        'kind: openai, url: http://h/v1, headers: { Host: a, "x y": b, x-a: 1, x-b: "\u00fc", x-c: d }',
+      ),
+    ).join('\n');
+    expect(told.match(/headers\S*/g)).toHaveLength(4);
+    expect(told).not.toContain('x-c');
+    expect(
+      problems(model('', 'kind: openai, url: http://h/v1, pass_through: [a b, service_tier]')),
+    ).toHaveLength(1);
   });
 
   it('finds a model file beside the configuration, and the built-in one from anywhere', () => {

@@ -74,11 +74,15 @@ export const configKeys = {
     'urls',
     'model',
     'api_key',
+    'headers',
+    'ca',
     'inputs',
+    'capabilities',
     'pass_through',
     'slots',
     'timeouts',
   ],
+  capabilities: ['json_schema', 'forced_tool', 'prefix_cache'],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],
   limits: [
@@ -334,7 +338,7 @@ function engineOf(model: Located, at: Located | undefined, reading: Reading): En
   if (kindAt === undefined) return check.fail(at, 'needs a kind', 'One of llama, openai, scripted.');
   const kind = check.choice(kindAt, ['llama', 'openai', 'scripted'] as const);
   if (kind === 'llama') return llamaEngine(at, reading);
-  if (kind === 'openai') return openAiEngine(at, check);
+  if (kind === 'openai') return openAiEngine(at, reading);
   if (kind === undefined) return undefined;
   const fields = check.object(at, configKeys.scripted);
   return {
@@ -373,7 +377,8 @@ function modelPath(at: Located, { check, base, exists }: Reading): string | unde
   return found ?? check.fail(at, `there is no file ${resolve(base, written)}`, hint);
 }
 
-function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefined {
+function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undefined {
+  const { check } = reading;
   const fields = check.object(at, configKeys.openai);
   const urls = fields.url !== undefined ? [fields.url] : (check.list(fields.urls) ?? []);
   if (fields.url !== undefined && fields.urls !== undefined)
@@ -392,6 +397,9 @@ function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefin
     apiKey: check.text(fields.api_key) ?? null,
     ...(inputs && { inputs }),
     ...(passThrough && { passThrough }),
+    ...(fields.capabilities && { capabilities: capabilities(fields.capabilities, check) }),
+    ...(fields.headers && { headers: headers(fields.headers, check) }),
+    ...(fields.ca && { ca: fileThere(fields.ca, reading) ?? '' }),
     slots: fields.slots?.value === 'auto' ? 8 : (check.whole(fields.slots, { min: 1, max: 65_536 }) ?? 8),
     timeouts: {
       connectMs: check.duration(timeouts.connect) ?? 5000,
@@ -400,6 +408,47 @@ function openAiEngine(at: Located, check: Checker): OpenAiEngineConfig | undefin
       totalMs: check.duration(timeouts.total) ?? 1_800_000,
     },
   };
+}
+
+function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConfig['capabilities']> {
+  const fields = check.object(at, configKeys.capabilities);
+  const jsonSchema = check.choice(fields.json_schema, ['exact', 'native', 'none'] as const);
+  const forcedTool = check.choice(fields.forced_tool, ['exact', 'native', 'filter', 'none'] as const);
+  const prefixCache = check.choice(fields.prefix_cache, ['slot', 'shared', 'none'] as const);
+  return {
+    ...(jsonSchema && { jsonSchema }),
+    ...(forcedTool && { forcedTool }),
+    ...(prefixCache && { prefixCache }),
+  };
+}
+
+/** What HTTP itself says of a message is not for a configuration. */
+const reserved = /^(?:host|connection|content-.*|transfer-encoding|keep-alive|upgrade|te|trailer|expect)$/;
+
+function headers(at: Located, check: Checker): Record<string, string> {
+  if (!(at.value instanceof Map)) {
+    check.fail(at, 'expected an object of names and texts', 'For example headers: { x-team: offpeak }');
+    return {};
+  }
+  const found: Record<string, string> = {};
+  for (const [name, field] of at.value) {
+    const text = check.text(field);
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || reserved.test(name.toLowerCase()))
+      check.fail(field, 'is not a header that can be set');
+    else if (text !== undefined && !/^[\x20-\x7e]*$/.test(text))
+      check.fail(field, 'must be printable characters');
+    else if (text !== undefined) found[name.toLowerCase()] = text;
+  }
+  return found;
+}
+
+/** A file that is there, as a path from everywhere. */
+function fileThere(at: Located, { check, base, exists }: Reading): string | undefined {
+  const written = check.text(at);
+  if (written === undefined) return undefined;
+  const path = resolve(base, written);
+  const hint = "Relative paths start at this file's folder.";
+  return exists(path) ? path : check.fail(at, `there is no file ${path}`, hint);
 }
 
 /** The name of a member of requests. */

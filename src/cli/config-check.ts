@@ -48,7 +48,13 @@ function withoutSecrets(config: Config): Config {
 function withoutKey(engine: EngineConfig): EngineConfig {
   if (engine.kind === 'llama') return { ...engine, path: withoutQuery(engine.path) };
   if (engine.kind !== 'openai') return engine;
-  return { ...engine, url: withoutPassword(engine.url), apiKey: engine.apiKey === null ? null : hidden };
+  const names = Object.keys(engine.headers ?? {});
+  return {
+    ...engine,
+    url: withoutPassword(engine.url),
+    apiKey: engine.apiKey === null ? null : hidden,
+    ...(engine.headers && { headers: Object.fromEntries(names.map((name) => [name, hidden])) }),
+  };
 }
 
 /** The query of a model's URL may be the right to fetch it. */

@@ -76,6 +76,16 @@ export interface OpenAiEngineConfig {
   inputs?: ModelInput[];
   /** Members of requests that go on to the server though its flavor does not name them; none if absent. */
   passThrough?: string[];
+  /** What is known better than by its flavor. */
+  capabilities?: {
+    jsonSchema?: 'exact' | 'native' | 'none';
+    forcedTool?: 'exact' | 'native' | 'filter' | 'none';
+    prefixCache?: 'slot' | 'shared' | 'none';
+  };
+  /** Sent with every call; their values may be secrets. */
+  headers?: Record<string, string>;
+  /** The file of who signs its certificate, as PEM. */
+  ca?: string;
   slots: number;
   timeouts: { connectMs: number; firstByteMs: number; idleMs: number; totalMs: number };
 }

@@ -279,7 +279,7 @@ describe('config check', () => {
   it('shows what it would run, without secrets', async () => {
     writeFileSync(
       join(cwd, 'offpeak.yaml'),
-      'database: postgres://u:hidden-1@h/db\nmodels:\n  - id: m\n    engine: { kind: openai, url: "http://h/v1", api_key: hidden-2 }\n',
+      'database: postgres://u:hidden-1@h/db\nmodels:\n  - id: m\n    engine: { kind: openai, url: "http://h/v1", api_key: hidden-2, headers: { x-key: hidden-4 } }\n',
     );
     for (const more of [[], ['--json']]) {
       const { code, out } = await runCli(['config', 'check', ...more], {

@@ -11,11 +11,15 @@ interface Flag<T> {
 }
 
 export interface FlavorTraits {
+  /** The header that carries the key, and what stands before it there. */
+  auth: Flag<{ header: string; scheme: string }>;
   jsonSchema: Flag<Capabilities['jsonSchema']>;
   forcedTool: Flag<Capabilities['forcedTool']>;
   prefixCache: Flag<Capabilities['prefixCache']>;
   /** The members it is sent beside those that every server is sent (`request-members.ts`). */
   fields: Flag<readonly string[]>;
+  /** Members that every other server is sent, `messages.name` for one of each message. */
+  without: Flag<readonly string[]>;
   /** What it calls a member that has another name here. */
   names: Flag<Readonly<Record<string, string>>>;
   /** Whether the role `developer` may be sent; it becomes `system` otherwise. */
@@ -32,13 +36,34 @@ const native = (reason: string) => ({ value: 'native' as const, reason });
 const shared = (reason: string) => ({ value: 'shared' as const, reason });
 const no = (reason: string) => ({ value: false, reason });
 const fields = (names: string, reason: string) => ({ value: names.split(/\s+/), reason });
+const bearer = { value: { header: 'authorization', scheme: 'Bearer ' }, reason: 'documented' };
+const hosted = { value: [], reason: 'it counts no chat completions' };
+const nothing = { value: [], reason: 'what it does not know, it passes over' };
 /** The older name is the one that everybody reads. */
 const maxTokens = { max_completion_tokens: 'max_tokens' };
 const byTemplate = 'the chat template decides which roles exist, and most templates do not know this one';
 
+const openai: FlavorTraits = {
+  auth: bearer,
+  jsonSchema: native('strict structured output'),
+  forcedTool: native('documented'),
+  prefixCache: shared('documented: prompts of 1,024 tokens and more'),
+  fields: fields(
+    'prediction prompt_cache_key prompt_cache_retention verbosity',
+    'documented; any that is not known is refused, and others (service_tier, web_search_options) cost extra',
+  ),
+  without: nothing,
+  names: { value: {}, reason: 'reasoning models refuse max_tokens, older ones take both' },
+  developerRole: { value: true, reason: 'documented' },
+  effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
+  counter: { value: [], reason: 'it counts requests of another format only' },
+  inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
+};
+
 /** What servers of each kind do by themselves (wire-formats.md, sections 0.8, 2.3 and 2.4). */
 export const flavorTraits: Record<Flavor, FlavorTraits> = {
   vllm: {
+    auth: bearer,
     jsonSchema: native('guided decoding, but skipped together with some reasoning parsers (vllm #52594)'),
     forcedTool: native('a named tool becomes guided decoding of its parameters'),
     prefixCache: shared('blocks of the cache are found by their content (automatic prefix caching)'),
@@ -47,6 +72,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       skip_special_tokens chat_template_kwargs`,
       'documented as sampling; its budget of thinking has another name, and is refused unless it was started for it',
     ),
+    without: nothing,
     names: {
       value: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
       reason: 'every version knows max_tokens; old ones know no other',
@@ -60,6 +86,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     inputs: { value: ['image', 'audio'], reason: 'a part of another type is refused' },
   },
   sglang: {
+    auth: bearer,
     jsonSchema: native('grammar backend behind response_format'),
     forcedTool: native('a named tool becomes a grammar of its parameters'),
     prefixCache: shared('one radix tree for all requests'),
@@ -67,6 +94,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       'top_k min_p repetition_penalty min_tokens stop_token_ids skip_special_tokens chat_template_kwargs',
       'documented as sampling; it has no budget of thinking',
     ),
+    without: nothing,
     names: {
       value: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
       reason: 'every version knows max_tokens',
@@ -81,6 +109,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     inputs: { value: ['image', 'audio'], reason: 'there is no part for files' },
   },
   'llama-server': {
+    auth: bearer,
     jsonSchema: native('response_format becomes a grammar'),
     forcedTool: {
       value: 'filter',
@@ -96,6 +125,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       mirostat_tau mirostat_eta chat_template_kwargs thinking_budget_tokens`,
       'documented as sampling; the budget is read where the server itself has none',
     ),
+    without: nothing,
     names: {
       value: { ...maxTokens, repetition_penalty: 'repeat_penalty' },
       reason: 'max_tokens is the one name that all versions read',
@@ -109,31 +139,123 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     inputs: { value: ['image', 'audio'], reason: 'with a projector; a part of another type is refused' },
   },
   ollama: {
+    auth: bearer,
     jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
     forcedTool: { value: 'none', reason: 'tool_choice is not read at all (ollama #17921)' },
     prefixCache: { value: 'slot', reason: 'runs llama.cpp, whose slots keep a prompt each' },
     fields: { value: [], reason: 'its chat completions know no other; the rest is set in the Modelfile' },
+    without: nothing,
     names: { value: maxTokens, reason: 'the newer name is not read' },
     developerRole: no(byTemplate),
-    effort: { value: 'levels', reason: 'only none, low, medium, high and max are taken by every model' },
+    effort: {
+      value: { minimal: 'low', xhigh: 'max' },
+      reason: 'only none, low, medium, high and max are taken by every model',
+    },
     counter: { value: [], reason: 'it has none (ollama #4186)' },
     inputs: { value: ['image'], reason: 'images alone are documented' },
   },
-  openai: {
-    jsonSchema: native('strict structured output'),
+  openai,
+  azure: {
+    ...openai,
+    auth: {
+      value: { header: 'api-key', scheme: '' },
+      reason: 'documented; the bearer is for tokens of Entra ID',
+    },
+    fields: { value: [], reason: 'what it takes depends on the version of the API, and it refuses the rest' },
+  },
+  openrouter: {
+    auth: bearer,
+    jsonSchema: native('documented, by models that have it'),
+    forcedTool: native('documented, by models that have it'),
+    prefixCache: shared('that of whoever runs the model'),
+    fields: fields('top_k min_p top_a repetition_penalty verbosity', 'documented as sampling'),
+    without: nothing,
+    names: { value: { ...maxTokens, repeat_penalty: 'repetition_penalty' }, reason: 'documented' },
+    developerRole: no('whether it is known depends on the model'),
+    effort: { value: 'as given', reason: 'it translates for whoever runs the model' },
+    counter: hosted,
+    inputs: { value: ['image', 'audio', 'file'], reason: 'documented, by models that have it' },
+  },
+  gemini: {
+    auth: bearer,
+    jsonSchema: native('documented'),
     forcedTool: native('documented'),
-    prefixCache: shared('documented: prompts of 1,024 tokens and more'),
+    prefixCache: shared('documented as implicit caching'),
+    fields: { value: [], reason: 'any that is not known is refused (page-assist #418)' },
+    without: {
+      value: ['seed', 'frequency_penalty'],
+      reason: 'refused as unknown names (page-assist #418, ChatterUI #227)',
+    },
+    names: { value: maxTokens, reason: 'documented' },
+    developerRole: no('system is documented'),
+    effort: {
+      value: { xhigh: 'high', max: 'high' },
+      reason: 'minimal, low, medium and high are documented, none by models that can go without',
+    },
+    counter: hosted,
+    inputs: { value: ['image', 'audio'], reason: 'documented' },
+  },
+  mistral: {
+    auth: bearer,
+    jsonSchema: native('documented'),
+    forcedTool: native('documented'),
+    prefixCache: shared('nothing is documented; leader first serves most'),
     fields: fields(
-      'prediction prompt_cache_key prompt_cache_retention verbosity',
-      'documented; any that is not known is refused, and others (service_tier, web_search_options) cost extra',
+      'prediction',
+      'documented; any that is not known is refused (mistralai/platform-docs-public #7)',
     ),
-    names: { value: {}, reason: 'reasoning models refuse max_tokens, older ones take both' },
-    developerRole: { value: true, reason: 'documented' },
+    without: {
+      value: [
+        'stream_options',
+        'logprobs',
+        'top_logprobs',
+        'logit_bias',
+        'reasoning_effort',
+        'messages.name',
+        'messages.refusal',
+        'messages.reasoning',
+        'messages.reasoning_content',
+      ],
+      reason:
+        'not in its schema, which forbids others (crush #1590, mistral-go #2); usage comes without being asked for',
+    },
+    names: { value: { ...maxTokens, seed: 'random_seed' }, reason: 'documented' },
+    developerRole: no('system is documented'),
+    effort: { value: 'as given', reason: 'it is not sent' },
+    counter: hosted,
+    inputs: { value: ['image'], reason: 'documented' },
+  },
+  deepseek: {
+    auth: bearer,
+    jsonSchema: { value: 'none', reason: 'json_object alone is documented' },
+    forcedTool: native('documented'),
+    prefixCache: shared('documented: told in prompt_cache_hit_tokens'),
+    fields: { value: [], reason: 'no others are documented for sampling' },
+    without: nothing,
+    names: { value: maxTokens, reason: 'documented' },
+    developerRole: no('system is documented'),
     effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
-    counter: { value: [], reason: 'it counts requests of another format only' },
-    inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
+    counter: hosted,
+    inputs: { value: [], reason: 'text alone is documented' },
+  },
+  xai: {
+    auth: bearer,
+    jsonSchema: native('documented'),
+    forcedTool: native('documented'),
+    prefixCache: shared('documented'),
+    fields: { value: [], reason: 'no others are documented for sampling' },
+    without: nothing,
+    names: { value: {}, reason: 'both names of the limit are documented' },
+    developerRole: no('system is documented'),
+    effort: {
+      value: { minimal: 'low', xhigh: 'high', max: 'high' },
+      reason: 'low, medium and high are documented, none by models that can go without',
+    },
+    counter: hosted,
+    inputs: { value: ['image'], reason: 'documented' },
   },
   offpeak: {
+    auth: bearer,
     jsonSchema: { value: 'exact', reason: 'conformed to or an error, whatever the engine behind it' },
     forcedTool: { value: 'exact', reason: 'forced or an error, whatever the engine behind it' },
     prefixCache: shared('what stands behind it is not known; leader first serves most'),
@@ -142,6 +264,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       prompt_cache_key prompt_cache_retention verbosity`,
       'sorts them out itself',
     ),
+    without: nothing,
     names: { value: {}, reason: 'takes all of them' },
     developerRole: { value: true, reason: 'maps it where needed' },
     effort: { value: 'as given', reason: 'translates it for the engine behind it' },
@@ -149,6 +272,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     inputs: { value: ['image', 'audio', 'file'], reason: 'refuses by itself what its model does not take' },
   },
   generic: {
+    auth: bearer,
     jsonSchema: native('asked for and checked: nothing is known of the server'),
     forcedTool: native('asked for and checked: nothing is known of the server'),
     prefixCache: shared('nothing is known of the server; leader first serves most'),
@@ -156,6 +280,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       'top_k min_p repeat_penalty repetition_penalty chat_template_kwargs',
       'what most servers of open models take',
     ),
+    without: nothing,
     names: { value: maxTokens, reason: 'the older name is the one that everybody reads' },
     developerRole: no('system is understood everywhere'),
     effort: { value: 'as given', reason: 'the one name that is documented anywhere' },

@@ -3,12 +3,10 @@ import { fieldsOf } from './fields.ts';
 
 /**
  * How a server is told how hard to think (`flavors.ts`).
- * `as given`: by `reasoning_effort`. `levels`: the same, but with fewer words. `switch`: the same, and `none` by switching
+ * `as given`: by `reasoning_effort`; the same with its words for some of ours. `switch`: the same, and `none` by switching
  * the template, because older versions do not know the word. `template`: by variables of the chat template alone.
  */
-export type EffortWay = 'as given' | 'levels' | 'switch' | 'template';
-
-const fewerWords: Readonly<Record<string, string>> = { minimal: 'low', xhigh: 'max' };
+export type EffortWay = 'as given' | 'switch' | 'template' | Readonly<Record<string, string>>;
 
 /** Templates call it the one or the other. */
 const noThinking = { enable_thinking: false, thinking: false };
@@ -19,9 +17,8 @@ export function effortMembers(
   way: EffortWay,
 ): Record<string, unknown> {
   if (!effort || way === 'as given') return {};
-  if (way === 'levels') {
-    const word = fewerWords[effort];
-    return word === undefined ? {} : { reasoning_effort: word };
+  if (typeof way === 'object') {
+    return Object.hasOwn(way, effort) ? { reasoning_effort: way[effort] } : {};
   }
   const variables = (more: object) => ({ chat_template_kwargs: { ...more, ...fieldsOf(given) } });
   if (effort === 'none') return { reasoning_effort: null, ...variables(noThinking) };

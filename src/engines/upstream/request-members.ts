@@ -21,7 +21,7 @@ const messages = object('role name tool_call_id refusal reasoning reasoning_cont
   tool_calls: object('id type', { function: object('name arguments') }),
 });
 
-/** What every server is sent. */
+/** What every server is sent, but for what its flavor lacks. */
 const forAll = object(
   `model stream stream_options max_tokens max_completion_tokens temperature top_p n stop seed logprobs top_logprobs
   logit_bias frequency_penalty presence_penalty parallel_tool_calls reasoning_effort`,
@@ -45,12 +45,17 @@ const nested: ReadonlyMap<string, Shape> = object('', {
  * @param passThrough members that the operator lets through, with all that they hold
  */
 export function chatMembers(
-  { fields, names }: Pick<FlavorTraits, 'fields' | 'names'>,
+  { fields, names, without }: Pick<FlavorTraits, 'fields' | 'names' | 'without'>,
   passThrough: readonly string[],
 ): Members {
+  const lacks = (place: string) => (entry: [string, Shape]) => !without.value.includes(place + entry[0]);
+  const common: Members = new Map([
+    ...[...forAll].filter(lacks('')),
+    ['messages', new Map([...messages].filter(lacks('messages.')))],
+  ]);
   const own = [...fields.value, ...Object.keys(names.value)];
   const shapes = own.map((name): [string, Shape] => [name, nested.get(name) ?? 'anything']);
-  return new Map([...forAll, ...shapes, ...anything(passThrough)]);
+  return new Map([...common, ...shapes, ...anything(passThrough)]);
 }
 
 export function embeddingsMembers(passThrough: readonly string[]): Members {

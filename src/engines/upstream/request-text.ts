@@ -24,7 +24,7 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   edits.set('model', JSON.stringify(model));
   if (stream) {
     edits.set('stream', 'true');
-    edits.set('stream_options', '{"include_usage":true}');
+    edits.set('stream_options', members.has('stream_options') ? '{"include_usage":true}' : null);
   } else {
     if (value.stream) edits.set('stream', 'false');
     if (value.stream_options !== undefined) edits.set('stream_options', null);

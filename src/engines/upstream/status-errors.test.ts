@@ -14,6 +14,8 @@ describe('readError', () => {
       '{"detail":[{"loc":["body","n"],"msg":"too big"},{"msg":"b"}]}',
       { message: 'body.n: too big; b', code: '', type: '' },
     ],
+    ['[{"error":{"message":"no","code":400}}]', { message: 'no', code: '400', type: '' }],
+    ['[{"loc":["body"],"msg":"no"}]', { message: 'body: no', code: '', type: '' }],
     ['"no"', { message: 'no', code: '', type: '' }],
     ['plain words', { message: 'plain words', code: '', type: '' }],
     ['<html><h1>502</h1></html>', { message: '', code: '', type: '' }],

@@ -82,7 +82,9 @@ export function readError(text: string): UpstreamError {
     const message = text.trimStart().startsWith('<') ? '' : text;
     return { message, code: '', type: '' };
   }
-  return readErrorValue(body);
+  // Gemini answers with a list of one.
+  const isList = Array.isArray(body) && asRecord(body[0])['error'] !== undefined;
+  return readErrorValue(isList ? (body as unknown[])[0] : body);
 }
 
 export function readErrorValue(body: unknown): UpstreamError {

@@ -29,6 +29,8 @@ export interface Transport {
 
 export interface TransportOptions {
   origin: string;
+  /** Who signs its certificate, as PEM. */
+  ca?: string | undefined;
   headers: Record<string, string>;
   /** How many calls may be in flight; more wait for one to end. */
   connections: number;
@@ -43,12 +45,13 @@ const longestBody = 64 * 1024 * 1024;
 
 export function createTransport({
   origin,
+  ca,
   headers,
   connections,
   timeouts,
   clock,
 }: TransportOptions): Transport {
-  const pool = createPool(origin, connections, timeouts);
+  const pool = createPool({ origin, ca, connections, timeouts });
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
 
   const send = (path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange => {
@@ -118,8 +121,13 @@ export function createTransport({
   };
 }
 
-function createPool(origin: string, connections: number, timeouts: Timeouts): Pool {
-  const connect = buildConnector({ timeout: timeouts.connectMs, allowH2: false });
+function createPool({
+  origin,
+  ca,
+  connections,
+  timeouts,
+}: Pick<TransportOptions, 'origin' | 'ca' | 'connections' | 'timeouts'>): Pool {
+  const connect = buildConnector({ timeout: timeouts.connectMs, allowH2: false, ...(ca && { ca }) });
   return new Pool(origin, {
     connections,
     pipelining: 1,

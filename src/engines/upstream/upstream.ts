@@ -7,7 +7,8 @@ import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
-import type { Engine } from '../engines.ts';
+import type { Capabilities, Engine } from '../engines.ts';
+import { addressOf } from './address.ts';
 import { readChatResponse } from './chat-response.ts';
 import { readChatStream } from './chat-stream.ts';
 import { allChoices, streamAllChoices } from './choices.ts';
@@ -30,7 +31,7 @@ import { createTransport } from './transport.ts';
 import type { Reply, Transport } from './transport.ts';
 
 export interface UpstreamOptions {
-  /** Base address ending in `/v1`. */
+  /** Base address, mostly ending in `/v1` (`address.ts`). */
   url: string;
   /** The upstream's own name of the model. */
   model: string;
@@ -44,6 +45,12 @@ export interface UpstreamOptions {
   inputs?: readonly ModelInput[] | undefined;
   /** Members of requests that go on to the server though its flavor does not name them. */
   passThrough?: readonly string[] | undefined;
+  /** What is known better than by its flavor. */
+  capabilities?: Partial<Pick<Capabilities, 'jsonSchema' | 'forcedTool' | 'prefixCache'>> | undefined;
+  /** Sent with every call. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Who signs its certificate, as PEM; who is known everywhere if absent. */
+  ca?: string | undefined;
   contextLength?: number | null | undefined;
   timeouts?: Partial<Timeouts> | undefined;
   clock: Clock;
@@ -70,21 +77,25 @@ const sayAgainMs = 60_000;
  */
 export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const { model, apiKey, slots, clock, ids, log } = options;
-  const address = new URL(options.url);
-  const base = address.pathname.replace(/\/+$/, '');
+  const address = addressOf(options.url, model);
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  const secrets = [apiKey ?? '', address.host, address.hostname].filter((secret) => secret.length > 2);
+  const asked = options.flavor ?? 'generic';
+  const { header, scheme } = flavorTraits[asked === 'auto' ? 'generic' : asked].auth.value;
+  const headers = { ...(apiKey && { [header]: scheme + apiKey }), ...options.headers };
+  const secrets = [apiKey ?? '', ...address.secrets, ...Object.values(options.headers ?? {})].filter(
+    (secret) => secret.length > 2,
+  );
   const newCallId = () => ids.next('call_');
   const saidAt = new Map<string, number>();
-  const headers: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
   let open: Connections | undefined = connect();
 
   function connect(): Connections {
     const { origin } = address;
+    const { ca } = options;
     const connections = slots + Math.ceil(slots / 8) + 1;
     return {
-      work: createTransport({ origin, headers, connections, timeouts, clock }),
-      counting: createTransport({ origin, headers, connections: 2, timeouts: countTimeouts, clock }),
+      work: createTransport({ origin, ca, headers, connections, timeouts, clock }),
+      counting: createTransport({ origin, ca, headers, connections: 2, timeouts: countTimeouts, clock }),
     };
   }
 
@@ -93,9 +104,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     return open;
   }
 
-  const root = base.replace(/\/v1$/, '');
   const postCounting: Post = (path, body) =>
-    connected().counting.post(root + path, JSON.stringify(body), new AbortController().signal);
+    connected().counting.post(address.rootPath(path), JSON.stringify(body), new AbortController().signal);
 
   const { passThrough = [] } = options;
   const embeddingsWording = { model, members: embeddingsMembers(passThrough) };
@@ -104,7 +114,6 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   let countTokens: Counter;
   let isFound = false;
   let lookingAgain: Timer | undefined;
-  const asked = options.flavor ?? 'generic';
   take(asked === 'auto' ? 'generic' : asked);
 
   function take(flavor: Flavor): void {
@@ -117,7 +126,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   async function look(): Promise<void> {
     if (asked !== 'auto' || isFound || !open) return;
     try {
-      const { status, body } = await open.counting.get(`${base}/models`, new AbortController().signal);
+      const { status, body } = await open.counting.get(address.path('/models'), new AbortController().signal);
       if (status >= 500 || status === 429) throw new Error(`status ${status}`);
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
       take(flavor);
@@ -150,7 +159,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   }
 
   async function ask(path: string, text: string, signal: AbortSignal, repairs: Repairs) {
-    const reply = await connected().work.post(base + path, text, signal);
+    const reply = await connected().work.post(address.path(path), text, signal);
     return parseBody(reply, context(), repairs);
   }
 
@@ -170,7 +179,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
     const repairs: Repairs = new Set();
     const text = chatText(request, true, wording);
-    const reply = await connected().work.postStreaming(`${base}/chat/completions`, text, signal);
+    const reply = await connected().work.postStreaming(address.path('/chat/completions'), text, signal);
     const { body, finish } = reply;
     await requireStream(reply, context(), repairs).catch((error: unknown) => {
       // What is refused by its headers alone is not read, and would hold its connection.
@@ -197,6 +206,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         jsonSchema: traits.jsonSchema.value,
         forcedTool: traits.forcedTool.value,
         prefixCache: traits.prefixCache.value,
+        ...options.capabilities,
       };
     },
 

@@ -51,6 +51,26 @@ describe('what is sent', () => {
     expect(fake.received[0]?.headers).not.toHaveProperty('authorization');
   });
 
+  it('goes where the URL says, with the header of its flavor and those of the configuration', async () => {
+    const fake = await startFakeUpstream();
+    const url = `http://127.0.0.1:${fake.port}/openai/deployments/{model}?api-version=2024-10-21`;
+    const engine = engineAt(url, { flavor: 'azure', headers: { 'x-team': 'ours' } });
+    open.push(fake, engine);
+    await engine.generate(ask(), call());
+    expect(fake.received[0]).toMatchObject({
+      path: '/openai/deployments/real-name/chat/completions?api-version=2024-10-21',
+      headers: { 'api-key': 'secret-upstream-key', 'x-team': 'ours' },
+    });
+    expect(fake.received[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('can be told better than by its flavor what a server does', () => {
+    const capabilities = { jsonSchema: 'exact', forcedTool: 'none' } as const;
+    const engine = engineAt('http://127.0.0.1:9/v1', { flavor: 'vllm', capabilities });
+    open.push(engine);
+    expect(engine.capabilities).toMatchObject({ ...capabilities, prefixCache: 'shared' });
+  });
+
   it('C12: no field of a request changes where it goes or with which credentials, and none is handed on', async () => {
     const { fake, engine } = await upstream();
     const names =

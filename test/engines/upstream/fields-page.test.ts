@@ -3,12 +3,13 @@ import { expect, test } from 'vitest';
 import { flavorTraits } from '../../../src/engines/upstream/flavors.ts';
 
 const page = readFileSync(new URL('../../../docs/chat-completions.md', import.meta.url), 'utf8');
-const [, section = ''] = page.split('| flavor | goes on');
+const [table = ''] = (page.split('| flavor | goes on')[1] ?? '').split('\n\n');
 
 /** The names in backquotes of the row of a flavor; a star stands for any end. */
 function told(flavor: string): string[] {
-  const row = section.split('\n').find((line) => line.startsWith(`| \`${flavor}\``)) ?? '';
-  const names = [...(row.split('|')[2] ?? '').matchAll(/`([\w*-]+)`/g)].map(([, name]) => name!);
+  const rows = table.split('\n').map((line) => line.split('|'));
+  const [, , cell = ''] = rows.find(([, first = '']) => first.includes(`\`${flavor}\``)) ?? [];
+  const names = [...cell.matchAll(/`([\w*-]+)`/g)].map(([, name]) => name!);
   return names.flatMap((name) => (name in flavorTraits ? told(name) : [name]));
 }
 

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { flavors } from '../../../src/core/flavor.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request.ts';
-import { startFakeUpstream } from '../../support/fake-upstream.ts';
-import { ask, call, engineAt } from './setup.ts';
+import { frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
+import { ask, call, collect, engineAt } from './setup.ts';
 
 // Which field of a chat request reaches which server, and how (wire-formats.md, section 1a and 2).
 
@@ -65,21 +65,49 @@ const hosted = {
   verbosity: 'low',
 };
 
-describe.each(flavors)('%s', (flavor) => {
-  const takesHosted = flavor === 'openai' || flavor === 'offpeak';
+/** What some know by another name, or not at all. */
+const exceptions: Partial<Record<Flavor, Record<string, Record<string, unknown>>>> = {
+  gemini: { seed: {}, frequency_penalty: {} },
+  mistral: {
+    seed: { random_seed: 7 },
+    logprobs: {},
+    top_logprobs: {},
+    logit_bias: {},
+    reasoning_effort: {},
+  },
+};
 
+/** Of the fields that all are sent, what this one is. */
+function known(flavor: Flavor, fields: Record<string, unknown>): object {
+  const parts = Object.entries(fields).map(
+    ([name, value]) => exceptions[flavor]?.[name] ?? { [name]: value },
+  );
+  return Object.assign({}, ...parts) as object;
+}
+
+/** What of it hosted services are sent. */
+const hostedBy: Partial<Record<Flavor, readonly string[]>> = {
+  openai: Object.keys(hosted),
+  offpeak: Object.keys(hosted),
+  openrouter: ['verbosity'],
+  mistral: ['prediction'],
+};
+
+describe.each(flavors)('%s', (flavor) => {
   it('is sent what it can work with, and nothing of what is between the client and us', async () => {
     for (const fields of forAll) {
       const expected =
         flavor === 'llama-server' && fields['reasoning_effort']
           ? { ...fields, chat_template_kwargs: fields }
-          : fields;
+          : known(flavor, fields);
       expect(await sentTo(flavor, { ...fields, ...ours }), JSON.stringify(fields)).toEqual(expected);
     }
   });
 
-  it(`is sent ${takesHosted ? 'all' : 'none'} of what only hosted services have`, async () => {
-    expect(await sentTo(flavor, hosted)).toEqual(takesHosted ? hosted : {});
+  it('is sent what it has of what only hosted services have', async () => {
+    const names = hostedBy[flavor] ?? [];
+    const expected = Object.fromEntries(Object.entries(hosted).filter(([name]) => names.includes(name)));
+    expect(await sentTo(flavor, hosted)).toEqual(expected);
   });
 
   it('is never sent the options of a stream with a whole answer', async () => {
@@ -120,6 +148,12 @@ describe('the effort of reasoning', () => {
     ['ollama', 'max', plain('max')],
     ['openai', 'none', plain('none')],
     ['openai', 'xhigh', plain('xhigh')],
+    ['gemini', 'xhigh', plain('high')],
+    ['gemini', 'minimal', plain('minimal')],
+    ['xai', 'minimal', plain('low')],
+    ['xai', 'max', plain('high')],
+    ['mistral', 'low', {}],
+    ['ollama', 'constructor', plain('constructor')],
     ['offpeak', 'minimal', plain('minimal')],
     ['generic', 'none', plain('none')],
   ])('on %s: %s', async (flavor, effort, expected) => {
@@ -159,6 +193,10 @@ describe('sampling', () => {
     ['llama-server', { top_k: 20, min_p: 0.1, repeat_penalty: 1.1, ...llama }],
     ['ollama', {}],
     ['openai', {}],
+    ['azure', {}],
+    ['openrouter', given],
+    ['gemini', {}],
+    ['mistral', {}],
     ['offpeak', given],
     ['generic', given],
   ])('reaches %s as far as it knows it, under its own name', async (flavor, expected) => {
@@ -172,5 +210,26 @@ describe('sampling', () => {
     ['openai', {}],
   ])('has the penalty for repeating by either name on %s', async (flavor, expected) => {
     expect(await sentTo(flavor, { repeat_penalty: 1.25 })).toEqual(expected);
+  });
+});
+
+it('mistral is sent nothing in messages that it forbids, and not asked for what it tells anyway', async () => {
+  const fake = await startFakeUpstream(
+    streamed([frame({ content: 'a' }, 'stop'), usageFrame, 'data: [DONE]\n\n']),
+  );
+  const engine = engineAt(fake.url, { flavor: 'mistral' });
+  open.push(fake, engine);
+  const messages = [
+    { role: 'user', content: 'hi', name: 'ann' },
+    { role: 'assistant', content: 'yes', reasoning: 'r', reasoning_content: 'r', refusal: null },
+    { role: 'user', content: 'why?' },
+  ];
+  const { body } = parseChatRequest(JSON.stringify({ model: 'm', messages }));
+  const chunks = await collect(engine.stream(body, call()));
+  expect(chunks.at(-1)!.usage).toMatchObject({ prompt_tokens: 5 });
+  expect(JSON.parse(fake.received[0]!.text)).toEqual({
+    model: 'real-name',
+    stream: true,
+    messages: messages.map(({ role, content }) => ({ role, content })),
   });
 });
