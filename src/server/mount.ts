@@ -4,7 +4,7 @@ import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
-import { headerValues } from './headers.ts';
+import { headerValues, refuseDuplicates } from './headers.ts';
 import type { Connections } from './plugins/connections.ts';
 import type { Traffic } from './plugins/traffic.ts';
 import { decodeText, readBody, requireMediaType } from './read-body.ts';
@@ -19,6 +19,9 @@ export interface Mounting {
   connections: Connections;
   budget: BodyBudget;
 }
+
+/** A key may have been revoked while a body came in that took so long. */
+const recheckAfterMs = 1_000;
 
 const nobody: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models: [] });
 
@@ -35,7 +38,10 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
 
   async function run(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const exchange = traffic.of(request);
+    refuseDuplicates(request.raw);
+    const begun = services.clock.monotonic();
     const caller = await callerOf(request, route, services);
+    const recheck = async () => void (await callerOf(request, route, services));
     exchange.caller = caller;
     if (route.access !== 'open') connections.welcome(request, reply);
     const share = route.body ? shareOf(caller, reply) : noShare;
@@ -50,8 +56,10 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
       body: await bodyOf(request, route, { limits: services.limits, share }),
       form: () => readForm(request),
       hold: share.hold,
+      recheck,
       signal: exchange.signal,
     };
+    if (services.clock.monotonic() - begun >= recheckAfterMs) await recheck();
     const answer = await route.handle(incoming, services);
     await sendAnswer(reply, answer, {
       clock: services.clock,

@@ -87,6 +87,11 @@ export interface Incoming {
    * @throws ApiError `server_overloaded`
    */
   hold: (bytes: number) => void;
+  /**
+   * Asks again whether the key is good, for what is done long after the request began.
+   * @throws ApiError as at the beginning
+   */
+  recheck: () => Promise<void>;
   /** Aborts when the client has gone or the server stops waiting for this request. */
   signal: AbortSignal;
 }

@@ -1,9 +1,13 @@
+import { readdir } from 'node:fs/promises';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeKey } from '../../src/accounts/keys.ts';
 import { systemRandom } from '../../src/base/system.ts';
 import { routes } from '../../src/server/routes/routes.ts';
-import { sendRaw } from './support/raw-http.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+import { chatLines } from './support/jsonl.ts';
+import { uploadOf } from './support/multipart.ts';
+import { openRaw, sendRaw } from './support/raw-http.ts';
 import { type Running, startServer } from './support/start-server.ts';
 
 let app: Running;
@@ -50,6 +54,22 @@ describe('without a good key', () => {
       );
       expect(answer).toMatch(/^HTTP\/1.1 400 /);
       expect(answer).toContain('"code":"duplicate_authorization"');
+    }
+  });
+
+  it.each(['Host', 'Content-Type'])('400: two %s headers, which Node would hide', async (name) => {
+    for (const second of [
+      `${name}: application/json`,
+      `${name.toLowerCase()}: y`,
+      `${name.toUpperCase()}: `,
+    ]) {
+      const lines = `Host: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${app.keys.a}\r\n${second}\r\n`;
+      const answer = await sendRaw(
+        app.url,
+        `POST /v1/embeddings HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n${lines}\r\n{}`,
+      );
+      expect(answer).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer).toContain('"code":"duplicate_header"');
     }
   });
 
@@ -111,6 +131,50 @@ describe('scopes', () => {
     expect((await app.call('GET', '/v1/models', { key })).status).toBe(200);
     await app.accounts.keys.revoke(apiKey.id);
     expect((await app.call('GET', '/v1/models', { key })).status).toBe(401);
+  });
+});
+
+describe('a key that is revoked while a body comes in', () => {
+  async function begin(to: Running, path: string, type: string, body: string) {
+    const [org] = await to.accounts.orgs.list();
+    const { key, apiKey } = await to.accounts.keys.create({ orgId: org!.id });
+    const connection = await openRaw(to.url);
+    connection.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${type}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    await connection.until('100 Continue');
+    connection.write(body.slice(0, -10));
+    return { connection, revoke: () => to.accounts.keys.revoke(apiKey.id), rest: body.slice(-10) };
+  }
+
+  it('401: nothing of an upload is stored', async () => {
+    const { headers, body } = uploadOf(chatLines(1));
+    const { connection, revoke, rest } = await begin(
+      app,
+      '/v1/files',
+      headers['content-type']!,
+      Buffer.from(body).toString(),
+    );
+    await expect.poll(() => readdir(app.folder, { recursive: true })).not.toEqual([]);
+    await revoke();
+    connection.write(rest);
+    const answer = await connection.closed;
+    expect(answer).toMatch(/HTTP\/1.1 401 [^]*"code":"invalid_api_key"/);
+    expect((await app.call('GET', '/v1/files')).json.data).toEqual([]);
+    const kept = await readdir(app.folder, { recursive: true, withFileTypes: true });
+    expect(kept.filter((entry) => entry.isFile())).toEqual([]);
+  });
+
+  it('401: a body that took its time is not worked on', async () => {
+    const clock = createManualClock();
+    const slow = await startServer({ clock });
+    const body = JSON.stringify({ model: 'vectors', input: 'x' });
+    const { connection, revoke, rest } = await begin(slow, '/v1/embeddings', 'application/json', body);
+    await clock.advance(2_000);
+    await revoke();
+    connection.write(rest);
+    expect(await connection.closed).toMatch(/HTTP\/1.1 401 [^]*"code":"invalid_api_key"/);
+    await slow.stop();
   });
 });
 

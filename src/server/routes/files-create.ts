@@ -29,6 +29,10 @@ export const createFile: Route = {
     const sealed = await upload.seal({ filename, createdAt, expiresAt });
     const { sha256 } = sealed.file;
     const hash = formHash({ filename, purpose, sha256, expires: String(expiresAfterSeconds) });
+    await incoming.recheck().catch(async (error: unknown) => {
+      await sealed.discard();
+      throw error;
+    });
     const { file, replayed } = await sealed.commit(creationWith(hash));
     return json(201, presentFile(file), replayHeaders(replayed));
   },
