@@ -56,6 +56,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
       bos: model.tokens.shouldPrependBosToken ? (model.tokens.bos ?? undefined) : undefined,
     },
     family,
+    contextLength,
   );
   const marks = marksByToken(vocabulary, controlTexts, familyMarks(family));
   const isByteLevel = metadata.tokenizer.ggml.model === 'gpt2';

@@ -19,7 +19,7 @@ function rendered(request: Partial<ChatRequest>, template?: string, bos?: number
             .map((part, i) => put(i % 2 === 1 ? `[${part}]` : part))
         : Array.from(text, put),
   } satisfies Tokenizer;
-  const prompts = createPrompts(template, tokenizer, familyOf(template));
+  const prompts = createPrompts(template, tokenizer, familyOf(template), Infinity);
   const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Hi' }];
   const { tokens } = prompts.prompt({ model: 'm', messages, ...request });
   return tokens.map((token) => (token === bos ? '[bos]' : pieces[token])).join('');
@@ -86,4 +86,41 @@ test('a template that refuses the messages says so', () => {
   expect(() => rendered({}, template)).toThrow(
     /messages: the model's chat template refuses them: .*roles must alternate/,
   );
+});
+
+describe('a prompt over the context', () => {
+  const read: string[] = [];
+  const tokenizer = {
+    controlTexts: [],
+    bosText: '',
+    eosText: '',
+    bos: undefined,
+    tokenize(text: string) {
+      read.push(text);
+      return Array.from(text.replace(/x+/g, 'x'), (letter) => letter.codePointAt(0)!);
+    },
+  } satisfies Tokenizer;
+  const template = '{{ messages[0].content }}';
+  const prompts = createPrompts(template, tokenizer, familyOf(template), 1_000);
+  const lengthOf = (content: string) => {
+    read.length = 0;
+    return prompts.prompt({ model: 'm', messages: [{ role: 'user', content }] }).tokens.length;
+  };
+
+  test('is counted to its end where it is not far over it', () => {
+    expect(lengthOf('ab'.repeat(3_000))).toBe(6_000);
+    expect(read.length).toBe(1);
+  });
+
+  test('is refused after its beginning where it is', () => {
+    expect(() => lengthOf('ab'.repeat(1_000_000))).toThrow(
+      /more than 2000 tokens, and this model's context holds 1000/,
+    );
+    expect(read.length).toBe(1);
+  });
+
+  test('is read all the same where its tokens are long enough to fit', () => {
+    expect(lengthOf('x'.repeat(1_000_000))).toBe(1);
+    expect(read.at(-1)!.length).toBe(1_000_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { invalid } from '../../../core/errors.ts';
+import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import { toTemplateMessages, toTemplateTools } from './messages.ts';
 import type { Family } from './families.ts';
@@ -17,7 +17,11 @@ export interface Tokenizer {
 }
 
 export interface Prompts {
-  /** The conversation, up to where the assistant's answer begins. */
+  /**
+   * The conversation, up to where the assistant's answer begins.
+   * @throws ApiError `context_length_exceeded` (400) for one that is so much over the context that it is not read to its
+   * end, `validation_error` (422) for one that the template refuses
+   */
   prompt(request: ChatRequest): Prompt;
 }
 
@@ -27,7 +31,18 @@ export interface Prompt {
   isThinking: boolean;
 }
 
-export function createPrompts(template: string | undefined, tokenizer: Tokenizer, family: Family): Prompts {
+/** Characters a token of which more is taken for a text that may be far too long. */
+const fewPerToken = 6;
+/** What a text that may be too long is read in: tokenizing it whole would keep everybody else waiting. */
+const sliceLength = 16_384;
+
+/** @param contextLength Infinity: prompts are read to their end, however long */
+export function createPrompts(
+  template: string | undefined,
+  tokenizer: Tokenizer,
+  family: Family,
+  contextLength: number,
+): Prompts {
   const chatTemplate = createChatTemplate(template, family);
   const shield = createShield(tokenizer.controlTexts);
 
@@ -44,6 +59,22 @@ export function createPrompts(template: string | undefined, tokenizer: Tokenizer
     });
   }
 
+  /** Tokens of slices are a few more than those of the whole, and never twice as many. */
+  function refuseEndless(parts: Part[]): void {
+    const most = 2 * contextLength;
+    let tokens = 0;
+    for (const { text, isTemplate } of parts)
+      for (let at = 0; at < text.length; at += sliceLength) {
+        tokens += tokenizer.tokenize(text.slice(at, at + sliceLength), isTemplate).length;
+        if (tokens > most)
+          throw new ApiError(
+            'context_length_exceeded',
+            `The prompt has more than ${most} tokens, and this model's context holds ${contextLength}. Shorten the messages.`,
+            { param: 'messages' },
+          );
+      }
+  }
+
   return {
     prompt(request) {
       let text: string;
@@ -58,7 +89,9 @@ export function createPrompts(template: string | undefined, tokenizer: Tokenizer
         text = `${text.trimEnd()}\n\n${family.thinking!.end}\n\n`;
         isThinking = false;
       }
-      const tokens = shield.split(text).flatMap((part) => tokenizer.tokenize(part.text, part.isTemplate));
+      const parts = shield.split(text);
+      if (text.length > fewPerToken * contextLength) refuseEndless(parts);
+      const tokens = parts.flatMap((part) => tokenizer.tokenize(part.text, part.isTemplate));
       if (tokenizer.bos !== undefined && tokens[0] !== tokenizer.bos) tokens.unshift(tokenizer.bos);
       return { tokens, isThinking };
     },
@@ -90,9 +123,14 @@ function templateArguments(request: ChatRequest): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([key]) => !ours.includes(key)));
 }
 
+interface Part {
+  text: string;
+  isTemplate: boolean;
+}
+
 interface Shield {
   cover<T>(value: T): T;
-  split(text: string): { text: string; isTemplate: boolean }[];
+  split(text: string): Part[];
 }
 
 /**
