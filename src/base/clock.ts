@@ -29,6 +29,25 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/**
+ * A wall clock that may jump, for whoever would destroy something by it: what it says, and what it said when this was made
+ * with the time that passed since.
+ */
+export interface DoubtedTime {
+  /** The earlier of the two. What ends by it ends too late rather than too early. */
+  earliest(): number;
+  /** The later of the two. What lasts by it lasts too long rather than too short. */
+  latest(): number;
+}
+
+export function doubtTime(clock: Clock): DoubtedTime {
+  const began = clock.now() - clock.monotonic();
+  return {
+    earliest: () => Math.floor(Math.min(clock.now(), clock.monotonic() + began)),
+    latest: () => Math.ceil(Math.max(clock.now(), clock.monotonic() + began)),
+  };
+}
+
 /** `2026-11-21T09:30:00Z`: the API's form of an instant, without fractions (api.md, section 5). */
 export function isoSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -258,7 +258,6 @@ export class Claimer {
       orgId: batch.orgId,
       endpoint: batch.endpoint,
       due: batch.due,
-      expiresAt: batch.expiresAt,
       blob: input.blobId,
       abort: new AbortController(),
       stopping: batch.expiresAt <= time.now(),

@@ -49,10 +49,19 @@ export function createBatches(parts: BatchesParts): Batches {
   const inner = { ...parts, worker, time, isAway };
   const closer = new Closer(inner);
   const runner = new Runner({ ...inner, closer, holdsLeases: () => heartbeat.holds });
+  // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
+  const moveWindows = async (by: number): Promise<void> => {
+    const batches = await store.batches.moveWindows(by);
+    log.warn(
+      { by_ms: by, batches },
+      'the clock of this machine jumped; the windows of open batches moved along',
+    );
+  };
   const heartbeat: Heartbeat = new Heartbeat({
     ...inner,
     withLeases: (fn) => runner.withLeases(fn),
     onReaped: () => runner.wake(),
+    moveWindows: parts.exclusive ? moveWindows : null,
     onLost: () => runner.work.dropAll(new Error('the lease of this process was lost')),
   });
   const watch = new Watch({

@@ -27,4 +27,15 @@ describe('DbTime', () => {
     time.learn(200_000, asked);
     expect(time.now()).toBe(200_000);
   });
+
+  it('tells a jump from a slow answer and from drift', async () => {
+    const clock = createManualClock(0);
+    const time = new DbTime(clock);
+    await clock.advance(60_000);
+    expect(time.jump(20_000, 0)).toBe(0);
+    expect(time.jump(64_999, 60_000)).toBe(0);
+    expect(time.jump(90_060_000, 60_000)).toBe(90_000_000);
+    expect(time.jump(-3_540_000, 60_000)).toBe(-3_600_000);
+    expect(time.jump(70_000, 0)).toBe(10_000);
+  });
 });

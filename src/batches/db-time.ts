@@ -1,5 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 
+/** Clocks that are kept right by the network move by less between two looks. */
+const leastJumpMs = 5_000;
+
 /**
  * The database's time, carried on by a clock that does not jump (batch-engine.md, "Leases"): leases and windows of many
  * machines must agree, whatever their wall clocks say. Until the first heartbeat it is the wall clock.
@@ -18,12 +21,26 @@ export class DbTime {
   }
 
   /**
+   * How far the database's time is from what was expected of it, 0 for what drift and a slow answer explain. Parameters as
+   * for `learn`.
+   */
+  jump(databaseNow: number, asked: number): number {
+    const by = Math.round(this.#offsetBy(databaseNow, asked) - this.#offset);
+    return Math.abs(by) < leastJumpMs ? 0 : by;
+  }
+
+  /**
    * The database said `databaseNow` to a question asked at `asked` on the monotonic clock. It may have said so at any time
    * since then, so a slow answer moves the time no further than it must.
    */
   learn(databaseNow: number, asked: number): void {
+    this.#offset = this.#offsetBy(databaseNow, asked);
+  }
+
+  /** The possible one that is nearest to what is believed. */
+  #offsetBy(databaseNow: number, asked: number): number {
     const least = databaseNow - this.#clock.monotonic();
     const most = databaseNow - asked;
-    this.#offset = Math.min(most, Math.max(least, this.#offset));
+    return Math.min(most, Math.max(least, this.#offset));
   }
 }

@@ -16,6 +16,7 @@ describe('Heartbeat', () => {
   let claiming: Promise<void> | null;
   let reaped: number;
   let others: Record<string, number>[];
+  let began: number;
   let heartbeat: Heartbeat;
 
   beforeEach(() => {
@@ -56,6 +57,7 @@ describe('Heartbeat', () => {
         await claiming;
         await fn(held);
       },
+      moveWindows: async (by) => void said.push(`move ${by} at ${time.now() - began}`),
       onReaped: () => said.push('reaped'),
       onLost: () => said.push('lost'),
     });
@@ -125,6 +127,21 @@ describe('Heartbeat', () => {
     await clock.advance(60_000);
     expect(said.filter((each) => each.startsWith('beat'))).toHaveLength(6);
     expect(heartbeat.holds).toBe(true);
+  });
+
+  it.each([
+    ['before time goes on', 90_000_000, 'move 90000000 at 10000'],
+    ['after time went back', -90_000_000, 'move -90000000 at -89990000'],
+  ])('moves the windows %s', async (_, by, moved) => {
+    await heartbeat.start();
+    said = [];
+    began = time.now();
+    clock.jump(by);
+    await clock.advance(10_000);
+    expect(said.slice(0, 2)).toEqual(['beat {"m":2}', moved]);
+    expect(time.now()).toBe(began + 10_000 + by);
+    await clock.advance(60_000);
+    expect(said.filter((each) => each.startsWith('move'))).toHaveLength(1);
   });
 
   it('stops', async () => {

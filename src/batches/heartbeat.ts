@@ -24,6 +24,8 @@ export interface HeartbeatParts {
   onReaped: () => void;
   /** This process was silent too long: its leases are gone, or will be in a moment. */
   onLost: () => void;
+  /** Moves the windows of open batches, where a jump of the database's clock must not end them; else null. */
+  moveWindows: ((by: number) => Promise<void>) | null;
 }
 
 /**
@@ -84,14 +86,24 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { store, generate, worker, clock, time } = this.#parts;
+    const { store, generate, worker, clock } = this.#parts;
     const before = (this.#begun = clock.monotonic());
     const { now, others } = await store.workers.beat(worker, { interactive: generate.interactiveLoad() });
-    time.learn(now, before);
+    await this.#learn(now, before);
     this.#prolong(before);
     generate.setOthers(sumLoads(others.map((load) => load.interactive)), others.length + 1);
     // Not waited for: it waits for claims, and one that hangs must not keep the next beat from being sent.
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
+  }
+
+  async #learn(now: number, asked: number): Promise<void> {
+    const { time, moveWindows } = this.#parts;
+    const isFirst = this.#lastBeat === Number.NEGATIVE_INFINITY;
+    const by = moveWindows && !isFirst ? time.jump(now, asked) : 0;
+    // Time and windows move one after the other, in the order in which nothing is ever late that is not.
+    if (by > 0) await moveWindows?.(by);
+    time.learn(now, asked);
+    if (by < 0) await moveWindows?.(by);
   }
 
   /** Counted from when the beat was sent: nobody knows when it was written. */

@@ -8,7 +8,6 @@ export interface RunningBatch {
   orgId: string;
   endpoint: BatchEndpoint;
   due: number;
-  expiresAt: number;
   /** Blob of its input file. */
   blob: string;
   /** Aborts its calls in flight. */

@@ -204,6 +204,20 @@ describe('the sweep', () => {
     expect(system.blobs.stored.has('blob_young')).toBe(true);
   });
 
+  it('removes nothing because the clock jumped, and what expires when that time has passed', async () => {
+    await system.files.start();
+    const { file } = await upload({ expiresAt: system.clock.now() + 5 * hour });
+    system.blobs.put('blob_orphan', Buffer.from('x'));
+    await system.clock.advance(2 * hour);
+    system.blobs.put('blob_young', Buffer.from('x'));
+    system.clock.jump(30 * 24 * hour);
+    await system.clock.advance(2 * hour);
+    expect(await system.store.files.find(file.id)).toEqual(file);
+    expect([...system.blobs.aside.keys()]).toContain('blob_orphan');
+    await system.clock.advance(2 * hour);
+    expect(await system.store.files.find(file.id)).toBeUndefined();
+  });
+
   it('removes for good what has been aside for seven days, not before', async () => {
     await system.files.start();
     system.blobs.put('blob_orphan', Buffer.from('x'));

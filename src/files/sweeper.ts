@@ -1,5 +1,5 @@
 import type { Blobs } from '../blobs/blobs.ts';
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, doubtTime, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import type { FileStore, InstallationStore } from '../store/store.ts';
@@ -32,6 +32,8 @@ const namesAtOnce = 500;
  * knows none of what was stored after it, and the blobs come back when a later one does.
  */
 export function createSweeper({ store, blobs, clock, log, quarantineMs }: SweeperDeps): Sweeper {
+  // What a clock that was set wrong has removed does not come back when it is set right.
+  const time = doubtTime(clock);
   let timer: Timer | undefined;
   let round: Promise<void> | undefined;
   let stopped = true;
@@ -58,14 +60,14 @@ export function createSweeper({ store, blobs, clock, log, quarantineMs }: Sweepe
     let removed = 0;
     for (;;) {
       if (stopped) return removed;
-      const files = await store.files.removeExpired(clock.now(), expiredAtOnce);
+      const files = await store.files.removeExpired(time.earliest(), expiredAtOnce);
       removed += files.length;
       if (files.length < expiredAtOnce) return removed;
     }
   }
 
   async function setOrphansAside(): Promise<number> {
-    const now = clock.now();
+    const now = time.earliest();
     let orphans = 0;
     for await (const names of inGroups(blobs.list())) {
       if (stopped) break;
@@ -82,7 +84,7 @@ export function createSweeper({ store, blobs, clock, log, quarantineMs }: Sweepe
 
   /** Brings back what a row names after all, and ends what has rested long enough. */
   async function lookAtAside(): Promise<{ ended: number; broughtBack: number }> {
-    const before = clock.now() - quarantineMs;
+    const before = time.earliest() - quarantineMs;
     const counts = { ended: 0, broughtBack: 0 };
     for await (const rested of inGroups(blobs.listAside())) {
       const known = await knownOf(rested);

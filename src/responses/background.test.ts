@@ -102,6 +102,19 @@ describe('a response in the background', () => {
     expect(state.aborted).toBe(false);
   });
 
+  it.each([25, -25])('lives on when the clock jumps by %i hours', async (hours) => {
+    const background = await start();
+    const begun = await begin();
+    const { state, make } = work(begun);
+    background.run(begun, make);
+    clock.jump(hours * 3_600_000);
+    expect((await background.checked((await rowOf(begun.id))!)).status).toBe('in_progress');
+    for (let n = 0; n < 150; n++) await clock.advance(leaseMs / 2);
+    expect((await background.checked((await rowOf(begun.id))!)).status).toBe('in_progress');
+    expect(state.aborted).toBe(false);
+    clock.jump(-hours * 3_600_000);
+  });
+
   it('has failed once its process was silent for too long, whoever looks first', async () => {
     const background = await start();
     const begun = await begin();

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../base/clock.ts';
+import { type Clock, doubtTime, sleep } from '../base/clock.ts';
 import { createFairGate } from '../base/fair-gate.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
@@ -36,6 +36,8 @@ export interface Background extends Service {
   reserve(orgId: string, bytes: number): () => void;
   /** Makes a stored, unfinished response; `make` resolves with the finished body. */
   run(begun: ResponseBody, make: (signal: AbortSignal) => Promise<ResponseBody>): void;
+  /** Until when a response that is begun now counts as made by a living process, unless `run` renews that. */
+  aliveUntil(): number;
   /** Stops making it, if it is made here. Its row is the caller's business. */
   drop(id: string): void;
   /** Resolves when it is worth looking at the row again, or the signal aborts. */
@@ -51,6 +53,8 @@ interface Run {
 
 export function createBackground(deps: BackgroundDeps): Background {
   const { store, clock, log, exclusive, roomBytes } = deps;
+  const time = doubtTime(clock);
+  const aliveUntil = () => time.latest() + leaseMs;
   const runs = new Map<string, Run>();
   const full = () =>
     new ApiError('rate_limit_exceeded', 'Too many responses are being made in the background.', {
@@ -86,13 +90,13 @@ export function createBackground(deps: BackgroundDeps): Background {
 
   async function renew(): Promise<void> {
     if (runs.size === 0) return;
-    const alive = new Set(await store.renew([...runs.keys()], clock.now() + leaseMs));
+    const alive = new Set(await store.renew([...runs.keys()], aliveUntil()));
     for (const [id, { controller }] of runs) if (!alive.has(id)) controller.abort();
   }
 
   async function sweep(): Promise<void> {
-    await failAbandoned(clock.now());
-    while ((await store.removeExpired(clock.now(), atOnce)) === atOnce);
+    await failAbandoned(time.earliest());
+    while ((await store.removeExpired(time.earliest(), atOnce)) === atOnce);
   }
 
   async function keepUp(): Promise<void> {
@@ -118,6 +122,8 @@ export function createBackground(deps: BackgroundDeps): Background {
       return leave;
     },
 
+    aliveUntil,
+
     run(begun, work) {
       const controller = new AbortController();
       const done = make(begun, work, controller.signal)
@@ -138,12 +144,12 @@ export function createBackground(deps: BackgroundDeps): Background {
     drop: (id) => runs.get(id)?.controller.abort(),
 
     async checked(response) {
-      const isDead = response.aliveUntil !== null && response.aliveUntil <= clock.now();
+      const isDead = response.aliveUntil !== null && response.aliveUntil <= time.earliest();
       return isDead ? end(response) : response;
     },
 
     async start() {
-      await failAbandoned(exclusive ? Number.MAX_SAFE_INTEGER : clock.now());
+      await failAbandoned(exclusive ? Number.MAX_SAFE_INTEGER : time.earliest());
       upkeep ??= keepUp();
     },
 

@@ -18,7 +18,7 @@ import type { Piece } from '../wire/responses/output-builder.ts';
 import { replayed } from '../wire/responses/replay.ts';
 import { responseError } from '../wire/responses/response-error.ts';
 import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
-import { createBackground, leaseMs } from './background.ts';
+import { createBackground } from './background.ts';
 import { createKeptItems, referencesIn } from './kept-items.ts';
 import { createPreparing, type Prepared } from './prepare.ts';
 import { createQuota } from './quota.ts';
@@ -135,7 +135,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       };
       const { begun } = prepared;
       const row = rowOf(prepared, begun, call.caller, null);
-      await insert({ ...row, aliveUntil: clock.now() + leaseMs });
+      await insert({ ...row, aliveUntil: background.aliveUntil() });
       background.run(begun, (signal) => answer(prepared, { ...call, signal }).finally(leave));
       return { ...begun, status: 'queued' };
     } catch (error) {

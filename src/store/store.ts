@@ -173,6 +173,11 @@ export interface BatchStore {
    * end was already decided.
    */
   fail(id: string, fault: BatchFault, now: number): Promise<boolean>;
+  /**
+   * Moves what is to happen at some instant to unfinished batches by so many ms: their windows, their gates but those that
+   * are shut, their urgency. Returns how many.
+   */
+  moveWindows(by: number): Promise<number>;
   states(ids: string[]): Promise<BatchState[]>;
   /** Batches with ready chunks for one of `models`, by `due`. Closing chunks are asked for as model `#close`. */
   candidates(models: string[], limit: number): Promise<Candidate[]>;

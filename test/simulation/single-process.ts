@@ -20,6 +20,8 @@ export interface SingleOptions {
   slots?: number;
   windowMs?: number;
   drainMs?: number;
+  /** As on the embedded database, whose time is this process's own. */
+  exclusive?: boolean;
 }
 
 const orgId = 'org_1';
@@ -27,10 +29,10 @@ const caller = { orgId, keyId: 'key_1', scopes: [], models: null };
 
 /** One process in virtual time whose every store call a test sees, and may fail. For stories, where seeds are for chance. */
 export async function startSingle(database: Database, options: SingleOptions = {}) {
-  const { slots = 4, windowMs = 86_400_000, drainMs = 5_000 } = options;
+  const { slots = 4, windowMs = 86_400_000, drainMs = 5_000, exclusive = false } = options;
   const random = createSeededRandom(1);
   const time = createVirtualTime(random);
-  const { clock } = time;
+  const clock = time.process();
   await database.reset(clock);
   const blobs = createMemoryBlobs();
   const inputs = new Map<string, ReturnType<typeof makeInput>>();
@@ -79,7 +81,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     limits: { openBatchesPerOrg: 1_000 },
     batch: { priceFactor: 0.5, resultTtlMs: 86_400_000, completionWindowMs: windowMs, cancelGraceMs: 2_000 },
     drainMs,
-    exclusive: false,
+    exclusive,
   });
 
   /** Runs until `promise` is settled; fails when that takes longer than `withinMs` of virtual time. */
@@ -98,6 +100,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
     batches,
     calls,
     failing,
+    /** Sets the wall clock, which is the database's too. */
+    jump: (ms: number) => clock.jump(ms),
     hanging,
     unreadable,
     unwritable,

@@ -213,6 +213,26 @@ it('lets go of its work when the database hangs, and goes on when it answers aga
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 40 });
 });
 
+it.each([25, -25])('runs on when the clock of the machine jumps by %i hours', async (hours) => {
+  const hour = 3_600_000;
+  const single = await startSingle(database, { windowMs: 600_000, exclusive: true });
+  await single.settle(single.batches.start());
+  const ready = await single.create('b0', 40, { delayMs: 20_000 });
+  const late = await single.create('b1', 1, { delayMs: hour });
+  const { expiresAt } = await single.find(late);
+  await single.pass(15_000);
+  single.jump(hours * hour);
+  await single.pass(400_000);
+  expect(await single.find(ready)).toMatchObject({ status: 'completed', ok: 40 });
+  const moved = (await single.find(late)).expiresAt - expiresAt;
+  expect(Math.abs(moved - hours * hour)).toBeLessThan(100);
+  // The window is as long as it was, in time that passes.
+  await single.pass(160_000);
+  expect((await single.find(late)).status).toBe('in_progress');
+  await single.pass(60_000);
+  expect((await single.find(late)).status).toBe('expired');
+});
+
 it('stops although the database does not answer', async () => {
   const single = await startSingle(database, { drainMs: 1_000 });
   await single.settle(single.batches.start());

@@ -9,7 +9,6 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
     orgId: 'org_1',
     endpoint: '/v1/chat/completions',
     due: 0,
-    expiresAt: Number.MAX_SAFE_INTEGER,
     blob: 'blob_1',
     abort: new AbortController(),
     stopping: false,

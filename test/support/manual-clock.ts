@@ -4,12 +4,15 @@ import type { Clock } from '../../src/base/clock.ts';
 export interface ManualClock extends Clock {
   /** Moves on by `ms`, running every timer on the way in order and letting what it woke up settle. */
   advance(ms: number): Promise<void>;
+  /** Sets the wall clock, forwards or back; the monotonic one does not notice. */
+  jump(ms: number): void;
   /** Timers that have not fired. */
   readonly pending: number;
 }
 
 export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
   let elapsed = 0;
+  let jumped = 0;
   const timers = new Map<object, { at: number; fn: () => void }>();
 
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -17,7 +20,8 @@ export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
     [...timers].filter(([, { at }]) => at <= until).toSorted(([, a], [, b]) => a.at - b.at)[0];
 
   return {
-    now: () => start + elapsed,
+    now: () => start + elapsed + jumped,
+    jump: (ms) => (jumped += ms),
     monotonic: () => elapsed,
     after(ms, fn) {
       const key = { cancel: () => void timers.delete(key) };

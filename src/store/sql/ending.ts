@@ -11,7 +11,7 @@ import { holdsClosing, openClosing } from './record.ts';
 import { batchColumns, toBatch } from './rows.ts';
 import type { BatchRow } from './rows.ts';
 
-type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'shut' | 'publish'>;
+type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'moveWindows' | 'shut' | 'publish'>;
 
 /** How long answers in flight are still taken when a batch fails as a whole. */
 const failGraceMs = 2_000;
@@ -59,6 +59,16 @@ export function createEnding(db: Db): Ending {
         if (failed.length > 0) await stopChunks(q, id);
         return failed.length > 0;
       }),
+
+    async moveWindows(by) {
+      const moved = await db.all(
+        `UPDATE batches SET expires_at = expires_at + ?, due = due + ?,
+           accept_until = CASE WHEN accept_until = 0 THEN 0 ELSE accept_until + ? END
+         WHERE status IN ('validating', 'in_progress', 'cancelling') RETURNING id`,
+        [by, by, by],
+      );
+      return moved.length;
+    },
 
     shut: (worker, lease) =>
       db.tx(async (q) => {

@@ -36,6 +36,7 @@ export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> 
     cancel: true,
     expire: true,
     fail: true,
+    moveWindows: true,
     states: true,
     candidates: true,
     readyModels: true,

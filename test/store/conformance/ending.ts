@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { closeModel } from '../../../src/core/batch.ts';
 import type { BatchFault } from '../../../src/core/batch.ts';
 import type { Stores } from '../conformance.ts';
-import { addBatch, closeBatch, hour, output, range, start } from '../fixtures.ts';
+import { addBatch, claimClosing, closeBatch, hour, output, range, start } from '../fixtures.ts';
 
 export function endingTests(on: Stores): void {
   const fault: BatchFault = { code: 'batch_failed', message: 'The input is gone.', param: null, line: null };
@@ -156,6 +156,31 @@ export function endingTests(on: Stores): void {
       expect(await on.store.batches.fail(batch.id, fault, start)).toBe(false);
       expect((await on.store.batches.find(batch.id))?.errors).toEqual([]);
       expect(await on.store.batches.fail('batch_unknown', fault, start)).toBe(false);
+    });
+  });
+
+  describe('moving the windows', () => {
+    test('moves those of unfinished batches, and opens no gate that is shut', async () => {
+      const open = await addBatch(on.store);
+      const shut = await addBatch(on.store);
+      await on.store.batches.cancel('org_a', shut.id, start, 2_000);
+      const closing = await claimClosing(on.store, 'c', shut.id);
+      await on.store.batches.shut('c', closing);
+      const finished = await addBatch(on.store);
+      await on.store.batches.cancel('org_a', finished.id, start, 0);
+      await closeBatch(on.store, finished.id);
+      expect(await on.store.batches.moveWindows(-hour)).toBe(2);
+      const windowOf = async (id: string) => {
+        const { expiresAt, acceptUntil, due } = (await on.store.batches.find(id))!;
+        return [expiresAt, acceptUntil, due];
+      };
+      expect(await windowOf(open.id)).toEqual([
+        open.expiresAt - hour,
+        open.acceptUntil - hour,
+        open.due - hour,
+      ]);
+      expect(await windowOf(shut.id)).toEqual([shut.expiresAt - hour, 0, shut.due - hour]);
+      expect((await windowOf(finished.id))[0]).toBe(finished.expiresAt);
     });
   });
 }
