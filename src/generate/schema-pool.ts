@@ -52,7 +52,7 @@ export function createSchemaPool(parts: SchemaPoolParts): SchemaRunner {
 
   function shareOf(orgId: string): Share {
     let share = shares.get(orgId);
-    if (!share) shares.set(orgId, (share = { waiting: [], running: 0, atOnce: 1, served: time }));
+    if (!share) shares.set(orgId, (share = { waiting: [], running: 0, atOnce: 1, served: 0 }));
     return share;
   }
 

@@ -1,11 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { silent } from '../base/log.ts';
 import { systemClock } from '../base/system.ts';
 import type { SchemaStep, SchemaVerdict } from './schema-job.ts';
 import { SchemaThread } from './schema-thread.ts';
 
 const threads: SchemaThread[] = [];
-afterEach(() => Promise.all(threads.splice(0).map((each) => each.stop())));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(threads.splice(0).map((each) => each.stop()));
+});
 
 function thread(onIdle = () => {}): SchemaThread {
   const made = new SchemaThread({ clock: systemClock, log: silent, onIdle });
@@ -74,12 +78,13 @@ describe('SchemaThread', () => {
   });
 
   it('sends the source of a schema once', async () => {
+    const posted = vi.spyOn(Worker.prototype, 'postMessage');
     const own = thread();
     await take(own, { steps: [trial(1, numbers)] })[0];
     expect(own.knows(1)).toBe(true);
-    // Had the source been sent again, it would be another one.
     const other = { type: 'string' };
     expect(await take(own, { steps: [check(1, other, '7')] })[0]).toEqual([fine]);
+    expect(posted.mock.lastCall).toEqual([{ steps: [{ number: 1, text: '7' }], forget: [] }]);
     const many = Array.from({ length: 300 }, (_, n) => trial(n + 2, numbers));
     await take(own, { steps: many })[0];
     await take(own, { steps: [check(301, numbers, '7')] })[0];
@@ -98,6 +103,14 @@ describe('SchemaThread', () => {
     expect(await later).toEqual([fine]);
     await idle.promise;
     expect(own.isIdle).toBe(true);
+  });
+
+  it('watches over each job', async () => {
+    const slowOne = { steps: [check(2, slow, endless)], limitMs: 500 };
+    const [first, stuck, later] = take(thread(), { steps: [trial(1, numbers)] }, slowOne, {
+      steps: [trial(3, numbers)],
+    });
+    expect([await first, await stuck, await later]).toEqual([[fine], [tooMuch], [fine]]);
   });
 
   it('is no thread for more work before the next one is ready', async () => {
