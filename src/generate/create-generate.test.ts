@@ -18,6 +18,7 @@ import type { Model } from '../core/model.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../wire/chat/chat.ts';
 import { createGenerate } from './create-generate.ts';
 import type { Generate, InteractiveCall } from './generate.ts';
+import type { Schemas } from './schemas.ts';
 
 const prices = { input: 1, cachedInput: 1, output: 1 };
 const model = (id: string, serves: Model['serves']): Model => ({
@@ -33,18 +34,20 @@ describe('createGenerate', () => {
   let charged: Parameters<Accounts['charge']>[0][];
   let generate: Generate;
   let call: InteractiveCall;
+  let schemas: Schemas;
 
   beforeEach(() => {
     engine = createFakeEngine();
     charged = [];
     const clock = createManualClock();
+    schemas = createInlineSchemas(clock);
     generate = createGenerate({
       models: [
         { model: model('m', ['chat']), engine },
         { model: model('vectors', ['embeddings']), engine: createFakeEngine() },
       ],
       accounts: { charge: async (entry) => void charged.push(entry) },
-      schemas: createInlineSchemas(clock),
+      schemas,
       clock,
       ids: createIds(clock, systemRandom),
       log: silent,
@@ -91,6 +94,27 @@ describe('createGenerate', () => {
         expect([engine.asked, charged, generate.interactiveLoad()]).toEqual([[], [], {}]);
       },
     );
+
+    it('takes no place at the engine before its schemas were tried', async () => {
+      const admit = schemas.admit.bind(schemas);
+      const asked = Promise.withResolvers<string>();
+      const tried = Promise.withResolvers<void>();
+      schemas.admit = async (given, orgId) => {
+        asked.resolve(orgId);
+        await tried.promise;
+        return admit(given, orgId);
+      };
+      engine.answers = [chatResponse('7')];
+      const format = {
+        type: 'json_schema',
+        json_schema: { name: 'x', schema: { type: 'integer' } },
+      } as const;
+      const answer = generate.chat(chatRequest({ response_format: format }), call);
+      expect(await asked.promise).toBe('org_1');
+      expect(generate.interactiveLoad()).toEqual({});
+      tried.resolve();
+      expect(await answer).toMatchObject({ choices: [{ message: { content: '7' } }] });
+    });
 
     it('charges nothing for an answer that never came', async () => {
       engine.answers = [new ApiError('upstream_timeout', 'too slow')];

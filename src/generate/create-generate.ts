@@ -14,7 +14,7 @@ import { embeddingsResponse } from '../wire/embeddings/response.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import { Admission } from './admission.ts';
 import { named, usageOf } from './answers.ts';
-import { promisedBy } from './conformity.ts';
+import { type Promised, promisedBy } from './conformity.ts';
 import { createCountPrompt } from './count-tokens.ts';
 import { runPromised } from './enforce.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall } from './generate.ts';
@@ -86,13 +86,19 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return promisedBy(request, schemas, orgId);
   };
 
+  /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
+  const admitChat = async (request: ChatRequest, caller: InteractiveCall['caller']) => {
+    const { engine } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
+    const promised = await promiseOf(engine, request, caller.orgId);
+    return { promised, ...admit(request.model, caller, 'chat') };
+  };
+
   const chatOnce = async (
     { engine, model }: Pick<GenerateParts['models'][number], 'engine' | 'model'>,
     request: JsonBody<ChatRequest>,
-    orgId: string,
+    promised: Promised,
     how: EngineHow,
   ) => {
-    const promised = await promiseOf(engine, request.value, orgId);
     const response = await runPromised({ ...askingOf(engine, model), request, promised }, how);
     return named(response, ids.next('chatcmpl_'), model.id);
   };
@@ -119,10 +125,10 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async chat(request, call) {
-      const { model, engine, leave } = admit(request.value.model, call.caller, 'chat');
+      const { model, engine, promised, leave } = await admitChat(request.value, call.caller);
       try {
         const how: EngineHow = { signal: call.signal, priority: 'interactive' };
-        const response = await chatOnce({ engine, model }, request, call.caller.orgId, how);
+        const response = await chatOnce({ engine, model }, request, promised, how);
         charge(call, model, usageOf(response.usage));
         return response;
       } finally {
@@ -131,13 +137,12 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async *chatStream(request, call) {
-      const { model, engine, countPrompt, leave } = admit(request.value.model, call.caller, 'chat');
+      const { model, engine, promised, countPrompt, leave } = await admitChat(request.value, call.caller);
       const id = ids.next('chatcmpl_');
       const created = unixSeconds(clock.now());
       let usage: Usage | null = null;
       let pieces = 0;
       try {
-        const promised = await promiseOf(engine, request.value, call.caller.orgId);
         const asking = { ...askingOf(engine, model), request, promised };
         const produced = (whole: ChatUsage) => {
           usage = usageOf(whole);
@@ -188,7 +193,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
           return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
         }
         const request = body as unknown as JsonBody<ChatRequest>;
-        const response = await chatOnce({ engine, model }, request, orgId, how);
+        const promised = await promiseOf(engine, request.value, orgId);
+        const response = await chatOnce({ engine, model }, request, promised, how);
         return { body: response, usage: usageOf(response.usage) };
       } finally {
         leave();
