@@ -28,6 +28,7 @@ import { createScriptedEngine } from './engines/scripted/scripted.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
+import { closeToOthers } from './files/private-folder.ts';
 import { createGenerate } from './generate/create-generate.ts';
 import { createSchemas } from './generate/schemas.ts';
 import { createResponses } from './responses/create-responses.ts';
@@ -174,6 +175,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     async start() {
       await mkdir(config.data, { recursive: true, mode: 0o700 });
       try {
+        await closeToOthers(config.data, log);
         for (const part of parts) await part.start();
       } catch (error) {
         await stopAll().catch((fault: unknown) => log.error({ err: fault }, 'could not stop cleanly'));

@@ -11,6 +11,8 @@ export function serve(cli: Cli): Command {
   return withServerFlags(new Command('serve').description('start the server'))
     .option('--json', 'print one line of JSON when ready')
     .action(async (flags: ServerFlags & { json?: boolean }) => {
+      // What a server writes is for nobody else on this machine, whatever folder it is told to use.
+      process.umask(0o077);
       const config = configOf(cli, flags);
       // Client commands start faster without everything that a server is made of.
       const { createApp } = await import('../app.ts');

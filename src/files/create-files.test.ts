@@ -218,6 +218,13 @@ describe('the sweep', () => {
     expect(await system.store.files.find(file.id)).toBeUndefined();
   });
 
+  it('C30: has the database forget what was deleted, each time', async () => {
+    const scrub = vi.spyOn(system.store, 'scrub');
+    await system.files.start();
+    await system.clock.advance(hour + 60_000);
+    expect(scrub).toHaveBeenCalledTimes(2);
+  });
+
   it('removes for good what has been aside for seven days, not before', async () => {
     await system.files.start();
     system.blobs.put('blob_orphan', Buffer.from('x'));

@@ -8,16 +8,16 @@ import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
-import type { Creation, FileStore, InstallationStore } from '../store/store.ts';
+import type { Creation } from '../store/store.ts';
 import type { Files, SealedUpload } from './files.ts';
 import { decodeIndex } from './input-index-codec.ts';
-import { createSweeper, removeContent, stillThere } from './sweeper.ts';
+import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
 import { SpooledUpload, indexName } from './upload.ts';
 import type { FileLimits } from './upload.ts';
 import { createVerifiedReads } from './verified-bytes.ts';
 
 export interface FilesDeps {
-  store: { files: FileStore; installation: InstallationStore };
+  store: SweeperDeps['store'];
   blobs: Blobs;
   catalog: Catalog;
   clock: Clock;

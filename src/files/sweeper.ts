@@ -6,7 +6,7 @@ import type { FileStore, InstallationStore } from '../store/store.ts';
 import { indexName } from './upload.ts';
 
 export interface SweeperDeps {
-  store: { files: FileStore; installation: InstallationStore };
+  store: { files: FileStore; installation: InstallationStore; scrub(): Promise<void> };
   blobs: Blobs;
   clock: Clock;
   log: Log;
@@ -120,6 +120,7 @@ export function createSweeper({ store, blobs, clock, log, quarantineMs }: Sweepe
       await removeDeleted();
       const { ended, broughtBack } = await lookAtAside();
       const orphans = await setOrphansAside();
+      await store.scrub();
       if (expired + orphans + ended + broughtBack > 0)
         log.info({ expired, orphans, ended, broughtBack }, 'swept files');
     } catch (error) {

@@ -30,6 +30,8 @@ export interface Db extends Queries {
   exec(sql: string): Promise<void>;
   /** The database's time, in epoch milliseconds: the one clock that all processes share. */
   now(): Promise<number>;
+  /** Overwrites what deleted rows left in the files, where the database leaves that to us. */
+  scrub(): Promise<void>;
   /** Waits for what is running. */
   close(): Promise<void>;
 }

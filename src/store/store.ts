@@ -12,7 +12,8 @@ import type { Usage } from '../core/usage.ts';
  * one message and at most one transaction; arguments and results survive a structured clone, so a store may live in a
  * worker thread. Instants are epoch milliseconds passed in by the caller, except where `beat` answers with the
  * database's own time. Expected outcomes are values; only faults of the database throw:
- * a `StoreError` where an operator can help, an `ApiError` `insufficient_storage` where the disk is full.
+ * a `StoreError` where an operator can help, an `ApiError` `insufficient_storage` where the disk is full. An operation
+ * that gets no answer rejects with `unreachable` after about a minute; it may then have happened or happen still.
  */
 export interface Store extends Service {
   installation: InstallationStore;
@@ -26,6 +27,8 @@ export interface Store extends Service {
   ledger: LedgerStore;
   /** Resolves when the database answers a trivial query. */
   ping(): Promise<void>;
+  /** Sees that nothing of deleted rows is left in the embedded database's files; to be called now and then. */
+  scrub(): Promise<void>;
 }
 
 /** Which installation this database is of: the folder of its blobs bears the same id. */

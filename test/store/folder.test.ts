@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -18,8 +19,9 @@ import { silent } from '../../src/base/log.ts';
 import { systemClock } from '../../src/base/system.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import { StoreError } from '../../src/core/store-error.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 import { smallDisk } from '../support/small-disk.ts';
-import { addBatch, makeOrg, output, range, start } from './fixtures.ts';
+import { addBatch, closeBatch, makeOrg, output, range, start } from './fixtures.ts';
 
 let folder: string;
 let path: string;
@@ -62,6 +64,57 @@ describe('a data folder', () => {
     await again.start();
     expect(await again.orgs.list()).toEqual([org]);
     await again.stop();
+  });
+
+  test('has its database open to its owner alone, also where the folder was there before', async () => {
+    const store = open();
+    await store.start();
+    await store.orgs.insert(makeOrg());
+    for (const file of ['offpeak.db', 'offpeak.db-wal', 'offpeak.db-shm'])
+      expect([file, statSync(join(folder, file)).mode & 0o777]).toEqual([file, 0o600]);
+    await store.stop();
+  });
+
+  test('C30: holds nothing of deleted rows once it is scrubbed', async () => {
+    const canary = `canary ${'yellow '.repeat(9)}`;
+    const store = open();
+    await store.start();
+    const batch = await addBatch(store, { total: 300 });
+    await store.batches.claim('w', batch.id, 'm1', 300, start);
+    // Rows of less than a page, of a page, and of several.
+    const bodies = (line: number) => Buffer.from(canary.repeat(1 + (line % 3) * 60));
+    const lines = range(0, 300).map((line) => ({ ...output(batch, line), body: bodies(line) }));
+    for (const line of lines) await store.results.record('w', [line], [], start);
+    const holding = () =>
+      readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes('yellow yellow'));
+    expect(holding()).not.toEqual([]);
+    await closeBatch(store, batch.id);
+    for (const limit of [7, 50, 1_000]) await store.results.purge(batch.id, limit);
+    expect(await store.results.tail(batch.id, 'output', 0, 10)).toEqual([]);
+    await store.scrub();
+    expect(holding()).toEqual([]);
+    await store.stop();
+    expect(holding()).toEqual([]);
+  });
+
+  test('whose disk hangs is unreachable after a minute, and not for longer than it hangs', async () => {
+    const clock = createManualClock();
+    const store = createSqliteStore({ path, clock, log: silent });
+    await store.start();
+    const blocking = new DatabaseSync(path);
+    blocking.exec('BEGIN IMMEDIATE');
+    const early = store.orgs.insert(makeOrg()).catch((error: unknown) => error);
+    await clock.advance(30_000);
+    const late = store.orgs.insert(makeOrg());
+    await clock.advance(30_000);
+    expect(await early).toMatchObject({ code: 'unreachable', message: expect.stringContaining('for 60 s') });
+    blocking.exec('COMMIT');
+    blocking.close();
+    await late;
+    await store.ping();
+    expect(await store.orgs.list()).toHaveLength(2);
+    await store.stop();
+    expect(clock.pending).toBe(0);
   });
 
   test('belongs to one process: a second store is told which', async () => {

@@ -32,5 +32,6 @@ export function createSqlStore(db: Db): StoreOperations {
     async ping() {
       await db.all('SELECT 1 AS one');
     },
+    scrub: () => db.scrub(),
   };
 }

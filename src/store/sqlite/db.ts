@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
@@ -62,6 +63,8 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
     tx: (work) => enqueue(() => transaction(work)),
     exec: (sql) => enqueue(() => connection.exec(sql)),
     now: () => Promise.resolve(clock.now()),
+    // The log keeps older versions of pages until it is begun anew.
+    scrub: () => enqueue(() => connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
     close: () =>
       enqueue(() => {
         if (connection.isOpen) connection.close();
@@ -69,14 +72,25 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
   };
 }
 
+/** SQLite gives its files the rights of the database, and a new one those that the umask leaves. */
+function makeForOwner(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch {
+    // What is wrong SQLite tells, in its own words.
+  }
+}
+
 function connect(path: string): DatabaseSync {
   try {
+    if (path !== ':memory:') makeForOwner(path);
     const connection = new DatabaseSync(path, { timeout: 5_000 });
     const { version } = connection.prepare('SELECT sqlite_version() AS version').get() as { version: string };
     requireVersion(version);
     // WAL with FULL: a commit is on the disk when it returns, and readers do not wait for it.
+    // What is deleted is overwritten: FAST would leave bodies of several pages where they are.
     connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-      PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`);
+      PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON`);
     return connection;
   } catch (error) {
     throw translate(error, path);

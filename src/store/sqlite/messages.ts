@@ -9,7 +9,7 @@ import type { StoreErrorCode } from '../../core/store-error.ts';
  * packed (`packed-rows.ts`).
  */
 
-export type Group = Exclude<keyof StoreOperations, 'ping'>;
+export type Group = Exclude<keyof StoreOperations, 'ping' | 'scrub'>;
 
 /** Every operation by name; the type makes it complete. */
 export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> } = {
@@ -82,7 +82,7 @@ export type Request =
   | {
       type: 'call';
       id: number;
-      /** Absent for `ping`. */
+      /** Null for `ping` and `scrub`. */
       group: Group | null;
       operation: string;
       args: unknown[];

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../base/clock.ts';
+import { sleep, type Clock, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
@@ -15,7 +15,13 @@ export interface SqliteStoreOptions {
   log: Log;
 }
 
+/** The disk under the thread may hang: nobody waits longer than this for an answer. */
+const answerMs = 60_000;
+/** Nor for its end. */
+const endMs = 15_000;
+
 interface Call {
+  sentAt: number;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
@@ -35,6 +41,7 @@ export function createSqliteStore(options: SqliteStoreOptions): Store {
       ]),
     ) as unknown as Pick<Store, Group>),
     ping: () => thread.call(null, 'ping', []) as Promise<void>,
+    scrub: () => thread.call(null, 'scrub', []) as Promise<void>,
     start: () => thread.start(),
     stop: () => thread.stop(),
   };
@@ -57,7 +64,9 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   let lastId = 0;
+  /** Oldest first. */
   const calls = new Map<number, Call>();
+  let watch: Timer | undefined;
 
   const send = (request: Request, transfer: ArrayBuffer[] = []) => worker!.postMessage(request, transfer);
 
@@ -65,6 +74,20 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
     for (const call of calls.values())
       call.reject(new StoreError('stopped', reason, 'Start the service again; what was answered is stored.'));
     calls.clear();
+  };
+
+  /** One timer for all: it goes off when the oldest call has waited long enough. */
+  const watchFor = (ms: number) => {
+    watch = clock.after(ms, () => {
+      watch = undefined;
+      const now = clock.monotonic();
+      for (const [id, call] of calls) {
+        const waited = now - call.sentAt;
+        if (waited < answerMs) return watchFor(answerMs - waited);
+        calls.delete(id);
+        call.reject(silent(path));
+      }
+    });
   };
 
   const settle = (message: Extract<Reply, { id: number }>) => {
@@ -106,10 +129,15 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
     await started?.catch(() => {});
     const ending = worker;
     if (!ending) return;
-    const exited = new Promise((resolve) => ending.once('exit', resolve));
+    const exited = new AbortController();
+    ending.once('exit', () => exited.abort());
     send({ type: 'stop' });
-    await exited;
+    await sleep(clock, endMs, exited.signal);
+    watch?.cancel();
     rejectAll('The store was stopped.');
+    if (exited.signal.aborted) return;
+    log.error({ database: path }, 'The database thread does not end: its disk does not answer.');
+    ending.unref();
   };
 
   return {
@@ -122,8 +150,17 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
         const id = ++lastId;
         const packed = args.map(packRows);
         send({ type: 'call', id, group, operation, args: packed, now: clock.now() }, buffersOf(packed));
-        calls.set(id, { resolve, reject });
+        calls.set(id, { sentAt: clock.monotonic(), resolve, reject });
+        if (!watch) watchFor(answerMs);
       });
     },
   };
+}
+
+function silent(path: string): StoreError {
+  return new StoreError(
+    'unreachable',
+    `The database ${path} has not answered for ${answerMs / 1000} s.`,
+    'Look at the load and the health of its disk.',
+  );
 }
