@@ -17,6 +17,7 @@ describe('Watch', () => {
   let leftovers: string[];
   let said: string[];
   let away: boolean;
+  let asked: number;
   let watch: Watch;
 
   beforeEach(() => {
@@ -32,9 +33,11 @@ describe('Watch', () => {
     leftovers = [];
     said = [];
     away = false;
+    asked = 0;
     const store = {
       batches: {
         expire: async (now: number) => {
+          asked++;
           if (away) throw new Error('the database is away');
           said.push(`expire ${now - clock.now()}`);
           return expired;
@@ -48,9 +51,13 @@ describe('Watch', () => {
       work,
       clock,
       time: new DbTime(clock),
+      random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
       log: silent,
       onEnding: () => said.push('ending'),
-      purge: async (id) => void said.push(`purge ${id}`),
+      purge: async (id) => {
+        if (id === 'batch_stuck') throw new Error('its rows cannot be read');
+        said.push(`purge ${id}`);
+      },
     });
     watch.start();
   });
@@ -103,11 +110,21 @@ describe('Watch', () => {
     expect(said).toEqual(['expire 0', 'ending', 'purge batch_7', 'purge batch_8']);
   });
 
-  it('goes on when the database was away', async () => {
+  it('asks a database that is away less and less often, and goes on when it is back', async () => {
     away = true;
-    await clock.advance(3_000);
+    await clock.advance(60_000);
+    expect(asked).toBeLessThan(30);
     away = false;
+    await clock.advance(3_000);
+    expect(said[0]).toBe('expire 0');
+  });
+
+  it('hears of a cancelled batch although expiring fails, and clears away what can be', async () => {
+    away = true;
+    leftovers = ['batch_stuck', 'batch_8'];
+    state = { closing: 'failed', acceptUntil: 0 };
     await clock.advance(500);
-    expect(said).toEqual(['expire 0']);
+    expect(batch.abort.signal.aborted).toBe(true);
+    expect(said).toEqual(['purge batch_8']);
   });
 });

@@ -1,18 +1,23 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
 import type { BatchState, Store } from '../store/store.ts';
 import type { DbTime } from './db-time.ts';
+import { backoffMs } from './line-errors.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
 const watchMs = 500;
 const expireAtOnce = 100;
 const leftoversAtOnce = 4;
+/** What failed is done again after a while, at most this long. */
+const maxPauseMs = 5_000;
 
 export interface WatchParts {
   store: Store;
   work: WorkInHand;
   clock: Clock;
   time: DbTime;
+  random: Random;
   log: Log;
   /** The end of some batch was decided: there is closing work. */
   onEnding: () => void;
@@ -20,15 +25,28 @@ export interface WatchParts {
   purge: (batchId: string) => Promise<void>;
 }
 
+/** Something done at every look; one that fails waits by itself. */
+interface Step {
+  run: () => Promise<void>;
+  failures: number;
+  /** On the monotonic clock. */
+  notBefore: number;
+}
+
 /**
  * Twice a second: begins the end of batches whose window is over, learns which batches in hand were cancelled elsewhere,
- * and stops them (batch-engine.md, "Cancel" and "Expiry").
+ * and stops them (batch-engine.md, "Cancel" and "Expiry"); and clears away what finished ones have left.
  */
 export class Watch {
   #parts: WatchParts;
   #timer: Timer | null = null;
   #round: Promise<void> | null = null;
   #stopped = true;
+  #steps: Step[] = [() => this.#expire(), () => this.#followAll(), () => this.#clearAway()].map((run) => ({
+    run,
+    failures: 0,
+    notBefore: 0,
+  }));
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -48,22 +66,46 @@ export class Watch {
   #schedule(): void {
     if (this.#stopped) return;
     this.#timer = this.#parts.clock.after(watchMs, () => {
-      this.#round = this.#look()
-        .catch((error: unknown) => this.#parts.log.error({ err: error }, 'the batches could not be watched'))
-        .finally(() => this.#schedule());
+      this.#round = this.#look().finally(() => this.#schedule());
     });
   }
 
   async #look(): Promise<void> {
-    const { store, work, time, onEnding, purge } = this.#parts;
-    const expired = await store.batches.expire(time.now(), expireAtOnce);
-    const held = work.batches().map((batch) => batch.id);
-    if (held.length > 0) {
-      const states = new Map((await store.batches.states(held)).map((state) => [state.id, state]));
-      for (const id of held) this.#follow(id, states.get(id));
+    const { clock, random, log } = this.#parts;
+    for (const step of this.#steps) {
+      if (clock.monotonic() < step.notBefore) continue;
+      try {
+        await step.run();
+        step.failures = 0;
+      } catch (error) {
+        const wait = backoffMs(++step.failures, random.float(), maxPauseMs);
+        step.notBefore = clock.monotonic() + wait;
+        log.error({ err: error, wait_ms: wait }, 'the batches could not be watched');
+      }
     }
+  }
+
+  async #expire(): Promise<void> {
+    const { store, time, onEnding } = this.#parts;
+    const expired = await store.batches.expire(time.now(), expireAtOnce);
     if (expired.length > 0) onEnding();
-    for (const id of await store.results.leftovers(leftoversAtOnce)) await purge(id);
+  }
+
+  async #followAll(): Promise<void> {
+    const { store, work } = this.#parts;
+    const held = work.batches().map((batch) => batch.id);
+    if (held.length === 0) return;
+    const states = new Map((await store.batches.states(held)).map((state) => [state.id, state]));
+    for (const id of held) this.#follow(id, states.get(id));
+  }
+
+  /** A batch that cannot be cleared away does not keep the next ones. */
+  async #clearAway(): Promise<void> {
+    const { store, purge } = this.#parts;
+    const errors: unknown[] = [];
+    for (const id of await store.results.leftovers(leftoversAtOnce))
+      await purge(id).catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
   }
 
   #follow(id: string, state: BatchState | undefined): void {
