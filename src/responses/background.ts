@@ -15,6 +15,8 @@ const renewMs = 20_000;
 const lookMs = 1_000;
 const sweepMs = 3_600_000;
 const atOnce = 100;
+/** Each may have some MB. */
+const endedAtOnce = 10;
 const mostRuns = 1_000;
 
 export interface BackgroundDeps {
@@ -75,9 +77,9 @@ export function createBackground(deps: BackgroundDeps): Background {
 
   async function failAbandoned(now: number): Promise<void> {
     for (;;) {
-      const left = await store.abandoned(now, atOnce);
+      const left = await store.abandoned(now, endedAtOnce);
       for (const response of left) await end(response);
-      if (left.length < atOnce) return;
+      if (left.length < endedAtOnce) return;
     }
   }
 

@@ -44,8 +44,6 @@ export interface ResponsesDeps {
 const day = 86_400_000;
 /** How long a response is kept. */
 const ttlMs = 30 * day;
-/** Events of a replay that are written together; all of a long one would keep everybody else waiting. */
-const replayedAtOnce = 200;
 /** Conversations of the largest size whose stored part may be in memory at once; of one org a quarter of them. */
 const conversationsAtOnce = 16;
 /** Requests of one org that may wait for that. */
@@ -191,12 +189,19 @@ export function createResponses(deps: ResponsesDeps): Responses {
       next = Math.max(next, begun.length);
     }
     while (row.aliveUntil !== null && !signal.aborted) {
+      // Whoever waits holds no texts.
+      row = { ...row, body: '', output: '' };
       await background.changed(id, signal);
       row = await find(caller, id);
     }
     if (row.aliveUntil !== null) return;
-    const events = replayed(bodyOf(row), row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[]));
-    for (; next < events.length; next += replayedAtOnce) yield events.slice(next, next + replayedAtOnce);
+    const pieces = row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[]);
+    for (const events of replayed(bodyOf(row), pieces)) {
+      const told = events.filter((event) => event.sequence_number >= next);
+      if (told.length > 0) yield told;
+      // A list that is passed over is not written: nothing else would let others have their turn.
+      else await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   return {

@@ -5,22 +5,30 @@ import { OutputBuilder } from './output-builder.ts';
 import type { Piece } from './output-builder.ts';
 import type { OutputItem, ResponseBody, ResponseEvent } from './responses.ts';
 
+/** Events that are told together; all of a long answer would keep everybody else waiting. */
+const atOnce = 200;
+
 /**
- * The events of a finished response once more, with the numbers they had.
+ * The events of a finished response once more, with the numbers they had, in lists that are made one at a time.
  * @param pieces how the output came; null when it came whole
  */
-export function replayed(body: ResponseBody, pieces: readonly Piece[] | null): ResponseEvent[] {
-  const events: ResponseEvent[] = [];
-  const push = (fields: EventFields) => events.push({ ...fields, sequence_number: events.length });
+export function* replayed(body: ResponseBody, pieces: readonly Piece[] | null): Generator<ResponseEvent[]> {
+  let events: ResponseEvent[] = [];
+  let next = 0;
+  const push = (fields: EventFields) => events.push({ ...fields, sequence_number: next++ });
   for (const event of firstEvents(body)) push(event);
   const output = new OutputBuilder({ responseId: body.id, emit: push, newCallId: () => '' });
   const rests = body.output.map(partsOf);
-  for (const [index, length] of pieces ?? wholePieces(body.output))
+  for (const [index, length] of pieces ?? wholePieces(body.output)) {
     say(output, body.output[index]!, index, rests[index]!, length);
+    if (events.length < atOnce) continue;
+    yield events;
+    events = [];
+  }
   if (body.status === 'completed') output.close('completed');
   else if (body.status === 'incomplete') output.close('incomplete');
   push(lastEvent(body));
-  return events;
+  yield events;
 }
 
 /** Clients know three ends; a response that was cancelled says in its status what it is. */
