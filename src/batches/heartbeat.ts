@@ -87,6 +87,8 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     const { store, generate, worker, clock } = this.#parts;
+    // A process that stood still may wake here first: this beat must not prolong what has run out.
+    if (this.#lapse && !this.holds) this.#lose();
     const before = (this.#begun = clock.monotonic());
     const { now, others } = await store.workers.beat(worker, { interactive: generate.interactiveLoad() });
     await this.#learn(now, before);
@@ -108,16 +110,21 @@ export class Heartbeat {
 
   /** Counted from when the beat was sent: nobody knows when it was written. */
   #prolong(sent: number): void {
-    const { clock, log, onLost } = this.#parts;
+    const { clock } = this.#parts;
     this.#lastBeat = sent;
     this.#lapse?.cancel();
-    this.#lapse = clock.after(Math.max(0, this.#left()), () => {
-      log.error(
-        {},
-        'no heartbeat arrived for 25 s: the lines in hand are left to whoever reaches the database',
-      );
-      onLost();
-    });
+    this.#lapse = clock.after(Math.max(0, this.#left()), () => this.#lose());
+  }
+
+  #lose(): void {
+    const { log, onLost } = this.#parts;
+    this.#lapse?.cancel();
+    this.#lapse = null;
+    log.error(
+      {},
+      'no heartbeat arrived for 25 s: the lines in hand are left to whoever reaches the database',
+    );
+    onLost();
   }
 
   async #tidy(now: number): Promise<void> {
