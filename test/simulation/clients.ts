@@ -82,10 +82,12 @@ export class Client {
       const page = await this.#ask(async (process) => {
         const { bytes, ...rest } = await process.batches.results(this.#caller, id, tail.stream, tail.lines);
         const chunks: Uint8Array[] = [];
+        let rests = 0;
         for await (const chunk of bytes) {
           chunks.push(chunk);
           // A slow reader: the batch may end and be cleared away while it reads.
-          if (this.#world.random.chance(0.2)) await process.sleep(this.#world.random.int(0, 2_000));
+          if (this.#world.random.chance(0.2) && rests++ < 3)
+            await process.sleep(this.#world.random.int(0, 2_000));
         }
         return { ...rest, text: decoder.decode(Buffer.concat(chunks)) };
       });

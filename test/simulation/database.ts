@@ -3,11 +3,14 @@ import { migrate } from '../../src/store/migrations/migrate.ts';
 import { createSqlStore, type StoreOperations } from '../../src/store/sql/sql-store.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
 import type { Db } from '../../src/store/db.ts';
+import { beginAudit } from './audit.ts';
+import { type LockedDb, watchLocks } from './locked-db.ts';
 
 /** The real SQL on a database in memory, open to questions that no store answers. */
 export interface Database {
   store: StoreOperations;
   db: Db;
+  locks: LockedDb;
   /** Begins a new world on the same database, whose time is `clock`'s from now on. */
   reset(clock: Clock): Promise<void>;
   close(): Promise<void>;
@@ -20,12 +23,17 @@ export async function openDatabase(): Promise<Database> {
   const tables = await db.all<{ name: string }>(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_version'",
   );
-  const deleteAll = tables.map(({ name }) => `DELETE FROM ${name};`).join('');
+  await beginAudit(db);
+  const deleteAll = [...tables, { name: 'audit' }].map(({ name }) => `DELETE FROM ${name};`).join('');
+  const locks = watchLocks(db);
   return {
-    store: createSqlStore(db),
+    store: createSqlStore(locks.db),
     db,
+    locks,
     async reset(next) {
       clock = next;
+      locks.rewrite = (sql) => sql;
+      locks.tell = () => {};
       await db.exec(deleteAll);
     },
     close: () => db.close(),

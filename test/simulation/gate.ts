@@ -1,5 +1,6 @@
 import type { Batch, Chunk } from '../../src/core/batch.ts';
 import { StoreError } from '../../src/core/store-error.ts';
+import type { CreateBatchOutcome } from '../../src/store/store.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Weather } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -21,7 +22,28 @@ const repeatable = new Set<Operation>([
   'workers.reap',
 ]);
 
-const calm: Weather = { latency: 0.1, slow: 0, error: 0, twice: 0, crash: 0, pause: 0, blobs: 0 };
+/** Operations that come seldom, so that what hangs hangs there more often. */
+const seldom = new Set<Operation>([
+  'batches.release',
+  'batches.split',
+  'batches.shut',
+  'batches.publish',
+  'batches.release',
+  'results.missing',
+  'results.recordMissing',
+]);
+
+const calm: Weather = {
+  latency: 0.1,
+  slow: 0,
+  hang: 0,
+  seldomHang: 0,
+  error: 0,
+  twice: 0,
+  crash: 0,
+  pause: 0,
+  blobs: 0,
+};
 
 /**
  * The way from a process to the database and back. On it a call may be slow, get lost before or after its commit, be made
@@ -44,6 +66,7 @@ export class Gate {
     operate: () => Promise<unknown>,
   ): Promise<unknown> {
     if (!process.alive) return never();
+    const sentAt = this.#world.time.clock.now();
     const random = this.#random;
     const weather = this.#weather();
     if (random.chance(weather.crash)) return this.#crash(process, `${name} is not sent`);
@@ -52,6 +75,8 @@ export class Gate {
       process.trouble(ms);
       await this.#travel(ms);
     } else if (random.chance(weather.latency)) await this.#travel(random.int(0, 30));
+    if (this.#hangs(name, weather)) this.#cutOff(process, `from ${name} on`);
+    await this.#silence(process);
     // A request that was under way when its process died may arrive or not.
     if (!process.alive && random.chance(0.5)) return never();
 
@@ -61,9 +86,13 @@ export class Gate {
       await process.sleep(random.int(0, 200));
       throw unreachable();
     }
+    const run = () => this.#run(process, name, args, operate, sentAt);
     const repeats = repeatable.has(name) && random.chance(weather.twice) ? 2 : 1;
-    for (let n = 1; n < repeats; n++) await this.#run(process, name, args, operate).catch(() => undefined);
-    const result = await this.#run(process, name, args, operate);
+    for (let n = 1; n < repeats; n++) {
+      await run().catch(() => undefined);
+      if (random.chance(0.5)) await this.#travel(random.int(0, 3_000));
+    }
+    const result = await run();
 
     if (!process.alive) return never();
     if (random.chance(weather.crash)) return this.#crash(process, `${name} is done`);
@@ -73,6 +102,7 @@ export class Gate {
       await process.sleep(random.int(0, 200));
       throw unreachable();
     }
+    await this.#silence(process);
     if (random.chance(weather.pause)) {
       const ms = random.int(500, 70_000);
       this.#world.trace.add(process.name, `stands still for ${ms} ms after ${name}`);
@@ -93,20 +123,28 @@ export class Gate {
     name: Operation,
     args: readonly unknown[],
     operate: () => Promise<unknown>,
+    sentAt: number,
   ): Promise<unknown> {
-    const { observer } = this.#world;
+    const { observer, database } = this.#world;
+    const { locks } = database;
     const done = this.#line.then(async () => {
-      if (name === 'workers.beat' || name === 'batches.claim')
-        observer.workers.set(args[0] as string, process);
+      // Stays undefined when it fails.
+      let result: unknown;
+      if (name === 'workers.beat' || name === 'batches.claim') {
+        process.worker = args[0] as string;
+        observer.workers.set(process.worker, process);
+      }
       if (name === 'batches.create') this.#world.learnName(args[0] as Batch);
-      await observer.before(name, args);
+      locks.operation = name;
       try {
-        const result = await operate();
+        result = (await operate()) ?? null;
+        if (name === 'batches.create' && (result as CreateBatchOutcome).outcome === 'created')
+          this.#world.learnId(args[0] as Batch);
         if (name === 'batches.claim') this.#world.noteClaims(result as Chunk[]);
         this.#tell(process, name, args, brief(result));
-        return result;
+        return result ?? undefined;
       } finally {
-        await observer.after(name);
+        await observer.after(name, args, result, sentAt);
       }
     });
     this.#line = done.catch(() => undefined);
@@ -116,6 +154,22 @@ export class Gate {
   #fails(process: SimProcess, weather: Weather): boolean {
     const cutOff = this.#world.time.elapsed < process.cutOffUntil;
     return this.#random.chance(cutOff ? 0.7 : weather.error / 2);
+  }
+
+  #hangs(name: Operation, { hang, seldomHang }: Weather): boolean {
+    return this.#random.chance(seldom.has(name) ? seldomHang : hang);
+  }
+
+  /** The connection carries nothing for longer than a lease lives, and then everything, while its process goes on. */
+  #cutOff(process: SimProcess, where: string): void {
+    const ms = this.#random.int(31_000, 70_000);
+    process.silence(ms);
+    this.#world.trace.add(process.name, `hears nothing for ${ms} ms ${where}`);
+  }
+
+  async #silence(process: SimProcess): Promise<void> {
+    const left = process.silentUntil - this.#world.time.elapsed;
+    if (left > 0) await this.#travel(left + this.#random.int(0, 50));
   }
 
   #travel(ms: number): Promise<void> {
@@ -145,7 +199,7 @@ function unreachable(): StoreError {
 
 /** Enough of a value to follow the history, without its bytes. */
 function brief(value: unknown): string {
-  if (value === undefined) return '-';
+  if (value === undefined || value === null) return '-';
   if (Array.isArray(value)) {
     const more = value.length > 8 ? ` +${value.length - 8}` : '';
     return `[${value.slice(0, 8).map(brief).join(' ')}${more}]`;

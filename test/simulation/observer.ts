@@ -1,6 +1,8 @@
 import { type BatchStatus, canMove, isFinal } from '../../src/core/batch.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
+import { takeChanges } from './audit.ts';
 import type { Database } from './database.ts';
+import { clockTolerance, Fences } from './fences.ts';
 import type { Operation } from './store-view.ts';
 
 /** What the observer must know of whoever beats. */
@@ -13,10 +15,11 @@ export interface Worker {
   readonly troubledAt: number;
 }
 
-interface BatchRow {
+export interface BatchRow {
   id: string;
   status: BatchStatus;
   closing: string | null;
+  accept_until: number;
   ok: number;
   err: number;
   total: number;
@@ -31,12 +34,20 @@ interface BatchRow {
   purged: number;
 }
 
-const columns = `id, status, closing, ok, err, total, expires_at, created_at, output_file_id, error_file_id,
-  completed_at, failed_at, expired_at, cancelled_at, purged`;
+interface Books {
+  ok: number;
+  err: number;
+  outputs: number;
+  errors: number;
+  most_output: number;
+  most_errors: number;
+  tokens: number;
+  requests: number;
+  billed: number;
+}
 
-/** Clocks of processes follow the database's at every beat; a slow answer puts them off by as much. */
-const clockTolerance = 10_000;
-const leaseLife = 30_000;
+const columns = `id, status, closing, accept_until, ok, err, total, expires_at, created_at, output_file_id, error_file_id,
+  completed_at, failed_at, expired_at, cancelled_at, purged`;
 
 const changing = new Set<Operation>([
   'batches.create',
@@ -50,6 +61,10 @@ const changing = new Set<Operation>([
   'results.record',
   'results.recordMissing',
   'results.purge',
+  'batches.release',
+  'workers.keepOnly',
+  'workers.reap',
+  'workers.leave',
 ]);
 
 /**
@@ -61,6 +76,7 @@ export class Observer {
   readonly workers = new Map<string, Worker>();
   /** When the end of each batch was decided. */
   readonly decidedAt = new Map<string, number>();
+  readonly fences = new Fences((what) => this.fail(what));
   #database: Database;
   #elapsed: () => number;
   #last = new Map<string, BatchRow>();
@@ -81,16 +97,21 @@ export class Observer {
     return this.#last.get(id)?.status;
   }
 
+  /** How the batch is to end, once that is decided. */
+  endingOf(id: string): string | null {
+    return this.#last.get(id)?.closing ?? null;
+  }
+
   fail(what: string): void {
     this.violations.push(`${this.#elapsed()} ${what}`);
   }
 
-  async before(name: Operation, args: readonly unknown[]): Promise<void> {
-    if (name === 'workers.reap') await this.#mayReap(args[0] as number);
-  }
-
-  async after(name: Operation): Promise<void> {
+  /** `result` is undefined for an operation that failed; it was sent at `sentAt`. */
+  async after(name: Operation, args: readonly unknown[], result: unknown, sentAt: number): Promise<void> {
+    if (name === 'workers.beat' && result !== undefined)
+      this.fences.beats.set(args[0] as string, virtualEpoch + this.#elapsed());
     if (!changing.has(name)) return;
+    const before = new Map(this.#last);
     const rows = await this.#database.db.all<BatchRow>(`SELECT ${columns} FROM batches`);
     for (const row of rows) {
       const last = this.#last.get(row.id);
@@ -99,6 +120,37 @@ export class Observer {
         this.fail(`${row.id} begins at ${row.created_at - virtualEpoch}`);
       this.#last.set(row.id, row);
     }
+    const changes = await takeChanges(this.#database.db);
+    const doneAt = virtualEpoch + this.#elapsed();
+    this.fences.judge({ name, args, result, changes, before, after: this.#last, sentAt, doneAt });
+    for (const id of new Set(changes.results.map(({ batchId }) => batchId))) await this.#judgeBooks(name, id);
+  }
+
+  /** Counters, numbers and bill are those of the results, after every commit. */
+  async #judgeBooks(by: Operation, id: string): Promise<void> {
+    const [books] = await this.#database.db.all<Books>(
+      `SELECT b.ok, b.err, r.outputs, r.errors, r.most_output, r.most_errors, r.tokens, l.requests, l.billed
+       FROM batches b,
+         (SELECT count(*) FILTER (WHERE stream = 'output') AS outputs,
+            count(*) FILTER (WHERE stream = 'errors') AS errors,
+            coalesce(max(n) FILTER (WHERE stream = 'output'), 0) AS most_output,
+            coalesce(max(n) FILTER (WHERE stream = 'errors'), 0) AS most_errors,
+            coalesce(sum(input_tokens + output_tokens) FILTER (WHERE stream = 'output'), 0) AS tokens
+          FROM batch_results WHERE batch_id = ?) AS r,
+         (SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(input_tokens + output_tokens), 0) AS billed
+          FROM usage_ledger WHERE source_id = ?) AS l
+       WHERE b.id = ?`,
+      [id, id, id],
+    );
+    const { ok, err, outputs, errors, most_output, most_errors, tokens, requests, billed } = books!;
+    if (outputs !== ok || errors !== err || most_output !== ok || most_errors !== err)
+      this.fail(
+        `${by}: ${id} counts ${ok}+${err}, holds ${outputs}+${errors}, numbered to ${most_output}+${most_errors}`,
+      );
+    if (requests !== ok || billed !== tokens)
+      this.fail(
+        `${by}: ${id} bills ${requests} requests, ${billed} tokens for ${ok} outputs, ${tokens} tokens`,
+      );
   }
 
   /** No lease of a dead process may be older than a minute. */
@@ -131,20 +183,6 @@ export class Observer {
       this.decidedAt.set(row.id, this.#elapsed());
       const early = row.expires_at - (virtualEpoch + this.#elapsed());
       if (row.closing === 'expired' && early > clockTolerance) tell(`expired ${early} ms too early`);
-    }
-  }
-
-  /** Chunks may be taken from the dead and from those that were held up, never from a process that could beat. */
-  async #mayReap(before: number): Promise<void> {
-    const owners = await this.#database.db.all<{ owner: string }>(
-      `SELECT DISTINCT c.owner FROM batch_chunks c LEFT JOIN workers w ON w.id = c.owner
-       WHERE c.state = 'leased' AND (w.id IS NULL OR w.beat_at < ?)`,
-      [before],
-    );
-    for (const { owner } of owners) {
-      const worker = this.workers.get(owner);
-      if (worker?.alive && this.#elapsed() - worker.troubledAt > leaseLife + 12_000)
-        this.fail(`chunks are taken from ${worker.name}, which is well`);
     }
   }
 }

@@ -34,6 +34,10 @@ export interface BatchPlan {
 export interface Weather {
   latency: number;
   slow: number;
+  /** That it takes longer than a lease lives. */
+  hang: number;
+  /** The same of what comes seldom: closing, giving back, splitting. */
+  seldomHang: number;
   error: number;
   twice: number;
   crash: number;
@@ -44,7 +48,7 @@ export interface Weather {
 
 export type Incident =
   | { kind: 'crash' | 'stop'; downMs: number }
-  | { kind: 'pause'; ms: number }
+  | { kind: 'pause' | 'silence'; ms: number }
   | { kind: 'jump'; ms: number }
   | { kind: 'store'; ms: number; everyone: boolean }
   | { kind: 'refuse'; ms: number; model: string; retryAfter: number | null };
@@ -64,10 +68,34 @@ export interface WorldPlan {
   flaky: number;
 }
 
+/** What a world is about: a bit of everything, or one thing that seldom happens by itself. */
+export type Shape = 'mixed' | 'closing' | 'suspects' | 'silent' | 'crowd';
+
 const hour = 3_600_000;
 const day = 24 * hour;
 
-export function planWorld(random: SeededRandom): WorldPlan {
+/** @param shape a bit of everything, and now and then one of the others, unless it is given */
+export function planWorld(random: SeededRandom, shape?: Shape): WorldPlan {
+  const drawn = random.float();
+  const shaped =
+    shape ??
+    (drawn < 0.08
+      ? 'closing'
+      : drawn < 0.12
+        ? 'suspects'
+        : drawn < 0.17
+          ? 'silent'
+          : drawn < 0.22
+            ? 'crowd'
+            : 'mixed');
+  const plan = planMixed(random);
+  if (shaped === 'closing') return planClosing(random, plan);
+  if (shaped === 'suspects') return planSuspects(random, plan);
+  if (shaped === 'silent') return planSilent(random, plan);
+  return shaped === 'crowd' ? planCrowd(random, plan) : plan;
+}
+
+function planMixed(random: SeededRandom): WorldPlan {
   const models = random.chance(0.5) ? ['m1'] : ['m1', 'm2'];
   const orgs = random.int(1, 3);
   const processes = random.int(2, 3);
@@ -86,6 +114,75 @@ export function planWorld(random: SeededRandom): WorldPlan {
     incidents: planIncidents(random, models, calmFrom),
     flaky: random.chance(0.3) ? 0.1 : 0,
   };
+}
+
+/** Small batches that end in every way while whoever closes them is held up and others take over. */
+function planClosing(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const batches = plan.batches.map((batch) => ({
+    ...batch,
+    lines: batch.lines.slice(0, random.int(4, 8)),
+    cancelAt: random.chance(0.7) ? batch.createAt + random.int(100, 2_000) : null,
+  }));
+  const stops = batches.map(({ createAt, cancelAt }) => ({
+    at: (cancelAt ?? createAt) + random.int(100, 2_000),
+    incident: { kind: 'stop' as const, downMs: random.int(200, 2_000) },
+  }));
+  return {
+    ...plan,
+    processes: 3,
+    batches,
+    weather: { ...plan.weather, seldomHang: 0.4 },
+    calmFrom: 150_000,
+    incidents: [...plan.incidents, ...stops],
+  };
+}
+
+/** Processes die so often that chunks are taken apart. */
+function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const [first] = plan.batches;
+  const lines = first!.lines.map((line) => ({ ...line, delayMs: line.delayMs + random.int(1_000, 5_000) }));
+  const crashes = Array.from({ length: random.int(8, 14) }, () => ({
+    at: random.int(1_000, 120_000),
+    incident: { kind: 'crash' as const, downMs: random.int(200, 2_000) },
+  }));
+  return {
+    ...plan,
+    windowMs: day,
+    batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
+    weather: { ...plan.weather, seldomHang: 0.4 },
+    calmFrom: 130_000,
+    incidents: [...plan.incidents, ...crashes],
+  };
+}
+
+/** Work for minutes, and processes that hear nothing of the database while they have it in hand. */
+function planSilent(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const [first] = plan.batches;
+  const delayMs = () => random.int(2_000, 8_000);
+  const lines = first!.lines.map((line) => ({ ...line, kind: 'slow' as const, delayMs: delayMs() }));
+  const silences = Array.from({ length: 3 }, () => ({
+    at: random.int(2_000, 40_000),
+    incident: { kind: random.pick(['silence', 'pause'] as const), ms: random.int(35_000, 70_000) },
+  }));
+  return {
+    ...plan,
+    slots: random.int(1, 2),
+    windowMs: day,
+    batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
+    weather: { ...plan.weather, crash: 0 },
+    calmFrom: 120_000,
+    incidents: silences,
+  };
+}
+
+/** One batch with more lines than any group, slice or page of the engine takes, and many slots. */
+function planCrowd(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const [first, ...others] = plan.batches;
+  const lines = Array.from({ length: random.int(520, 700) }, () => {
+    const line = random.pick(first!.lines);
+    return line.kind === 'late' ? { ...line, kind: 'plain' as const, delayMs: 100 } : line;
+  });
+  return { ...plan, slots: random.pick([64, 256]), batches: [{ ...first!, lines }, ...others] };
 }
 
 function planBatch(
@@ -131,6 +228,8 @@ function planWeather(random: SeededRandom): Weather {
   return {
     latency: random.pick([0.1, 0.3, 1]),
     slow: some(0.5, 0.02),
+    hang: some(0.3, 0.004),
+    seldomHang: some(0.35, 0.5),
     error: some(0.5, 0.05),
     twice: some(0.4, 0.05),
     crash: some(0.4, 0.01),
@@ -150,6 +249,7 @@ function planIncidents(random: SeededRandom, models: string[], calmFrom: number)
   some(0.6, 4, () => ({ kind: 'crash', downMs: downMs() }));
   some(0.3, 2, () => ({ kind: 'stop', downMs: downMs() }));
   some(0.35, 2, () => ({ kind: 'pause', ms: random.int(500, 70_000) }));
+  some(0.3, 2, () => ({ kind: 'silence', ms: random.int(5_000, 70_000) }));
   some(0.3, 3, () => ({ kind: 'jump', ms: random.pick([-hour, hour]) }));
   some(0.3, 2, () => ({ kind: 'store', ms: random.int(500, 8_000), everyone: random.chance(0.5) }));
   some(0.4, 3, () => ({

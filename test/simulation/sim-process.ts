@@ -11,11 +11,9 @@ import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ProcessTime } from '../support/virtual-clock.ts';
 import { createEngines } from './engines.ts';
 import type { Worker } from './observer.ts';
+import type { Plant } from './plant.ts';
 import { storeThrough } from './store-view.ts';
 import type { World } from './world.ts';
-
-/** A deliberate fault in the engine, put around its parts. */
-export type Plant = (parts: BatchesParts, world: World) => BatchesParts;
 
 /** One server process: its clock, its engines and its batch engine. It may die between any two of its steps. */
 export class SimProcess implements Worker {
@@ -26,7 +24,13 @@ export class SimProcess implements Worker {
   troubledAt: number;
   /** Its store calls fail until then. */
   cutOffUntil = 0;
+  /** Until then nothing passes between it and the store; what is on its way arrives afterwards. */
+  silentUntil = 0;
   ready = false;
+  /** Its id in the store, once it beat. */
+  worker = '';
+  /** When it woke from its last pause. */
+  awakeAt = 0;
   #world: World;
   #random: SeededRandom;
 
@@ -56,7 +60,7 @@ export class SimProcess implements Worker {
         index: (file) => this.#turn().then(() => world.indexOf(file)),
         read: createVerifiedReads(world.blobs.seenThrough(() => this.#turn())),
       } as Files,
-      generate,
+      generate: world.calls.seenThrough(this, generate),
       clock,
       ids,
       random,
@@ -99,6 +103,12 @@ export class SimProcess implements Worker {
 
   pause(ms: number): void {
     this.time.pause(ms);
+    this.awakeAt = Math.max(this.awakeAt, this.#world.time.elapsed + ms);
+    this.trouble(ms);
+  }
+
+  silence(ms: number): void {
+    this.silentUntil = Math.max(this.silentUntil, this.#world.time.elapsed + ms);
     this.trouble(ms);
   }
 
@@ -117,8 +127,10 @@ export class SimProcess implements Worker {
   #turn(): Promise<void> {
     if (!this.alive) return new Promise(() => {});
     const { plan, time } = this.#world;
-    if (time.elapsed < plan.calmFrom && this.#random.chance(plan.weather.blobs))
+    if (time.elapsed < plan.calmFrom && this.#random.chance(plan.weather.blobs)) {
+      this.trouble();
       return Promise.reject(new BlobError('unavailable', 'The disk says EIO.', 'Simulated.'));
+    }
     return this.#random.chance(0.2) ? this.sleep(this.#random.int(0, 20)) : Promise.resolve();
   }
 }

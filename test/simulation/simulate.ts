@@ -1,6 +1,7 @@
 import { Client } from './clients.ts';
 import type { Database } from './database.ts';
-import type { Plant } from './sim-process.ts';
+import type { Shape } from './plan.ts';
+import { noPlant, type Plant } from './plant.ts';
 import { judge } from './verdict.ts';
 import { World } from './world.ts';
 
@@ -20,11 +21,14 @@ export interface Outcome {
 const patienceMs = 300_000;
 const maxEvents = 400_000;
 
-export const noPlant: Plant = (parts) => parts;
-
-/** Runs the world that `seed` decides, to its end, and judges it. */
-export async function simulate(seed: number, database: Database, plant: Plant = noPlant): Promise<Outcome> {
-  const world = new World(seed, database, plant);
+/** Runs the world that `seed` decides, of a given shape or of one drawn, to its end, and judges it. */
+export async function simulate(
+  seed: number,
+  database: Database,
+  plant: Plant = noPlant,
+  shape?: Shape,
+): Promise<Outcome> {
+  const world = new World(seed, database, plant, shape);
   const { time, observer, trace } = world;
   const unhandled = (error: unknown) =>
     observer.fail(
@@ -48,6 +52,7 @@ export async function simulate(seed: number, database: Database, plant: Plant = 
     if (observer.violations.length === 0) await judge(world, clients);
     for (const each of world.processes) each.kill();
   } finally {
+    world.restoreMethods();
     process.off('unhandledRejection', unhandled);
   }
   const { events, elapsed } = time;

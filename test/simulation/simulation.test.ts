@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from './database.ts';
-import { plantedBugs } from './planted-bugs.ts';
+import { noPlant } from './plant.ts';
 import { simulate, tell } from './simulate.ts';
 
 // The batch engine in a world where everything fails (reliability.md, "Deterministic simulation"). A seed decides the
 // whole history; `OFFPEAK_SEEDS=17-17` repeats one, `OFFPEAK_SEEDS=1-10000` runs more.
 
 const perTest = 25;
-const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-150');
+const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-100');
 
 function seedRange(text: string): [number, number] {
   const match = /^(\d+)(?:-(\d+))?$/.exec(text);
-  if (!match) throw new Error(`OFFPEAK_SEEDS is '${text}'; write a seed, or a range such as 1-150.`);
+  if (!match) throw new Error(`OFFPEAK_SEEDS is '${text}'; write a seed, or a range such as 1-100.`);
   return [Number(match[1]), Number(match[2] ?? match[1])];
 }
 
@@ -34,29 +34,20 @@ describe('a simulated world', () => {
     }
   });
 
+  // Worlds that showed a fault which is mended: a process that woke from a pause kept the work it had lost.
+  it.each([
+    [8, 'silent'],
+    [10, 'silent'],
+  ] as const)('keeps every promise in the world %i, %s', async (seed, shape) => {
+    const outcome = await simulate(seed, database, noPlant, shape);
+    if (outcome.violations.length > 0) expect.fail(tell(outcome));
+  });
+
   it('is the same whenever the seed is the same', async () => {
     const once = await simulate(7, database);
     await simulate(8, database);
     const again = await simulate(7, database);
     expect(again).toEqual(once);
     expect((await simulate(9, database)).hash).not.toBe(once.hash);
-  });
-});
-
-describe('a planted bug is seen', () => {
-  // The seed from which each is looked for, so that the suite does not search for long.
-  const from: Record<string, number> = {
-    'the heartbeat never arrives': 12,
-    'the window is measured with the wall clock': 23,
-    'a batch may be cancelled when its end is decided': 14,
-  };
-
-  it.each(Object.keys(plantedBugs))('%s', async (name) => {
-    const start = from[name] ?? 1;
-    for (let seed = start; seed < start + 150; seed++) {
-      const { violations } = await simulate(seed, database, plantedBugs[name]);
-      if (violations.length > 0) return;
-    }
-    expect.fail(`no seed from ${start} to ${start + 149} shows it`);
   });
 });

@@ -4,12 +4,14 @@ import type { InputIndex } from '../../src/files/input-index.ts';
 import { createMemoryBlobs, type MemoryBlobs } from '../support/memory-blobs.ts';
 import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts';
 import { createVirtualTime, type VirtualTime } from '../support/virtual-clock.ts';
+import { Calls } from './calls.ts';
 import type { Database } from './database.ts';
 import { Gate } from './gate.ts';
 import { type Input, makeInput, subjectOf } from './input.ts';
 import { Observer } from './observer.ts';
-import { type Incident, planWorld, type WorldPlan } from './plan.ts';
-import { type Plant, SimProcess } from './sim-process.ts';
+import { type Incident, planWorld, type Shape, type WorldPlan } from './plan.ts';
+import type { Plant } from './plant.ts';
+import { SimProcess } from './sim-process.ts';
 import { Trace } from './trace.ts';
 
 /** A process is replaced at most this long after it died. */
@@ -25,6 +27,7 @@ export class World {
   readonly trace: Trace;
   readonly observer: Observer;
   readonly gate: Gate;
+  readonly calls: Calls;
   readonly inputs: Input[];
   readonly processes: SimProcess[] = [];
   /** Engines that take nothing at present, by model. */
@@ -35,12 +38,14 @@ export class World {
   /** The id of each planned batch, once a client knows it. */
   readonly batchIds = new Map<string, string>();
   #names = new Map<string, string>();
+  #ids = new Map<string, string>();
   #plant: Plant;
   #born = 0;
+  #replaced = new Map<object, () => void>();
 
-  constructor(seed: number, database: Database, plant: Plant) {
+  constructor(seed: number, database: Database, plant: Plant, shape?: Shape) {
     this.random = createSeededRandom(seed);
-    this.plan = planWorld(this.random.fork());
+    this.plan = planWorld(this.random.fork(), shape);
     this.time = createVirtualTime(this.random.fork());
     this.database = database;
     this.#plant = plant;
@@ -48,11 +53,13 @@ export class World {
     this.blobs = createMemoryBlobs({ now: () => this.time.clock.now() });
     this.observer = new Observer(database, () => this.time.elapsed);
     this.gate = new Gate(this);
+    this.calls = new Calls(this);
     this.inputs = this.plan.batches.map((batch) => makeInput(batch, this.time.clock.now()));
   }
 
   async prepare(): Promise<void> {
     await this.database.reset(this.time.clock);
+    this.database.locks.tell = (what) => this.observer.fail(what);
     for (const { file, bytes } of this.inputs) {
       this.blobs.put(file.blobId, bytes);
       await this.database.store.files.insert(file, undefined, file.createdAt);
@@ -104,9 +111,36 @@ export class World {
     }
   }
 
+  /** The batch is there: of all ids under which it was to be created, this is the one. */
+  learnId({ id }: Batch): void {
+    this.#ids.set(this.#names.get(id) ?? '', id);
+  }
+
+  /** The id of the planned batch of this name. */
+  idOf(name: string): string {
+    return this.#ids.get(name) ?? '';
+  }
+
   /** A batch is being created: which planned one it is, its input says. */
   learnName({ id, inputFileId }: Batch): void {
     this.#names.set(id, inputFileId.slice('file-'.length));
+  }
+
+  /** Replaces a method of a class until `restoreMethods`; once, however many processes ask for it. */
+  replaceMethod<T extends object, M extends keyof T>(
+    prototype: T,
+    method: M,
+    replace: (original: T[M]) => T[M],
+  ): void {
+    if (this.#replaced.has(prototype)) return;
+    const original = prototype[method];
+    prototype[method] = replace(original);
+    this.#replaced.set(prototype, () => (prototype[method] = original));
+  }
+
+  restoreMethods(): void {
+    for (const restore of this.#replaced.values()) restore();
+    this.#replaced.clear();
   }
 
   /** From when on nothing was out of order any more, in ms since the beginning. */
@@ -129,13 +163,14 @@ export class World {
     const victim = this.random.pick(living);
     if (incident.kind === 'crash') this.lose(victim, incident.downMs);
     else if (incident.kind === 'pause') victim.pause(incident.ms);
+    else if (incident.kind === 'silence') victim.silence(incident.ms);
     else if (incident.kind === 'jump') victim.time.jump(incident.ms);
     else if (incident.kind === 'store')
       for (const process of incident.everyone ? living : [victim]) {
         process.cutOffUntil = this.time.elapsed + incident.ms;
         process.trouble(incident.ms);
       }
-    else void this.#stop(victim, incident.downMs);
+    else if (incident.kind === 'stop') void this.#stop(victim, incident.downMs);
   }
 
   /** A drain, as SIGTERM begins it. It must come to an end. */

@@ -1,0 +1,157 @@
+import { ApiError } from '../../src/core/errors.ts';
+import type { Generate, LineAnswer, LineCall } from '../../src/generate/generate.ts';
+import { virtualEpoch } from '../support/virtual-clock.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { World } from './world.ts';
+
+/** A process lets go of its work before its lease is over, and the work of a batch that ends some seconds later. */
+const lostMs = 1_500;
+const overMs = 5_000;
+/** An answer is durable this soon after it was given, where nothing is in the way. */
+const recordMs = 5_000;
+/** The least pause before an engine that takes nothing is asked again. */
+const probeMs = 400;
+
+interface Call {
+  process: SimProcess;
+  begunAt: number;
+  /** The lease it was sent under. */
+  epoch: number;
+  endedAt: number | null;
+  answered: boolean;
+}
+
+/** Every line that any process sends, and the rules of sending: under a lease, once, while there is room, to who takes it. */
+export class Calls {
+  #world: World;
+  /** By batch and line. */
+  #calls = new Map<string, Call[]>();
+  #inFlight = new Map<string, number>();
+  /** When an engine refused a process last, and no answer came since. */
+  #refusedAt = new Map<string, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#watch();
+  }
+
+  /** `generate` as one process sees it, with every line noted. */
+  seenThrough(process: SimProcess, generate: Generate): Generate {
+    return { ...generate, runLine: (line) => this.#run(process, generate, line) };
+  }
+
+  async #run(process: SimProcess, generate: Generate, line: LineCall): Promise<LineAnswer> {
+    const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.body.text) ?? [];
+    const batchId = this.#world.idOf(name);
+    const lane = `${process.name} at ${line.model.id}`;
+    const call = this.#begin(process, batchId, Number(at), lane);
+    try {
+      const answer = await generate.runLine(line);
+      call.answered = true;
+      this.#refusedAt.delete(lane);
+      this.#judgeEnd(call, batchId, Number(at));
+      return answer;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'engine_overloaded') this.#noteRefusal(lane, call);
+      else if (!line.signal.aborted) this.#refusedAt.delete(lane);
+      throw error;
+    } finally {
+      call.endedAt = this.#now;
+      this.#inFlight.set(lane, (this.#inFlight.get(lane) ?? 0) - 1);
+    }
+  }
+
+  /** Refusals that come back of what was sent before the first one do not count. */
+  #noteRefusal(lane: string, { begunAt }: Call): void {
+    if (begunAt >= (this.#refusedAt.get(lane) ?? 0)) this.#refusedAt.set(lane, this.#now);
+  }
+
+  get #now(): number {
+    return this.#world.time.elapsed;
+  }
+
+  #begin(process: SimProcess, batchId: string, line: number, lane: string): Call {
+    const { observer, plan } = this.#world;
+    const key = `${batchId}/${line}`;
+    const fail = (what: string) => observer.fail(`${process.name} sends ${key} ${what}`);
+    const call: Call = {
+      process,
+      begunAt: this.#now,
+      epoch: observer.fences.chunkOf(batchId, line)?.epoch ?? 0,
+      endedAt: null,
+      answered: false,
+    };
+    const lost = this.#lostFor(process, batchId, line);
+    if (lost > lostMs) fail(`whose lease it lost ${lost} ms ago`);
+    const over = this.#overFor(process, batchId);
+    if (over > overMs) fail(`whose batch ended ${over} ms ago`);
+    for (const other of this.#calls.get(key) ?? [])
+      if (this.#isWaste(other, call))
+        fail(`which ${other.process.name} ${other.answered ? 'had an answer to' : 'is sending'}`);
+    this.#calls.set(key, [...(this.#calls.get(key) ?? []), call]);
+    const inFlight = (this.#inFlight.get(lane) ?? 0) + 1;
+    this.#inFlight.set(lane, inFlight);
+    if (inFlight > Math.ceil((plan.slots * 9) / 8))
+      fail(`as call ${inFlight} to an engine of ${plan.slots} slots`);
+    const asked = this.#now - (this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY);
+    if (asked < probeMs) fail(`${asked} ms after the engine refused`);
+    return call;
+  }
+
+  /** How long ago the line's lease was taken from this process, as far as it could have noticed; 0 while it holds it. */
+  #lostFor(process: SimProcess, batchId: string, line: number): number {
+    const chunk = this.#world.observer.fences.chunkOf(batchId, line);
+    if (!chunk || (chunk.state === 'leased' && chunk.owner === process.worker)) return 0;
+    return this.#now - Math.max(chunk.since - virtualEpoch, process.awakeAt);
+  }
+
+  /** How long ago the end of the batch was decided, as far as the process could have noticed. */
+  #overFor(process: SimProcess, batchId: string): number {
+    const { observer } = this.#world;
+    const decided = observer.decidedAt.get(batchId);
+    if (decided === undefined || observer.endingOf(batchId) === 'completed') return 0;
+    return this.#now - Math.max(decided, process.troubledAt);
+  }
+
+  /** Whether a line is sent again although whoever sent it before is well, has it in hand, or had its answer. */
+  #isWaste(before: Call, call: Call): boolean {
+    const { process, epoch, answered, endedAt } = before;
+    if (endedAt !== null && !answered) return false;
+    if (!process.alive || !process.ready) return false;
+    if (process === call.process && epoch === call.epoch) return true;
+    return process.troubledAt < before.begunAt - 45_000;
+  }
+
+  #judgeEnd({ process }: Call, batchId: string, line: number): void {
+    if (!process.alive) return;
+    const lost = this.#lostFor(process, batchId, line);
+    if (lost > lostMs)
+      this.#world.observer.fail(
+        `${process.name} had ${batchId}/${line} answered, whose lease it lost ${lost} ms ago`,
+      );
+    const over = this.#overFor(process, batchId);
+    if (over > overMs)
+      this.#world.observer.fail(
+        `${process.name} had ${batchId}/${line} answered, whose batch ended ${over} ms ago`,
+      );
+  }
+
+  /** Answers do not lie about: every one is durable before long. */
+  #watch(): void {
+    this.#world.time.after(2_000, () => {
+      for (const [key, calls] of this.#calls) for (const call of calls) this.#judgeRecorded(key, call);
+      this.#watch();
+    });
+  }
+
+  #judgeRecorded(key: string, { process, answered, endedAt }: Call): void {
+    const { observer } = this.#world;
+    if (!answered || endedAt === null || !process.alive || !process.ready) return;
+    const at = key.lastIndexOf('/');
+    const batchId = key.slice(0, at);
+    if (observer.decidedAt.has(batchId) || observer.fences.isRecorded(batchId, Number(key.slice(at + 1))))
+      return;
+    const since = this.#now - Math.max(endedAt, process.troubledAt);
+    if (since > recordMs) observer.fail(`${process.name} keeps the answer to ${key} for ${since} ms`);
+  }
+}

@@ -1,0 +1,41 @@
+import type { BatchesParts } from '../../src/batches/create-batches.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Operation } from './store-view.ts';
+import type { World } from './world.ts';
+
+/** A deliberate fault in the engine, put around the parts of each of its processes. */
+export type Plant = (parts: BatchesParts, world: World) => BatchesParts;
+
+export const noPlant: Plant = (parts) => parts;
+
+/** The parts with some operations of the store replaced. */
+export function around(
+  parts: BatchesParts,
+  changes: { [G in keyof Store]?: Partial<Store[G]> },
+): BatchesParts {
+  const store = { ...parts.store } as unknown as Record<string, object>;
+  for (const [group, operations] of Object.entries(changes))
+    store[group] = { ...store[group], ...operations };
+  return { ...parts, store: store as unknown as Store };
+}
+
+/** Replaces texts in the statements of an operation. */
+export function inSql(of: Operation, ...changes: readonly (readonly [text: string, by: string])[]): Plant {
+  return (parts, world) => {
+    world.database.locks.rewrite = (sql, operation) =>
+      operation === of ? changes.reduce((text, [from, to]) => text.replace(from, to), sql) : sql;
+    return parts;
+  };
+}
+
+/** Replaces a method of a class for as long as the world lasts. */
+export function inClass<T extends object, M extends keyof T>(
+  owner: { prototype: T },
+  method: M,
+  replace: (original: T[M]) => T[M],
+): Plant {
+  return (parts, world) => {
+    world.replaceMethod(owner.prototype, method, replace);
+    return parts;
+  };
+}

@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Database, openDatabase } from './database.ts';
+import { plantedBugs, soughtIn } from './planted-bugs.ts';
+import { simulate } from './simulate.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await openDatabase();
+});
+afterAll(() => database.close());
+
+const seeds = 60;
+
+describe('a planted bug is seen', () => {
+  it.each(Object.keys(plantedBugs))('%s', async (name) => {
+    const { shape, from = 1 } = soughtIn[name] ?? {};
+    for (let seed = from; seed < from + seeds; seed++) {
+      const { violations } = await simulate(seed, database, plantedBugs[name], shape);
+      if (violations.length > 0) return;
+    }
+    expect.fail(`no seed from ${from} to ${from + seeds - 1} shows it`);
+  });
+});

@@ -1,0 +1,54 @@
+import { Claimer } from '../../src/batches/claimer.ts';
+import { around, inClass, inSql, type Plant } from './plant.ts';
+
+const anyLease = ['AND epoch = ? AND owner = ?', 'AND ? IS NOT NULL AND ? IS NOT NULL'] as const;
+const noneRecorded = ['r.line = asked.line', 'r.line = -1'] as const;
+const unlocked = ['/* locked */', ''] as const;
+
+/** Bugs in who may take, give back and finish what, and in when results are taken. */
+export const plantedFences: Record<string, Plant> = {
+  'a release is not fenced': inSql('batches.release', anyLease),
+  'a chunk is finished under any lease': inSql('results.record', anyLease),
+  'a batch is published under any lease': inSql('batches.publish', anyLease),
+  'the gate is shut under any lease': inSql('batches.shut', anyLease),
+  'missing lines are recorded under any lease': inSql('results.recordMissing', anyLease),
+  'a suspect is split under any lease': inSql('batches.split', anyLease),
+  'a claim does not begin an epoch': inSql('batches.claim', ['epoch = epoch + 1', 'epoch = epoch']),
+  'a chunk in hand can be claimed': inSql('batches.claim', [
+    "AND state = 'ready'",
+    "AND state IN ('ready', 'leased')",
+  ]),
+  'a claim hands out lines that have a result': inSql('batches.claim', noneRecorded),
+  'deaths are not counted': inSql('workers.reap', ['kills = kills + 1', 'kills = kills']),
+  'chunks are taken from the living': (parts) =>
+    around(parts, { workers: { reap: (before) => parts.store.workers.reap(before + 25_000) } }),
+  'leaving keeps its leases': inSql('workers.leave', ["AND state = 'leased'", "AND state = 'gone'"]),
+
+  'the gate is never shut': inSql('batches.shut', ['accept_until = 0', 'accept_until = accept_until']),
+  'answers are taken after the gate was shut': inSql('results.record', [
+    'accept_until,',
+    '9e15 AS accept_until,',
+  ]),
+  'answers are taken after the end': inSql('results.record', [
+    'status, closing',
+    "'in_progress' AS status, closing",
+  ]),
+  'a later answer replaces the first': inSql('results.record', noneRecorded, [
+    'INSERT INTO batch_results',
+    'INSERT OR REPLACE INTO batch_results',
+  ]),
+  'counters are read without their lock': inSql('results.record', unlocked),
+  'chunks are leased without the lock of their batch': inSql('batches.claim', unlocked),
+
+  'leases are listed while a claim is under way': inClass(Claimer, 'exclusively', () => (fn) => fn()),
+
+  'a chunk is finished before its results are recorded': (parts) =>
+    around(parts, {
+      results: {
+        record: async (worker, results, finished, now) => {
+          await parts.store.results.record(worker, [], finished, now);
+          return parts.store.results.record(worker, results, [], now);
+        },
+      },
+    }),
+};

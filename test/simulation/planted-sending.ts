@@ -1,0 +1,49 @@
+import { Demand } from '../../src/batches/demand.ts';
+import { HeldChunks } from '../../src/batches/held-chunks.ts';
+import { Pauses } from '../../src/batches/pauses.ts';
+import { WorkInHand } from '../../src/batches/work-in-hand.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { around, inClass, type Plant } from './plant.ts';
+
+/** Bugs in what is sent to engines, by whom and how often. */
+export const plantedSending: Record<string, Plant> = {
+  'work goes on when its lease is lost': inClass(
+    WorkInHand,
+    'dropAll',
+    (original) =>
+      function (this: WorkInHand, reason) {
+        // At the end of a process it is dropped all the same.
+        if (reason instanceof ApiError) original.call(this, reason);
+      },
+  ),
+  'work goes on when its batch is over': inClass(WorkInHand, 'stopBatch', () => () => {}),
+  'a line is sent twice': inClass(
+    HeldChunks,
+    'take',
+    (original) =>
+      function (this: HeldChunks, held) {
+        const ref = original.call(this, held);
+        if (ref && ref.line % 5 === 0) held.todo.push(ref);
+        return ref;
+      },
+  ),
+  'a line that is to be sent again is forgotten': inClass(HeldChunks, 'putBack', () => () => {}),
+  'an engine that takes nothing is asked on and on': inClass(Pauses, 'refused', () => () => 0),
+  'more is sent than there is room for': inClass(
+    Demand,
+    'room',
+    (original) =>
+      function (this: Demand, model) {
+        return original.call(this, model) + 9;
+      },
+  ),
+  'answers wait to be recorded': (parts) =>
+    around(parts, {
+      results: {
+        record: async (...args) => {
+          await new Promise<void>((resolve) => parts.clock.after(8_000, resolve));
+          return parts.store.results.record(...args);
+        },
+      },
+    }),
+};
