@@ -9,6 +9,8 @@ import type { Traffic } from './traffic.ts';
 
 /** How long a connection on which no valid key was seen may wait for its next request. */
 const strangerKeepAliveMs = 5_000;
+/** The same while it still sends a body that was answered already (early-answers.ts). */
+const strangerLingerMs = 35_000;
 /** Its client is told less, so that it does not send while we close. */
 const strangerKeepAlive = 'timeout=4';
 /** After so long without a request a stranger gives way to a new connection of the same machine. */
@@ -129,7 +131,8 @@ export function boundConnections(
     reply.raw.once('finish', () => {
       if (visit.known || socket.destroyed) return;
       visit.machine?.idle.set(socket, clock.monotonic());
-      visit.timer = clock.after(strangerKeepAliveMs, () => socket.destroy());
+      const waitMs = request.raw.complete ? strangerKeepAliveMs : strangerLingerMs;
+      visit.timer = clock.after(waitMs, () => socket.destroy());
     });
     done();
   });
