@@ -1,6 +1,7 @@
 import { ApiError } from '../../src/core/errors.ts';
 import type { Generate, LineAnswer, LineCall } from '../../src/generate/generate.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
+import { Shares } from './shares.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
@@ -24,6 +25,7 @@ interface Call {
 /** Every line that any process sends, and the rules of sending: under a lease, once, while there is room, to who takes it. */
 export class Calls {
   #world: World;
+  #shares: Shares;
   /** By batch and line. */
   #calls = new Map<string, Call[]>();
   #inFlight = new Map<string, number>();
@@ -32,7 +34,9 @@ export class Calls {
 
   constructor(world: World) {
     this.#world = world;
+    this.#shares = new Shares(world);
     this.#watch();
+    this.#sample();
   }
 
   /** `generate` as one process sees it, with every line noted. */
@@ -45,6 +49,7 @@ export class Calls {
     const batchId = this.#world.idOf(name);
     const lane = `${process.name} at ${line.model.id}`;
     const call = this.#begin(process, batchId, Number(at), lane);
+    this.#shares.sent(batchId, line.model.id);
     try {
       const answer = await generate.runLine(line);
       call.answered = true;
@@ -141,6 +146,20 @@ export class Calls {
     this.#world.time.after(2_000, () => {
       for (const [key, calls] of this.#calls) for (const call of calls) this.#judgeRecorded(key, call);
       this.#watch();
+    });
+  }
+
+  #sample(): void {
+    this.#world.time.after(1_000, () => {
+      for (const process of this.#world.processes) {
+        if (!process.alive || !process.ready) continue;
+        for (const model of this.#world.plan.models) {
+          const lane = `${process.name} at ${model}`;
+          const refusedAt = this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY;
+          this.#shares.sample(process, model, this.#inFlight.get(lane) ?? 0, refusedAt);
+        }
+      }
+      this.#sample();
     });
   }
 

@@ -2,6 +2,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import type { Model } from '../../src/core/model.ts';
 import type { Engine } from '../../src/engines/engines.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
+import type { Outage } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
@@ -15,14 +16,21 @@ export function createEngines(world: World, process: SimProcess): { model: Model
   }));
 }
 
+function outage(how: Outage, retryAfter: number | null): ApiError {
+  if (how === 'overloaded')
+    return new ApiError('engine_overloaded', 'Too much to do.', {
+      ...(retryAfter !== null && { retryAfter }),
+    });
+  if (how === 'unreachable') return new ApiError('upstream_unreachable', 'Nobody listens.');
+  if (how === '502') return new ApiError('upstream_error', 'The proxy says 502.');
+  return new ApiError('upstream_error', 'The model is not there.', { retry: 'never' });
+}
+
 /** The engine behind a network: refuses while the world says so, and breaks now and then. */
 function troubled(world: World, model: string, engine: Engine): Engine {
   const admit = (text: string) => {
     const refusal = world.refusals.get(model);
-    if (refusal && refusal.until > world.time.elapsed)
-      throw new ApiError('engine_overloaded', 'Too much to do.', {
-        ...(refusal.retryAfter !== null && { retryAfter: refusal.retryAfter }),
-      });
+    if (refusal && refusal.until > world.time.elapsed) throw outage(refusal.how, refusal.retryAfter);
     if (world.random.chance(world.plan.flaky)) {
       world.noteFailure(text);
       throw new ApiError('upstream_error', 'The engine broke.');

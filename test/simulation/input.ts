@@ -20,7 +20,7 @@ export function fateOf(kind: LineKind, model: string): { stream: 'output' | 'err
   if (kind === 'bad') return { stream: 'errors', code: 'request_refused' };
   if (kind === 'broken') return { stream: 'errors', code: 'upstream_error' };
   if (kind === 'unschemed') return { stream: 'errors', code: 'schema_not_met' };
-  return kind === 'shaky' ? null : { stream: 'output' };
+  return kind === 'shaky' || kind === 'forbidden' ? null : { stream: 'output' };
 }
 
 const directives: Record<LineKind, string> = {
@@ -33,6 +33,7 @@ const directives: Record<LineKind, string> = {
   refused: '[[fail 503 2]]',
   unreachable: '[[fail unreachable 1]]',
   unschemed: '[[bad-schema]]',
+  forbidden: '[[fail 403]]',
 };
 
 const encoder = new TextEncoder();

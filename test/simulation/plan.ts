@@ -11,7 +11,8 @@ export type LineKind =
   | 'shaky'
   | 'refused'
   | 'unreachable'
-  | 'unschemed';
+  | 'unschemed'
+  | 'forbidden';
 
 export interface LinePlan {
   kind: LineKind;
@@ -51,7 +52,13 @@ export type Incident =
   | { kind: 'pause' | 'silence'; ms: number }
   | { kind: 'jump'; ms: number }
   | { kind: 'store'; ms: number; everyone: boolean }
-  | { kind: 'refuse'; ms: number; model: string; retryAfter: number | null };
+  | { kind: 'refuse'; ms: number; model: string; retryAfter: number | null; how: Outage };
+
+/** How an engine takes nothing: it says so, nobody listens, its proxy says so, or its model is not there yet. */
+export type Outage = 'overloaded' | 'unreachable' | '502' | '404';
+
+/** Those that cost no line an attempt; the others follow when a failure is known to be the engine's and not the line's. */
+const outages: readonly Outage[] = ['overloaded', 'unreachable'];
 
 /** Everything a seed decides beforehand. What is left to chance is drawn on the way, from the same seed. */
 export interface WorldPlan {
@@ -66,10 +73,12 @@ export interface WorldPlan {
   incidents: { at: number; incident: Incident }[];
   /** Probability that an engine answers a call with a 5xx. */
   flaky: number;
+  /** Nothing keeps any line from its answer but what it is itself. */
+  undisturbed?: true;
 }
 
 /** What a world is about: a bit of everything, or one thing that seldom happens by itself. */
-export type Shape = 'mixed' | 'closing' | 'suspects' | 'silent' | 'crowd';
+export type Shape = 'mixed' | 'closing' | 'suspects' | 'silent' | 'shares' | 'refused' | 'crowd';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -92,6 +101,8 @@ export function planWorld(random: SeededRandom, shape?: Shape): WorldPlan {
   if (shaped === 'closing') return planClosing(random, plan);
   if (shaped === 'suspects') return planSuspects(random, plan);
   if (shaped === 'silent') return planSilent(random, plan);
+  if (shaped === 'refused') return planRefused(random, plan);
+  if (shaped === 'shares') return planShares(random, plan);
   return shaped === 'crowd' ? planCrowd(random, plan) : plan;
 }
 
@@ -172,6 +183,59 @@ function planSilent(random: SeededRandom, plan: WorldPlan): WorldPlan {
     weather: { ...plan.weather, crash: 0 },
     calmFrom: 120_000,
     incidents: silences,
+  };
+}
+
+const fair: Weather = {
+  latency: 0.1,
+  slow: 0,
+  hang: 0,
+  seldomHang: 0,
+  error: 0,
+  twice: 0,
+  crash: 0,
+  pause: 0,
+  blobs: 0,
+};
+
+/** Some lines are refused for ever, and the others of their model have nothing to do with that. Not drawn yet. */
+function planRefused(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const line = (kind: LineKind): LinePlan => ({ kind, model: 'm1', system: null, delayMs: 300 });
+  const [first] = plan.batches;
+  const lines = Array.from({ length: 24 }, () => line(random.chance(0.1) ? 'forbidden' : 'plain'));
+  return {
+    ...plan,
+    models: ['m1'],
+    windowMs: 200_000,
+    batches: [{ ...first!, endpoint: '/v1/chat/completions', createAt: 0, cancelAt: null, lines }],
+    weather: fair,
+    incidents: [],
+    flaky: 0,
+    undisturbed: true,
+  };
+}
+
+/** One org with much and another with little that comes later, in a world where nothing goes wrong. */
+function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const line = (delayMs: number): LinePlan => ({ kind: 'slow', model: 'm1', system: null, delayMs });
+  const batch = (name: string, orgId: string, lines: number, createAt: number): BatchPlan => ({
+    name,
+    orgId,
+    endpoint: '/v1/chat/completions',
+    lines: Array.from({ length: lines }, () => line(random.int(800, 2_400))),
+    createAt,
+    cancelAt: null,
+  });
+  const slots = random.pick([4, 8]);
+  return {
+    ...plan,
+    models: ['m1'],
+    slots,
+    windowMs: day,
+    batches: [batch('b0', 'org_1', slots * 90, 0), batch('b1', 'org_2', 12, 70_000)],
+    weather: fair,
+    incidents: [],
+    flaky: 0,
   };
 }
 
@@ -257,6 +321,7 @@ function planIncidents(random: SeededRandom, models: string[], calmFrom: number)
     ms: random.int(500, 20_000),
     model: random.pick(models),
     retryAfter: random.chance(0.5) ? random.int(0, 10) : null,
+    how: random.pick(outages),
   }));
   return incidents;
 }

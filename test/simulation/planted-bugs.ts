@@ -10,19 +10,21 @@ import type { World } from './world.ts';
 /** Where a bug is looked for when not in any world from seed 1 on: so that the suite does not search for long. */
 export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
   'a release is not fenced': { shape: 'closing' },
-  'a chunk is finished under any lease': { from: 17 },
-  'a batch is published under any lease': { shape: 'closing' },
+  'a chunk is finished under any lease': { shape: 'suspects', from: 3 },
+  'a batch is published under any lease': { shape: 'closing', from: 5 },
   'the gate is shut under any lease': { shape: 'closing' },
-  'missing lines are recorded under any lease': { shape: 'closing' },
-  'a suspect is split under any lease': { shape: 'suspects', from: 10 },
-  'leaving keeps its leases': { from: 34 },
-  'answers are taken after the gate was shut': { from: 32 },
-  'a later answer replaces the first': { from: 15 },
+  'missing lines are recorded under any lease': { shape: 'closing', from: 4 },
+  'a suspect is split under any lease': { shape: 'suspects', from: 7 },
+  'leaving keeps its leases': { from: 10 },
+  'answers are taken after the end': { from: 22 },
+  'a later answer replaces the first': { from: 4 },
   'leases are listed while a claim is under way': { shape: 'mixed', from: 100 },
   'work goes on when its lease is lost': { shape: 'silent' },
-  'work goes on when its batch is over': { from: 40 },
+  'work goes on when its batch is over': { from: 21 },
+  'slots are left idle': { shape: 'shares' },
+  'an org waits until the others have nothing left': { shape: 'shares', from: 4 },
   'the window is measured with the wall clock': { shape: 'mixed', from: 57 },
-  'a batch may be cancelled when its end is decided': { from: 24 },
+  'a batch may be cancelled when its end is decided': { from: 8 },
 };
 
 /** Bugs that were made on purpose, around the parts of the engine: each must be seen by some seed. */

@@ -1,4 +1,5 @@
 import { Demand } from '../../src/batches/demand.ts';
+import { Fairness } from '../../src/batches/fairness.ts';
 import { HeldChunks } from '../../src/batches/held-chunks.ts';
 import { Pauses } from '../../src/batches/pauses.ts';
 import { WorkInHand } from '../../src/batches/work-in-hand.ts';
@@ -36,6 +37,19 @@ export const plantedSending: Record<string, Plant> = {
       function (this: Demand, model) {
         return original.call(this, model) + 9;
       },
+  ),
+  'slots are left idle': inClass(
+    Demand,
+    'room',
+    (original) =>
+      function (this: Demand, model) {
+        return original.call(this, model) > 3 ? 1 : 0;
+      },
+  ),
+  'an org waits until the others have nothing left': inClass(
+    Fairness,
+    'served',
+    () => (orgId) => (orgId === 'org_1' ? 0 : 1),
   ),
   'answers wait to be recorded': (parts) =>
     around(parts, {

@@ -36,8 +36,8 @@ describe('a simulated world', () => {
 
   // Worlds that showed a fault which is mended: a process that woke from a pause kept the work it had lost.
   it.each([
-    [8, 'silent'],
-    [10, 'silent'],
+    [3, 'silent'],
+    [6, 'silent'],
   ] as const)('keeps every promise in the world %i, %s', async (seed, shape) => {
     const outcome = await simulate(seed, database, noPlant, shape);
     if (outcome.violations.length > 0) expect.fail(tell(outcome));

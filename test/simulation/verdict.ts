@@ -121,12 +121,15 @@ class Judge {
     const ending = { batch_cancelled: 'cancelled', batch_expired: 'expired', batch_failed: 'failed' }[code];
     if (ending !== undefined) {
       if (ending !== this.#batch.status) this.#fail(`line ${at} ended as ${code}`);
+      const isOwn = this.#client.plan.lines[at]?.kind === 'forbidden';
+      if (this.#world.plan.undisturbed && !isOwn)
+        this.#fail(`line ${at} had no answer while nothing was in its way`);
       return;
     }
     if (code === 'poison_request') return;
     const { kind, model } = this.#client.plan.lines[at] ?? { kind: 'plain', model: '' };
     const fate = fateOf(kind, model);
-    const flaky = this.#world.plan.flaky > 0 || kind === 'shaky';
+    const flaky = this.#world.plan.flaky > 0 || kind === 'shaky' || kind === 'forbidden';
     if (flaky && code === 'upstream_error') return;
     if (fate?.stream !== 'errors' || fate.code !== code) this.#fail(`line ${at} (${kind}) failed as ${code}`);
     if (kind === 'broken' && model !== 'gone' && line.error!.attempts !== maxAttempts)

@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 import { Gate } from './gate.ts';
 import { type Input, makeInput, subjectOf } from './input.ts';
 import { Observer } from './observer.ts';
-import { type Incident, planWorld, type Shape, type WorldPlan } from './plan.ts';
+import { type Incident, type Outage, planWorld, type Shape, type WorldPlan } from './plan.ts';
 import type { Plant } from './plant.ts';
 import { SimProcess } from './sim-process.ts';
 import { Trace } from './trace.ts';
@@ -31,7 +31,7 @@ export class World {
   readonly inputs: Input[];
   readonly processes: SimProcess[] = [];
   /** Engines that take nothing at present, by model. */
-  readonly refusals = new Map<string, { until: number; retryAfter: number | null }>();
+  readonly refusals = new Map<string, { until: number; retryAfter: number | null; how: Outage }>();
   /** Calls of each line that failed in a way that counts as an attempt, and how often its chunk was claimed. */
   readonly failures = new Map<string, number>();
   readonly claims = new Map<string, number>();
@@ -116,6 +116,10 @@ export class World {
     this.#ids.set(this.#names.get(id) ?? '', id);
   }
 
+  nameOf(batchId: string): string | undefined {
+    return this.#names.get(batchId);
+  }
+
   /** The id of the planned batch of this name. */
   idOf(name: string): string {
     return this.#ids.get(name) ?? '';
@@ -154,8 +158,8 @@ export class World {
   #strike(incident: Incident): void {
     this.trace.add('world', JSON.stringify(incident));
     if (incident.kind === 'refuse') {
-      const { model, ms, retryAfter } = incident;
-      this.refusals.set(model, { until: this.time.elapsed + ms, retryAfter });
+      const { model, ms, retryAfter, how } = incident;
+      this.refusals.set(model, { until: this.time.elapsed + ms, retryAfter, how });
       return;
     }
     const living = this.processes.filter((process) => process.alive);

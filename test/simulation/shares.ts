@@ -1,0 +1,73 @@
+import { virtualEpoch } from '../support/virtual-clock.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { World } from './world.ts';
+
+/** Who was troubled since is not judged: leases, beats and pauses of engines have settled by then. */
+const settledMs = 60_000;
+/** Work that waits for so long should have been claimed. */
+const waitingMs = 5_000;
+/** An org whose work waits is passed over at most so often. */
+const mostPassed = 80;
+
+/** Whether engines have work while there is some, and whether every org gets its share of them. */
+export class Shares {
+  #world: World;
+  #idle = new Map<string, number>();
+  #passed = new Map<string, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** A line of a batch was sent: everybody else whose work waits for the same model was passed over. */
+  sent(batchId: string, model: string): void {
+    const org = this.#orgOf(batchId);
+    this.#passed.delete(`${org} at ${model}`);
+    if (!this.#isSettled()) return;
+    for (const other of this.#waiting(model)) {
+      if (other === org) continue;
+      const key = `${other} at ${model}`;
+      const passed = (this.#passed.get(key) ?? 0) + 1;
+      this.#passed.set(key, passed);
+      if (passed > mostPassed) this.#world.observer.fail(`${key} was passed over ${passed} times`);
+    }
+  }
+
+  /** Called once a second with what a process has in flight at a model. */
+  sample(process: SimProcess, model: string, inFlight: number, refusedAt: number): void {
+    const { plan, observer, time, processes } = this.#world;
+    const key = `${process.name} at ${model}`;
+    const alive = processes.filter((each) => each.alive).length;
+    const least = Math.max(1, Math.floor((plan.slots * 3) / 4 / alive));
+    const mayIdle = inFlight >= least || !this.#isSettled() || time.elapsed - refusedAt < settledMs;
+    const idle = mayIdle || this.#waiting(model).size === 0 ? 0 : (this.#idle.get(key) ?? 0) + 1;
+    this.#idle.set(key, idle);
+    if (idle > 3)
+      observer.fail(`${key} has ${inFlight} lines in flight of ${plan.slots} slots while work waits`);
+  }
+
+  #isSettled(): boolean {
+    const { processes, time } = this.#world;
+    return processes.every(
+      ({ alive, troubledAt, diedAt }) => time.elapsed - (alive ? troubledAt : diedAt) > settledMs,
+    );
+  }
+
+  /** The orgs with chunks that could be claimed for some time. */
+  #waiting(model: string): Set<string> {
+    const { observer, time } = this.#world;
+    const orgs = new Set<string>();
+    for (const [key, chunk] of observer.fences.chunks) {
+      const waits = time.elapsed + virtualEpoch - chunk.since > waitingMs;
+      if (chunk.state !== 'ready' || chunk.model !== model || chunk.kills > 1 || !waits) continue;
+      const batchId = key.slice(0, key.lastIndexOf('/'));
+      if (observer.endingOf(batchId) === null) orgs.add(this.#orgOf(batchId));
+    }
+    return orgs;
+  }
+
+  #orgOf(batchId: string): string {
+    const name = this.#world.nameOf(batchId);
+    return this.#world.plan.batches.find((batch) => batch.name === name)?.orgId ?? '';
+  }
+}
