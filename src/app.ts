@@ -14,16 +14,18 @@ import type { Service } from './base/service.ts';
 import { systemClock, systemRandom } from './base/system.ts';
 import { createBatches } from './batches/create-batches.ts';
 import { createDiskBlobs } from './blobs/disk.ts';
-import type { Config, ModelConfig } from './core/config.ts';
+import type { Config, ModelConfig, OpenAiEngineConfig, ReplicaConfig } from './core/config.ts';
 import type { Model } from './core/model.ts';
 import { readModelSource } from './core/model-source.ts';
 import type { ModelSource, RemoteSource } from './core/model-source.ts';
-import type { Engine } from './engines/engines.ts';
+import type { Engine, Pool } from './engines/engines.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createLlamaEngine } from './engines/llama/engine.ts';
 import { createModelFiles } from './engines/llama/files/model-files.ts';
 import type { ModelFiles } from './engines/llama/files/model-files.ts';
 import { createStartPulls } from './engines/llama/files/start-pulls.ts';
+import { createPool } from './engines/pool/pool.ts';
+import type { ReplicaOptions } from './engines/pool/replica.ts';
 import { createScriptedEngine } from './engines/scripted/scripted.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream.ts';
 import { createFiles } from './files/create-files.ts';
@@ -85,9 +87,9 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
   const models = config.models.map((model) => {
-    const parts = { clock, ids, log: log.child({ model: model.id }), modelFiles };
-    const engine = createEngine(model, overrides.spawn ? { ...parts, spawn: overrides.spawn } : parts);
-    return { engine, model: publicModel(model, engine, created) };
+    const parts = { ...shared, log: log.child({ model: model.id }), modelFiles };
+    const pool = createModelPool(model, overrides.spawn ? { ...parts, spawn: overrides.spawn } : parts);
+    return { pool, model: publicModel(model, pool, created) };
   });
   const generate = createGenerate({ ...shared, models, accounts, schemas: createSchemas(shared) });
   const { catalog } = generate;
@@ -226,7 +228,9 @@ function createLog(level: string, secrets: readonly string[]): Log {
 /** What this server was told that nobody else may learn. */
 function secretsOf({ apiKey, adminKey, hub, database, models }: Config): string[] {
   const engines = models.flatMap(({ engine }) =>
-    engine.kind === 'openai' ? [engine.apiKey, ...Object.values(engine.headers ?? {})] : [],
+    engine.kind === 'openai'
+      ? [...engine.replicas.map((replica) => replica.apiKey), ...Object.values(engine.headers ?? {})]
+      : [],
   );
   const password = URL.canParse(database) ? new URL(database).password : '';
   const plain = querystring.unescape(password);
@@ -238,6 +242,15 @@ function secretsOf({ apiKey, adminKey, hub, database, models }: Config): string[
 
 function givenKeys({ apiKey, adminKey }: Config): { apiKey?: string; adminKey?: string } {
   return { ...(apiKey !== undefined && { apiKey }), ...(adminKey !== undefined && { adminKey }) };
+}
+
+/** What engines and pools are made with. */
+interface EngineParts {
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+  log: Log;
+  spawn?: Spawn;
 }
 
 function publicModel({ id, aliases, serves, prices }: ModelConfig, engine: Engine, createdAt: number): Model {
@@ -253,33 +266,47 @@ function publicModel({ id, aliases, serves, prices }: ModelConfig, engine: Engin
   };
 }
 
-function createEngine(
+function createModelPool(
   { id, serves, engine }: ModelConfig,
-  { modelFiles, ...parts }: { clock: Clock; ids: Ids; log: Log; modelFiles: ModelFiles; spawn?: Spawn },
-): Engine {
+  { modelFiles, ...parts }: EngineParts & { modelFiles: ModelFiles },
+): Pool {
+  const one = (name: string, only: Engine): ReplicaOptions[] => [
+    { name, engine: only, account: name, weight: 1, isDraining: false },
+  ];
   switch (engine.kind) {
     case 'llama': {
       const { path, context, ...rest } = engine;
       const modelPath = modelFiles.pathOf(modelSource(path));
-      return createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts });
+      const replicas = one(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
+      return createPool({ ...parts, replicas });
     }
     case 'openai':
-      return createUpstreamEngine({
-        ...parts,
-        url: engine.url,
-        model: engine.model ?? id,
-        apiKey: engine.apiKey ?? undefined,
-        flavor: engine.flavor ?? 'auto',
-        inputs: engine.inputs,
-        passThrough: engine.passThrough,
-        capabilities: engine.capabilities,
-        headers: engine.headers,
-        ca: engine.ca === undefined ? undefined : readFileSync(engine.ca, 'utf8'),
-        slots: engine.slots,
-        serves: serves ?? ['chat', 'embeddings'],
-        timeouts: engine.timeouts,
-      });
-    case 'scripted':
-      return createScriptedEngine({ clock: parts.clock, slots: engine.slots, delayMs: engine.delayMs });
+      return createPool({ ...parts, replicas: engine.replicas.map((each) => upstreamReplica(each)) });
+    case 'scripted': {
+      const { slots, delayMs } = engine;
+      return createPool({ ...parts, replicas: one(id, createScriptedEngine({ ...parts, slots, delayMs })) });
+    }
+  }
+
+  function upstreamReplica({ url, apiKey, slots, weight, drain }: ReplicaConfig): ReplicaOptions {
+    const { model, flavor, inputs, passThrough, capabilities, headers, ca, timeouts } =
+      engine as OpenAiEngineConfig;
+    const upstream = createUpstreamEngine({
+      ...parts,
+      url,
+      model: model ?? id,
+      apiKey: apiKey ?? undefined,
+      flavor: flavor ?? 'auto',
+      inputs,
+      passThrough,
+      capabilities,
+      headers,
+      ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
+      slots,
+      serves: serves ?? ['chat', 'embeddings'],
+      timeouts,
+    });
+    const { host, pathname } = new URL(url);
+    return { name: host + pathname, engine: upstream, account: apiKey ?? url, weight, isDraining: drain };
   }
 }

@@ -125,15 +125,13 @@ describe('models', () => {
         engine: {
           kind: 'openai',
           flavor: 'vllm',
-          url: 'http://gpu-1:8000/v1',
+          replicas: [{ url: 'http://gpu-1:8000/v1', apiKey: 'k', slots: null, weight: 1, drain: false }],
           model: 'Qwen/Qwen3-32B',
-          apiKey: 'k',
           inputs: ['image'],
           passThrough: ['service_tier', 'cache_salt'],
           headers: { 'x-team': 'k' },
           ca: `${folder}/ca.pem`,
           capabilities: { jsonSchema: 'exact', prefixCache: 'none' },
-          slots: 8,
           timeouts: { connectMs: 5000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 300_000 },
         },
       },
@@ -178,7 +176,7 @@ describe('models', () => {
 
   it('reads a key from a file', () => {
     const config = load(model('', 'kind: openai, url: "http://h/v1", api_key: "${file:/run/secrets/x}"'));
-    expect(config.models[0]?.engine).toMatchObject({ apiKey: 'from-a-file' });
+    expect(config.models[0]?.engine).toMatchObject({ replicas: [{ apiKey: 'from-a-file' }] });
   });
 });
 
@@ -205,6 +203,19 @@ describe('fetched models', () => {
     expect(load(yaml, { env })).toMatchObject({
       modelFolder: '/big',
       hub: { endpoint: 'http://127.0.0.1:9', token: 'x' },
+    });
+  });
+});
+
+describe('the servers of a model', () => {
+  it('may be several, each with what differs', () => {
+    const engine =
+      'kind: openai, api_key: k, slots: 8, urls: ["http://a/v1", { url: "http://b/v1", slots: auto, weight: 2, drain: true }]';
+    expect(load(model('', engine)).models[0]?.engine).toMatchObject({
+      replicas: [
+        { url: 'http://a/v1', apiKey: 'k', slots: 8, weight: 1, drain: false },
+        { url: 'http://b/v1', apiKey: 'k', slots: null, weight: 2, drain: true },
+      ],
     });
   });
 });
@@ -262,7 +273,7 @@ describe('what is wrong', () => {
     ['no engine', 'models: [ { id: a } ]\n', 'models[0]: needs an engine'],
     ['no id', 'models: [ { engine: { kind: scripted } } ]\n', 'models[0]: needs an id'],
     ['no models', 'models: []\n', 'models: must name at least one model'],
-    ['two urls', model('', 'kind: openai, urls: ["http://a", "http://b"]'), 'needs exactly one url'],
+    ['no url', model('', 'kind: openai, urls: []'), 'needs a url'],
     ['a key of another engine', model('', 'kind: scripted, path: x'), 'models[0].engine.path: unknown key'],
     ['a negative price', model('    price: { input: -1 }\n'), 'models[0].price.input: must be from 0'],
     ['a bad duration', 'batch: { result_ttl: 30 }\n', 'batch.result_ttl: expected a duration, found 30'],

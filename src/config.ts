@@ -17,6 +17,7 @@ import type {
   LlamaEngineConfig,
   ModelConfig,
   OpenAiEngineConfig,
+  ReplicaConfig,
 } from './core/config.ts';
 
 export type { Config, EngineConfig } from './core/config.ts';
@@ -83,6 +84,7 @@ export const configKeys = {
     'timeouts',
   ],
   capabilities: ['json_schema', 'forced_tool', 'prefix_cache'],
+  urls: ['url', 'slots', 'api_key', 'weight', 'drain'],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],
   limits: [
@@ -383,8 +385,9 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
   const urls = fields.url !== undefined ? [fields.url] : (check.list(fields.urls) ?? []);
   if (fields.url !== undefined && fields.urls !== undefined)
     check.fail(fields.urls, 'give url or urls, not both');
-  if (urls.length !== 1)
-    return check.fail(fields.urls ?? at, 'needs exactly one url', 'For example http://127.0.0.1:8000/v1');
+  if (urls.length === 0)
+    return check.fail(fields.urls ?? at, 'needs a url', 'For example http://127.0.0.1:8000/v1');
+  const shared = { apiKey: check.text(fields.api_key) ?? null, slots: slots(fields.slots, check) };
   const timeouts = check.object(fields.timeouts, configKeys.timeouts);
   // An empty list is an answer: text alone.
   const inputs = check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []);
@@ -392,15 +395,13 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
   return {
     kind: 'openai',
     flavor: check.choice(fields.flavor, flavors) ?? null,
-    url: check.url(urls[0]) ?? '',
+    replicas: urls.map((each) => replica(each, shared, check)),
     model: check.text(fields.model) ?? null,
-    apiKey: check.text(fields.api_key) ?? null,
     ...(inputs && { inputs }),
     ...(passThrough && { passThrough }),
     ...(fields.capabilities && { capabilities: capabilities(fields.capabilities, check) }),
     ...(fields.headers && { headers: headers(fields.headers, check) }),
     ...(fields.ca && { ca: fileThere(fields.ca, reading) ?? '' }),
-    slots: fields.slots?.value === 'auto' ? 8 : (check.whole(fields.slots, { min: 1, max: 65_536 }) ?? 8),
     timeouts: {
       connectMs: check.duration(timeouts.connect) ?? 5000,
       firstByteMs: check.duration(timeouts.first_byte) ?? 600_000,
@@ -456,6 +457,29 @@ function fieldName(at: Located, check: Checker): string | undefined {
   const found = check.text(at);
   if (found === undefined || /^[A-Za-z_][\w-]{0,63}$/.test(found)) return found;
   return check.fail(at, 'must be the name of a field of requests', 'For example service_tier.');
+}
+
+/** Null: to be found out. */
+function slots(at: Located | undefined, check: Checker): number | null {
+  return at?.value === 'auto' ? null : (check.whole(at, { min: 1, max: 65_536 }) ?? null);
+}
+
+/** A URL alone, or one with what differs from the other servers. */
+function replica(
+  at: Located,
+  shared: Pick<ReplicaConfig, 'apiKey' | 'slots'>,
+  check: Checker,
+): ReplicaConfig {
+  if (!(at.value instanceof Map)) return { ...shared, url: check.url(at) ?? '', weight: 1, drain: false };
+  const fields = check.object(at, configKeys.urls);
+  if (fields.url === undefined) check.fail(at, 'needs a url');
+  return {
+    url: check.url(fields.url) ?? '',
+    apiKey: check.text(fields.api_key) ?? shared.apiKey,
+    slots: fields.slots === undefined ? shared.slots : slots(fields.slots, check),
+    weight: check.number(fields.weight, { min: 0.01, max: 100 }) ?? 1,
+    drain: check.flag(fields.drain) ?? false,
+  };
 }
 
 function limits(at: Located | undefined, check: Checker): Config['limits'] {

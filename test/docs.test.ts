@@ -150,7 +150,10 @@ describe('README.md', () => {
   it('shows a configuration that is valid', () => {
     const text = snippets.get('offpeak.yaml') ?? '';
     const sources = { env: { QWEN_KEY: 'k' }, cwd: '/x', exists: () => true, readFile: () => text };
-    expect(loadConfig(sources).models[0]).toMatchObject({ id: 'qwen3-32b', engine: { slots: 64 } });
+    expect(loadConfig(sources).models[0]).toMatchObject({
+      id: 'qwen3-32b',
+      engine: { replicas: [{ slots: 64 }] },
+    });
   });
 
   it('shows JavaScript that runs', () => {

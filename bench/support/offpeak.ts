@@ -77,15 +77,13 @@ export async function startOffpeak(data: string, engine: EngineConfig): Promise<
   };
 }
 
-export function upstreamEngine(url: string, slots: number): EngineConfig {
+export function upstreamEngine(url: string, slots: number | null): EngineConfig {
   const timeouts = { connectMs: 10_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 3_600_000 };
   return {
     kind: 'openai',
     flavor: null,
-    url,
+    replicas: [{ url, apiKey: 'upstream-key', slots, weight: 1, drain: false }],
     model: 'upstream-model',
-    apiKey: 'upstream-key',
-    slots,
     timeouts,
   };
 }

@@ -230,6 +230,7 @@ export class Claimer {
       todo: [...chunk.lines],
       inFlight: 0,
       remaining: chunk.lines.length,
+      parked: [],
       attempts: new Map(),
       suspect,
     };

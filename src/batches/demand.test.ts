@@ -1,31 +1,26 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { heldChunk } from '../../test/support/held-chunk.ts';
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
+import { createManualClock } from '../../test/support/manual-clock.ts';
 import { createCatalog } from '../core/model.ts';
 import { Demand } from './demand.ts';
-import { Pauses } from './pauses.ts';
 import { WorkInHand } from './work-in-hand.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 
 describe('Demand', () => {
-  let clock: ManualClock;
   let work: WorkInHand;
-  let pauses: Pauses;
   let recorder: { hasRoom: boolean };
   let lanes: { wants(model: string): boolean };
   let room: number;
   let demand: Demand;
 
   beforeEach(() => {
-    clock = createManualClock();
-    work = new WorkInHand(clock);
-    pauses = new Pauses(clock, { bytes: (n) => new Uint8Array(n), float: () => 0 });
+    work = new WorkInHand(createManualClock());
     recorder = { hasRoom: true };
     lanes = { wants: () => false };
     room = 8;
     const catalog = createCatalog([{ id: 'm', aliases: ['alias'], serves: ['chat'], prices, createdAt: 0 }]);
-    demand = new Demand({ generate: { catalog, room: () => room }, work, lanes, pauses, recorder });
+    demand = new Demand({ generate: { catalog, room: () => room }, work, lanes, recorder });
   });
 
   it('has the room of the engine, less what is on its way there', () => {
@@ -48,17 +43,12 @@ describe('Demand', () => {
     expect(demand.wants('m')).toBe(false);
   });
 
-  it('claims 64 ahead while the engine is full, overfull or paused', async () => {
+  it('claims 64 ahead while the engine is full or overfull, or takes nothing', () => {
     room = -5;
     work.held.add(heldChunk({ seq: 1, lines: 63 }));
     expect([demand.room('m'), demand.wants('m')]).toEqual([-5, true]);
     work.held.add(heldChunk({ seq: 2, lines: 1 }));
     expect(demand.wants('m')).toBe(false);
-    room = 8;
-    const ms = pauses.refused('m', undefined);
-    expect([demand.room('m'), demand.wants('m')]).toEqual([0, false]);
-    await clock.advance(ms);
-    expect(demand.room('m')).toBe(1);
   });
 
   it('claims more lines where slots still lack a prefix of their own', () => {

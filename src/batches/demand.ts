@@ -1,6 +1,5 @@
 import type { Generate } from '../generate/generate.ts';
 import type { PrefixLanes } from './prefix-lanes.ts';
-import type { Pauses } from './pauses.ts';
 import type { Recorder } from './recorder.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
@@ -11,7 +10,6 @@ export interface DemandParts {
   generate: Pick<Generate, 'catalog' | 'room'>;
   work: WorkInHand;
   lanes: Pick<PrefixLanes, 'wants'>;
-  pauses: Pauses;
   recorder: Pick<Recorder, 'hasRoom'>;
 }
 
@@ -52,11 +50,11 @@ export class Demand {
 
   /** How many lines may be sent to a model now. */
   room(model: string): number {
-    const { recorder, pauses, work, generate } = this.#parts;
+    const { recorder, generate } = this.#parts;
     if (!recorder.hasRoom) return 0;
     const starting = this.#starting.get(model) ?? 0;
     if (this.#lost.has(model)) return prefetchLines - starting;
-    return Math.min(pauses.allowance(model, work.held.inFlight(model)), generate.room(model) - starting);
+    return generate.room(model) - starting;
   }
 
   /** Whether more lines of a model should be claimed. */

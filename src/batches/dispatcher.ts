@@ -5,15 +5,15 @@ import type { LineRef } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { LineResult } from '../store/store.ts';
+import { afterFailure, isSpent, noAttempts } from './attempts.ts';
 import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf } from './held-chunks.ts';
-import { asApiError, backoffMs, maxAttempts } from './line-errors.ts';
+import { asApiError, backoffMs } from './line-errors.ts';
 import { failedResult, outputResult } from './line-result.ts';
 import { inputFault } from './lines.ts';
 import type { BatchLine } from '../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
-import type { Pauses } from './pauses.ts';
 import { poisonKills } from './poison.ts';
 import type { PrefixLanes } from './prefix-lanes.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
@@ -23,19 +23,20 @@ import type { Suspects } from './suspects.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
 export interface DispatcherParts {
-  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache'>;
+  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'answered' | 'waiting'>;
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
   fairness: Fairness;
   leaders: PrefixLeaders;
   lanes: PrefixLanes;
-  pauses: Pauses;
   recorder: Recorder;
   setbacks: Pick<Setbacks, 'add'>;
   clock: Clock;
   random: Random;
   log: Log;
+  /** Whether what this process leases is its own. */
+  holdsLeases: () => boolean;
   /** More lines should be claimed. */
   fetch: () => void;
 }
@@ -63,9 +64,12 @@ export class Dispatcher {
 
   /** Fills every engine from what is in hand, and asks for more where that does not do. */
   dispatch(): void {
-    if (this.#stopped) return;
-    const { demand, fetch } = this.#parts;
+    const { demand, fetch, work, generate, holdsLeases } = this.#parts;
+    // A process that stood still may wake here before it knows what it has lost.
+    if (this.#stopped || !holdsLeases()) return;
     for (const model of demand.models()) {
+      // What could not be sent has its turn again; until then other lines try whether it works.
+      if (generate.waiting(model) === null) work.held.unpark(model);
       while (demand.room(model) > 0 && this.#sendNext(model));
       if (demand.wants(model)) fetch();
     }
@@ -81,7 +85,8 @@ export class Dispatcher {
     const { work, fairness, demand, generate } = this.#parts;
     const lanes = this.#parts.lanes.now(model);
     const leaders = generate.prefixCache(model) === 'shared' ? this.#parts.leaders : noLeaders;
-    const held = nextChunk(work.held, model, fairness, leaders, lanes);
+    const next = () => nextChunk(work.held, model, fairness, leaders, lanes);
+    const held = next() ?? (work.held.unpark(model) ? next() : undefined);
     if (!held) return false;
     // A follower waits for its leader, and a second line of a lane for the first, only while other work may exist.
     const shouldWait = leaders.shouldWait(model, held.chunk.prefix) || (lanes?.inFlight(held) ?? 0) > 0;
@@ -103,16 +108,15 @@ export class Dispatcher {
   async #run(held: HeldChunk, ref: LineRef): Promise<void> {
     const { demand, leaders } = this.#parts;
     const { chunk } = held;
-    const attempt = (held.attempts.get(ref.line) ?? 0) + 1;
     const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
     demand.starting(chunk.model, -1);
     if (!line) return;
     try {
-      this.#resolve(held, ref, await this.#answer(held, ref, line, attempt));
+      this.#resolve(held, ref, await this.#answer(held, ref, line));
       leaders.answered(chunk.model, chunk.prefix);
     } catch (error) {
       leaders.failed(chunk.model, chunk.prefix);
-      this.#failed(held, ref, line, attempt, error);
+      this.#failed(held, ref, line, error);
     }
   }
 
@@ -125,8 +129,8 @@ export class Dispatcher {
     return setbacks.add(batch.id, error, inputFault(error));
   }
 
-  async #answer(held: HeldChunk, ref: LineRef, line: BatchLine, attempt: number): Promise<LineResult> {
-    const { generate, pauses, fairness } = this.#parts;
+  async #answer(held: HeldChunk, ref: LineRef, line: BatchLine): Promise<LineResult> {
+    const { generate, fairness } = this.#parts;
     const { batch, chunk } = held;
     const model = generate.catalog.find(chunk.model);
     if (!model) throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`);
@@ -140,14 +144,14 @@ export class Dispatcher {
     const answer = await generate.runLine(call).catch((error: unknown) => {
       throw line.moved(error);
     });
-    pauses.answered(chunk.model);
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
     const told = { ...answer, body: line.present(answer.body) };
-    return outputResult(batch.id, ref.line, line.customId, model.id, told, attempt);
+    const { made } = held.attempts.get(ref.line) ?? noAttempts;
+    return outputResult(batch.id, ref.line, line.customId, model.id, told, made + 1);
   }
 
-  #failed(held: HeldChunk, ref: LineRef, line: BatchLine, attempt: number, thrown: unknown): void {
-    const { pauses, random, log, fairness } = this.#parts;
+  #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {
+    const { generate, work, random, log, fairness } = this.#parts;
     const { batch, chunk } = held;
     // It was served nothing, and is charged again when it is sent again.
     fairness.charge(batch.orgId, -estimate(held));
@@ -155,19 +159,22 @@ export class Dispatcher {
     const error = asApiError(thrown);
     if (error.code === 'internal_error')
       log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
-    if (error.retry === 'wait') {
-      const ms = pauses.refused(chunk.model, error.retryAfter);
-      log.warn({ model: chunk.model, code: error.code, wait_ms: Math.round(ms) }, error.message);
-      this.#again(held, ref, ms);
+    if (error.blame.scope !== 'request' && error.blame.certain) {
+      // The server's own failure: the line waits for it to pass, and no attempt is counted.
+      work.held.park(held, ref);
       return;
     }
-    pauses.answered(chunk.model);
-    if (error.retry === 'later' && attempt < maxAttempts) {
-      held.attempts.set(ref.line, attempt);
-      this.#again(held, ref, backoffMs(attempt, random.float()));
+    const attempts = afterFailure(
+      held.attempts.get(ref.line) ?? noAttempts,
+      error.blame,
+      generate.answered(chunk.model),
+    );
+    held.attempts.set(ref.line, attempts);
+    if (error.blame.retry && !isSpent(attempts)) {
+      this.#again(held, ref, backoffMs(attempts.made, random.float()));
       return;
     }
-    const result = failedResult(batch.id, ref.line, line.customId, chunk.model, error, attempt);
+    const result = failedResult(batch.id, ref.line, line.customId, chunk.model, error, attempts.made);
     this.#resolve(held, ref, result);
   }
 

@@ -1,5 +1,6 @@
 import type { BatchEndpoint, Chunk, LineRef } from '../core/batch.ts';
 import type { Lease } from '../store/store.ts';
+import type { Attempts } from './attempts.ts';
 import type { ChunkLines } from './lines.ts';
 
 /** A batch this process runs lines of. */
@@ -28,8 +29,10 @@ export interface HeldChunk {
   inFlight: number;
   /** Lines without a result so far; at zero the chunk is finished. */
   remaining: number;
-  /** Attempts made, by line, where there was more than none. */
-  attempts: Map<number, number>;
+  /** Lines whose server takes none at present, in the order in which that was found; after all others, they try again. */
+  parked: LineRef[];
+  /** What became of a line so far, where it failed. */
+  attempts: Map<number, Attempts>;
   /** One line that was held by processes that died (`Suspects`). */
   suspect: boolean;
 }
@@ -43,6 +46,7 @@ export class HeldChunks {
   #leases = new Map<string, Lease>();
   #suspects = new Map<string, HeldChunk>();
   #unsent = new Map<string, number>();
+  #parked = new Map<string, number>();
   #inFlight = new Map<string, number>();
 
   /** Every lease held, closing chunks and unrecorded ones included. */
@@ -125,10 +129,34 @@ export class HeldChunks {
     this.#count(this.#unsent, held, 1);
   }
 
+  /** A line that must be sent again when its server takes any: others try whether it does. */
+  park(held: HeldChunk, ref: LineRef): void {
+    if (!this.has(held) || held.batch.stopping) return;
+    held.parked.push(ref);
+    this.#count(this.#unsent, held, 1);
+    this.#count(this.#parked, held, 1);
+  }
+
+  /** Lets the parked lines of a model have their turns. Answers whether there were any. */
+  unpark(model: string): boolean {
+    if ((this.#parked.get(model) ?? 0) === 0) return false;
+    this.#parked.delete(model);
+    for (const held of this.#chunks.values()) {
+      if (held.chunk.model !== model) continue;
+      held.todo.push(...held.parked);
+      held.parked = [];
+    }
+    return true;
+  }
+
   /** Forgets a chunk's unsent lines. */
   clearTodo(held: HeldChunk): void {
-    if (this.has(held)) this.#count(this.#unsent, held, -held.todo.length);
+    if (this.has(held)) {
+      this.#count(this.#unsent, held, -held.todo.length - held.parked.length);
+      this.#count(this.#parked, held, -held.parked.length);
+    }
     held.todo = [];
+    held.parked = [];
   }
 
   /** No line of it is left to run; its lease stays until the recording finishes it. */

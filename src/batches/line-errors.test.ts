@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../core/errors.ts';
+import { ApiError, passing } from '../core/errors.ts';
 import { asApiError, backoffMs } from './line-errors.ts';
 
 describe('backoffMs', () => {
@@ -23,7 +23,7 @@ describe('asApiError', () => {
 
   it('tells nobody what broke inside, and tries again', () => {
     const error = asApiError(new TypeError('x is undefined'));
-    expect(error).toMatchObject({ code: 'internal_error', retry: 'later', status: 500 });
+    expect(error).toMatchObject({ code: 'internal_error', blame: passing, status: 500 });
     expect(error.message).not.toContain('undefined');
     expect((error.cause as Error).message).toBe('x is undefined');
   });

@@ -1,8 +1,5 @@
 import { ApiError } from '../core/errors.ts';
 
-/** How often a line is sent that fails in ways another attempt may mend. */
-export const maxAttempts = 3;
-
 const firstBackoffMs = 1_000;
 const maxBackoffMs = 30_000;
 

@@ -62,7 +62,7 @@ export function failedResult(
     id: lineRequestId(batchId, line),
     customId,
     response: answered ? { statusCode: error.status, body: { error: told } } : null,
-    error: { ...told, attempts, retryable: error.retry !== 'never' },
+    error: { ...told, attempts, retryable: error.blame.retry },
   });
   return {
     batchId,

@@ -13,7 +13,6 @@ import { Demand } from './demand.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Fairness } from './fairness.ts';
 import { leaseOf } from './held-chunks.ts';
-import { Pauses } from './pauses.ts';
 import { PrefixLanes } from './prefix-lanes.ts';
 import { PrefixLeaders } from './prefix-leaders.ts';
 import { Recorder } from './recorder.ts';
@@ -59,11 +58,10 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    const { generate, clock, random } = parts;
+    const { generate, clock } = parts;
     const work = new WorkInHand(clock);
     const suspects = new Suspects(work.held);
     const fairness = new Fairness();
-    const pauses = new Pauses(clock, random);
     const fail = (batchId: string, message: string) => this.#fail(batchId, message);
     const setbacks = new Setbacks({ ...parts, work, fail });
     const recorder = new Recorder({
@@ -76,7 +74,7 @@ export class Runner {
       },
     });
     const lanes = new PrefixLanes(generate, work.held);
-    const demand = new Demand({ generate, work, lanes, pauses, recorder });
+    const demand = new Demand({ generate, work, lanes, recorder });
     this.work = work;
     this.#recorder = recorder;
     this.#setbacks = setbacks;
@@ -86,13 +84,13 @@ export class Runner {
       suspects,
       demand,
       fairness,
-      pauses,
       recorder,
       setbacks,
       leaders: new PrefixLeaders(clock),
       lanes,
       fetch: () => this.#claimer.fetch(),
     });
+    generate.onRoom(() => this.#dispatcher.dispatch());
     this.#claimer = new Claimer({
       ...parts,
       work,

@@ -21,7 +21,14 @@ function single(kills: number): HeldChunk {
     epoch: 1,
     kills,
   };
-  return { chunk, todo: [], inFlight: 0, remaining: 1, suspect: kills >= 2 } as unknown as HeldChunk;
+  return {
+    chunk,
+    todo: [],
+    parked: [],
+    inFlight: 0,
+    remaining: 1,
+    suspect: kills >= 2,
+  } as unknown as HeldChunk;
 }
 
 describe('suspects', () => {

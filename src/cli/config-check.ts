@@ -27,7 +27,10 @@ export function configCheck(cli: Cli): Command {
 
 function describe(engine: EngineConfig): string {
   if (engine.kind === 'llama') return `llama.cpp, ${withoutQuery(engine.path)}`;
-  if (engine.kind === 'openai') return `${engine.flavor ?? 'any'} server at ${withoutPassword(engine.url)}`;
+  if (engine.kind === 'openai') {
+    const addresses = engine.replicas.map(({ url }) => withoutPassword(url));
+    return `${engine.flavor ?? 'any'} server at ${addresses.join(', ')}`;
+  }
   return 'scripted answers';
 }
 
@@ -48,13 +51,14 @@ function withoutSecrets(config: Config): Config {
 function withoutKey(engine: EngineConfig): EngineConfig {
   if (engine.kind === 'llama') return { ...engine, path: withoutQuery(engine.path) };
   if (engine.kind !== 'openai') return engine;
+  const replicas = engine.replicas.map((replica) => ({
+    ...replica,
+    url: withoutPassword(replica.url),
+    apiKey: replica.apiKey === null ? null : hidden,
+  }));
   const names = Object.keys(engine.headers ?? {});
-  return {
-    ...engine,
-    url: withoutPassword(engine.url),
-    apiKey: engine.apiKey === null ? null : hidden,
-    ...(engine.headers && { headers: Object.fromEntries(names.map((name) => [name, hidden])) }),
-  };
+  const headers = engine.headers && Object.fromEntries(names.map((name) => [name, hidden]));
+  return { ...engine, replicas, ...(headers && { headers }) };
 }
 
 /** The query of a model's URL may be the right to fetch it. */

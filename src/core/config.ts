@@ -67,11 +67,10 @@ export interface LlamaEngineConfig {
 export interface OpenAiEngineConfig {
   kind: 'openai';
   flavor: Flavor | null;
-  /** The base URL, `/v1` included. */
-  url: string;
+  /** The servers that have the model; at least one. */
+  replicas: ReplicaConfig[];
   /** The upstream's name of the model; null for the model's id. */
   model: string | null;
-  apiKey: string | null;
   /** What the model takes beside text; what servers of its flavor may take if absent. */
   inputs?: ModelInput[];
   /** Members of requests that go on to the server though its flavor does not name them; none if absent. */
@@ -86,8 +85,20 @@ export interface OpenAiEngineConfig {
   headers?: Record<string, string>;
   /** The file of who signs its certificate, as PEM. */
   ca?: string;
-  slots: number;
   timeouts: { connectMs: number; firstByteMs: number; idleMs: number; totalMs: number };
+}
+
+/** One of the servers of a model. */
+export interface ReplicaConfig {
+  /** The base URL, `/v1` included. */
+  url: string;
+  apiKey: string | null;
+  /** Requests it works on at once; null where that is to be found out. */
+  slots: number | null;
+  /** How much more or less than its slots say it gets. */
+  weight: number;
+  /** It gets nothing new. */
+  drain: boolean;
 }
 
 /** Deterministic answers without a model, for tests and for trying things out. */

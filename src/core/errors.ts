@@ -69,23 +69,43 @@ export const catalogue = {
 } as const satisfies Record<string, { status: number; kind: ErrorKind }>;
 
 /**
- * What a batch does with a line that failed so.
- * `never`: the line ends as an error. `later`: another attempt is worth it, a few times.
- * `wait`: the engine takes nothing at present; the line waits and no attempt is counted (reliability.md, F22 and F33).
+ * Whose failure it is, and so who has to wait for it to pass: this request alone (others go on), the server that was asked
+ * (another one of the model may do), the model, or our account there.
  */
-export type Retry = 'never' | 'later' | 'wait';
+export type Scope = 'request' | 'replica' | 'model' | 'account';
 
-const retryOf: Partial<Record<ErrorCode, Retry>> = {
-  upstream_error: 'later',
-  invalid_upstream_response: 'later',
-  upstream_timeout: 'later',
-  internal_error: 'later',
-  upstream_unreachable: 'wait',
-  engine_overloaded: 'wait',
-  shutting_down: 'wait',
-  insufficient_storage: 'wait',
-  server_overloaded: 'wait',
-  storage_unavailable: 'wait',
+/** What one failure tells of itself. */
+export interface Blame {
+  scope: Scope;
+  /**
+   * Whether this one answer tells. A 502 or a reset may be the server's or this request's: only what becomes of other
+   * requests shows which.
+   */
+  certain: boolean;
+  /** Of a request's own failure: whether another attempt may end otherwise. */
+  retry: boolean;
+}
+
+/** The request's, and the same again however often it is asked. */
+export const final: Blame = { scope: 'request', certain: true, retry: false };
+/** The request's, as far as one can tell, and perhaps not the next time. */
+export const passing: Blame = { scope: 'request', certain: true, retry: true };
+/** The server's, for certain: nothing was done, and others wait as well. */
+export const away: Blame = { scope: 'replica', certain: true, retry: true };
+/** The server's or the request's. */
+export const unclear: Blame = { scope: 'replica', certain: false, retry: true };
+
+const blameOf: Partial<Record<ErrorCode, Blame>> = {
+  upstream_error: unclear,
+  invalid_upstream_response: unclear,
+  upstream_timeout: unclear,
+  internal_error: passing,
+  upstream_unreachable: away,
+  engine_overloaded: away,
+  shutting_down: away,
+  insufficient_storage: away,
+  server_overloaded: away,
+  storage_unavailable: away,
 };
 
 export type ErrorKind =
@@ -125,8 +145,8 @@ export interface ApiErrorOptions {
   shouldRetry?: boolean;
   /** For the methods of a 405. */
   allow?: string;
-  /** Where the code alone does not tell: an upstream's 405 is `never`, its 401 is `wait`. */
-  retry?: Retry;
+  /** Where the code alone does not tell: an upstream's 415 is the request's, its 401 our account's. */
+  blame?: Blame;
   /** What happened inside, for the log alone. */
   cause?: unknown;
 }
@@ -141,7 +161,7 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined;
   readonly shouldRetry: boolean | undefined;
   readonly allow: string | undefined;
-  readonly retry: Retry;
+  readonly blame: Blame;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -154,7 +174,7 @@ export class ApiError extends Error {
     this.retryAfter = options.retryAfter;
     this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined);
     this.allow = options.allow;
-    this.retry = options.retry ?? retryOf[code] ?? 'never';
+    this.blame = options.blame ?? blameOf[code] ?? final;
   }
 }
 

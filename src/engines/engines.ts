@@ -1,4 +1,5 @@
 import type { Service } from '../base/service.ts';
+import type { ErrorCode, Scope } from '../core/errors.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
@@ -9,14 +10,15 @@ import type { JsonBody } from '../wire/json/json-body.ts';
  * canonical shape; ids, the public model name and billing are added by `generate`.
  *
  * Failures are `ApiError`s from the catalogue: `context_length_exceeded`, `request_refused`, `upstream_unreachable`,
- * `upstream_timeout`, `upstream_error`, `invalid_upstream_response`, `engine_overloaded` (with `retryAfter`),
+ * `upstream_timeout`, `upstream_error`, `invalid_upstream_response`, `engine_overloaded` (with `retryAfter` where the
+ * server told one),
  * `poison_request`, `unsupported_keyword` and `validation_error` for what it cannot hold. When `call.signal` aborts, the
  * call rejects with the signal's reason at once and the work stops at the next token.
  */
 export interface Engine extends Service {
   readonly capabilities: Capabilities;
-  /** How many requests it works on at once. More may be sent; they queue. */
-  readonly slots: number;
+  /** How many requests it works on at once; null where nobody knows. More may be sent; they queue. */
+  readonly slots: number | null;
   generate(request: JsonBody<ChatRequest>, call: EngineCall): Promise<EngineAnswer<ChatResponse>>;
   /**
    * The chunks of a streamed answer, each with a non-empty `choices` or, last, the usage. Ends only after every choice
@@ -26,6 +28,61 @@ export interface Engine extends Service {
   embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>;
   /** Tokens of the rendered prompt, or undefined when the engine cannot tell. */
   countTokens(request: ChatRequest): Promise<number | undefined>;
+  /**
+   * Asks the server how it is, without giving it work. What it tells is new each time.
+   * @throws ApiError when it is away or does not know us, as a request would find it
+   */
+  probe(): Promise<Report>;
+}
+
+/** What a server tells of itself; null where it does not. */
+export interface Report {
+  /** How many requests it works on at once. */
+  slots: number | null;
+  /** Requests that wait there for one of its slots. */
+  queued: number | null;
+}
+
+/**
+ * The replicas of one model, as one engine: each request goes to the replica that suits it, and on to another where the
+ * first was at fault before anything of an answer had come. It knows which of them take work, and how much.
+ */
+export interface Pool extends Engine {
+  readonly slots: number;
+  /**
+   * Requests to have in flight so that no slot waits for us: some more than `slots` where that is a known number. 0 while
+   * nobody takes any, 1 while it is tried out whether somebody does again.
+   */
+  readonly most: number;
+  /** Requests answered so far. Where it grows while one request fails again and again, that request is at fault. */
+  readonly answered: number;
+  /** Why no replica takes requests at present; null while one does. */
+  readonly waiting: Waiting | null;
+  readonly replicas: readonly ReplicaState[];
+  /** Called whenever there may be more room than before. */
+  onRoom(listener: () => void): void;
+}
+
+export interface Waiting {
+  /** Whose failure it is, and what it was. */
+  scope: Scope;
+  code: ErrorCode;
+  message: string;
+  /** Epoch milliseconds of the first failure of this kind in a row. */
+  since: number;
+}
+
+export interface ReplicaState {
+  /** The server's address without credentials, or the model file's name. */
+  name: string;
+  /**
+   * `open`: it is left alone after failures. `half-open`: one request tries whether it works again. `draining`: it gets
+   * nothing new, as its operator wants it.
+   */
+  health: 'up' | 'open' | 'half-open' | 'draining';
+  slots: number;
+  inFlight: number;
+  waiting: Waiting | null;
 }
 
 export interface EngineCall {
@@ -34,6 +91,8 @@ export interface EngineCall {
   priority: 'interactive' | 'batch';
   /** Requests with the same non-empty value share a prompt prefix. */
   prefix?: string;
+  /** Whose request it is: waiting ones take turns between orgs. */
+  org?: string;
 }
 
 /** What an engine answered: the parsed body, as the engine's model names it. */

@@ -8,16 +8,19 @@ function manualClock() {
   return { clock, advance: (ms: number) => (t += ms) };
 }
 
+const pool = (slots: number) => ({ slots, most: withHeadroom(slots) });
+const withHeadroom = (slots: number) => slots + Math.ceil(slots / 8);
+
 describe('Admission', () => {
   it('sends an eighth more than the slots while nobody is interactive', () => {
     const { clock } = manualClock();
-    expect(new Admission(64, clock).room).toBe(72);
-    expect(new Admission(1, clock).room).toBe(2);
+    expect(new Admission(pool(64), clock).room).toBe(72);
+    expect(new Admission(pool(1), clock).room).toBe(2);
   });
 
   it('keeps an eighth free, and a slot for each interactive call, while someone is', () => {
     const { clock } = manualClock();
-    const admission = new Admission(64, clock);
+    const admission = new Admission(pool(64), clock);
     const leave = admission.enter('interactive');
     expect(admission.room).toBe(55);
     leave();
@@ -26,7 +29,7 @@ describe('Admission', () => {
 
   it('leaves one slot to batches where there is only one, while nobody uses it', () => {
     const { clock } = manualClock();
-    const admission = new Admission(1, clock);
+    const admission = new Admission(pool(1), clock);
     const leave = admission.enter('interactive');
     expect(admission.room).toBe(0);
     leave();
@@ -35,7 +38,7 @@ describe('Admission', () => {
 
   it('takes the kept slots back ten seconds after the last interactive call', () => {
     const { clock, advance } = manualClock();
-    const admission = new Admission(64, clock);
+    const admission = new Admission(pool(64), clock);
     admission.enter('interactive')();
     advance(9_999);
     expect(admission.room).toBe(56);
@@ -45,7 +48,7 @@ describe('Admission', () => {
 
   it('counts its own lines, and shares with other processes', () => {
     const { clock } = manualClock();
-    const admission = new Admission(64, clock);
+    const admission = new Admission(pool(64), clock);
     admission.setOthers(8, 2);
     expect(admission.room).toBe(24);
     const leave = admission.enter('batch');
@@ -57,7 +60,7 @@ describe('Admission', () => {
 
   it('leaves every process one line while there is room at all, however many share the slots', () => {
     const { clock } = manualClock();
-    const admission = new Admission(1, clock);
+    const admission = new Admission(pool(1), clock);
     admission.setOthers(0, 5);
     expect(admission.room).toBe(1);
     admission.enter('batch');

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Pool } from '../engines/engines.ts';
 
 /** How long after the last interactive call batches may use the slots kept free for the next one. */
 const idleMs = 10_000;
@@ -6,14 +7,14 @@ const idleMs = 10_000;
 /**
  * Counts what one model has in flight and says how many more batch lines it can take (batch-engine.md, "Running"):
  *
- *   room = interactive idle for 10 s ? ceil(L x 9/8) : max(1, floor(L x 7/8)) - I
+ *   room = interactive idle for 10 s ? most : min(most, max(1, floor(L x 7/8)) - I)
  *
- * L = slots, I = interactive calls here and elsewhere. P processes take 1/P each, but one line at least while there is
- * any room, minus their own lines in flight: few slots among many processes must not mean that nobody runs anything.
- * The eighth above L keeps the engine from waiting for us between two answers.
+ * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere. P processes take 1/P each, but one line
+ * at least while there is any room, minus their own lines in flight: few slots among many processes must not mean that
+ * nobody runs anything.
  */
 export class Admission {
-  readonly slots: number;
+  #pool: Pick<Pool, 'slots' | 'most'>;
   #clock: Clock;
   #interactive = 0;
   #lines = 0;
@@ -21,8 +22,8 @@ export class Admission {
   #processes = 1;
   #lastInteractive = Number.NEGATIVE_INFINITY;
 
-  constructor(slots: number, clock: Clock) {
-    this.slots = slots;
+  constructor(pool: Pick<Pool, 'slots' | 'most'>, clock: Clock) {
+    this.#pool = pool;
     this.#clock = clock;
   }
 
@@ -35,7 +36,8 @@ export class Admission {
     const here = this.#interactive + this.#others;
     if (here > 0) this.#lastInteractive = this.#clock.monotonic();
     const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
-    const all = idle ? Math.ceil((this.slots * 9) / 8) : Math.max(1, Math.floor((this.slots * 7) / 8)) - here;
+    const { slots, most } = this.#pool;
+    const all = idle ? most : Math.min(most, Math.max(1, Math.floor((slots * 7) / 8)) - here);
     const share = Math.floor(all / this.#processes);
     return (all > 0 ? Math.max(1, share) : share) - this.#lines;
   }

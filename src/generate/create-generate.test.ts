@@ -9,6 +9,7 @@ import {
 } from '../../test/support/fake-engine.ts';
 import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
 import { createManualClock } from '../../test/support/manual-clock.ts';
+import { poolOf } from '../../test/support/pool-of.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { createIds } from '../base/ids.ts';
 import { silent } from '../base/log.ts';
@@ -43,8 +44,8 @@ describe('createGenerate', () => {
     schemas = createInlineSchemas(clock);
     generate = createGenerate({
       models: [
-        { model: model('m', ['chat']), engine },
-        { model: model('vectors', ['embeddings']), engine: createFakeEngine() },
+        { model: model('m', ['chat']), pool: poolOf(engine, { clock }) },
+        { model: model('vectors', ['embeddings']), pool: poolOf(createFakeEngine(), { clock }) },
       ],
       accounts: { charge: async (entry) => void charged.push(entry) },
       schemas,
@@ -235,7 +236,12 @@ describe('createGenerate', () => {
       const { body, usage } = await line('/v1/chat/completions', 'm', { ...value });
       expect(body).toMatchObject({ model: 'm', id: expect.stringMatching(/^chatcmpl_/) });
       expect(usage).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5 });
-      expect(engine.asked[0]?.call).toEqual({ signal: call.signal, priority: 'batch', prefix: 'p' });
+      expect(engine.asked[0]?.call).toEqual({
+        signal: call.signal,
+        priority: 'batch',
+        prefix: 'p',
+        org: 'org_1',
+      });
       expect(charged).toEqual([]);
     });
 

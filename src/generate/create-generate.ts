@@ -6,7 +6,7 @@ import { ApiError } from '../core/errors.ts';
 import { modelFor } from '../core/model-access.ts';
 import { type Catalog, createCatalog, type Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
-import type { Engine } from '../engines/engines.ts';
+import type { Engine, Pool } from '../engines/engines.ts';
 import type { ChatRequest, ChatUsage } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
@@ -23,7 +23,7 @@ import type { Schemas } from './schemas.ts';
 import { streamPromised } from './stream.ts';
 
 export interface GenerateParts {
-  models: { model: Model; engine: Engine }[];
+  models: { model: Model; pool: Pool }[];
   accounts: Pick<Accounts, 'charge'>;
   /** Ends with it. */
   schemas: Schemas;
@@ -36,13 +36,13 @@ export interface GenerateParts {
 export function createGenerate({ models, accounts, schemas, clock, ids, log }: GenerateParts): Generate {
   const catalog: Catalog = createCatalog(models.map(({ model }) => model));
   const lanes = new Map(
-    models.map(({ model, engine }) => [
+    models.map(({ model, pool }) => [
       model.id,
       {
         model,
-        engine,
-        admission: new Admission(engine.slots, clock),
-        countPrompt: createCountPrompt(engine),
+        pool,
+        admission: new Admission(pool, clock),
+        countPrompt: createCountPrompt(pool),
       },
     ]),
   );
@@ -88,18 +88,18 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
   /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
   const admitChat = async (request: ChatRequest, caller: InteractiveCall['caller']) => {
-    const { engine } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
-    const promised = await promiseOf(engine, request, caller.orgId);
+    const { pool } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
+    const promised = await promiseOf(pool, request, caller.orgId);
     return { promised, ...admit(request.model, caller, 'chat') };
   };
 
   const chatOnce = async (
-    { engine, model }: Pick<GenerateParts['models'][number], 'engine' | 'model'>,
+    { pool, model }: Pick<GenerateParts['models'][number], 'pool' | 'model'>,
     request: JsonBody<ChatRequest>,
     promised: Promised,
     how: EngineHow,
   ) => {
-    const response = await runPromised({ ...askingOf(engine, model), request, promised }, how);
+    const response = await runPromised({ ...askingOf(pool, model), request, promised }, how);
     return named(response, ids.next('chatcmpl_'), model.id);
   };
 
@@ -117,18 +117,18 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     catalog,
 
     async start() {
-      await Promise.all(models.map(({ engine }) => engine.start()));
+      await Promise.all(models.map(({ pool }) => pool.start()));
     },
 
     async stop() {
-      await Promise.all([schemas.stop(), ...models.map(({ engine }) => engine.stop())]);
+      await Promise.all([schemas.stop(), ...models.map(({ pool }) => pool.stop())]);
     },
 
     async chat(request, call) {
-      const { model, engine, promised, leave } = await admitChat(request.value, call.caller);
+      const { model, pool, promised, leave } = await admitChat(request.value, call.caller);
       try {
-        const how: EngineHow = { signal: call.signal, priority: 'interactive' };
-        const response = await chatOnce({ engine, model }, request, promised, how);
+        const how: EngineHow = { signal: call.signal, priority: 'interactive', org: call.caller.orgId };
+        const response = await chatOnce({ pool, model }, request, promised, how);
         charge(call, model, usageOf(response.usage));
         return response;
       } finally {
@@ -137,19 +137,20 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async *chatStream(request, call) {
-      const { model, engine, promised, countPrompt, leave } = await admitChat(request.value, call.caller);
+      const { model, pool, promised, countPrompt, leave } = await admitChat(request.value, call.caller);
       const id = ids.next('chatcmpl_');
       const created = unixSeconds(clock.now());
       let usage: Usage | null = null;
       let pieces = 0;
       try {
-        const asking = { ...askingOf(engine, model), request, promised };
+        const asking = { ...askingOf(pool, model), request, promised };
         const produced = (whole: ChatUsage) => {
           usage = usageOf(whole);
           // The engine is done; how long the client reads is its own affair.
           leave();
         };
-        for await (const chunks of streamPromised(asking, call.signal, produced)) {
+        const how: EngineHow = { signal: call.signal, priority: 'interactive', org: call.caller.orgId };
+        for await (const chunks of streamPromised(asking, how, produced)) {
           for (const chunk of chunks)
             if (!chunk.usage) pieces++;
             else if (chunk.choices.length === 0) produced(chunk.usage);
@@ -170,11 +171,12 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async embeddings(request, call) {
-      const { model, engine, leave } = admit(request.value.model, call.caller, 'embeddings');
+      const { model, pool, leave } = admit(request.value.model, call.caller, 'embeddings');
       try {
-        const response = await embedOnce(engine, model, request, {
+        const response = await embedOnce(pool, model, request, {
           signal: call.signal,
           priority: 'interactive',
+          org: call.caller.orgId,
         });
         charge(call, model, { ...noUsage, inputTokens: response.usage.prompt_tokens });
         return response;
@@ -184,17 +186,17 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async runLine({ model, orgId, endpoint, body, prefix, signal }: LineCall): Promise<LineAnswer> {
-      const { engine, admission } = laneOf(model.id);
+      const { pool, admission } = laneOf(model.id);
       const leave = admission.enter('batch');
-      const how: EngineHow = { signal, priority: 'batch', prefix };
+      const how: EngineHow = { signal, priority: 'batch', prefix, org: orgId };
       try {
         if (endpoint === '/v1/embeddings') {
-          const response = await embedOnce(engine, model, body as JsonBody<EmbeddingsRequest>, how);
+          const response = await embedOnce(pool, model, body as JsonBody<EmbeddingsRequest>, how);
           return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
         }
         const request = body as unknown as JsonBody<ChatRequest>;
-        const promised = await promiseOf(engine, request.value, orgId);
-        const response = await chatOnce({ engine, model }, request, promised, how);
+        const promised = await promiseOf(pool, request.value, orgId);
+        const response = await chatOnce({ pool, model }, request, promised, how);
         return { body: response, usage: usageOf(response.usage) };
       } finally {
         leave();
@@ -202,8 +204,13 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     room: (modelId) => lanes.get(modelId)?.admission.room ?? 0,
-    slots: (modelId) => lanes.get(modelId)?.admission.slots ?? 0,
-    prefixCache: (modelId) => lanes.get(modelId)?.engine.capabilities.prefixCache ?? 'none',
+    slots: (modelId) => lanes.get(modelId)?.pool.slots ?? 0,
+    answered: (modelId) => lanes.get(modelId)?.pool.answered ?? 0,
+    waiting: (modelId) => lanes.get(modelId)?.pool.waiting ?? null,
+    onRoom(listener) {
+      for (const { pool } of lanes.values()) pool.onRoom(listener);
+    },
+    prefixCache: (modelId) => lanes.get(modelId)?.pool.capabilities.prefixCache ?? 'none',
     interactiveLoad: () =>
       Object.fromEntries(
         [...lanes].map(([id, { admission }]) => [id, admission.interactive]).filter(([, n]) => n !== 0),

@@ -72,6 +72,6 @@ async function attempt(
 const broken: ReadonlySet<ErrorCode> = new Set(['schema_not_met', 'tool_not_called']);
 
 /** An engine that would not take the request: perhaps it knows no response formats, or no forced calls. */
-function isRefused({ code, retry }: ApiError): boolean {
-  return code === 'request_refused' || (code === 'upstream_error' && retry === 'never');
+function isRefused({ code, blame }: ApiError): boolean {
+  return code === 'request_refused' || (code === 'upstream_error' && !blame.retry);
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { ApiError, invalid } from '../core/errors.ts';
+import { ApiError, invalid, passing } from '../core/errors.ts';
 import { schemaBudget } from './schema-gate.ts';
 import type { SchemaRunner, SchemaVerdict } from './schema-job.ts';
 import { createSchemaPool } from './schema-pool.ts';
@@ -168,6 +168,6 @@ export function createSchemas({
 function tooMuch(where: string): ApiError {
   return new ApiError('schema_too_complex', `${where}: the schema takes too long to compile or to check`, {
     param: where,
-    retry: 'later',
+    blame: passing,
   });
 }

@@ -51,7 +51,10 @@ async function run({ can = {}, ask = {}, chunks = [], answers = [] }: Scene) {
   let error: unknown = null;
   const asking = { engine, request, promised, newCallId: () => 'call_new', noteMiss() {} };
   try {
-    for await (const list of streamPromised(asking, signal, (each) => told.push(each))) seen.push(...list);
+    for await (const list of streamPromised(asking, { signal, priority: 'interactive' }, (each) =>
+      told.push(each),
+    ))
+      seen.push(...list);
   } catch (thrown) {
     error = thrown;
   }

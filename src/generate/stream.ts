@@ -16,11 +16,10 @@ import { firstTry } from './tries.ts';
  */
 export async function* streamPromised(
   asking: Asking,
-  signal: AbortSignal,
+  call: EngineCall,
   produced: (usage: ChatUsage) => void,
 ): ChatChunks {
   const { engine, promised } = asking;
-  const call: EngineCall = { signal, priority: 'interactive' };
   if (!isHeld(asking)) {
     const request = edited(asking.request, { stream: undefined, stream_options: undefined });
     const response = await runPromised({ ...asking, request }, call);

@@ -13,11 +13,11 @@ export function movedError(error: unknown, converted: object, places: Places): u
   if (places.size === 0 || !(error instanceof ApiError)) return error;
   if (error.param === null && error.faults.length === 0) return error;
   const moved = (param: string) => placeOf(param, converted, places);
-  const { code, param, status, retryAfter, shouldRetry, allow, retry, cause } = error;
+  const { code, param, status, retryAfter, shouldRetry, allow, blame, cause } = error;
   return new ApiError(code, retold(error.message, param, moved), {
     param: param === null ? null : moved(param),
     faults: error.faults.map((fault) => movedFault(fault, moved)),
-    retry,
+    blame,
     cause,
     ...(status === 422 && { status }),
     ...(retryAfter !== undefined && { retryAfter }),

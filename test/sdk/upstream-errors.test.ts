@@ -54,13 +54,20 @@ beforeAll(async () => {
     const { theirs, says } = rows[Number(index)]!;
     send(response, theirs, { error: { message: says, type: 'x', code: null } }, { 'retry-after': '1' });
   });
-  running = await startApp({ models: [testModel(upstreamEngine(upstream.url, 1000))] });
+  // A model each: what one server refuses for certain is refused to the next request, too.
+  const model = testModel(upstreamEngine(upstream.url, 1000));
+  const names = [...sdks, ...messagesSdks].flatMap(({ name }) => rows.map((row) => modelOf(row, name)));
+  running = await startApp({ models: names.map((id) => ({ ...model, id, aliases: [] })) });
 });
 
 afterAll(async () => {
   await running?.stop();
   await upstream?.close();
 });
+
+function modelOf(row: Row, sdk: string): string {
+  return `${sdk.replaceAll(' ', '-')}-${row.n}`;
+}
 
 interface Raised {
   status: number;
@@ -85,7 +92,7 @@ describe.each(sdks)('refusals of an upstream through $name', ({ name, sdk }) => 
     const client = createClient(sdk, { ...running, maxRetries: 1 });
     const content = `row ${row.n} ${name}`;
     const messages = [{ role: 'user' as const, content }];
-    await expectRow(row, content, client.chat.completions.create({ model: 'tiny', messages }));
+    await expectRow(row, content, client.chat.completions.create({ model: modelOf(row, name), messages }));
   });
 });
 
@@ -94,6 +101,10 @@ describe.each(messagesSdks)('refusals of an upstream through $name', ({ name, sd
     const client = createMessagesClient(sdk, { ...running, maxRetries: 1 });
     const content = `row ${row.n} ${name}`;
     const messages = [{ role: 'user' as const, content }];
-    await expectRow(row, content, client.messages.create({ model: 'tiny', max_tokens: 5, messages }));
+    await expectRow(
+      row,
+      content,
+      client.messages.create({ model: modelOf(row, name), max_tokens: 5, messages }),
+    );
   });
 });

@@ -10,8 +10,9 @@ const lostMs = 1_500;
 const overMs = 5_000;
 /** An answer is durable this soon after it was given, where nothing is in the way. */
 const recordMs = 5_000;
-/** The least pause before an engine that takes nothing is asked again. */
+/** The least pause before an engine that takes nothing is asked again, and how many tries tell that it does not. */
 const probeMs = 400;
+const probes = 3;
 
 interface Call {
   process: SimProcess;
@@ -31,6 +32,8 @@ export class Calls {
   #inFlight = new Map<string, number>();
   /** When an engine refused a process last, and no answer came since. */
   #refusedAt = new Map<string, number>();
+  /** Refusals since the last answer. */
+  #refusals = new Map<string, number>();
 
   constructor(world: World) {
     this.#world = world;
@@ -53,12 +56,12 @@ export class Calls {
     try {
       const answer = await generate.runLine(line);
       call.answered = true;
-      this.#refusedAt.delete(lane);
+      this.#noteAnswer(lane);
       this.#judgeEnd(call, batchId, Number(at));
       return answer;
     } catch (error) {
       if (error instanceof ApiError && error.code === 'engine_overloaded') this.#noteRefusal(lane, call);
-      else if (!line.signal.aborted) this.#refusedAt.delete(lane);
+      else if (!line.signal.aborted) this.#noteAnswer(lane);
       throw error;
     } finally {
       call.endedAt = this.#now;
@@ -66,9 +69,16 @@ export class Calls {
     }
   }
 
+  #noteAnswer(lane: string): void {
+    this.#refusedAt.delete(lane);
+    this.#refusals.delete(lane);
+  }
+
   /** Refusals that come back of what was sent before the first one do not count. */
   #noteRefusal(lane: string, { begunAt }: Call): void {
-    if (begunAt >= (this.#refusedAt.get(lane) ?? 0)) this.#refusedAt.set(lane, this.#now);
+    if (begunAt < (this.#refusedAt.get(lane) ?? 0)) return;
+    this.#refusedAt.set(lane, this.#now);
+    this.#refusals.set(lane, (this.#refusals.get(lane) ?? 0) + 1);
   }
 
   get #now(): number {
@@ -99,7 +109,8 @@ export class Calls {
     if (inFlight > Math.ceil((plan.slots * 9) / 8))
       fail(`as call ${inFlight} to an engine of ${plan.slots} slots`);
     const asked = this.#now - (this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY);
-    if (asked < probeMs) fail(`${asked} ms after the engine refused`);
+    if (asked < probeMs && (this.#refusals.get(lane) ?? 0) >= probes)
+      fail(`${asked} ms after the engine refused`);
     return call;
   }
 

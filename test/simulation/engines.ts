@@ -23,14 +23,17 @@ function outage(how: Outage, retryAfter: number | null): ApiError {
     });
   if (how === 'unreachable') return new ApiError('upstream_unreachable', 'Nobody listens.');
   if (how === '502') return new ApiError('upstream_error', 'The proxy says 502.');
-  return new ApiError('upstream_error', 'The model is not there.', { retry: 'never' });
+  return new ApiError('upstream_error', 'The model is not there.');
 }
 
 /** The engine behind a network: refuses while the world says so, and breaks now and then. */
 function troubled(world: World, model: string, engine: Engine): Engine {
-  const admit = (text: string) => {
+  const requireThere = () => {
     const refusal = world.refusals.get(model);
     if (refusal && refusal.until > world.time.elapsed) throw outage(refusal.how, refusal.retryAfter);
+  };
+  const admit = (text: string) => {
+    requireThere();
     if (world.random.chance(world.plan.flaky)) {
       world.noteFailure(text);
       throw new ApiError('upstream_error', 'The engine broke.');
@@ -41,7 +44,7 @@ function troubled(world: World, model: string, engine: Engine): Engine {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof ApiError && error.retry === 'later') world.noteFailure(text);
+      if (error instanceof ApiError && !error.blame.certain) world.noteFailure(text);
       throw error;
     }
   };
@@ -49,5 +52,9 @@ function troubled(world: World, model: string, engine: Engine): Engine {
     ...engine,
     generate: (request, call) => watched(request.text, () => engine.generate(request, call)),
     embed: (request, call) => watched(request.text, () => engine.embed(request, call)),
+    async probe() {
+      requireThere();
+      return engine.probe();
+    },
   };
 }

@@ -57,8 +57,7 @@ export type Incident =
 /** How an engine takes nothing: it says so, nobody listens, its proxy says so, or its model is not there yet. */
 export type Outage = 'overloaded' | 'unreachable' | '502' | '404';
 
-/** Those that cost no line an attempt; the others follow when a failure is known to be the engine's and not the line's. */
-const outages: readonly Outage[] = ['overloaded', 'unreachable'];
+const outages: readonly Outage[] = ['overloaded', 'unreachable', '502', '404'];
 
 /** Everything a seed decides beforehand. What is left to chance is drawn on the way, from the same seed. */
 export interface WorldPlan {
@@ -96,7 +95,9 @@ export function planWorld(random: SeededRandom, shape?: Shape): WorldPlan {
           ? 'silent'
           : drawn < 0.22
             ? 'crowd'
-            : 'mixed');
+            : drawn < 0.25
+              ? 'refused'
+              : 'mixed');
   const plan = planMixed(random);
   if (shaped === 'closing') return planClosing(random, plan);
   if (shaped === 'suspects') return planSuspects(random, plan);
@@ -198,7 +199,7 @@ const fair: Weather = {
   blobs: 0,
 };
 
-/** Some lines are refused for ever, and the others of their model have nothing to do with that. Not drawn yet. */
+/** Some lines are refused for ever, and the others of their model have nothing to do with that. */
 function planRefused(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const line = (kind: LineKind): LinePlan => ({ kind, model: 'm1', system: null, delayMs: 300 });
   const [first] = plan.batches;

@@ -1,4 +1,4 @@
-import { ApiError } from '../../src/core/errors.ts';
+import { ApiError, away } from '../../src/core/errors.ts';
 import type { Generate } from '../../src/generate/generate.ts';
 import type { LineResult } from '../../src/store/store.ts';
 import type { Shape } from './plan.ts';
@@ -18,7 +18,7 @@ export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
   'leaving keeps its leases': { from: 10 },
   'answers are taken after the end': { from: 22 },
   'a later answer replaces the first': { from: 4 },
-  'leases are listed while a claim is under way': { shape: 'mixed', from: 100 },
+  'leases are listed while a claim is under way': { shape: 'mixed', from: 310 },
   'work goes on when its lease is lost': { shape: 'silent' },
   'work goes on when its batch is over': { from: 21 },
   'slots are left idle': { shape: 'shares' },
@@ -118,8 +118,8 @@ export const plantedBugs: Record<string, Plant> = {
       try {
         return await generate.runLine(line);
       } catch (error) {
-        if (!(error instanceof ApiError) || error.retry !== 'later') throw error;
-        throw new ApiError(error.code, error.message, { retry: 'wait' });
+        if (!(error instanceof ApiError) || error.blame.certain) throw error;
+        throw new ApiError(error.code, error.message, { blame: away });
       }
     };
     return { ...parts, generate: { ...generate, runLine } };

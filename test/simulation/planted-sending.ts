@@ -1,9 +1,9 @@
 import { Demand } from '../../src/batches/demand.ts';
 import { Fairness } from '../../src/batches/fairness.ts';
 import { HeldChunks } from '../../src/batches/held-chunks.ts';
-import { Pauses } from '../../src/batches/pauses.ts';
 import { WorkInHand } from '../../src/batches/work-in-hand.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import { Replica } from '../../src/engines/pool/replica.ts';
 import { around, inClass, type Plant } from './plant.ts';
 
 /** Bugs in what is sent to engines, by whom and how often. */
@@ -29,7 +29,7 @@ export const plantedSending: Record<string, Plant> = {
       },
   ),
   'a line that is to be sent again is forgotten': inClass(HeldChunks, 'putBack', () => () => {}),
-  'an engine that takes nothing is asked on and on': inClass(Pauses, 'refused', () => () => 0),
+  'an engine that takes nothing is asked on and on': inClass(Replica, 'fail', () => () => {}),
   'more is sent than there is room for': inClass(
     Demand,
     'room',

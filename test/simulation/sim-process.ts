@@ -1,3 +1,4 @@
+import { poolOf } from '../support/pool-of.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { type Log, silent } from '../../src/base/log.ts';
 import type { Batches } from '../../src/batches/batches.ts';
@@ -44,7 +45,10 @@ export class SimProcess implements Worker {
     const random = this.#random;
     const ids = createIds(clock, random);
     const generate = createGenerate({
-      models: createEngines(world, this),
+      models: createEngines(world, this).map(({ model, engine }) => ({
+        model,
+        pool: poolOf(engine, { clock, random }),
+      })),
       accounts: { charge: () => Promise.resolve() },
       schemas: createInlineSchemas(clock),
       clock,

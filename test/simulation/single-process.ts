@@ -1,3 +1,4 @@
+import { poolOf } from '../support/pool-of.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { silent } from '../../src/base/log.ts';
 import type { Batch } from '../../src/core/batch.ts';
@@ -58,7 +59,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const model = { id: 'm1', aliases: [], serves: ['chat' as const], prices, createdAt: 0 };
   const engine = createScriptedEngine({ clock, slots });
   const generate = createGenerate({
-    models: [{ model, engine }],
+    models: [{ model, pool: poolOf(engine, { clock, random }) }],
     accounts: { charge: () => Promise.resolve() },
     schemas: createInlineSchemas(clock),
     clock,

@@ -21,7 +21,8 @@ export function testModel(engine: EngineConfig = { kind: 'scripted', slots: 8, d
 /** An engine that asks the HTTP server at `url`, which ends in `/v1`. */
 export function upstreamEngine(url: string, slots = 8): EngineConfig {
   const timeouts = { connectMs: 1000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
-  return { kind: 'openai', flavor: 'openai', url, model: 'real-name', apiKey: null, slots, timeouts };
+  const replicas = [{ url, apiKey: null, slots, weight: 1, drain: false }];
+  return { kind: 'openai', flavor: 'openai', replicas, model: 'real-name', timeouts };
 }
 
 export interface AppOptions {

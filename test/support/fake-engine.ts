@@ -47,6 +47,7 @@ export function createFakeEngine(capabilities: Partial<Capabilities> = {}): Fake
       return { vectors: inputs.map(() => Float32Array.of(0.5, -1)), promptTokens: 3 };
     },
     countTokens: async () => 11,
+    probe: async () => ({ slots: null, queued: null }),
   };
   return engine;
 }

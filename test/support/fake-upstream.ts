@@ -22,6 +22,8 @@ export interface FakeUpstream {
   port: number;
   received: Received[];
   answer: Answer;
+  /** What `GET /models` is answered with, by which a server is asked how it is; by itself an empty list, unseen. */
+  models: Answer | null;
   close(): Promise<void>;
 }
 
@@ -35,10 +37,11 @@ export async function startFakeUpstream(answer: Answer = complete()): Promise<Fa
       if (!connections.has(socket)) connections.set(socket, connections.size);
       const connection = connections.get(socket) ?? -1;
       const text = Buffer.concat(parts).toString();
+      if (path.endsWith('/models') && fake.models === null) return send(response, 200, { data: [] });
       const received: Received = { path, headers, text, connection, aborted: false };
       response.on('close', () => (received.aborted = !response.writableFinished));
       fake.received.push(received);
-      fake.answer(response, received);
+      (path.endsWith('/models') && fake.models ? fake.models : fake.answer)(response, received);
     });
   });
   // An idle connection is not closed while a test takes its time.
@@ -50,6 +53,7 @@ export async function startFakeUpstream(answer: Answer = complete()): Promise<Fa
     port,
     received: [],
     answer,
+    models: null,
     close() {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));

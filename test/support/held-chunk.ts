@@ -33,6 +33,7 @@ export function heldChunk(change: {
     batch,
     lines: new ChunkLines(createMemoryBlobs(), batch.blob),
     todo: [...refs],
+    parked: [],
     inFlight: 0,
     remaining: lines,
     attempts: new Map(),

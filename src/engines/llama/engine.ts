@@ -116,6 +116,11 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       return valueOf(answer, 'embedded');
     },
 
+    async probe() {
+      supervisor.requireRunning();
+      return { slots: sequences, queued: null };
+    },
+
     async countTokens(request) {
       const { signal } = new AbortController();
       const answer = await supervisor.run(

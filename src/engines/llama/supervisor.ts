@@ -20,6 +20,8 @@ export interface Supervisor {
   start(): Promise<LoadedModel>;
   stop(): Promise<void>;
   run(message: JobMessage, options: RunOptions): Promise<Answer>;
+  /** @throws ApiError `shutting_down` or `upstream_unreachable` where nothing can be run at present */
+  requireRunning(): void;
   readonly model: LoadedModel | undefined;
   /** Of the child that runs now. */
   readonly pid: number | undefined;
@@ -154,6 +156,11 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     });
   }
 
+  function requireRunning(): void {
+    if (state === 'stopped') throw new ApiError('shutting_down', 'The engine is not running.');
+    if (outage !== undefined) throw unreachable();
+  }
+
   function pump(): void {
     if (state !== 'ready') return;
     for (let job = jobs.next(); job; job = jobs.next()) {
@@ -190,10 +197,9 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
         child?.kill();
       });
     },
-    run(message, { signal, priority, onDelta }) {
-      if (state === 'stopped')
-        return Promise.reject(new ApiError('shutting_down', 'The engine is not running.'));
-      if (outage !== undefined) return Promise.reject(unreachable());
+    requireRunning,
+    async run(message, { signal, priority, onDelta }) {
+      requireRunning();
       return new Promise((resolve, reject) => {
         jobs.add({ message, signal, priority, onDelta, resolve, reject }, (id) =>
           send({ type: 'abort', id }),

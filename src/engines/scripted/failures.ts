@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/errors.ts';
+import { ApiError, final, unclear } from '../../core/errors.ts';
 
 /** The error that `[[fail how]]` stands for: what a real upstream with this fault leads to. */
 export function failureFor(how: string): ApiError {
@@ -12,8 +12,12 @@ export function failureFor(how: string): ApiError {
   const message = `The scripted engine answered with status ${status}.`;
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', message, { retryAfter: 1 });
-  if (status === 401 || status === 403) return new ApiError('upstream_error', message, { retry: 'wait' });
+  if (status === 401 || status === 403)
+    return new ApiError('upstream_error', message, {
+      blame: { scope: 'account', certain: status === 401, retry: true },
+    });
   if (status === 400 || status === 413 || status === 422) return new ApiError('request_refused', message);
-  if (status >= 400 && status < 500) return new ApiError('upstream_error', message, { retry: 'never' });
+  if (status >= 400 && status < 500)
+    return new ApiError('upstream_error', message, { blame: status === 404 ? unclear : final });
   return new ApiError('upstream_error', message);
 }

@@ -181,6 +181,11 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       });
     },
 
+    async probe() {
+      stopping.signal.throwIfAborted();
+      return { slots: count, queued: slots.waiting };
+    },
+
     async countTokens(request) {
       return tokenize(rendered(request)).length;
     },

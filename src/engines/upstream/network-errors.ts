@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/errors.ts';
+import { ApiError, unclear } from '../../core/errors.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /** Whether the peer dropped the connection, as opposed to refusing or never answering. */
@@ -32,7 +32,7 @@ export function errorForNetwork(error: Error, sent: boolean, timeouts: Timeouts)
     "The model's server closed the connection before its answer was whole.",
     {
       ...cause,
-      retry: 'later',
+      blame: unclear,
     },
   );
 }

@@ -1,9 +1,9 @@
-/** The longest pause passed on to a client: SDKs ignore or obey more, neither helps (wire-formats.md, section 3.3). */
-export const longestPause = 60;
+/** The longest pause that is believed, in seconds. */
+const longestPause = 86_400;
 
 /**
  * Whole seconds to wait, from a `retry-after` header: a number of seconds or an HTTP date.
- * @returns 1 to 60; undefined when the header is absent or says nothing usable
+ * @returns 1 to 86,400; undefined when the header is absent or says nothing usable
  */
 export function retryAfterSeconds(value: string | string[] | undefined, now: number): number | undefined {
   const text = (Array.isArray(value) ? value[0] : value)?.trim();

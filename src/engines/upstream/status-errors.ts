@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ApiError } from '../../core/errors.ts';
+import { ApiError, away, final, unclear } from '../../core/errors.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 import { scrub } from './scrub.ts';
 
@@ -31,20 +31,23 @@ export function errorForStatus(
   const isTold = aboutTheRequest.has(status);
   if (!isTold) note(status, words);
   const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
+  const retryAfter = retryAfterSeconds(headers['retry-after'], now);
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {
-      retryAfter: retryAfterSeconds(headers['retry-after'], now) ?? 1,
+      blame: status === 429 ? { ...away, scope: 'model' } : away,
+      ...(retryAfter !== undefined && { retryAfter }),
     });
   if (status === 401 || status === 402 || status === 403)
     return new ApiError('upstream_error', `The model's server refuses this service (status ${status}).`, {
-      retry: 'wait',
+      // The key is nobody's but ours; credit may have sufficed for a shorter answer, and rights for another prompt.
+      blame: { scope: 'account', certain: status === 401, retry: true },
       shouldRetry: false,
     });
   if (status === 408 || status === 504)
     return new ApiError('upstream_timeout', `The model's server gave up waiting ${tail}`);
   if (status >= 300 && status < 400)
     return new ApiError('upstream_error', `The model's server points elsewhere (status ${status}).`, {
-      retry: 'wait',
+      blame: away,
       shouldRetry: false,
     });
   if (status >= 400 && status < 500) return refused(said, status, tail);
@@ -55,14 +58,19 @@ function refused(said: UpstreamError, status: number, tail: string): ApiError {
   if (isContextLength(said))
     return new ApiError('context_length_exceeded', `The request does not fit the model's context ${tail}`);
   if (isUnknownModel(said, status))
-    return new ApiError('model_not_found', `The model's server does not have the model ${tail}`);
+    return new ApiError('model_not_found', `The model's server does not have the model ${tail}`, {
+      blame: { scope: 'model', certain: true, retry: true },
+    });
   const message = `The model's server refused the request ${tail}`;
   if (aboutTheRequest.has(status)) return new ApiError('request_refused', message);
-  return new ApiError('upstream_error', message, { retry: 'never', shouldRetry: false });
+  // What is not there may be on its way: a proxy answers so while its server is rolled out.
+  const blame = absent.has(status) ? unclear : final;
+  return new ApiError('upstream_error', message, { blame, shouldRetry: false });
 }
 
 /** What servers answer to a field they do not take. Any other 4xx is between them and us. */
 const aboutTheRequest = new Set([400, 413, 422]);
+const absent = new Set([404, 405, 410]);
 
 export interface UpstreamError {
   message: string;

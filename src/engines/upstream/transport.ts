@@ -32,8 +32,8 @@ export interface TransportOptions {
   /** Who signs its certificate, as PEM. */
   ca?: string | undefined;
   headers: Record<string, string>;
-  /** How many calls may be in flight; more wait for one to end. */
-  connections: number;
+  /** How many calls may be in flight, more wait for one to end; null where somebody else sees to that. */
+  connections: number | null;
   timeouts: Timeouts;
   clock: Clock;
 }

@@ -24,6 +24,7 @@ import type { Repairs } from './repairs.ts';
 import { chatMembers, embeddingsMembers } from './request-members.ts';
 import { chatText, embeddingsText } from './request-text.ts';
 import type { Wording } from './request-text.ts';
+import { errorForStatus } from './status-errors.ts';
 import type { RefusalContext } from './status-errors.ts';
 import { defaultTimeouts } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -38,8 +39,8 @@ export interface UpstreamOptions {
   apiKey?: string | undefined;
   /** `auto` asks the server when it is started; `generic` if absent. */
   flavor?: Flavor | 'auto' | undefined;
-  /** Requests the upstream works on at once. */
-  slots: number;
+  /** Requests the upstream works on at once; null where nobody knows. */
+  slots: number | null;
   serves: readonly Serves[];
   /** What the model takes beside text; what servers of its kind may take if absent. */
   inputs?: readonly ModelInput[] | undefined;
@@ -63,6 +64,8 @@ interface Connections {
   work: Transport;
   counting: Transport;
 }
+
+const never = new AbortController().signal;
 
 /** How long a server that was away at the start is left alone before it is asked again what it is. */
 const lookAgainMs = 30_000;
@@ -92,9 +95,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   function connect(): Connections {
     const { origin } = address;
     const { ca } = options;
-    const connections = slots + Math.ceil(slots / 8) + 1;
     return {
-      work: createTransport({ origin, ca, headers, connections, timeouts, clock }),
+      work: createTransport({ origin, ca, headers, connections: null, timeouts, clock }),
       counting: createTransport({ origin, ca, headers, connections: 2, timeouts: countTimeouts, clock }),
     };
   }
@@ -105,7 +107,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   }
 
   const postCounting: Post = (path, body) =>
-    connected().counting.post(address.rootPath(path), JSON.stringify(body), new AbortController().signal);
+    connected().counting.post(address.rootPath(path), JSON.stringify(body), never);
 
   const { passThrough = [] } = options;
   const embeddingsWording = { model, members: embeddingsMembers(passThrough) };
@@ -126,7 +128,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   async function look(): Promise<void> {
     if (asked !== 'auto' || isFound || !open) return;
     try {
-      const { status, body } = await open.counting.get(address.path('/models'), new AbortController().signal);
+      const { status, body } = await open.counting.get(address.path('/models'), never);
       if (status >= 500 || status === 429) throw new Error(`status ${status}`);
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
       take(flavor);
@@ -240,6 +242,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       const embeddings = readEmbeddings(fields, request.value, repairs);
       noteRepairs(repairs);
       return embeddings;
+    },
+
+    async probe() {
+      const { status, headers: told, body } = await connected().counting.get(address.path('/models'), never);
+      if (status === 200) return { slots: null, queued: null };
+      throw errorForStatus({ status, headers: told, text: body.toString() }, context());
     },
 
     async countTokens(request) {

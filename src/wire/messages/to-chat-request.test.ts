@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, invalid } from '../../core/errors.ts';
+import { ApiError, away, invalid } from '../../core/errors.ts';
 import { movedError } from '../places.ts';
 import type { Block, MessagesRequest, Turn } from './messages.ts';
 import { signatureFor } from './signature.ts';
@@ -318,7 +318,7 @@ describe('an error about the chat request', () => {
       kind: 'overloaded',
       retryAfter: 3,
       shouldRetry: true,
-      retry: 'wait',
+      blame: away,
       param: 'stop_sequences',
     });
     for (const other of [new ApiError('upstream_error', 'Broken.'), new Error('any'), 'text'])

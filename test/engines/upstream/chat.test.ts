@@ -1,3 +1,4 @@
+import { unclear } from '../../../src/core/errors.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
 import type { ChatRequest } from '../../../src/wire/chat/chat.ts';
@@ -407,7 +408,7 @@ describe('what comes back', () => {
   it.each(['abort', 'error', 'insufficient_system_resource'])(
     'takes an answer that ended with %s for none, plain or streamed',
     async (finish_reason) => {
-      const expected = { code: 'invalid_upstream_response', retry: 'later' };
+      const expected = { code: 'invalid_upstream_response', blame: unclear };
       const plain = await upstream(choice({ content: 'The answer is' }, finish_reason));
       await expect(plain.engine.generate(ask(), call())).rejects.toMatchObject(expected);
       const inPieces = await upstream(

@@ -1,3 +1,4 @@
+import { away, final, unclear } from '../../../src/core/errors.ts';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -51,11 +52,11 @@ const generate = (engine: Engine) => engine.generate(ask(), call());
 describe('statuses', () => {
   it.each([
     [{ 'retry-after': '2' }, 2],
-    [{ 'retry-after': '86400' }, 60],
+    [{ 'retry-after': '86400' }, 86_400],
     [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, 30],
-    [{ 'retry-after': 'soon' }, 1],
-    [{ 'retry-after': '-5' }, 1],
-    [{}, 1],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': '-5' }, undefined],
+    [{}, undefined],
   ])('F18: 429 with %j is overload, to be asked again after %j s', async (headers, retryAfter) => {
     const clock = createManualClock(Date.UTC(2026, 0, 1));
     const { engine } = await upstream(status(429, {}, headers), { clock });
@@ -63,19 +64,21 @@ describe('statuses', () => {
       code: 'engine_overloaded',
       status: 503,
       retryAfter,
-      retry: 'wait',
+      blame: { ...away, scope: 'model' },
     });
   });
 
   it.each([
-    [500, 'upstream_error', 'later'],
-    [502, 'upstream_error', 'later'],
-    [503, 'engine_overloaded', 'wait'],
-    [504, 'upstream_timeout', 'later'],
-    [529, 'engine_overloaded', 'wait'],
-  ])('F20: %i is %s, to be tried again %s', async (code, expected, retry) => {
+    [404, 'upstream_error', unclear],
+    [405, 'upstream_error', unclear],
+    [500, 'upstream_error', unclear],
+    [502, 'upstream_error', unclear],
+    [503, 'engine_overloaded', away],
+    [504, 'upstream_timeout', unclear],
+    [529, 'engine_overloaded', away],
+  ])('F20: %i is %s, of %j', async (code, expected, blame) => {
     const { engine } = await upstream(status(code));
-    await expect(generate(engine)).rejects.toMatchObject({ code: expected, retry });
+    await expect(generate(engine)).rejects.toMatchObject({ code: expected, blame });
   });
 
   it.each([
@@ -87,17 +90,17 @@ describe('statuses', () => {
     await expect(generate(engine)).rejects.toMatchObject({
       code: expected,
       status: told,
-      retry: 'never',
+      blame: final,
       message: expect.stringContaining('top_p must be under 1'),
     });
   });
 
-  it.each([404, 415])('F21: %i is final', async (code) => {
+  it.each([409, 415])('F21: %i is final', async (code) => {
     const { engine } = await upstream(status(code));
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_error',
       status: 502,
-      retry: 'never',
+      blame: final,
     });
   });
 
@@ -125,9 +128,12 @@ describe('statuses', () => {
     const { fake, engine } = await upstream(
       status(400, { error: { message: "This model's maximum context length is 4096 tokens" } }),
     );
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'context_length_exceeded', retry: 'never' });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'context_length_exceeded', blame: final });
     fake.answer = status(404, { error: { message: 'The model `x` does not exist.' } });
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'model_not_found', retry: 'never' });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'model_not_found',
+      blame: { scope: 'model', certain: true },
+    });
   });
 
   it('F21: shows neither the address nor the key', async () => {
@@ -142,9 +148,13 @@ describe('statuses', () => {
     expect(error?.message).not.toMatch(/secret-upstream-key|10\.0\.0\.7|127\.0\.0\.1|abcdefghijk1|\n/);
   });
 
-  it.each([401, 402, 403])(
-    'F22: %i lets lines wait, is logged once, and tells no client why',
-    async (code) => {
+  it.each([
+    [401, true],
+    [402, false],
+    [403, false],
+  ])(
+    'F22: %i is a failure of our account, for certain: %s, logged once, and no client is told why',
+    async (code, certain) => {
       const log = createLogBook();
       const { engine } = await upstream(
         status(code, { error: { message: 'Incorrect API key sk-abcdefgh' } }),
@@ -153,7 +163,7 @@ describe('statuses', () => {
       for (let i = 0; i < 3; i++)
         await expect(generate(engine)).rejects.toMatchObject({
           code: 'upstream_error',
-          retry: 'wait',
+          blame: { scope: 'account', certain },
           shouldRetry: false,
           message: expect.not.stringContaining('API key'),
         });
@@ -163,7 +173,7 @@ describe('statuses', () => {
 
   it('follows no redirect', async () => {
     const { fake, engine } = await upstream(status(307, '', { location: 'http://169.254.169.254/' }));
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', retry: 'wait' });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: away });
     expect(fake.received).toHaveLength(1);
   });
 });
@@ -174,7 +184,7 @@ describe('time', () => {
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_timeout',
       status: 504,
-      retry: 'later',
+      blame: unclear,
     });
   });
 
@@ -217,13 +227,13 @@ describe('connections', () => {
     const engine = engineAt(`http://127.0.0.1:${port}/v1`);
     open.push(engine);
     await engine.start();
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', retry: 'wait' });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', blame: away });
   });
 
   it('F25: a name that does not resolve is unreachable too', async () => {
     const engine = engineAt('http://no-such-host.invalid/v1');
     open.push(engine);
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', retry: 'wait' });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', blame: away });
   });
 
   it.each([
@@ -235,7 +245,7 @@ describe('connections', () => {
     'F25: %s after %i bytes fails, counts as an attempt and is not repeated by itself',
     async (fault, bytes) => {
       const { fake, engine } = await damaged(fault, bytes, complete('x'.repeat(500)));
-      await expect(generate(engine)).rejects.toMatchObject({ status: 502, retry: 'later' });
+      await expect(generate(engine)).rejects.toMatchObject({ status: 502, blame: unclear });
       expect(fake.received.length).toBeLessThan(2);
     },
   );
@@ -261,7 +271,7 @@ describe('connections', () => {
     await generate(engine);
     await nextTurn();
     fake.answer = (response) => response.socket?.end();
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', retry: 'later' });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', blame: unclear });
     expect(fake.received).toHaveLength(3);
   });
 
@@ -313,7 +323,7 @@ describe('streams', () => {
     const { engine } = await upstream(streamed(frames));
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({
       code: 'invalid_upstream_response',
-      retry: 'later',
+      blame: unclear,
     });
   });
 
@@ -419,7 +429,7 @@ describe('answers that are none', () => {
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'invalid_upstream_response',
       status: 502,
-      retry: 'later',
+      blame: unclear,
     });
   });
 
@@ -433,7 +443,7 @@ describe('answers that are none', () => {
       response.writeHead(200, { 'content-length': '5000' });
       response.write(JSON.stringify(completion()), () => response.socket?.end());
     });
-    await expect(generate(engine)).rejects.toMatchObject({ status: 502, retry: 'later' });
+    await expect(generate(engine)).rejects.toMatchObject({ status: 502, blame: unclear });
   });
 
   it('F28: stops reading after 64 MiB', async () => {
@@ -457,11 +467,11 @@ describe('answers that are none', () => {
     const { fake, engine } = await upstream(status(200, { error: { message: 'CUDA out of memory' } }));
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_error',
-      retry: 'later',
+      blame: unclear,
       message: expect.not.stringContaining('CUDA'),
     });
     fake.answer = status(200, { error: { message: 'bad temperature', code: 400 } });
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', retry: 'never' });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', blame: final });
     fake.answer = status(200, { error: 'loading' });
     await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error' });
   });

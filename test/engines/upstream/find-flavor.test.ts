@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { complete, send, startFakeUpstream } from '../../support/fake-upstream.ts';
-import type { Answer } from '../../support/fake-upstream.ts';
+import type { Answer, FakeUpstream } from '../../support/fake-upstream.ts';
 import { ask, call, engineAt } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
@@ -17,8 +17,15 @@ const serving =
       ? send(response, 200, { object: 'list', data })
       : complete()(response, received);
 
-async function found(answer: Answer) {
+/** A server that is seen to be asked for its models, too. */
+async function serverOf(answer: Answer): Promise<FakeUpstream> {
   const fake = await startFakeUpstream(answer);
+  fake.models = (response, received) => fake.answer(response, received);
+  return fake;
+}
+
+async function found(answer: Answer) {
+  const fake = await serverOf(answer);
   const engine = engineAt(fake.url, { flavor: 'auto' });
   open.push(fake, engine);
   await engine.start();
@@ -71,7 +78,7 @@ describe('an upstream whose flavor is not configured', () => {
     ['is too busy', 429],
   ])('is asked again later when it %s', async (_, code) => {
     const clock = createManualClock();
-    const fake = await startFakeUpstream((response) => send(response, code, {}));
+    const fake = await serverOf((response) => send(response, code, {}));
     const engine = engineAt(fake.url, { flavor: 'auto', clock });
     open.push(fake, engine);
     await engine.start();
@@ -83,7 +90,7 @@ describe('an upstream whose flavor is not configured', () => {
 
   it('holds up the start for three seconds at most when it says nothing', async () => {
     const clock = createManualClock();
-    const fake = await startFakeUpstream(() => {});
+    const fake = await serverOf(() => {});
     const engine = engineAt(fake.url, { flavor: 'auto', clock });
     open.push(fake, engine);
     const starting = engine.start();
@@ -95,7 +102,7 @@ describe('an upstream whose flavor is not configured', () => {
 
   it('is left alone once it is stopped, also in the middle of an answer', async () => {
     const clock = createManualClock();
-    const fake = await startFakeUpstream(() => {});
+    const fake = await serverOf(() => {});
     const engine = engineAt(fake.url, { flavor: 'auto', clock });
     open.push(fake, engine);
     const starting = engine.start();

@@ -1,3 +1,4 @@
+import { poolOf } from '../../support/pool-of.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,7 +99,7 @@ export async function startServer(
   const engine = createScriptedEngine({ clock });
   const served = around(engine);
   const generate = createGenerate({
-    models: testModels.map((model) => ({ model, engine: served })),
+    models: testModels.map((model) => ({ model, pool: poolOf(served, { clock }) })),
     accounts,
     schemas: createSchemas({ clock, log }),
     clock,

@@ -1,0 +1,85 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { ApiError, away, type ErrorCode, unclear } from '../../core/errors.ts';
+import { type Breaker, createBreaker } from './breaker.ts';
+
+const broken = new ApiError('upstream_error', 'The server failed.', { blame: unclear });
+const refused = new ApiError('upstream_unreachable', 'Nobody there.', { blame: away });
+const busy = (retryAfter?: number) =>
+  new ApiError('engine_overloaded', 'Busy.', retryAfter === undefined ? {} : { retryAfter });
+
+describe('createBreaker', () => {
+  let clock: ManualClock;
+  let breaker: Breaker;
+
+  beforeEach(() => {
+    clock = createManualClock();
+    breaker = createBreaker(clock, () => 0.999_999);
+  });
+
+  it('opens at one failure that is certainly the server, and tries again after a pause that doubles', async () => {
+    const pauses: number[] = [];
+    for (let i = 0; i < 7; i++) {
+      expect(breaker.failed(refused, 3)).toBe(true);
+      expect(breaker.health).toBe('open');
+      pauses.push(Math.round(breaker.msLeft / 1000));
+      await clock.advance(breaker.msLeft);
+      expect(breaker.health).toBe('half-open');
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30]);
+  });
+
+  it('does not lengthen its pause by what was sent before it', async () => {
+    breaker.failed(refused, 3);
+    await clock.advance(400);
+    const left = breaker.msLeft;
+    expect(breaker.failed(refused, 2)).toBe(false);
+    expect(breaker.msLeft).toBe(left);
+  });
+
+  it('opens at the third in a row of failures that may be the requests own, not where one is answered between', () => {
+    breaker.failed(broken, 9);
+    breaker.failed(broken, 9);
+    breaker.answered();
+    breaker.failed(broken, 9);
+    expect([breaker.failed(broken, 9), breaker.health]).toEqual([false, 'up']);
+    expect([breaker.failed(broken, 9), breaker.health, breaker.reason]).toEqual([true, 'open', 'suspected']);
+    breaker.answered();
+    expect([breaker.health, breaker.waiting]).toEqual(['up', null]);
+  });
+
+  it('tells what it was since when, until it is answered', async () => {
+    const since = clock.now();
+    breaker.failed(refused, 0);
+    await clock.advance(breaker.msLeft);
+    breaker.failed(broken, 0);
+    expect(breaker.waiting).toMatchObject({ scope: 'replica', code: 'upstream_error', since });
+    breaker.answered();
+    expect(breaker.waiting).toBeNull();
+  });
+
+  it('holds a pause that was asked for to its end, whatever is answered meanwhile', async () => {
+    breaker.failed(busy(5), 9);
+    breaker.answered();
+    expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
+    await clock.advance(4_999);
+    expect(breaker.health).toBe('open');
+    await clock.advance(1);
+    expect(breaker.health).toBe('up');
+  });
+
+  it('believes no pause longer than a quarter of an hour', () => {
+    breaker.failed(busy(86_400), 0);
+    expect(breaker.msLeft).toBe(900_000);
+  });
+
+  it('stays up where a server that works on others has too much', () => {
+    expect([breaker.failed(busy(), 5), breaker.health]).toEqual([false, 'up']);
+    expect([breaker.failed(busy(), 0), breaker.health]).toEqual([true, 'open']);
+  });
+
+  it.each<ErrorCode>(['upstream_timeout', 'invalid_upstream_response'])('suspects %s', (code) => {
+    const error = new ApiError(code, 'x');
+    expect([1, 2, 3].map(() => breaker.failed(error, 0))).toEqual([false, false, true]);
+  });
+});

@@ -1,0 +1,110 @@
+import type { Clock } from '../../base/clock.ts';
+import type { ApiError } from '../../core/errors.ts';
+import type { Waiting } from '../engines.ts';
+
+/** Failures in a row of which each may be its request's, until they are taken for the server's. */
+const suspicious = 3;
+/** How long it is left alone after the first failure, and at most. */
+const pause = { firstMs: 1_000, longestMs: 30_000 } as const;
+/** A `retry-after` is held up to this long. */
+const longestAskedMs = 15 * 60_000;
+
+/**
+ * Whether one server takes requests at present.
+ *
+ *   up -> open              it failed for certain; or failures in a row that may
+ *                           each be the request's own, and no answer
+ *   open -> half-open       a pause is over, twice as long each time: one request tries
+ *   open, half-open -> up   a request was answered, well or badly
+ *
+ * A pause that the server asked for (`retry-after`) is held to its end, whatever is answered meanwhile.
+ */
+export interface Breaker {
+  readonly health: 'up' | 'open' | 'half-open';
+  /**
+   * What an open one rests on: the server asked for the pause; a failure that was certainly its own; or only several that
+   * may each have been a request's.
+   */
+  readonly reason: 'asked' | 'certain' | 'suspected' | null;
+  /** Why it is not up. */
+  readonly waiting: Waiting | null;
+  /** The server gave an answer: it works. */
+  answered(): void;
+  /**
+   * @param others requests in flight there beside the one that failed
+   * @returns whether it is open now and was not before
+   */
+  failed(error: ApiError, others: number): boolean;
+  /** Milliseconds until it is half-open; 0 when it is not open. */
+  readonly msLeft: number;
+}
+
+/** @param jitter in [0, 1), so that many processes do not try at the same moment */
+export function createBreaker(clock: Clock, jitter: () => number): Breaker {
+  let askedUntil = Number.NEGATIVE_INFINITY;
+  let openUntil: number | null = null;
+  let trips = 0;
+  let failuresInRow = 0;
+  let cause: Waiting | null = null;
+  let isCertain = false;
+
+  const now = () => clock.monotonic();
+  const msLeft = () => Math.max(0, Math.max(askedUntil, openUntil ?? askedUntil) - now());
+
+  function note({ blame, code, message }: ApiError): void {
+    cause = { scope: blame.scope, code, message, since: cause?.since ?? clock.now() };
+  }
+
+  function trip(error: ApiError): boolean {
+    note(error);
+    isCertain = error.blame.certain;
+    if (openUntil !== null && now() < openUntil) return false;
+    const ms = Math.min(pause.longestMs, pause.firstMs * 2 ** trips++);
+    openUntil = now() + ms * (0.5 + jitter() / 2);
+    return true;
+  }
+
+  function overloaded(error: ApiError, others: number): boolean {
+    const wasOpen = msLeft() > 0;
+    if (error.retryAfter !== undefined) {
+      note(error);
+      askedUntil = Math.max(askedUntil, now() + Math.min(longestAskedMs, error.retryAfter * 1000));
+      return !wasOpen;
+    }
+    // Where others are being worked on, it has only been given too much; an answer to one of them ends the pause.
+    failuresInRow++;
+    return (others === 0 || failuresInRow >= suspicious || openUntil !== null) && trip(error);
+  }
+
+  function suspected(error: ApiError): boolean {
+    return (++failuresInRow >= suspicious || openUntil !== null) && trip(error);
+  }
+
+  return {
+    get health() {
+      if (msLeft() > 0) return 'open';
+      return openUntil === null ? 'up' : 'half-open';
+    },
+    get reason() {
+      if (askedUntil > now()) return 'asked';
+      if (openUntil === null) return null;
+      return isCertain ? 'certain' : 'suspected';
+    },
+    get waiting() {
+      return openUntil !== null || askedUntil > now() ? cause : null;
+    },
+    get msLeft() {
+      return msLeft();
+    },
+    answered() {
+      failuresInRow = 0;
+      openUntil = null;
+      trips = 0;
+      if (askedUntil <= now()) cause = null;
+    },
+    failed(error, others) {
+      if (error.code === 'engine_overloaded') return overloaded(error, others);
+      return error.blame.certain ? trip(error) : suspected(error);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { Pace } from './pace.ts';
+
+/** A request on its way. */
+export interface Sent {
+  /** Monotonic milliseconds. */
+  at: number;
+  /** How many were in flight then, itself included. */
+  inFlight: number;
+  /** The one it is counted in, if any. */
+  cohort: Cohort | null;
+}
+
+/** The share of a cohort that need not be waited for, once the last of it had its time. */
+const stragglers = { share: 0.2, times: 1.1 } as const;
+
+/**
+ * Requests that were sent one after the other. Their mean tells of all of them early, whichever answers come first: those
+ * still open have taken as long as they have so far, at least.
+ */
+export class Cohort {
+  #size: number;
+  #fewest: number;
+  #joined = 0;
+  #lastAt = 0;
+  #open = new Set<Sent>();
+  #answers = new Pace();
+
+  /** @param size it takes at most; @param fewest it waits for, if one of them is answered meanwhile */
+  constructor(size: number, fewest: number) {
+    this.#size = size;
+    this.#fewest = Math.min(size, fewest);
+  }
+
+  join(sent: Sent): void {
+    if (this.#joined >= this.#size) return;
+    this.#joined++;
+    this.#lastAt = sent.at;
+    this.#open.add(sent);
+    sent.cohort = this;
+  }
+
+  leave(sent: Sent): void {
+    if (this.#open.delete(sent)) this.#joined--;
+  }
+
+  answered(sent: Sent, ms: number, work: number): void {
+    if (!this.#open.delete(sent)) return;
+    this.#answers.add(ms, work, sent.inFlight);
+    if (this.#joined >= this.#fewest) this.#size = this.#joined;
+  }
+
+  isKnown(now: number): boolean {
+    if (this.#joined < this.#size) return false;
+    if (this.#open.size === 0) return true;
+    const hadTime = now - this.#lastAt > this.#answers.time * stragglers.times;
+    return hadTime && this.#open.size <= this.#size * stragglers.share;
+  }
+
+  pace(now: number): Pace {
+    const all = this.#answers.copy();
+    for (const { at, inFlight } of this.#open) all.add(now - at, this.#answers.work, inFlight);
+    return all;
+  }
+}

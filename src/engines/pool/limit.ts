@@ -1,0 +1,74 @@
+import { withHeadroom } from './headroom.ts';
+import { createSlotFinder, type Answer, type Sent } from './slot-finder.ts';
+
+/** How much one replica is given at a time. */
+export interface Limit {
+  /** How many requests it works on at once, as far as is known. */
+  readonly slots: number;
+  /** Requests in flight at most, so that its slots never wait for us and its queue stays short. */
+  readonly most: number;
+  sent(): Sent;
+  answered(sent: Sent, answer: Answer): void;
+  /** It failed or was given up: it tells nothing. */
+  dropped(sent: Sent): void;
+  /** The replica said that it has too much to do. `inFlight` is what it has left. */
+  refused(inFlight: number): void;
+  /** The server told how it is. */
+  learned(report: { slots: number | null; queued: number | null }): void;
+}
+
+/** Rounds of answers without a refusal before more is tried, and by how much. */
+const patience = { rounds: 20, more: 1.05 } as const;
+/** Refusals within that time are one burst, which takes three tenths at most. */
+const burst = { ms: 250, leaves: 0.7 } as const;
+
+/**
+ * The limit of a replica whose slots are told by the configuration, by itself, or by nobody (`slot-finder.ts`). Told or
+ * not, one that refuses gets less for a while.
+ * @param now monotonic milliseconds
+ */
+export function createLimit(told: number | null, now: () => number): Limit {
+  const finder = createSlotFinder(now);
+  let slots = told;
+  let ceiling = Number.POSITIVE_INFINITY;
+  let answersBelow = 0;
+  let floor = 1;
+  let burstUntil = Number.NEGATIVE_INFINITY;
+
+  const most = () => Math.min(slots === null ? finder.most : withHeadroom(slots), ceiling);
+
+  function relax(): void {
+    if (ceiling === Number.POSITIVE_INFINITY || ++answersBelow < patience.rounds * ceiling) return;
+    answersBelow = 0;
+    ceiling = Math.ceil(ceiling * patience.more);
+    if (slots !== null && ceiling >= withHeadroom(slots)) ceiling = Number.POSITIVE_INFINITY;
+  }
+
+  return {
+    get slots() {
+      return Math.min(slots ?? finder.slots, ceiling);
+    },
+    get most() {
+      return most();
+    },
+    sent: () => finder.sent(),
+    answered(sent, answer) {
+      relax();
+      if (slots === null) finder.answered(sent, answer, ceiling);
+    },
+    dropped: (sent) => finder.dropped(sent),
+    refused(inFlight) {
+      if (now() >= burstUntil) {
+        floor = Math.max(1, Math.floor(most() * burst.leaves));
+        burstUntil = now() + burst.ms;
+      }
+      ceiling = Math.max(floor, Math.min(most(), inFlight));
+      answersBelow = 0;
+      finder.refused(ceiling);
+    },
+    learned(report) {
+      if (told === null && report.slots !== null) slots = report.slots;
+      if (report.queued !== null) finder.learned(report.queued);
+    },
+  };
+}

@@ -1,0 +1,286 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chatRequest, chatResponse, createFakeEngine } from '../../../test/support/fake-engine.ts';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { silent } from '../../base/log.ts';
+import { ApiError, away, final } from '../../core/errors.ts';
+import type { ChatResponse } from '../../wire/chat/chat.ts';
+import type { Engine, EngineCall, Pool } from '../engines.ts';
+import { createPool } from './pool.ts';
+import type { ReplicaOptions } from './replica.ts';
+
+interface Server extends Engine {
+  /** Requests that wait for their answer, in order. */
+  open: { call: EngineCall; answer: (text?: string) => void; fail: (error: Error) => void }[];
+  asked: number;
+  probed: () => Promise<void>;
+}
+
+/** A server whose every answer a test gives when it likes. */
+function server(slots: number | null): Server {
+  const open: Server['open'] = [];
+  const one: Server = {
+    ...createFakeEngine(),
+    slots,
+    open,
+    asked: 0,
+    probed: async () => {},
+    generate(_, call) {
+      one.asked++;
+      return new Promise<{ body: ChatResponse }>((resolve, reject) => {
+        const leave = (then: () => void) => {
+          open.splice(open.indexOf(entry), 1);
+          then();
+        };
+        const entry = {
+          call,
+          answer: (text = 'fine') => leave(() => resolve({ body: chatResponse(text) })),
+          fail: (error: Error) => leave(() => reject(error)),
+        };
+        open.push(entry);
+        call.signal.addEventListener('abort', () => entry.fail(call.signal.reason as Error));
+      });
+    },
+    async probe() {
+      await one.probed();
+      return { slots: null, queued: null };
+    },
+  };
+  return one;
+}
+
+const refused = new ApiError('upstream_unreachable', 'Nobody there.');
+const broken = new ApiError('upstream_error', 'The server failed.');
+const wrongKey = new ApiError('upstream_error', 'Refused.', {
+  blame: { scope: 'account', certain: true, retry: true },
+});
+const bad = new ApiError('request_refused', 'No such field.', { blame: final });
+const busy = new ApiError('engine_overloaded', 'Busy.', { blame: away, retryAfter: 5 });
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('createPool', () => {
+  let clock: ManualClock;
+  let pool: Pool;
+
+  beforeEach(() => {
+    clock = createManualClock();
+  });
+  afterEach(() => pool.stop());
+
+  function poolOf(servers: Server[], more: Partial<ReplicaOptions> = {}): Pool {
+    const replicas = servers.map((engine, at) => ({
+      name: `gpu-${at}`,
+      engine,
+      account: `key-${at}`,
+      weight: 1,
+      isDraining: false,
+      ...more,
+    }));
+    const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.999_999 };
+    pool = createPool({ replicas, queueMs: 10_000, clock, random, log: silent });
+    return pool;
+  }
+
+  const ask = (more: Partial<EngineCall> = {}) =>
+    pool.generate(chatRequest(), { signal: new AbortController().signal, priority: 'interactive', ...more });
+  const batch = (more: Partial<EngineCall> = {}) => ask({ priority: 'batch', ...more });
+  const settled = (work: Promise<unknown>) =>
+    work.then(
+      () => 'answered',
+      (error: ApiError) => error.code,
+    );
+
+  it('has the slots of all, and an eighth more in flight', () => {
+    poolOf([server(16), server(8)]);
+    expect([pool.slots, pool.most]).toEqual([24, 27]);
+  });
+
+  it('asks another replica where one is away, and leaves that alone', async () => {
+    const [gone, well] = [server(4), server(4)];
+    poolOf([gone, well]);
+    const first = ask();
+    await turn();
+    gone.open[0]!.fail(refused);
+    await turn();
+    well.open[0]!.answer();
+    expect((await first).body.choices[0]?.message.content).toBe('fine');
+    expect(pool.replicas.map(({ health }) => health)).toEqual(['open', 'up']);
+    expect(pool.waiting).toBeNull();
+    const more = [ask(), ask(), ask()];
+    await turn();
+    expect([gone.asked, well.asked]).toEqual([1, 4]);
+    while (well.open.length > 0) well.open[0]!.answer();
+    await Promise.all(more);
+  });
+
+  it('uses it again by itself when its pause is over', async () => {
+    const [gone, well] = [server(4), server(4)];
+    poolOf([gone, well]);
+    const first = ask();
+    await turn();
+    gone.open[0]!.fail(refused);
+    await turn();
+    well.open[0]!.answer();
+    await first;
+    await clock.advance(1_000);
+    const trial = batch({ prefix: 'x' });
+    await turn();
+    const others = [batch(), batch(), batch(), batch()];
+    await turn();
+    for (const each of [...gone.open, ...well.open]) each.answer();
+    await Promise.all([trial, ...others]);
+    expect(pool.replicas.map(({ health }) => health)).toEqual(['up', 'up']);
+  });
+
+  it('asks nobody else about what is wrong with the request', async () => {
+    const [one, other] = [server(4), server(4)];
+    poolOf([one, other]);
+    const asked = settled(ask());
+    await turn();
+    one.open[0]!.fail(bad);
+    expect(await asked).toBe('request_refused');
+    expect(other.asked).toBe(0);
+    expect(pool.waiting).toBeNull();
+  });
+
+  it('asks one other about a failure that may be the request, not all of them', async () => {
+    const servers = [server(4), server(4), server(4)];
+    poolOf(servers);
+    const asked = settled(ask());
+    await turn();
+    for (let i = 0; i < 2; i++) {
+      servers.find(({ open }) => open.length > 0)!.open[0]!.fail(broken);
+      await turn();
+    }
+    expect(await asked).toBe('upstream_error');
+    expect(servers.reduce((sum, each) => sum + each.asked, 0)).toBe(2);
+  });
+
+  it('takes one wrong key for all replicas that have it', async () => {
+    const servers = [server(4), server(4), server(4)];
+    poolOf(servers, { account: 'one' });
+    const asked = settled(ask());
+    await turn();
+    servers[0]!.open[0]!.fail(wrongKey);
+    expect(await asked).toBe('upstream_error');
+    expect(pool.replicas.map(({ health }) => health)).toEqual(['open', 'open', 'open']);
+    expect(pool.waiting).toMatchObject({ scope: 'account' });
+    expect(pool.most).toBe(0);
+  });
+
+  it('has batches wait while nobody takes anything, and one request try whether somebody does again', async () => {
+    const one = server(4);
+    poolOf([one]);
+    const heard: number[] = [];
+    pool.onRoom(() => heard.push(pool.most));
+    const asked = settled(batch());
+    await turn();
+    one.open[0]!.fail(refused);
+    expect(await asked).toBe('upstream_unreachable');
+    expect([pool.most, await settled(batch())]).toEqual([0, 'upstream_unreachable']);
+    expect(one.asked).toBe(1);
+    await clock.advance(1_000);
+    expect([pool.most, heard.at(-1)]).toEqual([1, 1]);
+    const trial = batch();
+    await turn();
+    expect(pool.most).toBe(0);
+    one.open[0]!.answer();
+    await trial;
+    expect([pool.most, pool.waiting]).toEqual([5, null]);
+  });
+
+  it('refuses no interactive request on a suspicion, which others may have caused', async () => {
+    const one = server(4);
+    poolOf([one]);
+    for (let i = 0; i < 3; i++) {
+      const asked = settled(ask());
+      await turn();
+      one.open[0]!.fail(broken);
+      await asked;
+    }
+    expect(pool.waiting).toMatchObject({ code: 'upstream_error' });
+    expect(await settled(batch())).toBe('upstream_error');
+    const mine = ask();
+    await turn();
+    one.open[0]!.answer();
+    await mine;
+    expect(pool.waiting).toBeNull();
+  });
+
+  it('counts what a server says of itself as a sign that others would get through', async () => {
+    const one = server(4);
+    poolOf([one]);
+    const asked = settled(ask());
+    await turn();
+    one.open[0]!.fail(broken);
+    await asked;
+    await turn();
+    expect(pool.answered).toBe(1);
+    one.probed = () => Promise.reject(broken);
+    await clock.advance(1_000);
+    const again = settled(ask());
+    await turn();
+    one.open[0]!.fail(broken);
+    await again;
+    await turn();
+    expect(pool.answered).toBe(1);
+  });
+
+  it('tells the pause that a server asked for', async () => {
+    const one = server(4);
+    poolOf([one]);
+    const asked = settled(ask());
+    await turn();
+    one.open[0]!.fail(busy);
+    await asked;
+    await expect(ask()).rejects.toMatchObject({ code: 'engine_overloaded', retryAfter: 5 });
+    expect(one.asked).toBe(1);
+  });
+
+  it('lets interactive requests wait for a place, before batches, each org in its turn', async () => {
+    const one = server(1);
+    poolOf([one]);
+    const running = [ask({ org: 'x' }), ask({ org: 'x' }), ask({ org: 'x' })];
+    const line = batch({ org: 'z' });
+    const waiting = [ask({ org: 'a' }), ask({ org: 'a' }), ask({ org: 'b' })];
+    await turn();
+    expect(one.asked).toBe(3);
+    const order: (string | undefined)[] = [];
+    for (let i = 0; i < 4; i++) {
+      one.open[0]!.answer();
+      await turn();
+      await turn();
+      order.push(one.open.at(-1)?.call.org);
+    }
+    expect(order.slice(0, 3)).toEqual(['a', 'b', 'a']);
+    while (one.open.length > 0) {
+      one.open[0]!.answer();
+      await turn();
+      await turn();
+    }
+    await Promise.all([...running, ...waiting, line]);
+  });
+
+  it('turns away who waited too long, and lets go of who left', async () => {
+    const one = server(1);
+    poolOf([one]);
+    const running = [ask(), ask(), ask()];
+    const patient = settled(ask());
+    const left = new AbortController();
+    const gone = settled(ask({ signal: left.signal }));
+    left.abort(new ApiError('request_timeout', 'left'));
+    expect(await gone).toBe('request_timeout');
+    await clock.advance(10_000);
+    expect(await patient).toBe('engine_overloaded');
+    while (one.open.length > 0) one.open[0]!.answer();
+    await Promise.all(running);
+    expect(one.asked).toBe(3);
+  });
+
+  it('sends nothing new to a replica that is drained', async () => {
+    const one = server(4);
+    poolOf([one], { isDraining: true });
+    expect(pool.most).toBe(0);
+    expect(await settled(ask())).toBe('engine_overloaded');
+    expect(one.asked).toBe(0);
+  });
+});

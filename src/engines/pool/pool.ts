@@ -1,0 +1,304 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { ChatChunks, ChatUsage } from '../../wire/chat/chat.ts';
+import type { Engine, EngineCall, Pool, Waiting } from '../engines.ts';
+import { chooseReplica } from './choose-replica.ts';
+import { Replica, type ReplicaOptions } from './replica.ts';
+import type { Sent } from './slot-finder.ts';
+import { type Waiter, WaitingRoom } from './waiting-room.ts';
+
+export interface PoolOptions {
+  /** At least one. */
+  replicas: readonly ReplicaOptions[];
+  /** How long a request that somebody waits for may wait for a place. */
+  queueMs?: number;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** A request's place at a replica, counted in. */
+interface Place {
+  replica: Replica;
+  sent: Sent;
+}
+
+const defaultQueueMs = 120_000;
+/** Interactive requests that may wait, for each that can be worked on. */
+const mostWaiting = { perSlot: 16, least: 64 } as const;
+/** Other replicas that are asked after a failure: where it is certain that nothing was done, and where it is not. */
+const elsewhere = { certain: 3, unclear: 1 } as const;
+
+/** What a token that is read costs against one that is written. */
+const tokensRead = 1 / 16;
+
+/** Builds the pool of a model's replicas (engines.ts, `Pool`). It starts and stops their engines. */
+export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...options }: PoolOptions): Pool {
+  const replicas = options.replicas.map(
+    (each) =>
+      new Replica(each, { clock, random, log, onChange: () => changed(), onWell: () => void answered++ }),
+  );
+  const [some] = replicas;
+  if (!some) throw new Error('a pool has at least one replica');
+  const room = new WaitingRoom<Place>();
+  const listeners = new Set<() => void>();
+  let answered = 0;
+  const draining: Waiting = {
+    scope: 'model',
+    code: 'engine_overloaded',
+    message: 'Every server of this model is being drained.',
+    since: clock.now(),
+  };
+
+  const sum = (of: (replica: Replica) => number) => replicas.reduce((total, each) => total + of(each), 0);
+  const slots = () => sum((replica) => replica.slots);
+
+  function waiting(): Waiting | null {
+    if (replicas.some((replica) => replica.isUp)) return null;
+    return replicas.map((replica) => replica.waiting).find((cause) => cause !== null) ?? draining;
+  }
+
+  /** Why a request is refused that nobody takes. */
+  function refusal({ code, message, scope }: Waiting): ApiError {
+    const ms = Math.min(...replicas.map(({ msLeft }) => msLeft));
+    return new ApiError(code, message, {
+      blame: { scope, certain: true, retry: true },
+      retryAfter: Math.max(1, Math.ceil(ms / 1000)),
+    });
+  }
+
+  /** A place at a replica that takes the call now. One whose pause is over is tried first: the others are there if it fails. */
+  function place(call: EngineCall): Place | undefined {
+    const free = replicas.filter((replica) => replica.takes(call.priority));
+    const up = free.filter((replica) => replica.isUp);
+    const replica =
+      free.find((each) => each.wantsTrial) ??
+      chooseReplica(up.length > 0 ? up : free, replicas, call.prefix ?? '');
+    return replica && { replica, sent: replica.sent() };
+  }
+
+  /** A place at a replica that works, after others failed. */
+  function placeElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Place | undefined {
+    const up = replicas.filter((each) => each.isUp && !tried.has(each) && each.takes(call.priority));
+    const replica = chooseReplica(up, replicas, call.prefix ?? '');
+    return replica && { replica, sent: replica.sent() };
+  }
+
+  /** A place: at once where there is one, else when it is the call's turn. */
+  function enter(call: EngineCall): Place | Promise<Place> {
+    call.signal.throwIfAborted();
+    // Nobody overtakes who waits.
+    const free = room.count(call.priority) === 0 ? place(call) : undefined;
+    if (free) return free;
+    const cause = waiting();
+    if (cause) throw refusal(cause);
+    if (call.priority === 'interactive' && room.count('interactive') >= mostInteractive())
+      throw overcrowded();
+    return turn(call);
+  }
+
+  const mostInteractive = () => Math.max(mostWaiting.least, mostWaiting.perSlot * slots());
+
+  function turn(call: EngineCall): Promise<Place> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        timer?.cancel();
+        call.signal.removeEventListener('abort', onAbort);
+        room.remove(waiter);
+      };
+      const waiter: Waiter<Place> = {
+        call,
+        enter: (given) => {
+          leave();
+          resolve(given);
+        },
+        refuse: (reason) => {
+          leave();
+          reject(reason);
+        },
+      };
+      const onAbort = () => waiter.refuse(call.signal.reason);
+      call.signal.addEventListener('abort', onAbort, { once: true });
+      const isPatient = call.priority === 'batch';
+      const timer = isPatient ? null : clock.after(queueMs, () => waiter.refuse(overcrowded()));
+      room.add(waiter);
+    });
+  }
+
+  /** There may be room, or none any more: those who wait are let in, or told. */
+  function changed(): void {
+    admit();
+    const cause = waiting();
+    if (cause) room.refuse(refusal(cause));
+    for (const listener of listeners) listener();
+  }
+
+  function admit(): void {
+    for (let first = room.first(); first; first = room.first()) {
+      const given = place(first.call);
+      if (!given) return;
+      room.shift();
+      first.enter(given);
+    }
+  }
+
+  /** Where a call goes after a failure, if it should be asked again by itself. */
+  function next(call: EngineCall, error: unknown, tried: ReadonlySet<Replica>): Place | undefined {
+    if (!(error instanceof ApiError) || call.signal.aborted) return undefined;
+    const { scope, certain } = error.blame;
+    if (scope === 'request' || error.code === 'upstream_timeout') return undefined;
+    if (tried.size > (certain ? elsewhere.certain : elsewhere.unclear)) return undefined;
+    return placeElsewhere(call, tried);
+  }
+
+  function failed({ replica, sent }: Place, call: EngineCall, error: unknown): void {
+    if (call.signal.aborted || !(error instanceof ApiError)) return replica.dropped(sent);
+    replica.failed(sent, error);
+    if (error.blame.scope !== 'account') return;
+    for (const other of replicas)
+      if (other !== replica && other.account === replica.account) other.fail(error);
+  }
+
+  function succeeded({ replica, sent }: Place, work: number): void {
+    answered++;
+    replica.answered(sent, Math.max(1, work));
+    compare();
+  }
+
+  /** How slow each is against the others. */
+  function compare(): void {
+    if (replicas.length < 2 || answered % 64 !== 0) return;
+    const paces = replicas
+      .map(({ pace }) => pace)
+      .filter((pace) => pace > 0)
+      .toSorted((a, b) => a - b);
+    const middle = paces[Math.floor(paces.length / 2)];
+    if (middle !== undefined) for (const replica of replicas) replica.slowness = replica.pace / middle;
+  }
+
+  async function ask<T>(call: EngineCall, run: (engine: Engine) => Promise<T>, weigh: (answer: T) => number) {
+    const tried = new Set<Replica>();
+    for (let at = await enter(call); ;) {
+      tried.add(at.replica);
+      try {
+        const answer = await run(at.replica.engine);
+        succeeded(at, weigh(answer));
+        return answer;
+      } catch (error) {
+        failed(at, call, error);
+        const other = next(call, error, tried);
+        if (!other) throw error;
+        at = other;
+      } finally {
+        admit();
+      }
+    }
+  }
+
+  async function* stream(call: EngineCall, run: (engine: Engine) => ChatChunks): ChatChunks {
+    const tried = new Set<Replica>();
+    for (let at = await enter(call); ;) {
+      tried.add(at.replica);
+      let begun = false;
+      let isOpen = true;
+      try {
+        for await (const chunks of run(at.replica.engine)) {
+          if (!begun) at.replica.answers();
+          begun = true;
+          // The usage comes last: the server is done, however long the client reads.
+          const usage = chunks.at(-1)?.usage;
+          if (usage && isOpen) {
+            isOpen = false;
+            succeeded(at, workOf(usage));
+            admit();
+          }
+          yield chunks;
+        }
+        if (isOpen) succeeded(at, 1);
+        isOpen = false;
+        return;
+      } catch (error) {
+        if (isOpen) failed(at, call, error);
+        isOpen = false;
+        const other = begun ? undefined : next(call, error, tried);
+        if (!other) throw error;
+        at = other;
+      } finally {
+        if (isOpen) at.replica.dropped(at.sent);
+        admit();
+      }
+    }
+  }
+
+  const probe = async () => {
+    await Promise.all(replicas.map((replica) => replica.look()));
+    return { slots: slots(), queued: null };
+  };
+
+  return {
+    get capabilities() {
+      return some.engine.capabilities;
+    },
+    get slots() {
+      return Math.max(1, slots());
+    },
+    get most() {
+      return sum((replica) => replica.most);
+    },
+    get answered() {
+      return answered;
+    },
+    get waiting() {
+      return waiting();
+    },
+    get replicas() {
+      return replicas.map(({ state }) => state);
+    },
+    onRoom: (listener) => void listeners.add(listener),
+
+    async start() {
+      await Promise.all(replicas.map(({ engine }) => engine.start()));
+      // Nobody waits for servers that may be away.
+      void probe();
+    },
+
+    async stop() {
+      for (const replica of replicas) replica.stop();
+      room.refuse(new ApiError('shutting_down', 'The engine is being stopped.'));
+      await Promise.all(replicas.map(({ engine }) => engine.stop()));
+    },
+
+    generate: (request, call) =>
+      ask(
+        call,
+        (engine) => engine.generate(request, call),
+        ({ body }) => workOf(body.usage),
+      ),
+    stream: (request, call) => stream(call, (engine) => engine.stream(request, call)),
+    embed: (request, call) =>
+      ask(
+        call,
+        (engine) => engine.embed(request, call),
+        ({ promptTokens }) => promptTokens * tokensRead,
+      ),
+    countTokens: (request) => {
+      const up = replicas.find((replica) => replica.isUp) ?? some;
+      return up.engine.countTokens(request);
+    },
+    probe,
+  };
+}
+
+function workOf(usage: ChatUsage): number {
+  const read = usage.prompt_tokens - usage.prompt_tokens_details.cached_tokens;
+  return usage.completion_tokens + read * tokensRead;
+}
+
+function overcrowded(): ApiError {
+  return new ApiError('engine_overloaded', 'Too many requests wait for this model already.', {
+    blame: { scope: 'model', certain: true, retry: true },
+    retryAfter: 5,
+  });
+}

@@ -1,0 +1,234 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Engine, EngineCall, ReplicaState, Waiting } from '../engines.ts';
+import { type Breaker, createBreaker } from './breaker.ts';
+import type { Choice } from './choose-replica.ts';
+import { createLimit, type Limit } from './limit.ts';
+import type { Sent } from './slot-finder.ts';
+
+export interface ReplicaOptions {
+  /** For logs and for operators: an address without credentials. */
+  name: string;
+  engine: Engine;
+  /** Replicas that share credentials fail together where those are refused. */
+  account: string;
+  /** How much more or less than its slots say it gets. */
+  weight: number;
+  /** Gets nothing new. */
+  isDraining: boolean;
+}
+
+export interface ReplicaParts {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** It may have more room than before, or none any more. */
+  onChange: () => void;
+  /** It says of itself that it is well. */
+  onWell: () => void;
+}
+
+/** How often a server that tells how much waits there is asked, while it has work. */
+const reportMs = 1_000;
+/** The weight of the newest answer in the average pace. */
+const newest = 0.1;
+/** From this share of what may be in flight on, times tell how much it can take. */
+const full = 0.75;
+
+/** One server of a model: what it has in flight, how much that may be, and whether it works. */
+export class Replica implements Choice {
+  readonly name: string;
+  readonly engine: Engine;
+  readonly account: string;
+  /** Milliseconds a unit of work, lately; 0 while nothing is known. */
+  pace = 0;
+  slowness = 1;
+  #inFlight = 0;
+  #weight: number;
+  #isDraining: boolean;
+  #limit: Limit;
+  #breaker: Breaker;
+  #parts: ReplicaParts;
+  #wake: Timer | null = null;
+  #report: Timer | null = null;
+  #isStopped = false;
+  #isSaid = false;
+  /** The one request that tries whether it works again. */
+  #trial: Sent | null = null;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Whether the server tells how much waits there. */
+  #tells = false;
+
+  constructor({ name, engine, account, weight, isDraining }: ReplicaOptions, parts: ReplicaParts) {
+    this.name = name;
+    this.engine = engine;
+    this.account = account;
+    this.#weight = weight;
+    this.#isDraining = isDraining;
+    this.#parts = parts;
+    this.#limit = createLimit(engine.slots, () => parts.clock.monotonic());
+    this.#breaker = createBreaker(parts.clock, () => parts.random.float());
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get slots(): number {
+    return this.#limit.slots;
+  }
+
+  get capacity(): number {
+    return this.#limit.most * this.#weight;
+  }
+
+  /** Whether it takes requests, or may be tried. */
+  get isUp(): boolean {
+    return !this.#isDraining && this.#breaker.health === 'up';
+  }
+
+  /** Its pause is over, and nobody tries yet whether it works again. */
+  get wantsTrial(): boolean {
+    return !this.#isDraining && this.#breaker.health === 'half-open' && !this.#trial;
+  }
+
+  /** How many requests of batches may be in flight. */
+  get most(): number {
+    if (this.#isDraining) return 0;
+    const { health } = this.#breaker;
+    if (health === 'up') return this.#limit.most;
+    return this.wantsTrial ? this.#inFlight + 1 : 0;
+  }
+
+  get msLeft(): number {
+    return this.#breaker.msLeft;
+  }
+
+  get waiting(): Waiting | null {
+    return this.#breaker.waiting;
+  }
+
+  get state(): ReplicaState {
+    const health = this.#isDraining ? 'draining' : this.#breaker.health;
+    const { name, slots, inFlight, waiting } = this;
+    return { name, health, slots, inFlight, waiting };
+  }
+
+  /**
+   * Whether a request may be sent now. An interactive one finds a place where batches have filled the slots, and is not
+   * refused on a suspicion, which others' requests may have caused.
+   */
+  takes(priority: EngineCall['priority']): boolean {
+    if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.most;
+    const most = this.#limit.most + Math.max(1, Math.ceil(this.slots / 8));
+    const { reason } = this.#breaker;
+    if (reason === 'asked') return false;
+    return this.#inFlight < (reason === 'certain' ? 1 : most);
+  }
+
+  sent(): Sent {
+    const sent = this.#limit.sent();
+    if (this.#breaker.health === 'half-open') this.#trial = sent;
+    this.#inFlight++;
+    return sent;
+  }
+
+  #left(sent: Sent): void {
+    this.#inFlight--;
+    if (this.#trial === sent) this.#trial = null;
+  }
+
+  /** Something of an answer has come: it works. */
+  answers(): void {
+    const wasUp = this.#breaker.health === 'up';
+    this.#breaker.answered();
+    if (wasUp) return;
+    this.#isSaid = false;
+    this.#parts.log.info({ upstream: this.name }, 'the server takes requests again');
+    this.#parts.onChange();
+  }
+
+  answered(sent: Sent, work: number): void {
+    const isFull = this.#inFlight >= this.#limit.most * full;
+    this.#left(sent);
+    const pace = (this.#parts.clock.monotonic() - sent.at) / work;
+    this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newest;
+    this.answers();
+    this.#limit.answered(sent, { work, isFull });
+    this.#watch();
+  }
+
+  failed(sent: Sent, error: ApiError): void {
+    this.#left(sent);
+    this.#limit.dropped(sent);
+    if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.answers();
+    if (error.code === 'engine_overloaded') this.#limit.refused(this.#inFlight);
+    this.fail(error);
+    if (!error.blame.certain) this.#lookOnce();
+  }
+
+  /** Given up by whoever asked. */
+  dropped(sent: Sent): void {
+    this.#left(sent);
+    this.#limit.dropped(sent);
+  }
+
+  /** It does not work, as some request has found. */
+  fail(error: ApiError): void {
+    if (!this.#breaker.failed(error, this.#inFlight)) return;
+    const { log, clock, onChange } = this.#parts;
+    const { msLeft } = this.#breaker;
+    const told = {
+      upstream: this.name,
+      code: error.code,
+      scope: error.blame.scope,
+      wait_ms: Math.round(msLeft),
+    };
+    // Said once, not at each try.
+    log[this.#isSaid ? 'debug' : 'warn'](told, `the server takes no requests: ${error.message}`);
+    this.#isSaid = true;
+    this.#wake?.cancel();
+    this.#wake = clock.after(msLeft, onChange);
+    onChange();
+  }
+
+  /** Asks the server how it is. Where requests fail and it is well all the same, they may be at fault themselves. */
+  async look(): Promise<void> {
+    if (this.#isStopped) return;
+    try {
+      const report = await this.engine.probe();
+      this.#limit.learned(report);
+      this.#parts.onWell();
+      this.#parts.onChange();
+      this.#tells = report.queued !== null;
+      this.#watch();
+    } catch (error) {
+      if (!this.#isStopped && error instanceof ApiError && error.blame.certain) this.fail(error);
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#wake?.cancel();
+    this.#report?.cancel();
+  }
+
+  /** Failures come in swarms; one look tells of all. */
+  #lookOnce(): void {
+    const now = this.#parts.clock.monotonic();
+    if (now - this.#lookedAt < reportMs) return;
+    this.#lookedAt = now;
+    void this.look();
+  }
+
+  /** It is asked again and again for as long as it has work. */
+  #watch(): void {
+    if (!this.#tells || this.#report || this.#isStopped || this.#inFlight === 0) return;
+    this.#report = this.#parts.clock.after(reportMs, () => {
+      this.#report = null;
+      void this.look();
+    });
+  }
+}

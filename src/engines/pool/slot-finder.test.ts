@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import {
+  lognormal,
+  randomOf,
+  serve,
+  type Served,
+  type SlotServer,
+} from '../../../test/support/slot-server.ts';
+import { createLimit } from './limit.ts';
+import { createSlotFinder } from './slot-finder.ts';
+
+const rounds = 160;
+
+/** A server that does not tell how many slots it has. */
+function serveUntold(requests: number, server: SlotServer): Served {
+  return serve(requests, server, (now) => createLimit(null, now));
+}
+
+/** Answers that take 50 ms, all at the same instant or up to 5 % apart. */
+function steady(slots: number, jitter: number, requests = slots * rounds): Served {
+  const random = randomOf(7);
+  return serveUntold(requests, {
+    slots: () => slots,
+    timeOf: () => 50 * (1 + jitter * (2 * random() - 1)),
+  });
+}
+
+function mean(numbers: number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+}
+
+describe.each([
+  { answers: 'in step', jitter: 0 },
+  { answers: 'slightly apart', jitter: 0.05 },
+])('slots of a server with constant times, answers $answers', ({ jitter }) => {
+  it.each([
+    [16, 0.96],
+    [32, 0.96],
+    [64, 0.96],
+    [100, 0.95],
+    [256, 0.93],
+    [512, 0.9],
+  ])('keeps %i slots used', (slots, fill) => {
+    const served = steady(slots, jitter);
+    expect(served.fill).toBeGreaterThanOrEqual(fill);
+    expect(served.longestQueue / slots).toBeLessThanOrEqual(slots < 50 ? 0.7 : 0.55);
+    expect(served.slots.at(-1)! / slots).toBeGreaterThanOrEqual(0.85);
+    expect(served.slots.at(-1)! / slots).toBeLessThanOrEqual(1.3);
+  });
+
+  it('never lets much more queue than there are slots for, whatever their number', () => {
+    const queues = Array.from({ length: 60 }, (_, index) => {
+      const slots = 16 + index * 3;
+      return steady(slots, jitter).longestQueue / slots;
+    });
+    expect(Math.max(...queues)).toBeLessThanOrEqual(0.75);
+    expect(queues.filter((queue) => queue > 0.5).length).toBeLessThanOrEqual(queues.length / 5);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7])('comes down to few slots: %i', (slots) => {
+    const served = steady(slots, jitter, Math.max(slots * rounds, 640));
+    expect(served.fill).toBeGreaterThanOrEqual(0.93);
+    expect(served.slots.at(-1)).toBeLessThanOrEqual(slots + Math.max(1, slots / 4));
+  });
+});
+
+describe('slots of a server with lognormal times', () => {
+  it.each([
+    { slots: 16, seeds: 20, atMean: 0.95, atWorst: 0.85 },
+    { slots: 64, seeds: 20, atMean: 0.94, atWorst: 0.85 },
+    { slots: 200, seeds: 8, atMean: 0.9, atWorst: 0.85 },
+  ])('keeps $slots used', ({ slots, seeds, atMean, atWorst }) => {
+    const all = Array.from({ length: seeds }, (_, seed) =>
+      serveUntold(slots * rounds, { slots: () => slots, timeOf: lognormal(50, 0.6, seed) }),
+    );
+    expect(mean(all.map(({ fill }) => fill))).toBeGreaterThanOrEqual(atMean);
+    expect(Math.min(...all.map(({ fill }) => fill))).toBeGreaterThanOrEqual(atWorst);
+    const found = all.map((one) => one.slots.at(-1)! / slots);
+    expect(mean(found)).toBeGreaterThan(0.9);
+    expect(mean(found)).toBeLessThan(1.3);
+    expect(found.filter((one) => one < 0.8 || one > 1.4).length).toBeLessThanOrEqual(seeds / 5);
+  });
+});
+
+describe('slots of a server that batches', () => {
+  it.each([
+    { batch: 64, slowedBy: 64 },
+    { batch: 64, slowedBy: 32 },
+    { batch: 64, slowedBy: 256 },
+    { batch: 256, slowedBy: 256 },
+    { batch: 256, slowedBy: 128 },
+  ])('finds a batch of $batch where $slowedBy more double the time', ({ batch, slowedBy }) => {
+    const served = serveUntold(batch * rounds, {
+      slots: () => batch,
+      timeOf: (_work, running) => 20 * (1 + running / slowedBy),
+    });
+    expect(served.slots.at(-1)! / batch).toBeGreaterThanOrEqual(0.8);
+    expect(served.slots.at(-1)! / batch).toBeLessThanOrEqual(1.4);
+  });
+});
+
+describe('slots of a server with requests of many sizes', () => {
+  it.each([1, 2, 3, 4, 5, 6])('does not take long requests for a queue, seed %i', (seed) => {
+    const random = randomOf(seed);
+    const served = serveUntold(64 * rounds, {
+      slots: () => 64,
+      workOf: () => (random() < 0.5 ? 1 : 1 + 19 * random()),
+      timeOf: (work) => 10 + 8 * work,
+    });
+    expect(served.fill).toBeGreaterThanOrEqual(0.92);
+    expect(served.most.at(-1)! / 64).toBeLessThanOrEqual(2.25);
+  });
+});
+
+describe('slots that change', () => {
+  it.each([
+    { before: 64, after: 32 },
+    { before: 64, after: 128 },
+    { before: 200, after: 100 },
+    { before: 200, after: 400 },
+    { before: 16, after: 32 },
+  ])('are followed from $before to $after', ({ before, after }) => {
+    const served = serveUntold(before * 60 + after * 100, {
+      slots: (now) => (now < 60 * 50 ? before : after),
+      timeOf: () => 50,
+    });
+    expect(served.fill).toBeGreaterThanOrEqual(0.92);
+    expect(served.slots.at(-1)! / after).toBeGreaterThanOrEqual(0.8);
+    expect(served.slots.at(-1)! / after).toBeLessThanOrEqual(1.4);
+  });
+
+  it('are not thought to while there is little to do', () => {
+    let now = 0;
+    const finder = createSlotFinder(() => now);
+    for (let request = 0; request < 2000; request++) {
+      const sent = finder.sent();
+      // Whatever a lone request takes.
+      now += request < 1000 ? 50 : 500;
+      finder.answered(sent, { work: 1, isFull: false }, Number.POSITIVE_INFINITY);
+    }
+    expect(finder).toMatchObject({ slots: 8, most: 8 });
+  });
+
+  it('are not raised while the server says that requests wait', () => {
+    const served = serve(64 * 40, { slots: () => 64, timeOf: () => 50 }, (now) => {
+      const limit = createLimit(null, now);
+      limit.learned({ slots: null, queued: 3 });
+      return limit;
+    });
+    expect(Math.max(...served.most)).toBeLessThanOrEqual(9);
+  });
+});

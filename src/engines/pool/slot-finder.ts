@@ -1,0 +1,200 @@
+import { Cohort, type Sent } from './cohort.ts';
+import { createGrowth, same, type Known } from './growth.ts';
+import { headroom, withHeadroom } from './headroom.ts';
+import type { Pace } from './pace.ts';
+import { Sample } from './sample.ts';
+import { chance, judge, type Trial } from './trial.ts';
+
+/**
+ * Finds out how many requests a server works on at once that does not tell. By Little's law its throughput is the requests
+ * in flight by the time an answer takes: more in flight are worth it as long as throughput grows with them. Where they only
+ * cost time, they queue, and the slots are those in flight by the share of the time that they do not wait. Times are taken by
+ * work, so that long answers are not taken for a queue.
+ *
+ *   grow   half as many more with each cohort of answers, as long as throughput grows (`growth.ts`)
+ *   hold   at what was found, with headroom. After 1, 2, 4 ... samples of answers it probes: more, and at times fewer
+ *   trial  another number, because the pace says so or as a probe. It stays if it brought throughput, or cost none
+ */
+export interface SlotFinder {
+  /** Requests worked on at once, as far as was found. */
+  readonly slots: number;
+  /** Requests in flight at most. */
+  readonly most: number;
+  sent(): Sent;
+  /** It was answered. @param ceiling more than that in flight is refused */
+  answered(sent: Sent, answer: Answer, ceiling: number): void;
+  /** It failed or was given up: it tells nothing. */
+  dropped(sent: Sent): void;
+  /** More than that in flight is refused. */
+  refused(ceiling: number): void;
+  /** How many requests wait at the server, by its own word. */
+  learned(queued: number): void;
+}
+
+export type { Sent } from './cohort.ts';
+
+export interface Answer {
+  /** Tokens read and written, weighed by what they cost; 1 where nothing is known. */
+  work: number;
+  /** Whether about as many requests were in flight as may be. */
+  isFull: boolean;
+}
+
+const first = 8;
+/** Where even the first steps only cost time, it begins once more with so many. */
+const small = 2;
+const largest = 4096;
+/** A step that is less than this is none. */
+const leastStep = 1.08;
+/** A cohort of so many is looked at while it grows, if answers come before all have joined. */
+const fewest = 4;
+/** What a trial changes: probes, and the most that is taken away at once. */
+const factors = { up: 1.25, down: 0.7, least: 0.6 } as const;
+/** A surprise this large is looked at once more: its cause may have come in the middle of a sample. */
+const surprise = 0.25;
+/** Samples of holding until something else is tried. */
+const hold = { first: 1, longest: 8 } as const;
+
+type Grow = { kind: 'grow'; cohort: Cohort };
+type Hold = { kind: 'hold'; samples: number; isSurprised: boolean };
+
+export function createSlotFinder(now: () => number): SlotFinder {
+  let slots: number = first;
+  let most: number = first;
+  let inFlight = 0;
+  let queued = 0;
+  let growth = createGrowth();
+  let isSmall = false;
+  /** The pace of requests that do not queue, as far as is known. */
+  let free: Known = { mean: 0, error: 0 };
+  let holdFor: number = hold.first;
+  let probes = 0;
+  let phase: Grow | Hold | Trial = { kind: 'grow', cohort: new Cohort(first, first) };
+  let sample = new Sample(first);
+
+  function go(next: Grow | Hold | Trial, toSlots: number): void {
+    phase = next;
+    slots = clamped(toSlots);
+    most = next.kind === 'grow' ? slots : withHeadroom(slots);
+    // Answers to what was sent before tell nothing of it.
+    sample = new Sample(most, next.kind === 'grow' ? 0 : most);
+  }
+
+  function grow(to: number): void {
+    go({ kind: 'grow', cohort: new Cohort(clamped(to), fewest) }, to);
+  }
+
+  function settle(toSlots: number): void {
+    go({ kind: 'hold', samples: 0, isSurprised: false }, toSlots);
+  }
+
+  /** Looks once more at the same, at all that are in flight. */
+  function again(): void {
+    if (phase.kind === 'grow') phase.cohort = new Cohort(most, most);
+    sample = new Sample(most);
+  }
+
+  function step(pace: Pace, ceiling: number): void {
+    const factor = growth.next(pace);
+    if (factor === 1) return again();
+    if (factor === 0 && most <= 2 * first && !isSmall) {
+      isSmall = true;
+      growth = createGrowth();
+      return grow(small);
+    }
+    free = growth.free;
+    const next = Math.min(Math.ceil(most * factor), ceiling);
+    if (next < most * leastStep || most >= largest || queued > 0) return settle(most / headroom);
+    grow(next);
+  }
+
+  function keep(held: Hold, pace: Pace, ceiling: number): void {
+    held.samples++;
+    const found = (pace.level * free.mean) / pace.mean;
+    const off = Math.abs(found / slots - 1);
+    const isOff = off > Math.max(same, chance * Math.hypot(pace.error, free.error));
+    if (isOff && off > surprise && !held.isSurprised) {
+      held.isSurprised = true;
+      return again();
+    }
+    let to = isOff ? clamped(Math.max(found, slots * factors.least)) : slots;
+    const isProbe = to === slots;
+    if (isProbe) {
+      if (held.samples < holdFor) return again();
+      // Fewer may cost throughput: they are tried seldom, except where the very first ones may have queued.
+      const isDown = slots <= 2 * first ? probes % 2 === 0 : probes % 4 === 3;
+      probes++;
+      to = isDown ? Math.floor(slots * factors.down) : Math.ceil(slots * factors.up);
+    }
+    to = clamped(Math.min(to, ceiling));
+    if (to === slots || (to > slots && queued > 0)) return again();
+    go({ kind: 'trial', before: pace, slots, isProbe }, to);
+  }
+
+  function decide(trial: Trial, pace: Pace): void {
+    const isUp = slots > trial.slots;
+    const verdict = judge(trial, slots, pace, free);
+    if (!verdict.isClear && sample.extend()) return;
+    free = verdict.free;
+    if (!verdict.isWorthIt || (isUp && queued > 0)) {
+      holdFor = Math.min(hold.longest, holdFor * 2);
+      return settle(trial.slots);
+    }
+    holdFor = hold.first;
+    if (trial.isProbe) probes--;
+    if (!verdict.isFree) return settle(slots);
+    growth = createGrowth();
+    growth.next(pace);
+    free = growth.free;
+    grow(most * factors.up);
+  }
+
+  function answered(sent: Sent, { work, isFull }: Answer, ceiling: number): void {
+    const at = now();
+    const ms = at - sent.at;
+    if (phase.kind === 'grow') {
+      if (sent.cohort !== phase.cohort) return;
+      phase.cohort.answered(sent, ms, work);
+    }
+    sample.add(ms, work, sent.inFlight, isFull);
+    if (phase.kind === 'grow' ? !phase.cohort.isKnown(at) : !sample.isKnown) return;
+    if (!sample.isFull) again();
+    else if (phase.kind === 'grow') step(phase.cohort.pace(at), ceiling);
+    else if (phase.kind === 'hold') keep(phase, sample.pace, ceiling);
+    else decide(phase, sample.pace);
+  }
+
+  return {
+    get slots() {
+      return phase.kind === 'trial' ? phase.slots : slots;
+    },
+    get most() {
+      return most;
+    },
+    sent() {
+      const sent: Sent = { at: now(), inFlight: ++inFlight, cohort: null };
+      if (phase.kind === 'grow') phase.cohort.join(sent);
+      return sent;
+    },
+    answered(sent, answer, ceiling) {
+      inFlight--;
+      answered(sent, answer, ceiling);
+    },
+    dropped(sent) {
+      inFlight--;
+      sent.cohort?.leave(sent);
+    },
+    refused(ceiling) {
+      if (ceiling >= most) return;
+      holdFor = hold.longest;
+      settle(ceiling / headroom);
+    },
+    learned(waiting) {
+      queued = waiting;
+    },
+  };
+}
+
+function clamped(count: number): number {
+  return Math.max(1, Math.min(largest, Math.round(count)));
+}

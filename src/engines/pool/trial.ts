@@ -1,0 +1,60 @@
+import { same, worthwhile, type Known } from './growth.ts';
+import type { Pace } from './pace.ts';
+
+/** With fewer in flight the throughput may fall to this: then those that went had only queued. */
+const spared = 0.93;
+/** So many standard errors are no chance. */
+export const chance = 2;
+
+/** Another number of slots than was held. */
+export interface Trial {
+  kind: 'trial';
+  /** The pace with what was held. */
+  before: Pace;
+  slots: number;
+  /** Whether nothing but curiosity asked for it. */
+  isProbe: boolean;
+}
+
+interface Verdict {
+  isWorthIt: boolean;
+  /** Whether more answers would not change it. */
+  isClear: boolean;
+  /** There is no queue at all: even more may be worth it. */
+  isFree: boolean;
+  /** The pace without a queue, if it has to be thought of anew. */
+  free: Known;
+}
+
+/** More in flight must bring throughput, fewer must cost none. @param slots that were tried */
+export function judge(trial: Trial, slots: number, pace: Pace, free: Known): Verdict {
+  const { before } = trial;
+  const isUp = slots > trial.slots;
+  const more = pace.level / before.level;
+  const gain = (more * before.mean) / pace.mean;
+  const needed = isUp ? 1 + worthwhile * (more - 1) : spared;
+  const isCertain = Math.abs(gain - needed) > chance * Math.hypot(pace.error, before.error);
+  const isWorthIt = gain >= needed;
+  return {
+    isWorthIt,
+    isClear: isCertain || pace.error <= before.error / 2,
+    isFree: isUp && pace.mean < before.mean * (1 + same),
+    free: isWorthIt ? freeAfter() : freeBefore(),
+  };
+
+  function freeAfter(): Known {
+    if (isUp) return before;
+    return trial.isProbe && pace.mean < free.mean ? freeIfAll(pace, slots) : free;
+  }
+
+  /** What was held is as much as there is. */
+  function freeBefore(): Known {
+    const known = freeIfAll(before, trial.slots);
+    return isUp === known.mean < free.mean ? known : free;
+  }
+}
+
+/** The pace without a queue, if those are all the slots. */
+function freeIfAll(pace: Pace, slots: number): Known {
+  return { mean: (pace.mean * slots) / pace.level, error: pace.error };
+}

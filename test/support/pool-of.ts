@@ -1,0 +1,13 @@
+import type { Clock } from '../../src/base/clock.ts';
+import type { Random } from '../../src/base/random.ts';
+import { systemClock, systemRandom } from '../../src/base/system.ts';
+import type { Engine, Pool } from '../../src/engines/engines.ts';
+import { createPool } from '../../src/engines/pool/pool.ts';
+import { silent } from '../../src/base/log.ts';
+
+/** A pool of one replica, as a model with one engine has it. */
+export function poolOf(engine: Engine, parts: { clock?: Clock; random?: Random } = {}): Pool {
+  const { clock = systemClock, random = systemRandom } = parts;
+  const replicas = [{ name: 'only', engine, account: 'only', weight: 1, isDraining: false }];
+  return createPool({ replicas, clock, random, log: silent });
+}

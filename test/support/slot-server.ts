@@ -1,0 +1,173 @@
+import type { Limit } from '../../src/engines/pool/limit.ts';
+import type { Sent } from '../../src/engines/pool/slot-finder.ts';
+
+/** A server in virtual time: so many slots and a queue, first come, first served. */
+export interface SlotServer {
+  /** How many requests it works on at once. */
+  slots: (now: number) => number;
+  /** Milliseconds that a request takes which is begun with so many in work, itself included. */
+  timeOf: (work: number, running: number) => number;
+  /** What a request is to be in work; 1 without. */
+  workOf?: () => number;
+  /** It refuses what comes with that many there already. */
+  refusesAbove?: number;
+  /** Refuses a request for no reason. */
+  isSpurious?: (now: number) => boolean;
+}
+
+export interface Served {
+  /** Share of the server's slot time that was used until the last request was sent. */
+  fill: number;
+  /** The same up to the last answer. */
+  fillToEnd: number;
+  longestQueue: number;
+  ms: number;
+  refusals: number;
+  /** Refusals after the first second. */
+  lateRefusals: number;
+  lateAnswers: number;
+  /** What was believed after each hundredth of the requests. */
+  slots: number[];
+  most: number[];
+}
+
+interface Request {
+  work: number;
+  ticket: Sent;
+  endsAt: number;
+}
+
+/** Milliseconds until a refusal is there. */
+const refusalMs = 1;
+
+/** Keeps the server as full as the limit says until all are answered. */
+export function serve(requests: number, server: SlotServer, limitOf: (now: () => number) => Limit): Served {
+  let now = 0;
+  const limit = limitOf(() => now);
+  const running = new Heap();
+  const refused = new Heap();
+  const queue: Request[] = [];
+  let sent = 0;
+  let done = 0;
+  let busy = 0;
+  let capacity = 0;
+  const served: Served = {
+    fill: 0,
+    fillToEnd: 0,
+    longestQueue: 0,
+    ms: 0,
+    refusals: 0,
+    lateRefusals: 0,
+    lateAnswers: 0,
+    slots: [],
+    most: [],
+  };
+  const inFlight = () => running.size + queue.length + refused.size;
+  const begin = () => {
+    while (queue.length > 0 && running.size < server.slots(now)) {
+      const request = queue.shift()!;
+      request.endsAt = now + server.timeOf(request.work, running.size + 1);
+      running.push(request);
+    }
+  };
+  while (done < requests) {
+    while (sent < requests && inFlight() < limit.most) {
+      const request = { work: server.workOf?.() ?? 1, ticket: limit.sent(), endsAt: now + refusalMs };
+      sent++;
+      const isTooMuch = running.size + queue.length >= (server.refusesAbove ?? Infinity);
+      if (isTooMuch || server.isSpurious?.(now)) refused.push(request);
+      else queue.push(request);
+      begin();
+    }
+    served.longestQueue = Math.max(served.longestQueue, queue.length);
+    const isRefusal = refused.least < running.least;
+    const at = Math.min(refused.least, running.least);
+    busy += (at - now) * running.size;
+    capacity += (at - now) * server.slots(now);
+    now = at;
+    if (isRefusal) {
+      const { ticket } = refused.pop();
+      sent--;
+      served.refusals++;
+      if (now > 1000) served.lateRefusals++;
+      limit.dropped(ticket);
+      limit.refused(inFlight());
+      continue;
+    }
+    const isFull = inFlight() >= limit.most * 0.75;
+    const { ticket, work } = running.pop();
+    done++;
+    if (now > 1000) served.lateAnswers++;
+    begin();
+    limit.answered(ticket, { work, isFull });
+    if (done % Math.ceil(requests / 100) === 0) {
+      served.slots.push(limit.slots);
+      served.most.push(limit.most);
+    }
+    if (sent < requests) served.fill = busy / capacity;
+  }
+  served.ms = now;
+  served.fillToEnd = busy / capacity;
+  return served;
+}
+
+/** Requests by their end, the first one on top. */
+class Heap {
+  #requests: Request[] = [];
+
+  get size(): number {
+    return this.#requests.length;
+  }
+
+  get least(): number {
+    return this.#requests[0]?.endsAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  push(request: Request): void {
+    const all = this.#requests;
+    let at = all.length;
+    for (; at > 0; at = (at - 1) >> 1) {
+      const parent = all[(at - 1) >> 1]!;
+      if (parent.endsAt <= request.endsAt) break;
+      all[at] = parent;
+    }
+    all[at] = request;
+  }
+
+  pop(): Request {
+    const all = this.#requests;
+    const top = all[0]!;
+    const last = all.pop()!;
+    if (all.length === 0) return top;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child + 1 < all.length && all[child + 1]!.endsAt < all[child]!.endsAt) child++;
+      if (child >= all.length || all[child]!.endsAt >= last.endsAt) break;
+      all[at] = all[child]!;
+      at = child;
+    }
+    all[at] = last;
+    return top;
+  }
+}
+
+/** Numbers below 1, the same ones for the same seed. */
+export function randomOf(seed: number): () => number {
+  let state = (seed * 2_654_435_761 + 12_345) >>> 0;
+  return () => {
+    state = (state + 0x6d_2b_79_f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** Lognormal with mean `mean`. */
+export function lognormal(mean: number, sigma: number, seed: number): () => number {
+  const random = randomOf(seed);
+  return () => {
+    const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+    return mean * Math.exp(sigma * normal - sigma ** 2 / 2);
+  };
+}
