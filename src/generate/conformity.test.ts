@@ -58,8 +58,36 @@ describe('promisedBy', () => {
     expect(await verdict(withSchema(place), null)).toBe('schema_not_met');
   });
 
-  it('holds an answer cut by the token limit to nothing', async () => {
-    expect(await verdict(withSchema(place), '{"city":"Os', { finish: 'length' })).toBe('kept');
+  const required = { tools: [tool('f')], tool_choice: 'required' as const };
+  const object = { response_format: { type: 'json_object' as const } };
+  it.each([
+    [withSchema(place), '{"city":"Os', 'kept'],
+    [withSchema(place), '```json\n{"ci', 'kept'],
+    [withSchema(place), '```js', 'kept'],
+    [withSchema(place), '{\n \n', 'kept'],
+    [withSchema({}), '[{"a', 'kept'],
+    [withSchema({}), '-12.', 'kept'],
+    [withSchema({}), 'tru', 'kept'],
+    [withSchema({}), '"Well', 'kept'],
+    [withSchema(place), 'Here is the JSON: {"city":"Os', 'schema_not_met'],
+    [withSchema(place), 'true enough, the city', 'schema_not_met'],
+    [withSchema(place), '[Note] the city', 'schema_not_met'],
+    [object, '{"a', 'kept'],
+    [object, '{the', 'schema_not_met'],
+    [object, '["a', 'schema_not_met'],
+    [required, 'I should look that up, and', 'tool_not_called'],
+    [required, '{"name":"f","argu', 'kept'],
+    [required, 'Let me see. <tool_call>\n{"na', 'kept'],
+    // Thinking took all there was.
+    [required, null, 'kept'],
+    [object, '', 'kept'],
+  ])('takes %j for cut only where it had begun: %j', async (more, content, expected) => {
+    expect(await verdict(more, content, { finish: 'length' })).toBe(expected);
+  });
+
+  it('takes a call that was cut for begun', async () => {
+    const answer = { calls: [['f', '{"ci']] as [string, string][], finish: 'length' as const };
+    expect(await verdict(required, 'Well.', answer)).toBe('kept');
   });
 
   it('lets a tool be called instead of an answer', async () => {

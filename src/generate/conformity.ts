@@ -1,6 +1,7 @@
 import { ApiError } from '../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import { type CallRule, callRule } from './call-rule.ts';
+import { type Beginning, hasBegun } from './cut-answers.ts';
 import { isObject } from './schema-walk.ts';
 import type { AdmittedSchema, Schemas } from './schemas.ts';
 
@@ -12,8 +13,8 @@ export interface Promised {
   /** Whether there is anything to check: nothing is promised of text, nor of calls that are neither forced nor strict. */
   isChecked: boolean;
   /**
-   * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when a complete answer breaks the promise; with an
-   * `UnfitCall` when the arguments of a call do.
+   * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when an answer breaks the promise: a complete one, or
+   * one that was cut before it had begun to keep it; with an `UnfitCall` when the arguments of a call do.
    */
   check(response: Pick<ChatResponse, 'choices'>): Promise<void>;
 }
@@ -37,13 +38,14 @@ export class UnfitCall extends ApiError {
 export async function promisedBy(request: ChatRequest, schemas: Schemas, orgId: string): Promise<Promised> {
   const { tools, content } = await admitAll(request, schemas, orgId);
   const calls = callRule(request);
-  if (calls.required) return promise('call', calls, (each) => checkCalls(each, calls, tools));
+  if (calls.required) return promise('call', calls, (each) => checkCalls(each, calls, tools), 'call');
   const strictNames = namesOfStrict(request);
   const strict = new Map([...tools].filter(([name]) => strictNames.has(name)));
   const format = request.response_format;
-  if (format?.type === 'json_object') return promise('json', calls, (each) => checkObject(each, strict));
+  if (format?.type === 'json_object')
+    return promise('json', calls, (each) => checkObject(each, strict), 'object');
   if (!content) return promise('text', calls, strict.size > 0 && ((each) => checkStrictCalls(each, strict)));
-  return promise('json', calls, (each) => checkContent(each, content, strict));
+  return promise('json', calls, (each) => checkContent(each, content, strict), 'json');
 }
 
 /** A tool with `strict` is called as its parameters say, whoever decides that it is called. */
@@ -83,13 +85,14 @@ async function admitAll(request: ChatRequest, schemas: Schemas, orgId: string): 
 }
 
 /**
- * An answer cut by the token limit tells so itself (`finish_reason: "length"`), and so does one that was refused or filtered:
- * they are not held to the promise.
+ * An answer that was refused or filtered tells so itself, and is not held to the promise. Neither is one that the token limit
+ * cut (`finish_reason: "length"`) where the call or the JSON was under way: one that talks instead is checked like any other.
  */
 function promise(
   kind: Promised['kind'],
   calls: CallRule,
   check: ((choice: Choice) => Promise<void>) | false,
+  beginning: Beginning | null = null,
 ): Promised {
   return {
     kind,
@@ -99,7 +102,8 @@ function promise(
       if (!check) return;
       for (const choice of response.choices) {
         const { finish_reason: finish, message } = choice;
-        if (finish !== 'length' && finish !== 'content_filter' && !message.refusal) await check(choice);
+        const wasCut = finish === 'length' && (beginning === null || hasBegun(message, beginning));
+        if (!wasCut && finish !== 'content_filter' && !message.refusal) await check(choice);
       }
     },
   };

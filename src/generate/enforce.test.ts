@@ -228,8 +228,10 @@ describe('a tool that must be called', () => {
 
   it('tells an answer that was cut by its finish reason, with what there is of the call', async () => {
     const cut = { finish: 'length' as const };
-    const plain = await run(native, forced, [chatResponse('Well, let me', cut)]);
-    expect(callsOf(plain.outcome)).toEqual({ calls: undefined, content: 'Well, let me', finish: 'length' });
+    const plain = await run(native, forced, [
+      chatResponse('', { ...cut, calls: [['weather', '{"city":"Os']] }),
+    ]);
+    expect(callsOf(plain.outcome)).toMatchObject({ calls: [['weather', '{"city":"Os']], finish: 'length' });
     const made = await run(ollama, forced, [chatResponse('{"city":"Os', cut)]);
     expect(callsOf(made.outcome)).toEqual({
       calls: [['weather', '{"city":"Os']],
@@ -237,6 +239,18 @@ describe('a tool that must be called', () => {
       finish: 'length',
     });
     expect([plain.asked.length, made.asked.length]).toEqual([1, 1]);
+  });
+
+  it('is asked for again where the limit cut mere talk, or a call of another tool', async () => {
+    const talk = chatResponse('Well, let me', { finish: 'length' });
+    const other = chatResponse(null, { finish: 'length', calls: [['now', '{}']] });
+    for (const missed of [talk, other]) {
+      const { outcome, asked } = await run(native, forced, [missed, chatResponse('{"city":"Oslo"}')]);
+      expect(callsOf(outcome)).toMatchObject({ calls: good, finish: 'tool_calls' });
+      expect(asked[1]?.response_format).toMatchObject({ json_schema: { name: 'weather' } });
+    }
+    const { outcome } = await run(native, forced, [talk, talk]);
+    expect(outcome).toMatchObject({ code: 'tool_not_called', status: 502 });
   });
 
   it('is called once, and nothing else beside it', async () => {

@@ -20,7 +20,7 @@ function keepChoice(choice: Choice, { names, most }: CallRule): Choice {
   const finish = finishOf(choice.finish_reason, calls.length > 0);
   if (calls.length === given.length && finish === choice.finish_reason) return choice;
   const [dropped] = given;
-  if (dropped && finish === 'stop' && !message.content && !message.refusal)
+  if (dropped && calls.length === 0 && isOver(finish) && !message.content && !message.refusal)
     throw nothingLeft(dropped.function.name, most);
   const content = calls.length === 0 ? (message.content ?? '') : message.content;
   return {
@@ -76,7 +76,8 @@ function createFilter({ names, most }: CallRule): CallFilter {
     said ||= Boolean(delta.content || delta.refusal);
     const calls = given && keptDeltas(given);
     const finish = choice.finish_reason && finishOf(choice.finish_reason, places.size > 0);
-    if (finish === 'stop' && dropped !== null && !said) throw nothingLeft(dropped, most);
+    if (finish && isOver(finish) && places.size === 0 && dropped !== null && !said)
+      throw nothingLeft(dropped, most);
     const piece: ChunkChoice = {
       ...choice,
       delta: { ...delta, ...(calls?.length && { tool_calls: calls }) },
@@ -90,6 +91,11 @@ function createFilter({ names, most }: CallRule): CallFilter {
 function finishOf(given: FinishReason, hasCalls: boolean): FinishReason {
   if (given === 'stop' && hasCalls) return 'tool_calls';
   return given === 'tool_calls' && !hasCalls ? 'stop' : given;
+}
+
+/** Not one that was filtered, which says so itself. */
+function isOver(finish: FinishReason): boolean {
+  return finish === 'stop' || finish === 'length';
 }
 
 function nothingLeft(name: string, most: number): ApiError {

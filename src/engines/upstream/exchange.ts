@@ -34,14 +34,19 @@ export interface ExchangeParts {
 /** How long a connection whose answer is complete may take to say so. */
 const endGraceMs = 1000;
 
+/** A server that closes a connection later than this was at work on the request: sent again, it would be paid twice. */
+const staleWithinMs = 1000;
+
 /**
  * One request and its answer. It is sent a second time in one case only: a kept-alive connection was closed by its peer
- * before a byte of the answer came, which is what a server does that had just decided the connection was idle.
+ * before a byte of the answer came and within a second, which is what a server does that had just decided the connection
+ * was idle.
  */
 export function exchange({ pool, request, timeouts, clock, signal }: ExchangeParts, sink: Sink): Exchange {
   let controller: Dispatcher.DispatchController | undefined;
   let settled = false;
   let sent = false;
+  let sentAt = 0;
   let answered = false;
   let repeated = false;
   let ended: (() => void) | undefined;
@@ -69,6 +74,7 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
     onRequestStart(started) {
       controller = started;
       sent = true;
+      sentAt = clock.monotonic();
       // It may have waited for a connection while its caller left.
       if (settled) started.abort(new Error('cancelled'));
     },
@@ -88,7 +94,8 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
     },
     onResponseError(_, error) {
       if (settled) return ended?.();
-      if (sent && !answered && !repeated && isReset(error) && servedBefore(error)) {
+      const isStale = sent && !answered && clock.monotonic() - sentAt <= staleWithinMs;
+      if (isStale && !repeated && isReset(error) && servedBefore(error)) {
         repeated = true;
         sent = false;
         return send();

@@ -275,6 +275,27 @@ describe('connections', () => {
     expect(fake.received).toHaveLength(3);
   });
 
+  it.each([
+    [1_000, 3],
+    [1_001, 2],
+  ])(
+    'F25: a reset %i ms after the start makes %i requests: later, the server had worked',
+    async (ms, sent) => {
+      const clock = createManualClock();
+      const { fake, engine } = await upstream(undefined, { clock });
+      await generate(engine);
+      await nextTurn();
+      fake.answer = (response) => {
+        fake.answer = complete('after all');
+        void clock.advance(ms).then(() => response.socket?.resetAndDestroy());
+      };
+      const outcome = await generate(engine).catch((error: unknown) => error);
+      if (sent === 2) expect(outcome).toMatchObject({ code: 'upstream_unreachable', blame: unclear });
+      else expect(outcome).toMatchObject({ body: { choices: [{ message: { content: 'after all' } }] } });
+      expect(fake.received).toHaveLength(sent);
+    },
+  );
+
   it('keeps connections for the next call', async () => {
     // The end of a stream is waited for as long as it takes.
     const { fake, engine } = await upstream(undefined, { clock: createManualClock() });
