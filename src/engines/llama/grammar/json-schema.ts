@@ -2,7 +2,6 @@ import { invalid } from '../../../core/errors.ts';
 import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
 import type { Conversion } from './conversion.ts';
-import { areDisjoint } from './disjoint.ts';
 import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
 import { constrainsBeyond, unsupportedKeywords } from './keywords.ts';
 import {
@@ -10,16 +9,14 @@ import {
   type SchemaObject,
   TooManyBranches,
   type Walk,
-  excluded,
   mergeSchemas,
+  withPlaces,
 } from './merge.ts';
-import { negate } from './negate.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
 import { createStrings } from './regular/strings.ts';
 import { satisfies } from './satisfies.ts';
 import { type FaultAt, checkShape, isObject } from './shape.ts';
-import { simplify } from './simplify.ts';
 import { stringRule } from './string-rule.ts';
 
 export interface SchemaSource {
@@ -85,7 +82,8 @@ function convertSchema(
 
   function convertObject(given: SchemaObject, pointer: string, depth: number): Element {
     refuseUnsupported(given, pointer);
-    const schema = walk(pointer).simplify(given);
+    const schema = withPlaces(given);
+    if (refusesAll(schema.not)) return b.rule([]);
     if (Object.hasOwn(schema, 'const')) return fixed([schema.const], schema, pointer);
     if (schema.enum !== undefined) return fixed(schema.enum as unknown[], schema, pointer);
     if (schema.$ref !== undefined) return convertReference(schema, pointer, depth);
@@ -128,9 +126,6 @@ function convertSchema(
   function walk(pointer: string): Walk {
     return {
       resolve: (reference) => resolve(reference, pointer).schema,
-      simplify(schema) {
-        return simplify(schema, this, ({ keyword, why }) => unheld(pointer, keyword, why));
-      },
       step() {
         if (++steps > maxSteps) throw new TooManyBranches();
       },
@@ -139,8 +134,7 @@ function convertSchema(
 
   function convertReference(schema: SchemaObject, pointer: string, depth: number): Element {
     const target = resolve(schema.$ref as string, pointer);
-    if (!constrainsBeyond(schema, ['$ref']) && !schema[excluded])
-      return convert(target.schema, target.pointer, depth);
+    if (!constrainsBeyond(schema, ['$ref'])) return convert(target.schema, target.pointer, depth);
     const { $ref: _, ...rest } = schema;
     return convert(mergeSchemas(target.schema, rest, walk(pointer)), pointer, depth);
   }
@@ -156,6 +150,7 @@ function convertSchema(
     return convert(merged, pointer, depth);
   }
 
+  /** Of `oneOf` too any branch: that no second one fits as well is checked once the answer is there. */
   function convertUnion(
     keyword: 'anyOf' | 'oneOf',
     schema: SchemaObject,
@@ -165,34 +160,12 @@ function convertSchema(
     const { [keyword]: union, ...rest } = schema;
     const branches = union as Schema[];
     const at = `${pointer}/${keyword}`;
-    const others = keyword === 'oneOf' && mayOverlap(branches, pointer) ? oppositesOf(branches, pointer) : [];
-    if (constrainsBeyond(rest, []) || rest[excluded] || others.length > 0) {
-      const alone = branches.map((branch, i) =>
-        others.reduce((all, other, j) => (i === j ? all : meet(all, other)), branch),
+    if (constrainsBeyond(rest, [])) {
+      return b.rule(
+        branches.map((branch) => [convert(mergeSchemas(rest, branch, walk(pointer)), pointer, depth)]),
       );
-      return b.rule(alone.map((branch) => [convert(meet(rest, branch), pointer, depth)]));
     }
     return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`, depth)]));
-
-    function meet(left: Schema, right: Schema): Schema {
-      return mergeSchemas(left, right, walk(pointer));
-    }
-  }
-
-  /** For each branch of a oneOf, what none of it satisfies. */
-  function oppositesOf(branches: readonly Schema[], pointer: string): Schema[] {
-    const opposites = branches.map((branch) => negate(branch, walk(pointer)));
-    if (!opposites.includes(undefined)) return opposites as Schema[];
-    const why =
-      'its branches may overlap, which it cannot exclude; give them different types or constants, or use anyOf';
-    unheld(pointer, 'oneOf', why);
-    return [];
-  }
-
-  function mayOverlap(branches: readonly Schema[], pointer: string): boolean {
-    return branches.some((a, i) =>
-      branches.slice(i + 1).some((other) => !areDisjoint(a, other, walk(pointer))),
-    );
   }
 
   function fixed(values: readonly unknown[], schema: SchemaObject, pointer: string): Element {
@@ -213,9 +186,9 @@ function convertSchema(
       case 'number':
         return numberRule(conversion, type, schema, pointer);
       case 'boolean':
-        return schema[excluded] ? fixed([true, false], schema, pointer) : json.boolean;
+        return json.boolean;
       case 'null':
-        return schema[excluded] ? fixed([null], schema, pointer) : json.null;
+        return json.null;
       case 'array':
         return arrayRule(conversion, schema, pointer, depth);
       case 'object':
@@ -226,6 +199,11 @@ function convertSchema(
   }
 
   return convert(source.schema, '', 0);
+}
+
+/** Whether the schema of a `not` takes everything, so that nothing is left. */
+function refusesAll(not: unknown): boolean {
+  return not === true || (isObject(not) && !constrainsBeyond(not, []));
 }
 
 function holds(target: unknown, key: string): target is Record<string, unknown> {
@@ -258,7 +236,7 @@ const aboutType: Readonly<Record<string, readonly string[]>> = {
     'minProperties',
     'maxProperties',
   ],
-  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains'],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems'],
   string: ['minLength', 'maxLength', 'format', 'pattern'],
   number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
 };

@@ -1,16 +1,11 @@
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type Schema = boolean | SchemaObject;
-export type SchemaObject = Record<string, unknown> & { [excluded]?: Schema[] };
-
-/** Where exclusions stay that the rules of strings, numbers and fixed values hold by themselves. */
-export const excluded: unique symbol = Symbol('excluded');
+export type SchemaObject = Record<string, unknown>;
 
 /** How schemas are walked through together. */
 export interface Walk {
   /** The schema a `$ref` means. */
   resolve(reference: string): Schema;
-  /** The schema without conditions. */
-  simplify(schema: SchemaObject): SchemaObject;
   /** Called for every schema looked at; throws when they are too many. */
   step(): void;
 }
@@ -38,7 +33,7 @@ export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0)
   if (left === false || right === false) return false;
   const merge = (a: Schema, b: Schema): Schema => mergeSchemas(a, b, walk, depth + 1);
   const inline = (schema: SchemaObject): Schema => {
-    const { $ref, allOf, ...rest } = walk.simplify(schema);
+    const { $ref, allOf, ...rest } = withPlaces(schema);
     const parts = [
       ...(typeof $ref === 'string' ? [walk.resolve($ref)] : []),
       ...((allOf as Schema[] | undefined) ?? []),
@@ -51,6 +46,13 @@ export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0)
   return mergeObjects(a, b, merge);
 }
 
+/** The list of `items` of earlier drafts as `prefixItems`. */
+export function withPlaces(schema: SchemaObject): SchemaObject {
+  if (!Array.isArray(schema.items)) return schema;
+  const { additionalItems, items, ...rest } = schema;
+  return { ...rest, prefixItems: items, items: additionalItems ?? true };
+}
+
 function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Schema) => Schema): Schema {
   const merged: SchemaObject = { ...a, ...b };
   for (const keyword of Object.keys(b)) {
@@ -61,7 +63,6 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Sc
   if (Array.isArray(merged.type) && merged.type.length === 0) return false;
   if (Array.isArray(merged.enum) && merged.enum.length === 0) return false;
   if (Object.hasOwn(a, 'const') && Object.hasOwn(b, 'const') && !sameJson(a.const, b.const)) return false;
-  if (a[excluded] && b[excluded]) merged[excluded] = [...a[excluded], ...b[excluded]];
   mergeItems(merged, a, b, merge);
   mergeProperties(merged, a, b, merge);
   return merged;
@@ -100,7 +101,6 @@ const rules: Record<string, Rule> = {
   pattern: together,
   format: together,
   multipleOf: together,
-  contains: together,
   anyOf: everyPair,
   oneOf: everyPair,
 };

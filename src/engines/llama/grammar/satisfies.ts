@@ -1,5 +1,4 @@
-import { typeOf } from './disjoint.ts';
-import { type Schema, type SchemaObject, type Walk, excluded, sameJson } from './merge.ts';
+import { type Schema, type SchemaObject, type Walk, sameJson } from './merge.ts';
 import type { Strings } from './regular/strings.ts';
 
 /**
@@ -23,7 +22,6 @@ export function satisfies(value: unknown, schema: Schema, walk: Walk, strings: S
     (schema.oneOf === undefined || count(schema.oneOf) === 1) &&
     (schema.allOf === undefined || count(schema.allOf) === (schema.allOf as Schema[]).length) &&
     (schema.not === undefined || !holds(value, schema.not)) &&
-    !(schema[excluded] ?? []).some((unwanted) => holds(value, unwanted)) &&
     (schema.if === undefined ||
       holds(value, (holds(value, schema.if) ? schema.then : schema.else) ?? true)) &&
     hasType(value, schema.type) &&
@@ -40,6 +38,11 @@ function hasType(value: unknown, type: unknown): boolean {
   if (type === undefined) return true;
   const types = [type].flat() as string[];
   return types.includes(typeOf(value)) || (types.includes('integer') && Number.isInteger(value));
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
 }
 
 function isWithin(value: unknown, schema: SchemaObject): boolean {

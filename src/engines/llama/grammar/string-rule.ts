@@ -1,7 +1,7 @@
 import type { Conversion } from './conversion.ts';
 import { plainFormats } from './formats.ts';
 import type { Element } from './grammar.ts';
-import { type SchemaObject, type Schema, excluded } from './merge.ts';
+import type { SchemaObject } from './merge.ts';
 import { repeatCount } from './repeat-count.ts';
 import { RegexTooLarge, type Regex } from './regular/regex.ts';
 import { regularRule } from './regular/regular-rule.ts';
@@ -23,27 +23,17 @@ export function stringRule(conversion: Conversion, schema: SchemaObject, pointer
 /** The languages a string must be in, beside its length. */
 export function stringLanguages(conversion: Conversion, schema: SchemaObject, pointer: string): Regex[] {
   const { strings, unheld } = conversion;
-  const { not, any, literal } = strings.regexes;
   const languages: Regex[] = [];
-  const ofPattern = (pattern: string, keyword: string): Regex[] => {
+  for (const pattern of [schema.pattern ?? []].flat() as string[]) {
     const language = strings.ofPattern(pattern);
-    if ('kind' in language) return [language];
-    unheld(pointer, keyword, `it has ${language.unheld}`);
-    return [];
-  };
-  for (const pattern of [schema.pattern ?? []].flat() as string[])
-    languages.push(...ofPattern(pattern, 'pattern'));
+    if ('kind' in language) languages.push(language);
+    else unheld(pointer, 'pattern', `it has ${language.unheld}`);
+  }
   for (const format of [schema.format ?? []].flat() as string[]) {
     if (plainFormats.has(format)) continue;
     const language = strings.ofFormat(format);
     if (language) languages.push(language);
     else unheld(pointer, 'format', `${JSON.stringify(format)} is not among the formats it knows`);
-  }
-  for (const unwanted of (schema[excluded] ?? []) as Exclude<Schema, boolean>[]) {
-    if (unwanted.pattern !== undefined)
-      languages.push(...ofPattern(unwanted.pattern as string, 'not').map(not));
-    const texts = ((unwanted.enum as unknown[] | undefined) ?? []).filter((one) => typeof one === 'string');
-    if (texts.length > 0) languages.push(not(any(texts.map(literal))));
   }
   return languages;
 }
