@@ -45,8 +45,18 @@ export interface App extends Service {
   readonly url: string;
   readonly models: readonly Model[];
   readonly dataFolder: string;
+  /** Asks every server how it is, and tells which of them take no requests. */
+  serversAway(): Promise<ServerAway[]>;
   /** Keys made by the very first start, to be shown once. */
   readonly firstKeys: Accounts['firstKeys'];
+}
+
+export interface ServerAway {
+  model: string;
+  server: string;
+  /** How many the model has. */
+  servers: number;
+  message: string;
 }
 
 /** What may be put in place of the machine's own, for tests and benchmarks. */
@@ -173,6 +183,15 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     },
     models: catalog.list(),
     dataFolder: config.data,
+
+    async serversAway() {
+      await Promise.all(models.map(({ pool }) => pool.probe()));
+      return models.flatMap(({ model: { id }, pool: { replicas } }) =>
+        replicas.flatMap(({ name, waiting }) =>
+          waiting ? { model: id, server: name, servers: replicas.length, message: waiting.message } : [],
+        ),
+      );
+    },
 
     async start() {
       await mkdir(config.data, { recursive: true, mode: 0o700 });

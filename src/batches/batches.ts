@@ -2,6 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { Batch, BatchEndpoint, BatchStatus, ResultStream } from '../core/batch.ts';
 import type { Caller } from '../core/org.ts';
 import type { Usage } from '../core/usage.ts';
+import type { WaitingCause } from '../core/waiting.ts';
 import type { Creation, ErrorSummary } from '../store/store.ts';
 
 /** Batches from creation to their result files (api.md, section 5). Starting it starts the run loop. */
@@ -47,8 +48,10 @@ export interface BatchView {
   running: number;
   /** Finished lines a minute since it began, or null before. */
   ratePerMinute: number | null;
-  /** Epoch milliseconds, or null when unknown or finished. */
+  /** Epoch milliseconds, or null when unknown or finished, and while it waits. */
   eta: number | null;
+  /** Why no request of it is taken at present: of its first model of which nobody takes any; null otherwise. */
+  waiting: WaitingCause | null;
   errorSummary: ErrorSummary[];
 }
 

@@ -81,7 +81,8 @@ export function createBatches(parts: BatchesParts): Batches {
       store.batches.running(batch.id),
       batch.err > 0 ? store.results.errorSummary(batch.id) : [],
     ]);
-    return viewOf(batch, ledger, { running, errorSummary, now: time.now() });
+    const waitingFor = (modelId: string) => generate.waiting(modelId);
+    return viewOf(batch, ledger, { running, errorSummary, now: time.now(), waitingFor });
   };
 
   const owned = async (orgId: string, id: string): Promise<Batch> => {

@@ -27,7 +27,11 @@ export function batchList(cli: Cli): Command {
         batch.model ?? '',
         batch.created_at,
         batch.cost?.amount ?? '',
+        batch.waiting?.reason ?? '',
       ]);
-      cli.terminal.table(['id', 'status', 'completed', 'failed', 'model', 'created', 'cost'], rows);
+      cli.terminal.table(
+        ['id', 'status', 'completed', 'failed', 'model', 'created', 'cost', 'waiting'],
+        rows,
+      );
     });
 }

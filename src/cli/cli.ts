@@ -59,6 +59,12 @@ export function connectAdmin(cli: Cli, options: ClientOptions): Client {
   return clientOf(cli, url, adminKey);
 }
 
+/** Whether the environment has an admin key, and no other key is asked for. */
+export function hasAdminKey(cli: Cli, options: ClientOptions): boolean {
+  const { key, keyFile } = options;
+  return key === undefined && keyFile === undefined && settingsOf(cli, options).adminKey !== undefined;
+}
+
 function settingsOf({ env, cwd }: Cli, { url, key, keyFile }: ClientOptions) {
   if (key !== undefined && keyFile !== undefined)
     throw new CliError('--key and --key-file cannot be given together.', undefined, exitCodes.usage);

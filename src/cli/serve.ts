@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { Command } from 'commander';
 import type { Cli } from './cli.ts';
-import { announce, announceJson, announceKeys } from './serve/announce.ts';
+import { announce, announceAway, announceJson, announceKeys } from './serve/announce.ts';
 import { explainStart } from './serve/explain-start.ts';
 import { firstSignal } from './serve/signals.ts';
 import { configOf, withServerFlags } from './server-flags.ts';
@@ -27,6 +27,8 @@ export function serve(cli: Cli): Command {
         if ((await Promise.race([begun, signal])) === undefined) {
           if (flags.json === true) announceJson(app, cli.terminal);
           else announce(app, cli.terminal);
+          // A server that does not even refuse is waited for by nobody.
+          void app.serversAway().then((away) => announceAway(away, cli.terminal));
           // Otherwise written at the end, which a kill never reaches.
           flushCompileCache();
         } else {

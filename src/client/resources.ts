@@ -56,9 +56,17 @@ export interface RemoteBatch {
     total_tokens: number;
   } | null;
   progress?: { pending: number; running: number; rate_per_minute: number | null; eta: string | null } | null;
+  waiting?: RemoteWaiting | null;
   /** Decimal strings in `currency`; `list_amount` is the price of the same usage without a batch. */
   cost?: { currency: string; amount: string; list_amount: string } | null;
   error_summary?: { code: string; count: number; example: unknown }[] | null;
+}
+
+/** Why nobody takes requests of a model, since when (`docs/engines/README.md`). */
+export interface RemoteWaiting {
+  reason: string;
+  message: string;
+  since: string;
 }
 
 /** One line of `/output` or `/errors` (api.md, section 5). */
@@ -75,6 +83,14 @@ export interface RemoteModel {
   created: number;
   aliases?: string[];
   serves?: string[];
+  /** Its servers; for admin keys alone. */
+  replicas?: {
+    name: string;
+    health: string;
+    slots: number;
+    in_flight: number;
+    waiting: RemoteWaiting | null;
+  }[];
 }
 
 export interface RemoteOrg {

@@ -1,6 +1,6 @@
 import type { Service } from '../base/service.ts';
-import type { ErrorCode, Scope } from '../core/errors.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
+import type { WaitingCause } from '../core/waiting.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -63,14 +63,8 @@ export interface Pool extends Engine {
   onRoom(listener: () => void): void;
 }
 
-export interface Waiting {
-  /** Whose failure it is, and what it was. */
-  scope: Scope;
-  code: ErrorCode;
-  message: string;
-  /** Epoch milliseconds of the first failure of this kind in a row. */
-  since: number;
-}
+/** Whose failure it is, what it was, and since its first one in a row. */
+export type Waiting = WaitingCause;
 
 export interface ReplicaState {
   /** The server's address without credentials, or the model file's name. */

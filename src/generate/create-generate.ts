@@ -207,6 +207,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     slots: (modelId) => lanes.get(modelId)?.pool.slots ?? 0,
     answered: (modelId) => lanes.get(modelId)?.pool.answered ?? 0,
     waiting: (modelId) => lanes.get(modelId)?.pool.waiting ?? null,
+    replicas: (modelId) => lanes.get(modelId)?.pool.replicas ?? [],
     onRoom(listener) {
       for (const { pool } of lanes.values()) pool.onRoom(listener);
     },

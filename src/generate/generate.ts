@@ -2,7 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { Usage } from '../core/usage.ts';
-import type { Waiting } from '../engines/engines.ts';
+import type { ReplicaState, Waiting } from '../engines/engines.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -35,6 +35,8 @@ export interface Generate extends Service {
   answered(modelId: string): number;
   /** Why nobody takes requests of `modelId` at present; null while somebody does. */
   waiting(modelId: string): Waiting | null;
+  /** The servers of `modelId`, each with how it is. */
+  replicas(modelId: string): readonly ReplicaState[];
   /** Called whenever some model may have more room than before. */
   onRoom(listener: () => void): void;
   /** Where the engine of `modelId` keeps prompts it has read (engines.ts, `Capabilities`). */

@@ -292,3 +292,37 @@ describe('config check', () => {
     }
   });
 });
+
+describe('a model that takes no requests', () => {
+  const waiting = { reason: 'engine_away', message: 'It is away.', since: '2026-11-21T09:30:00Z' };
+
+  it('stands in what batch commands show', async () => {
+    await cli('files', 'upload', 'in.jsonl');
+    await cli('batch', 'create', 'file-1');
+    server.behaviour.polls = 4;
+    const { batch } = server.batches.get('batch_1')!;
+    batch.waiting = waiting;
+    const shown = await cli('batch', 'get', 'batch_1');
+    expect(shown.out).toContain('since 2026-11-21T09:30:00Z: It is away. (engine_away)');
+    expect((await cli('batch', 'list')).out).toMatch(/\tengine_away\n$/);
+    const watched = await cli('batch', 'watch', 'batch_1');
+    expect(watched.err).toContain('waiting: It is away. (engine_away)');
+  });
+
+  it('stands in the list of models, for those who administer', async () => {
+    const replica = { health: 'up', slots: 8, in_flight: 2, waiting: null };
+    const away = { ...replica, name: 'gpu-2/v1', health: 'open', in_flight: 0, waiting };
+    const own = { id: 'tiny', aliases: ['default'], serves: ['chat'] };
+    server.behaviour.before = () => {
+      const isAdmin = server.requests.at(-1)!.headers.get('authorization') === 'Bearer admin';
+      const replicas = [{ ...replica, name: 'gpu-1/v1' }, away];
+      return Response.json({ data: [{ ...own, ...(isAdmin && { replicas }) }] });
+    };
+    expect((await cli('models', 'list')).out).toBe('tiny\tdefault\tchat\n');
+    const seen = await runCli(['models', 'list'], { server, cwd, env: { OFFPEAK_ADMIN_KEY: 'admin' } });
+    expect(seen.out).toBe('tiny\tdefault\tchat\t1 of 2 up, 2 in flight, 8 slots\n');
+    expect(seen.err).toBe(
+      'tiny: gpu-2/v1 takes no requests since 2026-11-21T09:30:00Z. It is away. (engine_away)\n',
+    );
+  });
+});

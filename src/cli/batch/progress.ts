@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { cleanLine } from '../clean-text.ts';
 import type { Terminal } from '../terminal.ts';
+import { waitingText } from './show-batch.ts';
 
 /** Shows how far a batch is: a bar on a terminal, a line for every tenth of the work in a pipe. */
 export interface Progress {
@@ -56,7 +57,8 @@ function createLines(terminal: Terminal, clock: Clock): Progress {
     update(batch) {
       const { total } = batch.request_counts;
       const done = doneOf(batch);
-      const step = `${batch.status} ${total === 0 ? 0 : Math.floor((done * 10) / total)}`;
+      const tenth = total === 0 ? 0 : Math.floor((done * 10) / total);
+      const step = `${batch.status} ${tenth} ${batch.waiting?.reason ?? ''}`;
       if (step === told) return;
       told = step;
       terminal.note(`${batch.status} ${done}/${total} | ${detailOf(batch, clock)}`);
@@ -70,7 +72,7 @@ function doneOf(batch: RemoteBatch): number {
   return batch.request_counts.completed + batch.request_counts.failed;
 }
 
-/** `120/min | 4m 10s left | 3 failed | 0.0012 USD`. */
+/** `120/min | 4m 10s left | 3 failed | 0.0012 USD`, and why it waits. */
 function detailOf(batch: RemoteBatch, clock: Clock): string {
   const { progress, cost, request_counts: counts } = batch;
   const eta = progress?.eta ? Date.parse(progress.eta) - clock.now() : Number.NaN;
@@ -79,6 +81,7 @@ function detailOf(batch: RemoteBatch, clock: Clock): string {
     eta > 0 ? `${formatDuration(eta)} left` : '',
     counts.failed > 0 ? `${counts.failed} failed` : '',
     cost ? `${cost.amount} ${cost.currency}` : '',
+    batch.waiting ? `waiting: ${waitingText(batch.waiting)}` : '',
   ];
   return cleanLine(parts.filter((part) => part !== '').join(' | '));
 }

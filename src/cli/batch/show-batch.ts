@@ -1,4 +1,4 @@
-import type { RemoteBatch } from '../../client/resources.ts';
+import type { RemoteBatch, RemoteWaiting } from '../../client/resources.ts';
 import type { Terminal } from '../terminal.ts';
 
 const colours = {
@@ -25,6 +25,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['created', batch.created_at],
     ['expires', batch.expires_at],
     ['expected', batch.progress?.eta],
+    ['waiting', batch.waiting && `since ${batch.waiting.since}: ${waitingText(batch.waiting)}`],
     ['completed', batch.completed_at],
     ['failed', batch.failed_at],
     ['expired', batch.expired_at],
@@ -43,6 +44,11 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     const example = typeof summary.example === 'string' ? `, for example: ${summary.example}` : '';
     terminal.record([['failures', `${summary.count} x ${summary.code}${example}`]]);
   }
+}
+
+/** `The model's server cannot be reached. (engine_away)`. */
+export function waitingText({ message, reason }: RemoteWaiting): string {
+  return `${message} (${reason})`;
 }
 
 export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {

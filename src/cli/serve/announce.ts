@@ -1,3 +1,4 @@
+import { cleanLine } from '../clean-text.ts';
 import { selfCommand } from '../self-command.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -39,6 +40,18 @@ export function announceKeys({ firstKeys: keys }: Pick<Ready, 'firstKeys'>, term
   if (keys.key !== null) terminal.note(`API key    ${keys.key}`);
   if (keys.adminKey !== null) terminal.note(`admin key  ${keys.adminKey}`);
   terminal.note(shownOnce);
+}
+
+/** A line for each server that takes no requests. */
+export function announceAway(
+  away: readonly { model: string; server: string; servers: number; message: string }[],
+  terminal: Terminal,
+): void {
+  for (const { model, server, servers, message } of away) {
+    const which = servers === 1 ? server : `${server}, one of ${servers} servers`;
+    const line = `${model}: ${message} (${which}). It is tried again by itself; offpeak doctor tells more.`;
+    terminal.note(`${terminal.paintNote('yellow', 'Warning:')} ${cleanLine(line)}`);
+  }
 }
 
 export function announceJson(ready: Ready, terminal: Terminal): void {

@@ -2,6 +2,7 @@ import { type Schema, Type } from '../../wire/json-schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { scopes } from '../../core/org.ts';
+import { waitingReasons } from '../../core/waiting.ts';
 
 /** What the operations answer, for the document. The tests check real answers against these. */
 
@@ -27,6 +28,14 @@ const counts = Type.Object(
   closed,
 );
 const cost = Type.Object({ currency: Type.Literal('USD'), amount: decimal, list_amount: decimal });
+
+const waiting = {
+  type: ['object', 'null'],
+  description: 'Why nobody takes requests of the model at present.',
+  properties: { reason: choice(waitingReasons), message: Type.String(), since: instant },
+  required: ['reason', 'message', 'since'],
+  ...closed,
+};
 
 export const fileSchema = Type.Object(
   {
@@ -74,6 +83,7 @@ export const batchSchema = Type.Object(
       rate_per_minute: nullable('number'),
       eta: instantOrNull,
     }),
+    waiting,
     usage,
     cost,
     error_summary: Type.Array(
@@ -113,6 +123,21 @@ export const modelSchema = Type.Object(
       cached_input: decimal,
       output: decimal,
     }),
+    replicas: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            name: Type.String({ description: 'The address of the server, or the model file.' }),
+            health: choice(['up', 'open', 'half-open', 'draining']),
+            slots: Type.Integer(),
+            in_flight: Type.Integer(),
+            waiting,
+          },
+          closed,
+        ),
+        { description: 'For admin keys alone: the servers that have the model, and how they are.' },
+      ),
+    ),
   },
   { title: 'Model', ...closed },
 );

@@ -15,12 +15,12 @@ export const getModel: Route = {
     tag: 'Models',
     answer: { status: 200, type: 'application/json', schema: modelSchema },
   },
-  async handle({ param, caller: { models: allowed } }, { catalog }) {
+  async handle({ param, caller: { models: allowed, scopes } }, { catalog, generate }) {
     const model = catalog.find(param);
     if (!model || (allowed !== null && !allowed.includes(model.id)))
       throw new ApiError('model_not_found', `The model '${param.slice(0, 200)}' does not exist.`, {
         param: 'model',
       });
-    return json(200, presentModel(model));
+    return json(200, presentModel(model, scopes.includes('admin') ? generate.replicas(model.id) : undefined));
   },
 };

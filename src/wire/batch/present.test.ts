@@ -45,6 +45,7 @@ const view = (changes: Partial<Batch> = {}, more: Partial<PresentableBatch> = {}
   running: 0,
   ratePerMinute: null,
   eta: null,
+  waiting: null,
   errorSummary: [],
   ...more,
 });
@@ -87,6 +88,7 @@ describe('a batch as clients see it', () => {
       cancelled_at: null,
       request_counts: { total: 10, completed: 3, failed: 1 },
       progress: { pending: 4, running: 2, rate_per_minute: 12.3, eta: '2026-11-21T09:31:00Z' },
+      waiting: null,
       usage: {
         input_tokens: 100,
         input_tokens_details: { cached_tokens: 40 },
@@ -102,6 +104,15 @@ describe('a batch as clients see it', () => {
   it('lists the faults of the batch as a whole', () => {
     const fault = { code: 'model_not_found', message: 'gone', param: null, line: 3 };
     expect(presentBatch(view({ errors: [fault] })).errors).toEqual({ object: 'list', data: [fault] });
+  });
+
+  it('tells why it waits, and since when', () => {
+    const cause = { scope: 'account', code: 'upstream_error', message: 'No.', since: created } as const;
+    expect(presentBatch(view({}, { waiting: cause })).waiting).toEqual({
+      reason: 'key_refused',
+      message: 'No.',
+      since: '2026-11-21T09:30:00Z',
+    });
   });
 
   it('never counts fewer than no lines pending', () => {

@@ -2,6 +2,8 @@ import { isoSeconds } from '../../base/clock.ts';
 import type { Batch, BatchEndpoint, BatchFault } from '../../core/batch.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
+import { presentWaiting } from '../waiting.ts';
 
 /** A batch and what is added up on reading it; `BatchView` of `batches/` is one. */
 export interface PresentableBatch {
@@ -14,6 +16,7 @@ export interface PresentableBatch {
   ratePerMinute: number | null;
   /** Epoch milliseconds. */
   eta: number | null;
+  waiting: WaitingCause | null;
   errorSummary: readonly { code: string; count: number; example: string }[];
 }
 
@@ -55,6 +58,7 @@ export function presentBatch(view: PresentableBatch) {
       rate_per_minute: view.ratePerMinute === null ? null : Math.round(view.ratePerMinute * 10) / 10,
       eta: iso(view.eta),
     },
+    waiting: presentWaiting(view.waiting),
     usage: presentBatchUsage(view.usage),
     cost: presentCost(view),
     error_summary: view.errorSummary.map(({ code, count, example }) => ({ code, count, example })),

@@ -1,0 +1,78 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createApi } from '../support/api.ts';
+import { startApp, testModel, upstreamEngine } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { chatLines } from '../support/batch-lines.ts';
+import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import { until } from '../support/until.ts';
+
+// A model's server that takes nothing is seen at once where people look.
+
+let running: RunningApp;
+let upstream: FakeUpstream;
+
+afterEach(async () => {
+  await running?.stop();
+  await upstream?.close();
+});
+
+interface Waiting {
+  reason: string;
+  message: string;
+  since: string;
+}
+interface Model {
+  id: string;
+  replicas?: { name: string; health: string; in_flight: number; slots: number; waiting: Waiting | null }[];
+}
+
+const refuse =
+  (status: number, message = 'no'): Answer =>
+  (response) =>
+    send(response, status, { error: { message } });
+
+async function start(answer: Answer) {
+  upstream = await startFakeUpstream(answer);
+  running = await startApp({
+    models: [testModel(upstreamEngine(upstream.url))],
+    keys: [{ org: 'default', scopes: ['admin'] }],
+  });
+}
+
+describe('a batch whose model takes nothing', () => {
+  it.each([
+    ['engine_failing', 500, 'broken'],
+    ['key_refused', 401, 'no such key'],
+    ['model_missing', 404, 'The model `real-name` does not exist.'],
+    ['overloaded', 429, 'slow down'],
+  ])('says %s', async (reason, status, message) => {
+    await start(refuse(status, message));
+    const { id } = await running.api.createBatch({ requests: chatLines(4) });
+    const seen = await until('it waits', async () => {
+      const { waiting } = await running.api.get<{ waiting: Waiting | null }>(`/v1/batches/${id}`);
+      return waiting;
+    });
+    expect(seen.reason).toBe(reason);
+    expect(seen.message).toMatch(/^The model's server .+\.$/);
+    expect(Date.parse(seen.since)).not.toBeNaN();
+    upstream.answer = complete('Well again.');
+    const done = await running.api.finished(id);
+    expect(done).toMatchObject({ status: 'completed', waiting: null, request_counts: { completed: 4 } });
+  });
+
+  it('shows its servers to those who administer, and to nobody else', async () => {
+    await start(complete());
+    await upstream.close();
+    await running.app.serversAway();
+    const admin = createApi(running.url, running.keys[0]!);
+    const { data } = await admin.get<{ data: Model[] }>('/v1/models');
+    const [replica] = data[0]!.replicas!;
+    expect(replica).toMatchObject({ health: 'open', in_flight: 0, waiting: { reason: 'engine_away' } });
+    expect(replica!.name).toBe(`127.0.0.1:${upstream.port}/v1`);
+    expect((await admin.get<Model>('/v1/models/default')).replicas).toHaveLength(1);
+    const { data: others } = await running.api.get<{ data: Model[] }>('/v1/models');
+    expect(others[0]).not.toHaveProperty('replicas');
+    expect(await running.api.get<Model>('/v1/models/default')).not.toHaveProperty('replicas');
+  });
+});
