@@ -35,12 +35,18 @@ export interface Engine extends Service {
   probe(): Promise<Report>;
 }
 
-/** What a server tells of itself; null where it does not. */
+/** What a server tells of itself; null or absent where it does not. */
 export interface Report {
   /** How many requests it works on at once. */
   slots: number | null;
   /** Requests that wait there for one of its slots. */
   queued: number | null;
+  /** Longest prompt plus completion of one request, in tokens. */
+  contextLength?: number | null;
+  /** What the model takes beside text. */
+  inputs?: readonly ModelInput[] | null;
+  /** Whether the model can be told to think. */
+  thinking?: boolean | null;
 }
 
 /**

@@ -4,7 +4,7 @@ import { createManualClock, type ManualClock } from '../../../test/support/manua
 import { silent } from '../../base/log.ts';
 import { ApiError, away, final } from '../../core/errors.ts';
 import type { ChatResponse } from '../../wire/chat/chat.ts';
-import type { Engine, EngineCall, Pool } from '../engines.ts';
+import type { Engine, EngineCall, Pool, Report } from '../engines.ts';
 import { createPool } from './pool.ts';
 import type { ReplicaOptions } from './replica.ts';
 
@@ -12,7 +12,7 @@ interface Server extends Engine {
   /** Requests that wait for their answer, in order. */
   open: { call: EngineCall; answer: (text?: string) => void; fail: (error: Error) => void }[];
   asked: number;
-  probed: () => Promise<void>;
+  probed: () => Promise<Report>;
 }
 
 /** A server whose every answer a test gives when it likes. */
@@ -23,7 +23,7 @@ function server(slots: number | null): Server {
     slots,
     open,
     asked: 0,
-    probed: async () => {},
+    probed: async () => ({ slots: null, queued: null }),
     generate(_, call) {
       one.asked++;
       return new Promise<{ body: ChatResponse }>((resolve, reject) => {
@@ -40,10 +40,7 @@ function server(slots: number | null): Server {
         call.signal.addEventListener('abort', () => entry.fail(call.signal.reason as Error));
       });
     },
-    async probe() {
-      await one.probed();
-      return { slots: null, queued: null };
-    },
+    probe: () => one.probed(),
   };
   return one;
 }
@@ -223,6 +220,47 @@ describe('createPool', () => {
     await again;
     await turn();
     expect(pool.answered).toBe(1);
+  });
+
+  it('asks a server that works again for its slots, which may be others', async () => {
+    const one = server(null);
+    const slots = [2, 6];
+    one.probed = async () => ({ slots: slots.shift()!, queued: null });
+    await poolOf([one]).start();
+    await turn();
+    expect(pool.slots).toBe(2);
+    const lost = settled(ask());
+    await turn();
+    one.open[0]!.fail(refused);
+    expect(await lost).toBe('upstream_unreachable');
+    await clock.advance(1_000);
+    const trial = ask();
+    await turn();
+    one.open[0]!.answer();
+    await trial;
+    await turn();
+    expect(pool.slots).toBe(6);
+  });
+
+  it('asks a server that tells its queue each second while it has work, also after it once did not', async () => {
+    const one = server(null);
+    let asked = 0;
+    one.probed = async () => ({ slots: null, queued: ++asked === 2 ? null : 0 });
+    await poolOf([one]).start();
+    await turn();
+    const work = [ask(), ask()];
+    await turn();
+    one.open[0]!.answer();
+    await work[0];
+    for (const due of [2, 3, 4]) {
+      await clock.advance(1_000);
+      await turn();
+      expect(asked).toBe(due);
+    }
+    one.open[0]!.answer();
+    await work[1];
+    await clock.advance(10_000);
+    expect(asked).toBe(5);
   });
 
   it('tells the pause that a server asked for', async () => {

@@ -147,6 +147,8 @@ export class Replica implements Choice {
     if (wasUp) return;
     this.#isSaid = false;
     this.#parts.log.info({ upstream: this.name }, 'the server takes requests again');
+    // It may have been started with other settings.
+    this.#lookOnce();
     this.#parts.onChange();
   }
 
@@ -202,7 +204,8 @@ export class Replica implements Choice {
       this.#limit.learned(report);
       this.#parts.onWell();
       this.#parts.onChange();
-      this.#tells = report.queued !== null;
+      // Where it only did not say so this once, it is asked again.
+      this.#tells ||= report.queued !== null;
       this.#watch();
     } catch (error) {
       if (!this.#isStopped && error instanceof ApiError && error.blame.certain) this.fail(error);

@@ -3,6 +3,7 @@ import type { ModelInput } from '../../core/model.ts';
 import type { Capabilities } from '../engines.ts';
 import type { CountWay } from './count-tokens.ts';
 import type { EffortWay } from './reasoning-effort.ts';
+import type { ReportWay } from './reports.ts';
 
 /** A difference between servers, and why it is believed. */
 interface Flag<T> {
@@ -28,6 +29,8 @@ export interface FlavorTraits {
   effort: Flag<EffortWay>;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
   counter: Flag<readonly CountWay[]>;
+  /** How it tells how it is, and what its model can do. */
+  report: Flag<ReportWay>;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
   inputs: Flag<readonly ModelInput[]>;
 }
@@ -37,6 +40,10 @@ const shared = (reason: string) => ({ value: 'shared' as const, reason });
 const no = (reason: string) => ({ value: false, reason });
 const fields = (names: string, reason: string) => ({ value: names.split(/\s+/), reason });
 const bearer = { value: { header: 'authorization', scheme: 'Bearer ' }, reason: 'documented' };
+const byModels: FlavorTraits['report'] = {
+  value: 'models',
+  reason: 'everybody lists models; some tell the length of the context there',
+};
 const hosted = { value: [], reason: 'it counts no chat completions' };
 const nothing = { value: [], reason: 'what it does not know, it passes over' };
 /** The older name is the one that everybody reads. */
@@ -57,6 +64,7 @@ const openai: FlavorTraits = {
   developerRole: { value: true, reason: 'documented' },
   effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
   counter: { value: [], reason: 'it counts requests of another format only' },
+  report: byModels,
   inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
 };
 
@@ -83,6 +91,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason: 'every word is taken today, and given to the template; versions before that refuse none',
     },
     counter: { value: ['messages'], reason: '/tokenize renders messages as chat completions do' },
+    report: {
+      value: 'vllm',
+      reason: 'max_model_len stands in /v1/models, num_requests_waiting in /metrics; its slots are not told',
+    },
     inputs: { value: ['image', 'audio'], reason: 'a part of another type is refused' },
   },
   sglang: {
@@ -106,6 +118,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
         'every word is taken today; none switches the template, in older versions only by its variables',
     },
     counter: { value: ['text'], reason: '/tokenize does not know messages' },
+    report: {
+      value: 'sglang',
+      reason: 'max_model_len stands in /v1/models, num_queue_reqs in /metrics where it was started with them',
+    },
     inputs: { value: ['image', 'audio'], reason: 'there is no part for files' },
   },
   'llama-server': {
@@ -136,6 +152,11 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       value: ['input_tokens', 'template'],
       reason: 'the first came in 2026, the others are older',
     },
+    report: {
+      value: 'props',
+      reason:
+        'tells total_slots, the context of one and the modalities; /v1/models answers while it loads, too',
+    },
     inputs: { value: ['image', 'audio'], reason: 'with a projector; a part of another type is refused' },
   },
   ollama: {
@@ -152,6 +173,11 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason: 'only none, low, medium, high and max are taken by every model',
     },
     counter: { value: [], reason: 'it has none (ollama #4186)' },
+    report: {
+      value: 'show',
+      reason:
+        'capabilities and context of the model; one that is not there is found before a request finds it',
+    },
     inputs: { value: ['image'], reason: 'images alone are documented' },
   },
   openai,
@@ -174,6 +200,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     developerRole: no('whether it is known depends on the model'),
     effort: { value: 'as given', reason: 'it translates for whoever runs the model' },
     counter: hosted,
+    report: byModels,
     inputs: { value: ['image', 'audio', 'file'], reason: 'documented, by models that have it' },
   },
   gemini: {
@@ -193,6 +220,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason: 'minimal, low, medium and high are documented, none by models that can go without',
     },
     counter: hosted,
+    report: byModels,
     inputs: { value: ['image', 'audio'], reason: 'documented' },
   },
   mistral: {
@@ -223,6 +251,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     developerRole: no('system is documented'),
     effort: { value: 'as given', reason: 'it is not sent' },
     counter: hosted,
+    report: byModels,
     inputs: { value: ['image'], reason: 'documented' },
   },
   deepseek: {
@@ -236,6 +265,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     developerRole: no('system is documented'),
     effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
     counter: hosted,
+    report: byModels,
     inputs: { value: [], reason: 'text alone is documented' },
   },
   xai: {
@@ -252,6 +282,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason: 'low, medium and high are documented, none by models that can go without',
     },
     counter: hosted,
+    report: byModels,
     inputs: { value: ['image'], reason: 'documented' },
   },
   offpeak: {
@@ -269,6 +300,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     developerRole: { value: true, reason: 'maps it where needed' },
     effort: { value: 'as given', reason: 'translates it for the engine behind it' },
     counter: { value: ['input_tokens'], reason: 'our own' },
+    report: byModels,
     inputs: { value: ['image', 'audio', 'file'], reason: 'refuses by itself what its model does not take' },
   },
   generic: {
@@ -285,6 +317,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     developerRole: no('system is understood everywhere'),
     effort: { value: 'as given', reason: 'the one name that is documented anywhere' },
     counter: { value: [], reason: 'nothing is known of the server' },
+    report: byModels,
     inputs: { value: ['image', 'audio', 'file'], reason: 'nothing is known of the server' },
   },
 };

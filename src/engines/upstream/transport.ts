@@ -35,6 +35,8 @@ export interface TransportOptions {
   /** How many calls may be in flight, more wait for one to end; null where somebody else sees to that. */
   connections: number | null;
   timeouts: Timeouts;
+  /** Bytes of the longest answer that is read; 64 MiB if absent. */
+  longest?: number;
   clock: Clock;
 }
 
@@ -49,6 +51,7 @@ export function createTransport({
   headers,
   connections,
   timeouts,
+  longest = longestBody,
   clock,
 }: TransportOptions): Transport {
   const pool = createPool({ origin, ca, connections, timeouts });
@@ -70,7 +73,7 @@ export function createTransport({
         },
         data(chunk) {
           size += chunk.length;
-          if (size > longestBody) call.cancel(tooLong(longestBody));
+          if (size > longest) call.cancel(tooLong(longest));
           else reply.body.push(chunk);
           return true;
         },
@@ -104,8 +107,8 @@ export function createTransport({
           },
           data(chunk) {
             size += chunk.length;
-            if (size <= longestBody) return unread.push(chunk);
-            call.cancel(tooLong(longestBody));
+            if (size <= longest) return unread.push(chunk);
+            call.cancel(tooLong(longest));
             return true;
           },
           end: unread.end,

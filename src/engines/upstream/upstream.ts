@@ -7,7 +7,7 @@ import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
-import type { Capabilities, Engine } from '../engines.ts';
+import type { Capabilities, Engine, Report } from '../engines.ts';
 import { addressOf } from './address.ts';
 import { readChatResponse } from './chat-response.ts';
 import { readChatStream } from './chat-stream.ts';
@@ -21,6 +21,7 @@ import { flavorTraits } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
 import { parseBody, requirePlain, throwIfError, unusable } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
+import { askHowItIs } from './reports.ts';
 import { chatMembers, embeddingsMembers } from './request-members.ts';
 import { chatText, embeddingsText } from './request-text.ts';
 import type { Wording } from './request-text.ts';
@@ -67,6 +68,9 @@ interface Connections {
 
 const never = new AbortController().signal;
 
+/** What a server tells of itself is no longer, models of a large gateway included. */
+const longestTold = 4 * 1024 * 1024;
+
 /** How long a server that was away at the start is left alone before it is asked again what it is. */
 const lookAgainMs = 30_000;
 
@@ -97,7 +101,15 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     const { ca } = options;
     return {
       work: createTransport({ origin, ca, headers, connections: null, timeouts, clock }),
-      counting: createTransport({ origin, ca, headers, connections: 2, timeouts: countTimeouts, clock }),
+      counting: createTransport({
+        origin,
+        ca,
+        headers,
+        connections: 2,
+        timeouts: countTimeouts,
+        longest: longestTold,
+        clock,
+      }),
     };
   }
 
@@ -106,8 +118,9 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     return open;
   }
 
-  const postCounting: Post = (path, body) =>
-    connected().counting.post(address.rootPath(path), JSON.stringify(body), never);
+  const postBeside = (path: string, body: unknown) =>
+    connected().counting.post(path, JSON.stringify(body), never);
+  const postCounting: Post = (path, body) => postBeside(address.rootPath(path), body);
 
   const { passThrough = [] } = options;
   const embeddingsWording = { model, members: embeddingsMembers(passThrough) };
@@ -116,6 +129,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   let countTokens: Counter;
   let isFound = false;
   let lookingAgain: Timer | undefined;
+  let told: Report = { slots: null, queued: null };
   take(asked === 'auto' ? 'generic' : asked);
 
   function take(flavor: Flavor): void {
@@ -127,6 +141,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   /** Finds out what kind of server it is; one that is away is asked again later, and `generic` until then. */
   async function look(): Promise<void> {
     if (asked !== 'auto' || isFound || !open) return;
+    lookingAgain?.cancel();
     try {
       const { status, body } = await open.counting.get(address.path('/models'), never);
       if (status >= 500 || status === 429) throw new Error(`status ${status}`);
@@ -203,8 +218,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     get capabilities() {
       return {
         serves: options.serves,
-        inputs: options.inputs ?? traits.inputs.value,
-        contextLength: options.contextLength ?? null,
+        inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
+        contextLength: options.contextLength ?? told.contextLength ?? null,
         jsonSchema: traits.jsonSchema.value,
         forcedTool: traits.forcedTool.value,
         prefixCache: traits.prefixCache.value,
@@ -245,9 +260,15 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     },
 
     async probe() {
-      const { status, headers: told, body } = await connected().counting.get(address.path('/models'), never);
-      if (status === 200) return { slots: null, queued: null };
-      throw errorForStatus({ status, headers: told, text: body.toString() }, context());
+      await look();
+      told = await askHowItIs(traits.report.value, {
+        model,
+        address,
+        get: (path) => connected().counting.get(path, never),
+        post: postBeside,
+        refusal: (reply) => errorForStatus({ ...reply, text: reply.body.toString() }, context()),
+      });
+      return told;
     },
 
     async countTokens(request) {

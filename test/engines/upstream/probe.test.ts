@@ -1,0 +1,191 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Flavor } from '../../../src/core/flavor.ts';
+import { gaugeOf } from '../../../src/engines/upstream/reports.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { engineAt } from './setup.ts';
+
+const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
+});
+
+type Pages = Record<string, unknown>;
+
+/** A server that has these pages and no others; a number is a status. */
+async function serverWith(flavor: Flavor | 'auto', pages: Pages, more: Partial<UpstreamOptions> = {}) {
+  const fake = await startFakeUpstream((response, { path }) => {
+    const page = pages[path] ?? 404;
+    if (typeof page === 'number') send(response, page, { error: { message: 'no', code: page } });
+    else send(response, 200, page);
+  });
+  fake.models = (response, received) => fake.answer(response, received);
+  const engine = engineAt(fake.url, { flavor, ...more });
+  open.push(fake, engine);
+  return { fake, engine };
+}
+
+const list = (...data: unknown[]) => ({ object: 'list', data });
+const served = list({ id: 'real-name', owned_by: 'vllm', max_model_len: 4096 });
+const waiting = (name: string) => `# HELP ${name} Waiting.
+# TYPE ${name} gauge
+${name}_by_reason{engine="0",reason="capacity"} 90.0
+other_${name}{engine="0"} 80.0
+${name}{engine="0",model_name="a} 7 b"} 3.0
+${name}{engine="1",model_name="a} 7 b"} 2.0
+rest 1
+`;
+const metrics = waiting('vllm:num_requests_waiting');
+const props = {
+  total_slots: 4,
+  default_generation_settings: { n_ctx: 512 },
+  modalities: { vision: true, video: true, audio: false },
+};
+const shown = {
+  capabilities: ['completion', 'vision', 'tools'],
+  parameters: 'temperature 0.7\nnum_ctx                        8192\n',
+  model_info: { 'general.architecture': 'llama', 'llama.context_length': 131_072 },
+};
+
+describe('a server is asked how it is', () => {
+  it.each<[string, Flavor | 'auto', Pages, object]>([
+    [
+      'vLLM tells its context and its queue',
+      'vllm',
+      { '/v1/models': served, '/metrics': metrics },
+      { slots: null, queued: 5, contextLength: 4096, inputs: null },
+    ],
+    [
+      'vLLM whose metrics are elsewhere',
+      'vllm',
+      { '/v1/models': served },
+      { slots: null, queued: null, contextLength: 4096 },
+    ],
+    [
+      'SGLang',
+      'sglang',
+      { '/v1/models': served, '/metrics': waiting('sglang:num_queue_reqs') },
+      { slots: null, queued: 5, contextLength: 4096 },
+    ],
+    [
+      'llama-server',
+      'llama-server',
+      { '/props': props },
+      { slots: 4, queued: null, contextLength: 512, inputs: ['image'] },
+    ],
+    [
+      'llama-server of which only the models are let through',
+      'llama-server',
+      { '/v1/models': list({ id: 'real-name' }) },
+      { slots: null, queued: null },
+    ],
+    [
+      'Ollama, of a model that is not loaded',
+      'ollama',
+      { '/api/show': shown, '/api/ps': { models: [] } },
+      { queued: null, contextLength: 8192, inputs: ['image'], thinking: false },
+    ],
+    [
+      'Ollama, of one that is',
+      'ollama',
+      {
+        '/api/show': { ...shown, capabilities: ['thinking'] },
+        '/api/ps': { models: [{ name: 'real-name:latest', context_length: 4096 }] },
+      },
+      { contextLength: 4096, inputs: [], thinking: true },
+    ],
+    [
+      'Ollama, of one without settings of its own',
+      'ollama',
+      { '/api/show': { ...shown, parameters: undefined } },
+      { contextLength: 131_072 },
+    ],
+    [
+      'a gateway',
+      'openrouter',
+      {
+        '/v1/models': list(
+          { id: 'other', context_length: 1 },
+          {
+            id: 'real-name',
+            context_length: 200_000,
+            architecture: { input_modalities: ['text', 'image', 'file'] },
+          },
+        ),
+      },
+      { contextLength: 200_000, inputs: ['image', 'file'] },
+    ],
+    ['one that lists others', 'openai', { '/v1/models': list({ id: 'a' }, { id: 'b' }) }, { slots: null }],
+    ['one that talks nonsense', 'generic', { '/v1/models': '<html>' }, { slots: null, queued: null }],
+    [
+      'one that is found out',
+      'auto',
+      { '/v1/models': list({ id: 'm', owned_by: 'llamacpp' }), '/props': props },
+      { slots: 4 },
+    ],
+  ])('%s', async (_, flavor, pages, report) => {
+    const { engine } = await serverWith(flavor, pages);
+    expect(await engine.probe()).toMatchObject(report);
+  });
+
+  it.each<[string, Flavor, Pages, object]>([
+    ['is loading', 'llama-server', { '/props': 503, '/v1/models': served }, { code: 'engine_overloaded' }],
+    [
+      'refuses our key',
+      'llama-server',
+      { '/props': 401, '/v1/models': served },
+      { blame: { scope: 'account' } },
+    ],
+    ['refuses our key', 'vllm', { '/v1/models': 401, '/metrics': metrics }, { blame: { scope: 'account' } }],
+    ['fails', 'ollama', { '/api/show': 500 }, { code: 'upstream_error' }],
+  ])('and %s: %s', async (_, flavor, pages, error) => {
+    const { engine } = await serverWith(flavor, pages);
+    await expect(engine.probe()).rejects.toMatchObject(error);
+  });
+
+  it('and Ollama does not have the model', async () => {
+    const { fake, engine } = await serverWith('ollama', {});
+    fake.answer = (response) => send(response, 404, { error: "model 'real-name' not found" });
+    await expect(engine.probe()).rejects.toMatchObject({
+      code: 'model_not_found',
+      blame: { scope: 'model' },
+    });
+  });
+
+  it('and more than it can have to tell is not read', async () => {
+    const { engine } = await serverWith('vllm', {
+      '/v1/models': served,
+      '/metrics': `${metrics}${'#\n'.repeat(2_200_000)}`,
+    });
+    expect(await engine.probe()).toMatchObject({ queued: null, contextLength: 4096 });
+  });
+});
+
+describe('what a model can do', () => {
+  it('is known from its server, and better by whoever configures it', async () => {
+    const { engine } = await serverWith('llama-server', { '/props': props });
+    expect(engine.capabilities).toMatchObject({ contextLength: null, inputs: ['image', 'audio'] });
+    await engine.probe();
+    expect(engine.capabilities).toMatchObject({ contextLength: 512, inputs: ['image'] });
+    const configured = await serverWith(
+      'llama-server',
+      { '/props': props },
+      { contextLength: 99, inputs: [] },
+    );
+    await configured.engine.probe();
+    expect(configured.engine.capabilities).toMatchObject({ contextLength: 99, inputs: [] });
+  });
+});
+
+describe('a gauge', () => {
+  it.each<[string, number | null]>([
+    ['g 4', 4],
+    ['a 1\ng{x="y"} 1e1\n', 10],
+    ['g{x="y"} NaN\n', null],
+    ['g{x="y"} -1', null],
+    ['gg 4\nxg 4', null],
+    ['', null],
+  ])('of %j', (page, value) => {
+    expect(gaugeOf(Buffer.from(page), 'g')).toBe(value);
+  });
+});
