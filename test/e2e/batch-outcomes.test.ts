@@ -59,7 +59,7 @@ describe('a batch with good and bad lines', () => {
   });
 
   it('is completed, not failed, when every line fails, and says why', async () => {
-    const { id } = await api.createBatch({ requests: chatLines(12, () => '[[fail 404]]') });
+    const { id } = await api.createBatch({ requests: chatLines(12, () => '[[fail 409]]') });
     const batch = await api.finished(id);
     expect(batch).toMatchObject({
       status: 'completed',

@@ -84,7 +84,7 @@ export function install(yaml: string): Installation {
   const data = join(folder, 'data');
   const config = join(folder, 'offpeak.yaml');
   const own = new Set<ChildProcess>();
-  mkdirSync(data);
+  mkdirSync(data, { mode: 0o700 });
   writeFileSync(config, yaml);
 
   function launch(flags: string[], env: Record<string, string> = {}) {

@@ -58,6 +58,21 @@ describe('createBreaker', () => {
     expect(breaker.waiting).toBeNull();
   });
 
+  it('leaves a server that says it is well alone for four seconds at most: others need not wait long', async () => {
+    breaker.said(true);
+    for (let i = 0; i < 3; i++) breaker.failed(broken, 0);
+    const pauses: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      pauses.push(Math.round(breaker.msLeft / 1000));
+      await clock.advance(breaker.msLeft);
+      breaker.failed(broken, 0);
+    }
+    expect(pauses).toEqual([1, 2, 4, 4]);
+    await clock.advance(breaker.msLeft);
+    breaker.failed(refused, 0);
+    expect(breaker.msLeft).toBeGreaterThan(29_000);
+  });
+
   it('holds a pause that was asked for to its end, whatever is answered meanwhile', async () => {
     breaker.failed(busy(5), 9);
     breaker.answered();

@@ -4,8 +4,11 @@ import type { Waiting } from '../engines.ts';
 
 /** Failures in a row of which each may be its request's, until they are taken for the server's. */
 const suspicious = 3;
-/** How long it is left alone after the first failure, and at most. */
-const pause = { firstMs: 1_000, longestMs: 30_000 } as const;
+/**
+ * How long it is left alone after the first failure, and at most; less where it says that it is well: then the failures may
+ * have been those requests' own, and others should not wait for it long.
+ */
+const pause = { firstMs: 1_000, longestMs: 30_000, longestWellMs: 4_000 } as const;
 /** A `retry-after` is held up to this long. */
 const longestAskedMs = 15 * 60_000;
 
@@ -28,6 +31,8 @@ export interface Breaker {
   readonly reason: 'asked' | 'certain' | 'suspected' | null;
   /** Why it is not up. */
   readonly waiting: Waiting | null;
+  /** What the server says of itself, where requests fail. */
+  said(isWell: boolean): void;
   /** The server gave an answer: it works. */
   answered(): void;
   /**
@@ -47,6 +52,7 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
   let failuresInRow = 0;
   let cause: Waiting | null = null;
   let isCertain = false;
+  let isWell = false;
 
   const now = () => clock.monotonic();
   const msLeft = () => Math.max(0, Math.max(askedUntil, openUntil ?? askedUntil) - now());
@@ -59,7 +65,8 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     note(error);
     isCertain = error.blame.certain;
     if (openUntil !== null && now() < openUntil) return false;
-    const ms = Math.min(pause.longestMs, pause.firstMs * 2 ** trips++);
+    const longest = isWell && !isCertain ? pause.longestWellMs : pause.longestMs;
+    const ms = Math.min(longest, pause.firstMs * 2 ** trips++);
     openUntil = now() + ms * (0.5 + jitter() / 2);
     return true;
   }
@@ -95,6 +102,9 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     },
     get msLeft() {
       return msLeft();
+    },
+    said(well) {
+      isWell = well;
     },
     answered() {
       failuresInRow = 0;

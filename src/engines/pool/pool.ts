@@ -79,10 +79,12 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
     return replica && { replica, sent: replica.sent() };
   }
 
-  /** A place at a replica that works, after others failed. */
-  function placeElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Place | undefined {
-    const up = replicas.filter((each) => each.isUp && !tried.has(each) && each.takes(call.priority));
-    const replica = chooseReplica(up, replicas, call.prefix ?? '');
+  /** A place at a replica that works, after others failed; null where there is none but those. */
+  function placeElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Place | undefined | null {
+    const others = replicas.filter((each) => each.isUp && !tried.has(each));
+    if (others.length === 0) return null;
+    const free = others.filter((each) => each.takes(call.priority));
+    const replica = chooseReplica(free, replicas, call.prefix ?? '');
     return replica && { replica, sent: replica.sent() };
   }
 
@@ -96,12 +98,12 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
     if (cause) throw refusal(cause);
     if (call.priority === 'interactive' && room.count('interactive') >= mostInteractive())
       throw overcrowded();
-    return turn(call);
+    return turn(call, () => place(call));
   }
 
   const mostInteractive = () => Math.max(mostWaiting.least, mostWaiting.perSlot * slots());
 
-  function turn(call: EngineCall): Promise<Place> {
+  function turn(call: EngineCall, find: () => Place | undefined): Promise<Place> {
     return new Promise((resolve, reject) => {
       const leave = () => {
         timer?.cancel();
@@ -110,6 +112,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
       };
       const waiter: Waiter<Place> = {
         call,
+        find,
         enter: (given) => {
           leave();
           resolve(given);
@@ -137,7 +140,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
 
   function admit(): void {
     for (let first = room.first(); first; first = room.first()) {
-      const given = place(first.call);
+      const given = first.find();
       if (!given) return;
       room.shift();
       first.enter(given);
@@ -145,12 +148,13 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
   }
 
   /** Where a call goes after a failure, if it should be asked again by itself. */
-  function next(call: EngineCall, error: unknown, tried: ReadonlySet<Replica>): Place | undefined {
-    if (!(error instanceof ApiError) || call.signal.aborted) return undefined;
+  async function next(call: EngineCall, error: unknown, tried: ReadonlySet<Replica>): Promise<Place | null> {
+    if (!(error instanceof ApiError) || call.signal.aborted) return null;
     const { scope, certain } = error.blame;
-    if (scope === 'request' || error.code === 'upstream_timeout') return undefined;
-    if (tried.size > (certain ? elsewhere.certain : elsewhere.unclear)) return undefined;
-    return placeElsewhere(call, tried);
+    if (scope === 'request' || error.code === 'upstream_timeout') return null;
+    if (tried.size > (certain ? elsewhere.certain : elsewhere.unclear)) return null;
+    const found = placeElsewhere(call, tried);
+    return found === undefined ? turn(call, () => placeElsewhere(call, tried) ?? place(call)) : found;
   }
 
   function failed({ replica, sent }: Place, call: EngineCall, error: unknown): void {
@@ -188,7 +192,8 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
         return answer;
       } catch (error) {
         failed(at, call, error);
-        const other = next(call, error, tried);
+        admit();
+        const other = await next(call, error, tried);
         if (!other) throw error;
         at = other;
       } finally {
@@ -222,7 +227,8 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
       } catch (error) {
         if (isOpen) failed(at, call, error);
         isOpen = false;
-        const other = begun ? undefined : next(call, error, tried);
+        admit();
+        const other = begun ? null : await next(call, error, tried);
         if (!other) throw error;
         at = other;
       } finally {

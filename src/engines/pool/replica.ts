@@ -202,12 +202,14 @@ export class Replica implements Choice {
     try {
       const report = await this.engine.probe();
       this.#limit.learned(report);
+      this.#breaker.said(true);
       this.#parts.onWell();
       this.#parts.onChange();
       // Where it only did not say so this once, it is asked again.
       this.#tells ||= report.queued !== null;
       this.#watch();
     } catch (error) {
+      this.#breaker.said(false);
       if (!this.#isStopped && error instanceof ApiError && error.blame.certain) this.fail(error);
     }
   }

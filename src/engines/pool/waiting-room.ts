@@ -3,6 +3,8 @@ import type { EngineCall } from '../engines.ts';
 /** @typeParam Place what is waited for */
 export interface Waiter<Place> {
   call: EngineCall;
+  /** A place that suits it, if there is one. */
+  find: () => Place | undefined;
   enter: (place: Place) => void;
   refuse: (reason: unknown) => void;
 }

@@ -10,8 +10,7 @@ export function failureFor(how: string): ApiError {
     return new ApiError('invalid_upstream_response', 'The scripted engine answered something unreadable.');
   const status = Number(how);
   const message = `The scripted engine answered with status ${status}.`;
-  if (status === 429 || status === 503 || status === 529)
-    return new ApiError('engine_overloaded', message, { retryAfter: 1 });
+  if (status === 429 || status === 503 || status === 529) return new ApiError('engine_overloaded', message);
   if (status === 401 || status === 403)
     return new ApiError('upstream_error', message, {
       blame: { scope: 'account', certain: status === 401, retry: true },

@@ -96,6 +96,7 @@ describe('errorBody', () => {
     expect(headers(new ApiError('rate_limit_exceeded', 'x', { retryAfter: 0.2 }))).toEqual({
       'retry-after': '1',
     });
+    expect(headers(new ApiError('engine_overloaded', 'x'))).toEqual({ 'retry-after': '1' });
     expect(headers(new ApiError('engine_overloaded', 'x', { retryAfter: 86_400 }))).toEqual({
       'retry-after': '60',
     });

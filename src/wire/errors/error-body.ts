@@ -102,8 +102,10 @@ function asApiError(error: unknown): ApiError {
 
 function headersOf(error: ApiError): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (error.retryAfter !== undefined)
-    headers['retry-after'] = `${Math.min(longestRetryAfter, Math.max(1, Math.ceil(error.retryAfter)))}`;
+  // Who has too much to do at present always says when to come back.
+  const seconds = error.retryAfter ?? (error.kind === 'overloaded' ? 1 : undefined);
+  if (seconds !== undefined)
+    headers['retry-after'] = `${Math.min(longestRetryAfter, Math.max(1, Math.ceil(seconds)))}`;
   if (error.shouldRetry !== undefined) headers['x-should-retry'] = `${error.shouldRetry}`;
   if (error.allow !== undefined) headers['allow'] = error.allow;
   return headers;

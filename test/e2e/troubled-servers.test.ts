@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { startApp, testModel } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { createApi } from '../support/api.ts';
+import { chatLine, chatLines, endings, parseLines } from '../support/batch-lines.ts';
+import { completion, send, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import { until } from '../support/until.ts';
+
+// Servers of models that refuse, go away and come back: nobody pays for what is not his fault.
+
+const open: { stop?(): Promise<void>; close?(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
+});
+
+const timeouts = { connectMs: 1000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
+const prompts = (text: string) =>
+  (JSON.parse(text) as { messages: { content: string }[] }).messages.at(-1)!.content;
+
+async function serverOf(answer: Answer): Promise<FakeUpstream> {
+  const fake = await startFakeUpstream(answer);
+  open.push(fake);
+  return fake;
+}
+
+async function appOver(servers: FakeUpstream[], slots: number | null = 8): Promise<RunningApp> {
+  const replicas = servers.map(({ url }) => ({ url, apiKey: null, slots, weight: 1, drain: false }));
+  const model = testModel({ kind: 'openai', flavor: 'openai', replicas, model: 'real-name', timeouts });
+  const running = await startApp({ models: [model], keys: [{ org: 'Other' }] });
+  open.push(running);
+  return running;
+}
+
+describe('a line that its server refuses for ever', () => {
+  it('ends as an error, and the lines of another org go on', async () => {
+    const server = await serverOf((response, { text }) => {
+      if (prompts(text).startsWith('forbidden')) return send(response, 403, { error: { message: 'no' } });
+      send(response, 200, completion('fine'));
+    });
+    const running = await appOver([server]);
+    const other = createApi(running.url, running.keys[0]!);
+    const refused = await running.api.createBatch({ requests: [chatLine('x', 'forbidden')] });
+    const good = await other.createBatch({ requests: chatLines(400) });
+    expect((await other.finished(good.id)).request_counts).toEqual({ total: 400, completed: 400, failed: 0 });
+    expect((await running.api.finished(refused.id)).request_counts).toMatchObject({ failed: 1 });
+    const [line] = parseLines((await running.api.results(refused.id, 'errors')).text);
+    expect(line!.error).toMatchObject({ code: 'upstream_error' });
+  });
+});
+
+describe('a server that is not itself', () => {
+  const outages: [string, Answer][] = [
+    ['answers 404 while it is rolled out', (response) => send(response, 404, 'no such path')],
+    ['answers 405', (response) => send(response, 405, '')],
+    ['answers 502', (response) => send(response, 502, '<html>Bad Gateway</html>')],
+    ['loads its model', (response) => send(response, 503, { error: { message: 'Loading model' } })],
+    ['refuses our key', (response) => send(response, 401, { error: { message: 'Incorrect API key' } })],
+    [
+      'does not have the model',
+      (response) => send(response, 404, { error: { message: 'The model `x` does not exist' } }),
+    ],
+    ['resets connections', (response) => void response.socket?.resetAndDestroy()],
+  ];
+
+  it.each(outages)('costs no line an attempt: it %s', async (_, outage) => {
+    const server = await serverOf(outage);
+    server.models = outage;
+    const running = await appOver([server]);
+    const { id } = await running.api.createBatch({ requests: chatLines(60) });
+    // Long enough for every line to fail three times, if it were asked.
+    await until('some tries', () => server.received.length >= 3);
+    const asked = server.received.filter(({ path }) => path.endsWith('/chat/completions')).length;
+    expect(asked).toBeLessThan(40);
+    server.answer = (response) => send(response, 200, completion('fine'));
+    server.models = null;
+    const batch = await running.api.finished(id);
+    expect(batch.request_counts).toEqual({ total: 60, completed: 60, failed: 0 });
+  });
+});
+
+describe('one of two servers', () => {
+  it('may go away and come back: no line fails, no single request sees it, and it is used again', async () => {
+    let isAway = false;
+    const slow: Answer = (response) => void setTimeout(() => send(response, 200, completion('fine')), 5);
+    const steady = await serverOf(slow);
+    const other = await serverOf((response, received) =>
+      isAway ? response.socket?.resetAndDestroy() : slow(response, received),
+    );
+    const running = await appOver([steady, other]);
+    const { id } = await running.api.createBatch({ requests: chatLines(600) });
+    await until('both at work', () => other.received.length > 50);
+    isAway = true;
+    const messages = [{ role: 'user', content: 'row 1' }];
+    const ask = () => running.api.send('/v1/chat/completions', { json: { model: 'default', messages } });
+    const single = await Promise.all(Array.from({ length: 8 }, ask));
+    expect(single.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
+    isAway = false;
+    const seen = other.received.length;
+    const batch = await running.api.finished(id);
+    expect(batch.request_counts).toEqual({ total: 600, completed: 600, failed: 0 });
+    const { output, errors } = {
+      output: (await running.api.results(id, 'output')).text,
+      errors: (await running.api.results(id, 'errors')).text,
+    };
+    expect(endings(output, errors).distinct.size).toBe(600);
+    await until('the other is used again', async () => {
+      await ask();
+      return other.received.length > seen;
+    });
+  });
+});
