@@ -11,3 +11,9 @@ export function poolOf(engine: Engine, parts: { clock?: Clock; random?: Random }
   const replicas = [{ name: 'only', engine, account: 'only', weight: 1, isDraining: false }];
   return createPool({ replicas, clock, random, log: silent });
 }
+
+/** A pool that learns nothing from failures: each request meets the engine itself. */
+export function forgetfulPool(engine: Engine): Pool {
+  const slots = engine.slots ?? 1;
+  return { ...engine, slots, most: slots, answered: 0, waiting: null, replicas: [], onRoom() {} };
+}

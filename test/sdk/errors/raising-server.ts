@@ -1,4 +1,4 @@
-import { poolOf } from '../../support/pool-of.ts';
+import { forgetfulPool } from '../../support/pool-of.ts';
 import { createAccounts } from '../../../src/accounts/create-accounts.ts';
 import { createIds } from '../../../src/base/ids.ts';
 import { silent } from '../../../src/base/log.ts';
@@ -48,7 +48,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const accounts = createAccounts({ ...parts, random: systemRandom, store, config: {} });
   const prices = { input: 0, cachedInput: 0, output: 0 };
   const model = { id: 'tiny', aliases: ['default'], serves: ['chat' as const], prices, createdAt: 0 };
-  const models = [{ model, pool: poolOf(engine) }];
+  const models = [{ model, pool: forgetfulPool(engine) }];
   const generate = createGenerate({ ...parts, models, accounts, schemas: createSchemas(parts) });
   const limits = { conversationBytes: 1_000_000, responseBytesPerOrg: 1_000_000_000 };
   const responses = createResponses({ ...parts, store, generate, limits, exclusive: true });
