@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatChunk, ChatDelta, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
+import type { ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
 import type { Usage } from '../core/usage.ts';
 
 /** A chat completion under our own id and the model's public name (specification, section 2.5). */
@@ -12,39 +12,4 @@ export function usageOf(usage: ChatUsage): Usage {
     cachedTokens: usage.prompt_tokens_details.cached_tokens,
     outputTokens: usage.completion_tokens,
   };
-}
-
-/**
- * A finished answer as the chunks of a stream (wire-formats.md, section 1a), for answers that had to be checked before
- * anyone saw them.
- */
-export function* chunksOf(response: ChatResponse): Generator<ChatChunk> {
-  const { id, created, model, choices, usage } = response;
-  const base = { id, object: 'chat.completion.chunk', created, model } as const;
-  for (const { index, message, logprobs, finish_reason, stop_reason } of choices) {
-    for (const delta of deltasOf(message)) {
-      const isContent = delta.content !== undefined && delta.role === undefined;
-      const shown = isContent ? { logprobs } : {};
-      yield { ...base, choices: [{ index, delta, ...shown, finish_reason: null }] };
-    }
-    const ending = { finish_reason, ...(stop_reason !== undefined && { stop_reason }) };
-    yield { ...base, choices: [{ index, delta: {}, ...ending }] };
-  }
-  yield { ...base, choices: [], usage };
-}
-
-function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
-  const { content, refusal, reasoning, reasoning_content, tool_calls: calls = [] } = message;
-  yield { role: 'assistant', content: '' };
-  if (reasoning !== undefined || reasoning_content !== undefined)
-    yield {
-      ...(reasoning !== undefined && { reasoning }),
-      ...(reasoning_content !== undefined && { reasoning_content }),
-    };
-  if (content) yield { content };
-  if (refusal) yield { refusal };
-  for (const [index, { id, type, function: called }] of calls.entries()) {
-    yield { tool_calls: [{ index, id, type, function: { name: called.name, arguments: '' } }] };
-    yield { tool_calls: [{ index, function: { arguments: called.arguments } }] };
-  }
 }

@@ -1,6 +1,6 @@
 import type { EngineCall } from '../engines/engines.ts';
 import type { ChatChunks, ChatUsage } from '../wire/chat/chat.ts';
-import { chunksOf } from './answers.ts';
+import { chunksOf } from '../wire/chat/chunks-of.ts';
 import { checkedAtEnd } from './checked-stream.ts';
 import { edited } from './edited.ts';
 import { type Asking, runPromised } from './enforce.ts';

@@ -25,6 +25,7 @@ export function readChatResponse(fields: Fields, options: ReadOptions): ChatResp
   const given = fields['choices'];
   if (!Array.isArray(given) || given.length === 0) throw unusable('has no choices');
   const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
+  requireEnd(given, fields['usage']);
   const answered = choices.map(({ message }) => spoken(message)).join('');
   const { usage, estimated } = checkedUsage(fields['usage'], { asked: options.asked, answered });
   if (estimated) options.repairs.add('usage estimated');
@@ -39,6 +40,14 @@ export function readChatResponse(fields: Fields, options: ReadOptions): ChatResp
   if (typeof fields['system_fingerprint'] === 'string')
     response.system_fingerprint = fields['system_fingerprint'];
   return response;
+}
+
+/** Ollama gives up on a model that repeats itself: no reason, and nothing counted. */
+function requireEnd(choices: readonly unknown[], usage: unknown): void {
+  const { prompt_tokens: prompt, completion_tokens: completion } = fieldsOf(usage);
+  const isEndless = prompt === 0 && completion === 0;
+  if (isEndless && choices.some((choice) => fieldsOf(choice)['finish_reason'] === null))
+    throw unusable('was broken off by it');
 }
 
 export function createdOf({ created }: Fields): number {
@@ -59,25 +68,36 @@ function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOpt
 }
 
 function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): AssistantMessage {
-  const content = textOf(given['content']);
+  const { content, reasoning } = saidIn(given);
   const message: AssistantMessage = {
     role: 'assistant',
     content: content === null ? null : unicode(content, repairs),
     refusal: unicode(stringOr(given['refusal'], ''), repairs) || null,
   };
-  const reasoning = given['reasoning'] ?? given['reasoning_content'];
-  if (typeof reasoning === 'string' && reasoning !== '')
-    message.reasoning = message.reasoning_content = unicode(reasoning, repairs);
+  if (reasoning !== '') message.reasoning = message.reasoning_content = unicode(reasoning, repairs);
   const calls = toolCallsOf(given).map((call) => readToolCall(call, newCallId, repairs));
   if (calls.length > 0) message.tool_calls = calls;
   return message;
 }
 
-/** Some servers answer with parts, as requests may. */
-function textOf(content: unknown): string | null {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return null;
-  return content.map((part) => stringOr(fieldsOf(part)['text'], '')).join('');
+/**
+ * The text of a message or a delta, null where it has none, and what was thought. Some servers answer with parts, as requests
+ * may, and tell their thoughts among them (Mistral).
+ */
+export function saidIn(message: Fields): { content: string | null; reasoning: string } {
+  const { content, reasoning, reasoning_content: otherName } = message;
+  const thought = stringOr(reasoning ?? otherName, '');
+  if (typeof content === 'string') return { content, reasoning: thought };
+  if (!Array.isArray(content)) return { content: null, reasoning: thought };
+  return { content: textOf(content, 'text'), reasoning: thought || textOf(content, 'thinking') };
+}
+
+function textOf(parts: readonly unknown[], member: 'text' | 'thinking'): string {
+  const texts = parts.map((part) => {
+    const value = fieldsOf(part)[member];
+    return Array.isArray(value) ? textOf(value, 'text') : stringOr(value, '');
+  });
+  return texts.join('');
 }
 
 /** The calls of a message or a delta; some servers still have one `function_call` there. */

@@ -9,16 +9,31 @@ async function* packets(...texts: string[]) {
   for (const text of texts) yield Buffer.from(text);
 }
 
+const options = {
+  asked: () => 0,
+  newCallId: () => 'call_1',
+  repairs: new Set<never>(),
+  context: { now: 0, secrets: [], note() {} },
+  finish() {},
+};
+
+/** The calls that a client puts together. */
+async function callsIn(...texts: string[]) {
+  const calls: [string, string][] = [];
+  for await (const chunks of readChatStream(packets(...texts), options))
+    for (const { index, function: each } of chunks.flatMap(
+      ({ choices }) => choices[0]?.delta.tool_calls ?? [],
+    )) {
+      const known = (calls[index] ??= ['', '']);
+      known[0] += each?.name ?? '';
+      known[1] += each?.arguments ?? '';
+    }
+  return calls;
+}
+
 /** The texts of each list that came. */
 async function listsOf(...texts: string[]) {
   const lists: (string | null | undefined)[][] = [];
-  const options = {
-    asked: () => 0,
-    newCallId: () => 'call_1',
-    repairs: new Set<never>(),
-    context: { now: 0, secrets: [], note() {} },
-    finish() {},
-  };
   const said = ({ choices }: ChatChunk) => choices[0]?.delta.content;
   let error: unknown = null;
   try {
@@ -46,5 +61,32 @@ describe('a chat stream', () => {
     const { lists, error } = await listsOf(`${event('a', 'stop')}data: [DONE]\n\ndata: no JSON\n\n`);
     expect(error).toBeNull();
     expect(lists).toEqual([['a'], [undefined]]);
+  });
+
+  const called = (...calls: object[]) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: calls }, finish_reason: null }] })}\n\n`;
+  const piece = (name: string | undefined, json: string, id?: string) => ({
+    index: 0,
+    ...(id !== undefined && { id }),
+    function: { ...(name !== undefined && { name }), arguments: json },
+  });
+  it.each([
+    ['ids', [called(piece('f', '{"a":1}', 'c1')), called(piece('g', '{}', 'c2'))]],
+    ['ids, in one delta', [called(piece('f', '{"a":1}', 'c1'), piece('g', '{}', 'c2'))]],
+    ['names', [called(piece('f', '{"a"')), called(piece('f', ':1}')), called(piece('g', '{}'))]],
+    ['names, in one delta', [called(piece('f', '{"a":1}'), piece('g', '{}'))]],
+  ])('tells two calls at one index apart by their %s', async (_, events) => {
+    expect(await callsIn(...events, event('', 'tool_calls'))).toEqual([
+      ['f', '{"a":1}'],
+      ['g', '{}'],
+    ]);
+  });
+
+  it('tells two calls of one tool at one index apart once the first is whole', async () => {
+    const events = [piece('f', '{"a":'), piece('f', '1}'), piece('f', '{"a":2}')].map((each) => called(each));
+    expect(await callsIn(...events, event('', 'tool_calls'))).toEqual([
+      ['f', '{"a":1}'],
+      ['f', '{"a":2}'],
+    ]);
   });
 });

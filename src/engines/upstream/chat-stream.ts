@@ -1,6 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser';
+import { ApiError } from '../../core/errors.ts';
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../wire/chat/chat.ts';
-import { argumentsText, createdOf, toolCallsOf } from './chat-response.ts';
+import { argumentsText, createdOf, saidIn, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
@@ -26,6 +27,9 @@ interface Call {
   index: number;
   /** As the server told it, or empty. */
   id: string;
+  name: string;
+  /** The arguments that have come. */
+  written: string;
 }
 
 export interface StreamOptions extends ReadOptions {
@@ -61,21 +65,33 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
     return { ...head, choices: read, usage: null };
   }
 
-  for await (const events of readEvents(bytes)) {
-    const end = events.findIndex(({ data }) => data === '[DONE]');
-    const isOver = end >= 0;
-    if (isOver) options.finish();
-    const chunks: ChatChunk[] = [];
-    try {
-      for (const event of isOver ? events.slice(0, end) : events) {
-        const chunk = readChunk(event);
-        if (chunk) chunks.push(chunk);
-      }
-    } finally {
-      // What came before a fault is told before it.
-      if (chunks.length > 0) yield chunks;
+  /** The whole answer and what it cost: only the words that say so are missing. */
+  const isComplete = () =>
+    usage !== undefined && choices.size > 0 && [...choices.values()].every(({ finished }) => finished);
+
+  function readChunks(events: readonly EventSourceMessage[], chunks: ChatChunk[]): void {
+    for (const event of events) {
+      const chunk = readChunk(event);
+      if (chunk) chunks.push(chunk);
     }
-    if (isOver) break;
+  }
+
+  try {
+    for await (const events of readEvents(bytes)) {
+      const end = events.findIndex(({ data }) => data === '[DONE]');
+      const isOver = end >= 0;
+      if (isOver) options.finish();
+      const chunks: ChatChunk[] = [];
+      try {
+        readChunks(isOver ? events.slice(0, end) : events, chunks);
+      } finally {
+        // What came before a fault is told before it.
+        if (chunks.length > 0) yield chunks;
+      }
+      if (isOver) break;
+    }
+  } catch (error) {
+    if (!isCut(error) || !isComplete()) throw error;
   }
 
   if (choices.size === 0) throw unusable('is a stream without an answer');
@@ -83,6 +99,13 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
   const checked = checkedUsage(usage, { asked: options.asked, answered });
   if (checked.estimated) options.repairs.add('usage estimated');
   yield [{ ...head, choices: [], usage: checked.usage }];
+}
+
+/** A connection that broke, or fell silent. */
+function isCut(error: unknown): boolean {
+  return (
+    error instanceof ApiError && (error.code === 'upstream_unreachable' || error.code === 'upstream_timeout')
+  );
 }
 
 function readChoice(
@@ -120,10 +143,9 @@ function readChoice(
 function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: StreamOptions): ChatDelta {
   const delta: ChatDelta = {};
   if (given['role'] === 'assistant') delta.role = 'assistant';
-  if (typeof given['content'] === 'string') delta.content = unicode(given['content'], repairs);
-  const reasoning = given['reasoning'] ?? given['reasoning_content'];
-  if (typeof reasoning === 'string' && reasoning !== '')
-    delta.reasoning = delta.reasoning_content = unicode(reasoning, repairs);
+  const { content, reasoning } = saidIn(given);
+  if (content !== null) delta.content = unicode(content, repairs);
+  if (reasoning !== '') delta.reasoning = delta.reasoning_content = unicode(reasoning, repairs);
   const refusal = stringOr(given['refusal'], '');
   if (refusal !== '') delta.refusal = unicode(refusal, repairs);
   const calls = toolCallsOf(given);
@@ -132,7 +154,7 @@ function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: Stream
   return delta;
 }
 
-/** Some servers give every call the same position: another id with another name is another call. */
+/** Some servers give every call the same position: see `isAnother`. */
 function readCallDelta(
   given: Fields,
   at: number,
@@ -146,15 +168,30 @@ function readCallDelta(
   const piece =
     typeof json === 'string' ? json : json === undefined || json === null ? '' : JSON.stringify(json);
   const begun = choice.calls.get(position);
-  if (begun && !(isNamed && id !== '' && id !== begun.id)) {
+  if (begun && !(isNamed && isAnother(begun, id, name))) {
+    begun.written += piece;
     if (piece !== '') choice.empty.delete(begun.index);
     return { index: begun.index, function: { arguments: piece } };
   }
   if (!isNamed) throw unusable('calls a tool without a name');
   const index = choice.callCount++;
-  choice.calls.set(position, { index, id });
+  choice.calls.set(position, { index, id, name, written: piece });
   if (piece === '') choice.empty.add(index);
   return { index, id: id || newCallId(), type: 'function', function: { name, arguments: piece } };
+}
+
+/** Whether a piece with a name begins another call: by its id, and where there is none by what the last call is already. */
+function isAnother(begun: Call, id: string, name: string): boolean {
+  if (id !== '') return id !== begun.id;
+  return name !== begun.name || isWhole(begun.written);
+}
+
+function isWhole(json: string): boolean {
+  try {
+    return isObject(JSON.parse(json));
+  } catch {
+    return false;
+  }
 }
 
 function spoken({ content, reasoning, tool_calls: calls }: ChatDelta): string {

@@ -5,11 +5,13 @@ import { ApiError } from '../../core/errors.ts';
 import type { Flavor } from '../../core/flavor.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import { chunksOf } from '../../wire/chat/chunks-of.ts';
 import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, Report } from '../engines.ts';
 import { addressOf } from './address.ts';
 import { readChatResponse } from './chat-response.ts';
+import type { ReadOptions } from './chat-response.ts';
 import { readChatStream } from './chat-stream.ts';
 import { allChoices, streamAllChoices } from './choices.ts';
 import { countTimeouts, createCounter } from './count-tokens.ts';
@@ -19,7 +21,7 @@ import { fieldsOf } from './fields.ts';
 import { flavorOf } from './find-flavor.ts';
 import { flavorTraits } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
-import { parseBody, requirePlain, throwIfError, unusable } from './parse-body.ts';
+import { parseBody, requirePlain } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
 import { askHowItIs } from './reports.ts';
 import { chatMembers, embeddingsMembers } from './request-members.ts';
@@ -180,15 +182,17 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     return parseBody(reply, context(), repairs);
   }
 
+  const readingOf = ({ value }: JsonBody<ChatRequest>, repairs: Repairs): ReadOptions => ({
+    asked: () => estimatePrompt(value),
+    newCallId,
+    repairs,
+  });
+
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
     const repairs: Repairs = new Set();
     const text = chatText(request, false, wording);
     const fields = await ask('/chat/completions', text, signal, repairs);
-    const response = readChatResponse(fields, {
-      asked: () => estimatePrompt(request.value),
-      newCallId,
-      repairs,
-    });
+    const response = readChatResponse(fields, readingOf(request, repairs));
     noteRepairs(repairs);
     return response;
   }
@@ -197,19 +201,22 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     const repairs: Repairs = new Set();
     const text = chatText(request, true, wording);
     const reply = await connected().work.postStreaming(address.path('/chat/completions'), text, signal);
+    const reading = readingOf(request, repairs);
     const { body, finish } = reply;
-    await requireStream(reply, context(), repairs).catch((error: unknown) => {
-      // What is refused by its headers alone is not read, and would hold its connection.
-      finish();
-      throw error;
-    });
-    yield* readChatStream(body, {
-      asked: () => estimatePrompt(request.value),
-      newCallId,
-      repairs,
-      context: context(),
-      finish,
-    });
+    if (isStream(reply)) {
+      try {
+        requirePlain(reply.headers);
+      } catch (error) {
+        // What is refused by its headers alone is not read, and would hold its connection.
+        finish();
+        throw error;
+      }
+      yield* readChatStream(body, { ...reading, context: context(), finish });
+    } else {
+      // Some servers answer at once all the same: an error, or the whole answer.
+      const fields = parseBody({ ...reply, body: await wholeBody(body) }, context(), repairs);
+      yield [...chunksOf(readChatResponse(fields, reading))];
+    }
     noteRepairs(repairs);
   }
 
@@ -279,17 +286,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   };
 }
 
-/** A stream was asked for: anything else is an error, and says which one. */
-async function requireStream(
-  reply: Reply<AsyncIterable<Buffer>>,
-  context: RefusalContext,
-  repairs: Repairs,
-): Promise<void> {
-  const type = reply.headers['content-type'] ?? '';
-  if (reply.status === 200 && type.includes('text/event-stream')) return requirePlain(reply.headers);
+function isStream({ status, headers }: Reply<unknown>): boolean {
+  return status === 200 && (headers['content-type'] ?? '').includes('text/event-stream');
+}
+
+async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = [];
-  for await (const part of reply.body) parts.push(part);
-  const fields = parseBody({ ...reply, body: Buffer.concat(parts) }, context, repairs);
-  throwIfError(fields, context);
-  throw unusable('is not the stream that was asked for');
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts);
 }

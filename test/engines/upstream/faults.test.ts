@@ -421,11 +421,35 @@ describe('streams', () => {
       code: 'engine_overloaded',
       retryAfter: 7,
     });
-    fake.answer = complete();
+    fake.answer = status(200, '<html>');
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({
       code: 'invalid_upstream_response',
     });
   });
+
+  it('makes chunks of a whole answer to a request for a stream', async () => {
+    const { engine } = await upstream(complete('All at once.'));
+    const chunks = await collect(engine.stream(ask(), call()));
+    expect(said(chunks)).toBe('All at once.');
+    expect(chunks.flatMap(({ choices }) => choices).at(-1)).toMatchObject({ finish_reason: 'stop' });
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 12 } });
+  });
+
+  it.each([
+    ['with its usage', [frame({ content: 'all' }, 'stop'), usageFrame], 'all'],
+    ['before its usage', [frame({ content: 'all' }, 'stop')], null],
+    ['before its end', [frame({ content: 'all' }), usageFrame], null],
+  ])(
+    'takes an answer whose connection breaks instead of [DONE] only when it came %s',
+    async (_, frames, expected) => {
+      const { engine } = await upstream(async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(frames.join(''), () => response.socket?.end());
+      });
+      const outcome = await collect(engine.stream(ask(), call())).catch(() => null);
+      expect(outcome && said(outcome)).toBe(expected);
+    },
+  );
 });
 
 describe('answers that are none', () => {
@@ -498,7 +522,44 @@ describe('answers that are none', () => {
   });
 });
 
+describe('an answer that Ollama gave up because the model repeated itself', () => {
+  const nothing = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'la la la' }, finish_reason: null }];
+
+  it('is none', async () => {
+    const { fake, engine } = await upstream(complete('', { choices, usage: nothing }));
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'invalid_upstream_response',
+      blame: unclear,
+    });
+    fake.answer = complete('', { choices });
+    expect((await generate(engine)).body.choices[0]).toMatchObject({ finish_reason: 'stop' });
+  });
+
+  it('is none as a stream either', async () => {
+    const usage = `data: ${JSON.stringify({ choices: [], usage: nothing })}\n\n`;
+    const { engine } = await upstream(streamed([frame({ content: 'la la' }), usage, 'data: [DONE]\n\n']));
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ blame: unclear });
+  });
+});
+
 describe('answers to put right', () => {
+  it('reads a content in parts, with what was thought among them', async () => {
+    const content = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] },
+      { type: 'text', text: 'Oslo' },
+      { type: 'text', text: '.' },
+    ];
+    const { fake, engine } = await upstream(
+      complete('', { choices: [{ message: { content }, finish_reason: 'stop' }] }),
+    );
+    const expected = { content: 'Oslo.', reasoning: 'Hm.', reasoning_content: 'Hm.' };
+    expect((await generate(engine)).body.choices[0]?.message).toMatchObject(expected);
+    fake.answer = streamed([frame({ content }), frame({ content: [{ type: 'text', text: '' }] }, 'stop')]);
+    const [first] = await collect(engine.stream(ask(), call()));
+    expect(first?.choices[0]?.delta).toMatchObject(expected);
+  });
+
   it.each([
     ['missing', undefined],
     ['negative', { prompt_tokens: -1, completion_tokens: -3 }],
