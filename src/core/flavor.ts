@@ -1,4 +1,4 @@
-/** Kinds of servers that speak chat completions, which differ in what they do with it. */
+/** Kinds of servers that answer what a chat completion asks for, which differ in how. */
 export const flavors = [
   'vllm',
   'sglang',
@@ -11,6 +11,7 @@ export const flavors = [
   'mistral',
   'deepseek',
   'xai',
+  'anthropic',
   'offpeak',
   'generic',
 ] as const;

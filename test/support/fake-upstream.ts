@@ -76,7 +76,23 @@ export function completion(content = 'Hello there.', more: object = {}): object 
 }
 
 export function complete(content?: string, more?: object): Answer {
-  return (response) => send(response, 200, completion(content, more));
+  return (response, { path }) =>
+    send(response, 200, path.endsWith('/messages') ? message(content) : completion(content, more));
+}
+
+/** The same as a message. */
+export function message(text = 'Hello there.', more: object = {}): object {
+  return {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'real-name',
+    content: [{ type: 'text', text, citations: null }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 9, output_tokens: 3 },
+    ...more,
+  };
 }
 
 export function send(response: ServerResponse, status: number, body: unknown, headers: object = {}): void {

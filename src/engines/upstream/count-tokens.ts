@@ -8,11 +8,12 @@ import { count } from './usage.ts';
 /**
  * How a server tells the tokens of a prompt.
  * `input_tokens`: `/v1/chat/completions/input_tokens` takes the request as it is (llama-server since 2026, Offpeak).
+ * `count_tokens`: `/v1/messages/count_tokens` takes what a message is asked for with (Anthropic).
  * `messages`: `/tokenize` takes messages and tools (vLLM).
  * `template`: `/apply-template` renders the prompt, `/tokenize` cuts it (llama-server before).
  * `text`: `/tokenize` takes text alone (SGLang): exact but for what the template puts around a message.
  */
-export type CountWay = 'input_tokens' | 'messages' | 'template' | 'text';
+export type CountWay = 'input_tokens' | 'count_tokens' | 'messages' | 'template' | 'text';
 
 /** Nobody waits long for a number that can be estimated. */
 export const countTimeouts: Timeouts = {
@@ -61,6 +62,10 @@ type Ask = (path: string, body: unknown) => Promise<Fields>;
 const counters: Record<CountWay, (request: ChatRequest, ask: Ask) => Promise<number | undefined>> = {
   async input_tokens(request, ask) {
     return count((await ask('/v1/chat/completions/input_tokens', request))['input_tokens']);
+  },
+  async count_tokens({ model, system, messages, tools, tool_choice, thinking }, ask) {
+    const body = { model, system, messages, tools, tool_choice, thinking };
+    return count((await ask('/v1/messages/count_tokens', body))['input_tokens']);
   },
   async messages({ model, messages, tools, chat_template_kwargs }, ask) {
     const body = { model, messages, tools, chat_template_kwargs, add_generation_prompt: true };

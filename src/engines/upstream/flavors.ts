@@ -12,8 +12,10 @@ interface Flag<T> {
 }
 
 export interface FlavorTraits {
-  /** The header that carries the key, and what stands before it there. */
-  auth: Flag<{ header: string; scheme: string }>;
+  /** The header that carries the key, what stands before it there, and headers that go beside it. */
+  auth: Flag<{ header: string; scheme: string; beside?: Readonly<Record<string, string>> }>;
+  /** What it speaks, if not chat completions (`dialects.ts`). */
+  format?: Flag<'messages'>;
   jsonSchema: Flag<Capabilities['jsonSchema']>;
   forcedTool: Flag<Capabilities['forcedTool']>;
   prefixCache: Flag<Capabilities['prefixCache']>;
@@ -284,6 +286,27 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     counter: hosted,
     report: byModels,
     inputs: { value: ['image'], reason: 'documented' },
+  },
+  anthropic: {
+    auth: {
+      value: { header: 'x-api-key', scheme: '', beside: { 'anthropic-version': '2023-06-01' } },
+      reason: 'documented; by this version the fields for sampling are still read',
+    },
+    format: { value: 'messages', reason: 'its chat completions ignore formats and strict tools' },
+    jsonSchema: native('documented as output_config.format; models that do not have it refuse it'),
+    forcedTool: native('documented'),
+    prefixCache: shared('leader first serves most'),
+    fields: fields('top_k thinking_budget_tokens', 'documented for some models'),
+    without: nothing,
+    names: { value: {}, reason: 'all members are translated' },
+    developerRole: no('what the system says stands before the conversation'),
+    effort: {
+      value: 'as given',
+      reason: 'translated by the generation of the model (`messages/thinking.ts`)',
+    },
+    counter: { value: ['count_tokens'], reason: 'documented' },
+    report: byModels,
+    inputs: { value: ['image', 'file'], reason: 'documented' },
   },
   offpeak: {
     auth: bearer,

@@ -15,6 +15,8 @@ export interface Wording {
   traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'effort'>;
   /** What goes on at all. */
   members: Members;
+  /** Members of the request that its operator lets through. */
+  passThrough: readonly string[];
 }
 
 /** The text to send for a chat request: the client's bytes, but for what must differ. */

@@ -23,10 +23,11 @@ export interface RefusalContext {
  * sentence is told where the request itself was at fault; in any other it speaks of itself, to whoever runs it.
  */
 export function errorForStatus(
-  { status, headers, text }: Refusal,
+  { status: given, headers, text }: Refusal,
   { now, secrets, note }: RefusalContext,
 ): ApiError {
   const said = readError(text);
+  const status = isOutOfCredit(said) ? 402 : given;
   const words = scrub(said.message, secrets);
   const isTold = aboutTheRequest.has(status);
   if (!isTold) note(status, words);
@@ -131,8 +132,13 @@ function isContextLength({ code, type, message }: UpstreamError): boolean {
   return names.includes(code) || names.includes(type) || contextWords.test(message);
 }
 
-function isUnknownModel({ code, message }: UpstreamError, status: number): boolean {
-  if (code === 'model_not_found') return true;
+/** Anthropic says so with 400. */
+function isOutOfCredit({ type, message }: UpstreamError): boolean {
+  return type === 'invalid_request_error' && /credit balance is too low/i.test(message);
+}
+
+function isUnknownModel({ code, type, message }: UpstreamError, status: number): boolean {
+  if (code === 'model_not_found' || (type === 'not_found_error' && message.startsWith('model:'))) return true;
   return (
     status === 404 && /model/i.test(message) && /not found|does not exist|unknown|not loaded/i.test(message)
   );

@@ -10,12 +10,12 @@ import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, Report } from '../engines.ts';
 import { addressOf } from './address.ts';
-import { readChatResponse } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
-import { readChatStream } from './chat-stream.ts';
 import { allChoices, streamAllChoices } from './choices.ts';
 import { countTimeouts, createCounter } from './count-tokens.ts';
 import type { Counter, Post } from './count-tokens.ts';
+import { dialects } from './dialects.ts';
+import type { Dialect } from './dialects.ts';
 import { readEmbeddings, refusedDimensions } from './embeddings-response.ts';
 import { fieldsOf } from './fields.ts';
 import { flavorOf } from './find-flavor.ts';
@@ -25,7 +25,7 @@ import { parseBody, requirePlain } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
 import { askHowItIs } from './reports.ts';
 import { chatMembers, embeddingsMembers } from './request-members.ts';
-import { chatText, embeddingsText } from './request-text.ts';
+import { embeddingsText } from './request-text.ts';
 import type { Wording } from './request-text.ts';
 import { errorForStatus } from './status-errors.ts';
 import type { RefusalContext } from './status-errors.ts';
@@ -80,8 +80,9 @@ const lookAgainMs = 30_000;
 const sayAgainMs = 60_000;
 
 /**
- * A server that speaks chat completions, over HTTP/1.1. Requests go out as the client's bytes with little replaced
- * (`request-text.ts`), answers come back repaired or refused (`chat-response.ts`, `chat-stream.ts`). The server may be
+ * A server that speaks chat completions, over HTTP/1.1, or another format that they are translated to (`dialects.ts`).
+ * Requests go out as the client's bytes with little replaced (`request-text.ts`), answers come back repaired or refused
+ * (`chat-response.ts`, `chat-stream.ts`). The server may be
  * down when it is started: at most it is asked then what it is.
  */
 export function createUpstreamEngine(options: UpstreamOptions): Engine {
@@ -89,8 +90,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const address = addressOf(options.url, model);
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const asked = options.flavor ?? 'generic';
-  const { header, scheme } = flavorTraits[asked === 'auto' ? 'generic' : asked].auth.value;
-  const headers = { ...(apiKey && { [header]: scheme + apiKey }), ...options.headers };
+  const { header, scheme, beside } = flavorTraits[asked === 'auto' ? 'generic' : asked].auth.value;
+  const headers = { ...beside, ...(apiKey && { [header]: scheme + apiKey }), ...options.headers };
   const secrets = [apiKey ?? '', ...address.secrets, ...Object.values(options.headers ?? {})].filter(
     (secret) => secret.length > 2,
   );
@@ -128,6 +129,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const embeddingsWording = { model, members: embeddingsMembers(passThrough) };
   let traits: FlavorTraits;
   let wording: Wording;
+  let dialect: Dialect;
   let countTokens: Counter;
   let isFound = false;
   let lookingAgain: Timer | undefined;
@@ -136,7 +138,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   function take(flavor: Flavor): void {
     traits = flavorTraits[flavor];
-    wording = { model, traits, members: chatMembers(traits, passThrough) };
+    wording = { model, traits, members: chatMembers(traits, passThrough), passThrough };
+    dialect = dialects[traits.format?.value ?? 'chat'];
     countTokens = createCounter(traits.counter.value, postCounting);
   }
 
@@ -179,7 +182,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   async function ask(path: string, text: string, signal: AbortSignal, repairs: Repairs) {
     const reply = await connected().work.post(address.path(path), text, signal);
-    return parseBody(reply, context(), repairs);
+    return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
   }
 
   const readingOf = ({ value }: JsonBody<ChatRequest>, repairs: Repairs): ReadOptions => ({
@@ -190,17 +193,17 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
     const repairs: Repairs = new Set();
-    const text = chatText(request, false, wording);
-    const fields = await ask('/chat/completions', text, signal, repairs);
-    const response = readChatResponse(fields, readingOf(request, repairs));
+    const text = dialect.text(request, false, wording);
+    const { fields, bytes } = await ask(dialect.path, text, signal, repairs);
+    const response = dialect.read(fields, bytes, readingOf(request, repairs));
     noteRepairs(repairs);
     return response;
   }
 
   async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
     const repairs: Repairs = new Set();
-    const text = chatText(request, true, wording);
-    const reply = await connected().work.postStreaming(address.path('/chat/completions'), text, signal);
+    const text = dialect.text(request, true, wording);
+    const reply = await connected().work.postStreaming(address.path(dialect.path), text, signal);
     const reading = readingOf(request, repairs);
     const { body, finish } = reply;
     if (isStream(reply)) {
@@ -211,11 +214,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         finish();
         throw error;
       }
-      yield* readChatStream(body, { ...reading, context: context(), finish });
+      yield* dialect.readStream(body, { ...reading, context: context(), finish });
     } else {
       // Some servers answer at once all the same: an error, or the whole answer.
-      const fields = parseBody({ ...reply, body: await wholeBody(body) }, context(), repairs);
-      yield [...chunksOf(readChatResponse(fields, reading))];
+      const bytes = await wholeBody(body);
+      const fields = parseBody({ ...reply, body: bytes }, context(), repairs);
+      yield [...chunksOf(dialect.read(fields, bytes, reading))];
     }
     noteRepairs(repairs);
   }
@@ -258,7 +262,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     async embed(request, { signal }) {
       const repairs: Repairs = new Set();
       const text = embeddingsText(request, embeddingsWording);
-      const fields = await ask('/embeddings', text, signal, repairs).catch((error: unknown) => {
+      const { fields } = await ask('/embeddings', text, signal, repairs).catch((error: unknown) => {
         throw refusedDimensions(error, request.value);
       });
       const embeddings = readEmbeddings(fields, request.value, repairs);
@@ -280,7 +284,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
     async countTokens(request) {
       if (traits.counter.value.length === 0) return undefined;
-      const text = chatText({ value: request, text: JSON.stringify(request) }, false, wording);
+      const text = dialect.text({ value: request, text: JSON.stringify(request) }, false, wording);
       return countTokens(JSON.parse(text) as ChatRequest);
     },
   };

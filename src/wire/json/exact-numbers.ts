@@ -1,3 +1,5 @@
+import type { JsonBody } from './json-body.ts';
+
 /** What the language can do since 2025 and the library types do not say yet. */
 const json = JSON as unknown as {
   rawJSON(text: string): unknown;
@@ -20,6 +22,11 @@ export function parseExact(text: string): unknown {
       ? json.rawJSON(source)
       : value,
   );
+}
+
+/** The value of a body with every digit, where it has numbers that need it. */
+export function exactValue<T>({ value, text }: JsonBody<T>): T {
+  return longNumber.test(text) ? (parseExact(text) as T) : value;
 }
 
 function isLossy(value: number, source: string): boolean {

@@ -93,7 +93,10 @@ const hostedBy: Partial<Record<Flavor, readonly string[]>> = {
   mistral: ['prediction'],
 };
 
-describe.each(flavors)('%s', (flavor) => {
+// What is translated has a page of its own (anthropic.test.ts).
+const chatFlavors = flavors.filter((flavor) => flavor !== 'anthropic');
+
+describe.each(chatFlavors)('%s', (flavor) => {
   it('is sent what it can work with, and nothing of what is between the client and us', async () => {
     for (const fields of forAll) {
       const expected =
@@ -160,11 +163,16 @@ describe('the effort of reasoning', () => {
     expect(await sentTo(flavor, { reasoning_effort: effort })).toEqual(expected);
   });
 
-  it.each(flavors)('with a budget on %s, which is told of it only if it knows the field', async (flavor) => {
-    const knows = flavor === 'llama-server' || flavor === 'offpeak';
-    const thinking_budget_tokens = 512;
-    expect(await sentTo(flavor, { thinking_budget_tokens })).toEqual(knows ? { thinking_budget_tokens } : {});
-  });
+  it.each(chatFlavors)(
+    'with a budget on %s, which is told of it only if it knows the field',
+    async (flavor) => {
+      const knows = flavor === 'llama-server' || flavor === 'offpeak';
+      const thinking_budget_tokens = 512;
+      expect(await sentTo(flavor, { thinking_budget_tokens })).toEqual(
+        knows ? { thinking_budget_tokens } : {},
+      );
+    },
+  );
 
   it('lets a client switch the thinking itself, and set no other variable of the template', async () => {
     const given = { enable_thinking: true, reasoning_effort: 'low', tokenize: false, other: { x: 1 } };

@@ -1,0 +1,70 @@
+import { fieldsOf, stringOr } from '../fields.ts';
+import type { Fields } from '../fields.ts';
+import { unusable } from '../parse-body.ts';
+import { count } from '../usage.ts';
+
+/**
+ * The fields of a message as those of a chat completion, to be read like any other.
+ * @throws ApiError `invalid_upstream_response` for what is no message
+ */
+export function chatFields(message: Fields): Fields {
+  if (!Array.isArray(message['content'])) throw unusable('is not a message');
+  const blocks = blocksOf(message);
+  const text = joined(blocks, 'text', 'text');
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toCall);
+  return {
+    id: message['id'],
+    model: message['model'],
+    choices: [
+      {
+        index: 0,
+        message: {
+          content: text === '' && calls.length > 0 ? null : text,
+          reasoning: joined(blocks, 'thinking', 'thinking'),
+          ...(text === '' && refusalOf(message)),
+          tool_calls: calls,
+        },
+        ...ending(message),
+      },
+    ],
+    usage: chatUsage(fieldsOf(message['usage'])),
+  };
+}
+
+export function blocksOf({ content }: Fields): Fields[] {
+  return Array.isArray(content) ? content.map(fieldsOf) : [];
+}
+
+/** Why a message ended; the words that a chat completion has too are read as such (`finish-reason.ts`). */
+export function ending({ stop_reason: reason, stop_sequence: sequence }: Fields): Fields {
+  const finish = reason === 'model_context_window_exceeded' ? 'length' : reason;
+  return { finish_reason: finish, ...(typeof sequence === 'string' && { stop_reason: sequence }) };
+}
+
+export function refusalOf({ stop_details: details }: Fields): Fields {
+  const { explanation } = fieldsOf(details);
+  return typeof explanation === 'string' ? { refusal: explanation } : {};
+}
+
+/** Cached tokens stand beside the others in a message, among them in a chat completion. */
+export function chatUsage(usage: Fields): Fields {
+  const of = (name: string) => count(usage[name]) ?? 0;
+  const read = of('cache_read_input_tokens');
+  const prompt = of('input_tokens') + of('cache_creation_input_tokens') + read;
+  const output = usage['output_tokens'];
+  const thinking = count(fieldsOf(usage['output_tokens_details'])['thinking_tokens']);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    prompt_tokens_details: { cached_tokens: read },
+    ...(thinking !== undefined && { completion_tokens_details: { reasoning_tokens: thinking } }),
+  };
+}
+
+function joined(blocks: readonly Fields[], type: string, member: string): string {
+  return blocks.map((block) => (block['type'] === type ? stringOr(block[member], '') : '')).join('');
+}
+
+function toCall({ id, name, input }: Fields): Fields {
+  return { id, function: { name, arguments: input } };
+}
