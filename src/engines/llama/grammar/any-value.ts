@@ -1,4 +1,4 @@
-import type { CharElement, GrammarBuilder, RuleElement } from './grammar.ts';
+import type { GrammarBuilder, RuleElement } from './grammar.ts';
 
 /** The rules of JSON itself, without white space: what a schema leaves open may be any of these. */
 export interface Json {
@@ -12,7 +12,6 @@ export interface Json {
   integer: RuleElement;
   boolean: RuleElement;
   null: RuleElement;
-  digit: CharElement;
 }
 
 /** Digits that survive a double: 15 before the point; the 6 after it are a matter of taste. */
@@ -51,5 +50,5 @@ export function createJson(b: GrammarBuilder): Json {
   const values = b.optional([value, b.repeat([...comma, value], 0, Infinity)]);
   const array = b.rule([[...b.literal('['), values, ...b.literal(']')]]);
   define([[string], [number], [object], [array], [boolean], [nothing]]);
-  return { value, object, array, string, stringCharacter, number, integer, boolean, null: nothing, digit };
+  return { value, object, array, string, stringCharacter, number, integer, boolean, null: nothing };
 }

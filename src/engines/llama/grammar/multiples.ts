@@ -1,4 +1,5 @@
 import type { Alternative, GrammarBuilder, RuleElement } from './grammar.ts';
+import { naturalsBetween } from './naturals.ts';
 import { type Bounds, integerEnds } from './number-range.ts';
 
 /** Steps above this need a rule for too many remainders. */
@@ -24,7 +25,7 @@ export function multiplesRule(
   const alternatives = ends[0] <= 0n && ends[1] >= 0n ? [b.literal('0')] : [];
   const tail = b.literal('0'.repeat(zeros));
   const signed = (sign: string, from: bigint, to: bigint): Alternative[] =>
-    naturalMultiples(b, divisor, from > 0n ? from : 1n, to).map((digits) => [
+    naturalsBetween(b, from > 0n ? from : 1n, to, Number(divisor)).map((digits) => [
       ...b.literal(sign),
       ...digits,
       ...tail,
@@ -60,48 +61,6 @@ function listed(
       (type === 'number' || Number.isInteger(value)),
   );
   return b.rule([...new Set(kept)].map((value) => b.literal(JSON.stringify(value))));
-}
-
-/** Digit strings without leading zeros from `low` to `high`, at least 1, that `divisor` divides. */
-function naturalMultiples(b: GrammarBuilder, divisor: bigint, low: bigint, high: bigint): Alternative[] {
-  if (low > high) return [];
-  const known = new Map<string, RuleElement>();
-  const n = Number(divisor);
-
-  /** What may follow when `left` digits are still to come; `from` and `to` are what is left of a bound that binds. */
-  function digits(left: number, remainder: number, from: string | null, to: string | null): RuleElement {
-    const key = `${left},${remainder},${from},${to}`;
-    const before = known.get(key);
-    if (before) return before;
-    if (left === 0) {
-      const end = b.rule(remainder === 0 ? [[]] : []);
-      known.set(key, end);
-      return end;
-    }
-    const { element, define } = b.declare();
-    known.set(key, element);
-    const alternatives: Alternative[] = [];
-    for (let digit = Number(from?.[0] ?? 0); digit <= Number(to?.[0] ?? 9); digit++) {
-      const rest = digits(
-        left - 1,
-        (remainder * 10 + digit) % n,
-        from !== null && digit === Number(from[0]) ? from.slice(1) : null,
-        to !== null && digit === Number(to[0]) ? to.slice(1) : null,
-      );
-      alternatives.push([...b.literal(String(digit)), rest]);
-    }
-    define(alternatives);
-    return element;
-  }
-
-  const alternatives: Alternative[] = [];
-  const [shortest, longest] = [String(low).length, String(high).length];
-  for (let length = shortest; length <= longest; length++) {
-    const from = length === shortest ? String(low) : `1${'0'.repeat(length - 1)}`;
-    const to = length === longest ? String(high) : '9'.repeat(length);
-    alternatives.push([digits(length, 0, from, to)]);
-  }
-  return alternatives;
 }
 
 function ceilDivide(value: bigint, by: bigint): bigint {
