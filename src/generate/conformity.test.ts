@@ -47,6 +47,21 @@ describe('promisedBy', () => {
     expect(await verdict(withSchema(place), content)).toBe(expected);
   });
 
+  it('holds strings to their format, of those that are known', async () => {
+    const dated = { properties: { on: { format: 'date' }, size: { format: 'int32' } } };
+    expect(await verdict(withSchema(dated), '{"on":"2026-02-28","size":7}')).toBe('kept');
+    expect(await verdict(withSchema(dated), '{"on":"2026-02-30"}')).toBe('schema_not_met');
+    const more = { tools: [tool('f', dated)], tool_choice: 'required' as const };
+    expect(await verdict(more, null, { calls: [['f', '{"on":"soon"}']] })).toBe('tool_not_called');
+  });
+
+  it('tries the schema of a response format beside a tool that must be called, too', async () => {
+    const more = { ...withSchema({ type: 'strnig' }), tools: [tool('f')], tool_choice: 'required' as const };
+    await expect(promised(more)).rejects.toMatchObject({
+      param: expect.stringContaining('response_format'),
+    });
+  });
+
   it('takes a refusal for what it is', async () => {
     const response = chatResponse(null);
     response.choices[0]!.message.refusal = 'I cannot help with that.';

@@ -1,6 +1,7 @@
 import { Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
+import { formats } from './formats.ts';
 import { JsonValues } from './json-values.ts';
 import { withLinearKeywords } from './linear-keywords.ts';
 import { checkSchemaBudget, SchemaRefused } from './schema-gate.ts';
@@ -45,7 +46,8 @@ const options: Options = {
   ownProperties: true,
   code: { regExp: linear },
 };
-const unjudged: Options = { ...options, meta: false, validateSchema: false };
+/** Formats are looked at in answers; a schema's own addresses may be written as they like. */
+const unjudged: Options = { ...options, meta: false, validateSchema: false, validateFormats: true, formats };
 
 export function createSchemaChecker(): SchemaChecker {
   const compiled = new Map<number, ValidateFunction>();
