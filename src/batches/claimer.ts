@@ -1,3 +1,4 @@
+import { backoffMs } from '../base/backoff.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -9,7 +10,6 @@ import type { DbTime } from './db-time.ts';
 import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from './held-chunks.ts';
-import { backoffMs } from './line-errors.ts';
 import { ChunkLines } from './lines.ts';
 import { suspectKills } from './poison.ts';
 import type { Setbacks } from './setbacks.ts';
@@ -23,7 +23,7 @@ const idlePollMs = 1_000;
 /** How often models that left the catalog are looked for; it reads every open chunk. */
 const lostModelsMs = 60_000;
 /** A database that fails is asked again after a while, at most this long. */
-const maxPauseMs = 5_000;
+const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
 export interface ClaimerParts {
   store: Store;
@@ -112,7 +112,7 @@ export class Claimer {
 
   #failed(error: unknown): void {
     const { log, random } = this.#parts;
-    const wait = backoffMs(++this.#failures, random.float(), maxPauseMs);
+    const wait = backoffMs(++this.#failures, pauses, random.float());
     log.error({ err: error, wait_ms: wait }, 'work could not be claimed; trying again');
     this.#pauseFor(wait);
   }

@@ -1,3 +1,4 @@
+import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -9,7 +10,7 @@ import { afterFailure, isSpent, noAttempts } from './attempts.ts';
 import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf } from './held-chunks.ts';
-import { asApiError, backoffMs } from './line-errors.ts';
+import { asApiError, linePauses } from './line-errors.ts';
 import { failedResult, outputResult } from './line-result.ts';
 import { inputFault } from './lines.ts';
 import type { BatchLine } from '../wire/batch/read-line.ts';
@@ -171,7 +172,7 @@ export class Dispatcher {
     );
     held.attempts.set(ref.line, attempts);
     if (error.blame.retry && !isSpent(attempts)) {
-      this.#again(held, ref, backoffMs(attempts.made, random.float()));
+      this.#again(held, ref, backoffMs(attempts.made, linePauses, random.float()));
       return;
     }
     const result = failedResult(batch.id, ref.line, line.customId, chunk.model, error, attempts.made);

@@ -1,19 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, passing } from '../core/errors.ts';
-import { asApiError, backoffMs } from './line-errors.ts';
-
-describe('backoffMs', () => {
-  it.each([
-    [1, 0, 500],
-    [1, 0.999, 1_000],
-    [2, 0, 1_000],
-    [3, 0.5, 3_000],
-    [6, 0, 15_000],
-    [50, 0.999, 29_985],
-  ])('waits after attempt %d with %d for %d ms', (attempt, random, ms) => {
-    expect(backoffMs(attempt, random)).toBe(ms);
-  });
-});
+import { asApiError } from './line-errors.ts';
 
 describe('asApiError', () => {
   it('leaves an error of the catalogue as it is', () => {

@@ -1,3 +1,4 @@
+import { backoffMs } from '../base/backoff.ts';
 import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Lease, LineResult, RecordOutcome, Store } from '../store/store.ts';
@@ -10,8 +11,7 @@ const groupMs = 50;
 /** Above this many unrecorded answers, or bytes of them, nothing new is sent. */
 const maxRows = 4_096;
 const maxBytes = 64 * 1024 * 1024;
-const retryMs = 500;
-const maxRetryMs = 5_000;
+const pauses = { firstMs: 500, longestMs: 5_000 };
 /** How often the database may refuse a row, while it takes others, until the row is given up. */
 const mostRefusals = 3;
 
@@ -143,7 +143,7 @@ export class Recorder {
           if (++refusals >= mostRefusals || this.#refused.has(batchOf(group)))
             return this.#refuse(group, error);
         }
-        await sleep(clock, Math.min(maxRetryMs, retryMs * 2 ** failures), this.#stop.signal);
+        await sleep(clock, backoffMs(failures + 1, pauses), this.#stop.signal);
       }
     }
     return undefined;

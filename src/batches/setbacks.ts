@@ -1,7 +1,8 @@
+import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { backoffMs } from './line-errors.ts';
+import { linePauses } from './line-errors.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
 /** How many faults of its own a batch may meet; with the waits between them they take some seconds. */
@@ -57,7 +58,7 @@ export class Setbacks {
     for (const [id, { until }] of this.#setbacks) if (until + forgetMs < now) this.#setbacks.delete(id);
     const { times, faults } = this.#setbacks.get(batchId) ?? { times: 0, faults: 0 };
     const setback = { until: now, times: times + 1, faults: faults + (fault === null ? 0 : 1) };
-    const wait = backoffMs(setback.times, random.float());
+    const wait = backoffMs(setback.times, linePauses, random.float());
     setback.until += wait;
     this.#setbacks.set(batchId, setback);
     log.error({ err: error, batch: batchId, wait_ms: wait }, 'a batch cannot go on at present');

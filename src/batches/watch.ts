@@ -1,16 +1,16 @@
+import { backoffMs } from '../base/backoff.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { BatchState, Store } from '../store/store.ts';
 import type { DbTime } from './db-time.ts';
-import { backoffMs } from './line-errors.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
 const watchMs = 500;
 const expireAtOnce = 100;
 const leftoversAtOnce = 4;
 /** What failed is done again after a while, at most this long. */
-const maxPauseMs = 5_000;
+const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
 export interface WatchParts {
   store: Store;
@@ -78,7 +78,7 @@ export class Watch {
         await step.run();
         step.failures = 0;
       } catch (error) {
-        const wait = backoffMs(++step.failures, random.float(), maxPauseMs);
+        const wait = backoffMs(++step.failures, pauses, random.float());
         step.notBefore = clock.monotonic() + wait;
         log.error({ err: error, wait_ms: wait }, 'the batches could not be watched');
       }

@@ -1,3 +1,4 @@
+import { backoffMs } from '../../base/backoff.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { StartError } from '../../base/start-error.ts';
@@ -37,8 +38,7 @@ export interface SupervisorDeps {
   log: Log;
 }
 
-const firstDelayMs = 100;
-const longestDelayMs = 10_000;
+const pauses = { firstMs: 100, longestMs: 10_000 };
 /** A child that lived this long is not part of a series of crashes. */
 const stableMs = 30_000;
 /** After so many starts in a row that came to nothing, requests are no longer held back. */
@@ -147,7 +147,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       jobs.rejectWaiting(unreachable());
     }
     state = 'waiting';
-    backoff = clock.after(Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1)), launch);
+    backoff = clock.after(backoffMs(failures, pauses), launch);
   }
 
   function unreachable(): ApiError {

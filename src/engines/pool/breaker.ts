@@ -1,3 +1,4 @@
+import { backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { Waiting } from '../engines.ts';
@@ -8,7 +9,8 @@ const suspicious = 3;
  * How long it is left alone after the first failure, and at most; less where it says that it is well: then the failures may
  * have been those requests' own, and others should not wait for it long.
  */
-const pause = { firstMs: 1_000, longestMs: 30_000, longestWellMs: 4_000 } as const;
+const pauses = { firstMs: 1_000, longestMs: 30_000 };
+const longestWellMs = 4_000;
 /** A `retry-after` is held up to this long. */
 const longestAskedMs = 15 * 60_000;
 
@@ -65,9 +67,8 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     note(error);
     isCertain = error.blame.certain;
     if (openUntil !== null && now() < openUntil) return false;
-    const longest = isWell && !isCertain ? pause.longestWellMs : pause.longestMs;
-    const ms = Math.min(longest, pause.firstMs * 2 ** trips++);
-    openUntil = now() + ms * (0.5 + jitter() / 2);
+    const longestMs = isWell && !isCertain ? longestWellMs : pauses.longestMs;
+    openUntil = now() + backoffMs(++trips, { ...pauses, longestMs }, jitter());
     return true;
   }
 

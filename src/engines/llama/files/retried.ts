@@ -1,3 +1,4 @@
+import { backoffMs } from '../../../base/backoff.ts';
 import { sleep } from '../../../base/clock.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
@@ -10,8 +11,7 @@ export interface RetryDeps {
 
 /** How often something is tried that brings no byte. */
 const attempts = 6;
-const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const pauses = { firstMs: 500, longestMs: 30_000 };
 /** Of what a server asks for. */
 const longestWaitMs = 300_000;
 
@@ -25,7 +25,7 @@ export async function retried(
   attempt: () => Promise<boolean>,
 ): Promise<void> {
   for (let failures = 0; ;) {
-    let pauseMs = firstPauseMs;
+    let pauseMs = pauses.firstMs;
     try {
       if (await attempt()) return;
       failures = 0;
@@ -34,8 +34,8 @@ export async function retried(
       if (!(error instanceof Broken)) throw error;
       failures++;
       if (failures >= attempts) throw gaveUp(error);
-      const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** failures);
-      pauseMs = Math.min(error.retryAfterMs ?? longest * (0.5 + random.float() / 2), longestWaitMs);
+      const usual = backoffMs(failures + 1, pauses, random.float());
+      pauseMs = Math.min(error.retryAfterMs ?? usual, longestWaitMs);
       if (failures === 2) onNote(`Trying again: ${error.message}.`);
     }
     await sleep(clock, pauseMs, signal);
