@@ -4,6 +4,7 @@ import type { Offpeak } from './support/offpeak.ts';
 import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
+import { runBatch } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 import type { Upstream } from './support/upstream.ts';
 
@@ -11,12 +12,6 @@ const rows = 10_000;
 const slots = 64;
 const delayMs = 50;
 const rounds = 3;
-
-interface Batch {
-  id: string;
-  status: string;
-  request_counts: { total: number; completed: number; failed: number };
-}
 
 /** How well a batch fills the slots of its engine; the engine itself counts. */
 export const batchFill: Workload = {
@@ -74,9 +69,7 @@ async function runOnce(offpeak: Offpeak, upstream: Upstream, fileId: string): Pr
   await upstream.reset({ slots, delayMs });
   const before = await offpeak.figures('reset');
   const posted = Date.now();
-  const creation = { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: fileId };
-  const { id } = await offpeak.post<Batch>('/v1/batches', JSON.stringify(creation));
-  const finished = await untilCompleted(offpeak, id);
+  const finished = await runBatch(offpeak, fileId, rows);
   const after = await offpeak.figures();
   const stats = await upstream.stats();
   if (stats.total !== rows) throw new Error(`the upstream saw ${stats.total} requests instead of ${rows}`);
@@ -89,18 +82,4 @@ async function runOnce(offpeak: Offpeak, upstream: Upstream, fileId: string): Pr
     loopP99: after.loopP99,
     peakMb: after.peakRss / 1e6,
   };
-}
-
-/** Asks rarely while there is much to do, so as not to be the load. */
-async function untilCompleted(offpeak: Offpeak, id: string): Promise<number> {
-  for (;;) {
-    const { status, request_counts: counts } = await offpeak.get<Batch>(`/v1/batches/${id}`);
-    if (status === 'completed') {
-      if (counts.completed !== rows) throw new Error(`${counts.failed} of ${rows} rows failed`);
-      return Date.now();
-    }
-    if (status !== 'validating' && status !== 'in_progress') throw new Error(`the batch is ${status}`);
-    const share = (counts.completed + counts.failed) / rows;
-    await new Promise((resolve) => setTimeout(resolve, share > 0.97 ? 10 : 250));
-  }
 }

@@ -3,6 +3,7 @@
 // With --unbound nobody is bound to a core.
 import { batchFill } from './batch-fill.ts';
 import { engine } from './engine.ts';
+import { fleet } from './fleet.ts';
 import { healthz } from './healthz.ts';
 import { latency } from './latency.ts';
 import { prefix } from './prefix.ts';
@@ -15,7 +16,19 @@ import { syncChat } from './sync-chat.ts';
 import { translate } from './translate.ts';
 import { upload } from './upload.ts';
 
-const workloads = [batchFill, upload, syncChat, translate, stream, latency, healthz, restart, prefix, engine];
+const workloads = [
+  batchFill,
+  fleet,
+  upload,
+  syncChat,
+  translate,
+  stream,
+  latency,
+  healthz,
+  restart,
+  prefix,
+  engine,
+];
 
 const flags = new Set(['--profile', '--unbound']);
 const names = process.argv.slice(2).filter((value) => !flags.has(value));

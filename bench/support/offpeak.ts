@@ -77,12 +77,13 @@ export async function startOffpeak(data: string, engine: EngineConfig): Promise<
   };
 }
 
-export function upstreamEngine(url: string, slots: number | null): EngineConfig {
+/** @param urls of the servers that have the model */
+export function upstreamEngine(urls: string | string[], slots: number | null): EngineConfig {
   const timeouts = { connectMs: 10_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 3_600_000 };
   return {
     kind: 'openai',
     flavor: null,
-    replicas: [{ url, apiKey: 'upstream-key', slots, weight: 1, drain: false }],
+    replicas: [urls].flat().map((url) => ({ url, apiKey: 'upstream-key', slots, weight: 1, drain: false })),
     model: 'upstream-model',
     timeouts,
   };

@@ -9,6 +9,7 @@ import { firstLine, start, stop } from './processes.ts';
 /** What the upstream counted since its last reset, in its own words (`upstream/upstream.c`). */
 export interface UpstreamStats {
   total: number;
+  refused: number;
   max_active: number;
   max_queued: number;
   busy_slot_ms: number;
@@ -21,9 +22,10 @@ export interface UpstreamStats {
 export interface Upstream {
   kind: 'C' | 'Node';
   /** Base address ending in `/v1`, for one way of answering. */
-  url(how: 'fast' | 'delay' | 'burst' | 'paced'): string;
+  url(how: 'fast' | 'delay' | 'refuse' | 'burst' | 'paced'): string;
   stats(): Promise<UpstreamStats>;
-  reset(settings?: { slots?: number; delayMs?: number }): Promise<void>;
+  /** @param settings `sigma`: the spread of lognormal delays with the mean `delayMs`; all the same where it is 0 */
+  reset(settings?: { slots?: number; delayMs?: number; sigma?: number }): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -46,8 +48,10 @@ export async function startUpstream(tokens = 50): Promise<Upstream> {
     kind: binary ? 'C' : 'Node',
     url: (how) => `${origin}/${how}/v1`,
     stats: async () => (await get('/stats')) as UpstreamStats,
-    async reset({ slots, delayMs } = {}) {
-      const query = [slots && `slots=${slots}`, delayMs && `delay=${delayMs}`].filter(Boolean).join('&');
+    async reset(changes = {}) {
+      const names = { slots: 'slots', delayMs: 'delay', sigma: 'sigma' } as const;
+      const given = Object.entries(changes) as [keyof typeof names, number][];
+      const query = given.map(([name, value]) => `${names[name]}=${value}`).join('&');
       await get(`/stats?reset&${query}`);
     },
     stop: () => stop(child),
@@ -58,7 +62,7 @@ export async function startUpstream(tokens = 50): Promise<Upstream> {
 function compile(): string | undefined {
   const binary = join(mkdtempSync(join(tmpdir(), 'offpeak-bench-')), 'upstream');
   try {
-    execFileSync('cc', ['-O2', '-o', binary, join(folder, 'upstream.c')], { stdio: 'ignore' });
+    execFileSync('cc', ['-O2', '-o', binary, join(folder, 'upstream.c'), '-lm'], { stdio: 'ignore' });
     return binary;
   } catch {
     return undefined;

@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 let [slots = 64, delayMs = 50, tokens = 50, gapMs = 10] = process.argv.slice(2).map(Number);
+let sigma = 0;
 
 const fresh = () => ({
   total: 0,
@@ -55,7 +56,13 @@ function enter(response: ServerResponse): void {
     change(-1);
     if (active < slots) queue.shift()?.();
     complete(response);
-  }, delayMs);
+  }, nextDelay());
+}
+
+/** Lognormal with the mean `delayMs`. */
+function nextDelay(): number {
+  const normal = Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
+  return delayMs * Math.exp(sigma * normal - sigma ** 2 / 2);
 }
 
 function complete(response: ServerResponse): void {
@@ -107,12 +114,14 @@ function tell(response: ServerResponse, query: URLSearchParams): void {
   if (!query.has('reset')) return;
   slots = Number(query.get('slots') ?? slots);
   delayMs = Number(query.get('delay') ?? delayMs);
+  sigma = Number(query.get('sigma') ?? sigma);
   stats = fresh();
 }
 
 function serve(path: string, query: URLSearchParams, response: ServerResponse): void {
   const kind = path.split('/')[1];
   if (kind === 'stats') tell(response, query);
+  else if (path.endsWith('/models')) response.writeHead(404).end();
   else if (kind === 'fast') complete(response);
   else if (kind === 'burst' || kind === 'paced') stream(response, kind === 'paced');
   else if (kind !== 'delay' && kind !== 'refuse') response.writeHead(404).end();

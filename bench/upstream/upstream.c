@@ -9,13 +9,17 @@
 //   POST /refuse/...  the same, but refused with 429 when every slot is taken
 //   POST /burst/...   a streamed answer of `tokens` events in one write
 //   POST /paced/...   the same, an event each gap_ms
-//   GET  /stats       what happened since the last reset; ?reset clears, &slots= and &delay= change the settings
+//   GET  .../models   404, whatever else the path begins with
+//   GET  /stats       what happened since the last reset; ?reset clears, &slots=, &delay= and &sigma= change the settings
+//
+// With a sigma, delays are lognormal with that spread and the mean delay_ms.
 //
 // Slot time is counted here, where it is spent: busy_slot_ms is the sum over all slots of the time they were taken,
 // span_ms reaches from the first request of /delay or /refuse to its last answer.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -51,7 +55,7 @@ typedef struct {
 } timer;
 
 static int slots = 64, tokens = 50;
-static double delay_ms = 50, gap_ms = 10;
+static double delay_ms = 50, gap_ms = 10, sigma = 0;
 static int poller, clock_fd;
 
 static struct {
@@ -190,9 +194,17 @@ static void change_active(int by) {
   if (stats.active > stats.max_active) stats.max_active = stats.active;
 }
 
+static double uniform(void) { return ((double)rand() + 1) / ((double)RAND_MAX + 2); }
+
+static double next_delay(void) {
+  if (sigma <= 0) return delay_ms;
+  double normal = sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+  return delay_ms * exp(sigma * normal - sigma * sigma / 2);
+}
+
 static void enter_slot(conn *c) {
   change_active(1);
-  timer_add(now() + delay_ms, c);
+  timer_add(now() + next_delay(), c);
 }
 
 static void wait_for_slot(conn *c) {
@@ -237,6 +249,7 @@ static void say_stats(conn *c, const char *path) {
   const char *found = strstr(path, "slots=");
   if (found) slots = atoi(found + 6);
   if ((found = strstr(path, "delay="))) delay_ms = atof(found + 6);
+  if ((found = strstr(path, "sigma="))) sigma = atof(found + 6);
   int active = stats.active, queued = stats.queued;
   memset(&stats, 0, sizeof stats);
   stats.active = active;
@@ -248,6 +261,7 @@ static int begins(const char *path, const char *with) { return !strncmp(path, wi
 static void handle(conn *c, const char *path) {
   static const bytes missing = {.data = (char *)"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", .length = 45};
   if (begins(path, "/stats")) return say_stats(c, path);
+  if (strstr(path, "/models")) return say(c, &missing);
   if (begins(path, "/fast")) {
     stats.total++;
     return say(c, &answer);

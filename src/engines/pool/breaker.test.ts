@@ -20,7 +20,7 @@ describe('createBreaker', () => {
   it('opens at one failure that is certainly the server, and tries again after a pause that doubles', async () => {
     const pauses: number[] = [];
     for (let i = 0; i < 7; i++) {
-      expect(breaker.failed(refused, 3)).toBe(true);
+      expect(breaker.failed(refused, 3, clock.monotonic())).toBe(true);
       expect(breaker.health).toBe('open');
       pauses.push(Math.round(breaker.msLeft / 1000));
       await clock.advance(breaker.msLeft);
@@ -30,29 +30,33 @@ describe('createBreaker', () => {
   });
 
   it('does not lengthen its pause by what was sent before it', async () => {
-    breaker.failed(refused, 3);
+    breaker.failed(refused, 3, clock.monotonic());
     await clock.advance(400);
     const left = breaker.msLeft;
-    expect(breaker.failed(refused, 2)).toBe(false);
+    expect(breaker.failed(refused, 2, clock.monotonic())).toBe(false);
     expect(breaker.msLeft).toBe(left);
   });
 
   it('opens at the third in a row of failures that may be the requests own, not where one is answered between', () => {
-    breaker.failed(broken, 9);
-    breaker.failed(broken, 9);
+    breaker.failed(broken, 9, clock.monotonic());
+    breaker.failed(broken, 9, clock.monotonic());
     breaker.answered();
-    breaker.failed(broken, 9);
-    expect([breaker.failed(broken, 9), breaker.health]).toEqual([false, 'up']);
-    expect([breaker.failed(broken, 9), breaker.health, breaker.reason]).toEqual([true, 'open', 'suspected']);
+    breaker.failed(broken, 9, clock.monotonic());
+    expect([breaker.failed(broken, 9, clock.monotonic()), breaker.health]).toEqual([false, 'up']);
+    expect([breaker.failed(broken, 9, clock.monotonic()), breaker.health, breaker.reason]).toEqual([
+      true,
+      'open',
+      'suspected',
+    ]);
     breaker.answered();
     expect([breaker.health, breaker.waiting]).toEqual(['up', null]);
   });
 
   it('tells what it was since when, until it is answered', async () => {
     const since = clock.now();
-    breaker.failed(refused, 0);
+    breaker.failed(refused, 0, clock.monotonic());
     await clock.advance(breaker.msLeft);
-    breaker.failed(broken, 0);
+    breaker.failed(broken, 0, clock.monotonic());
     expect(breaker.waiting).toMatchObject({ scope: 'replica', code: 'upstream_error', since });
     breaker.answered();
     expect(breaker.waiting).toBeNull();
@@ -60,21 +64,30 @@ describe('createBreaker', () => {
 
   it('leaves a server that says it is well alone for four seconds at most: others need not wait long', async () => {
     breaker.said(true);
-    for (let i = 0; i < 3; i++) breaker.failed(broken, 0);
+    for (let i = 0; i < 3; i++) breaker.failed(broken, 0, clock.monotonic());
     const pauses: number[] = [];
     for (let i = 0; i < 4; i++) {
       pauses.push(Math.round(breaker.msLeft / 1000));
       await clock.advance(breaker.msLeft);
-      breaker.failed(broken, 0);
+      breaker.failed(broken, 0, clock.monotonic());
     }
     expect(pauses).toEqual([1, 2, 4, 4]);
     await clock.advance(breaker.msLeft);
-    breaker.failed(refused, 0);
+    breaker.failed(refused, 0, clock.monotonic());
     expect(breaker.msLeft).toBeGreaterThan(29_000);
   });
 
+  it('cuts what it gives a server that asks for a pause while it works on others, and pauses when that does not do', async () => {
+    const sentAt = clock.monotonic();
+    for (let i = 0; i < 5; i++) breaker.failed(busy(5), 9, sentAt);
+    expect(breaker.health).toBe('up');
+    await clock.advance(10);
+    breaker.failed(busy(5), 9, clock.monotonic());
+    expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
+  });
+
   it('holds a pause that was asked for to its end, whatever is answered meanwhile', async () => {
-    breaker.failed(busy(5), 9);
+    breaker.failed(busy(5), 0, clock.monotonic());
     breaker.answered();
     expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
     await clock.advance(4_999);
@@ -84,17 +97,17 @@ describe('createBreaker', () => {
   });
 
   it('believes no pause longer than a quarter of an hour', () => {
-    breaker.failed(busy(86_400), 0);
+    breaker.failed(busy(86_400), 0, clock.monotonic());
     expect(breaker.msLeft).toBe(900_000);
   });
 
   it('stays up where a server that works on others has too much', () => {
-    expect([breaker.failed(busy(), 5), breaker.health]).toEqual([false, 'up']);
-    expect([breaker.failed(busy(), 0), breaker.health]).toEqual([true, 'open']);
+    expect([breaker.failed(busy(), 5, clock.monotonic()), breaker.health]).toEqual([false, 'up']);
+    expect([breaker.failed(busy(), 0, clock.monotonic()), breaker.health]).toEqual([true, 'open']);
   });
 
   it.each<ErrorCode>(['upstream_timeout', 'invalid_upstream_response'])('suspects %s', (code) => {
     const error = new ApiError(code, 'x');
-    expect([1, 2, 3].map(() => breaker.failed(error, 0))).toEqual([false, false, true]);
+    expect([1, 2, 3].map(() => breaker.failed(error, 0, clock.monotonic()))).toEqual([false, false, true]);
   });
 });

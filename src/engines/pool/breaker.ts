@@ -22,7 +22,9 @@ const longestAskedMs = 15 * 60_000;
  *   open -> half-open       a pause is over, twice as long each time: one request tries
  *   open, half-open -> up   a request was answered, well or badly
  *
- * A pause that the server asked for (`retry-after`) is held to its end, whatever is answered meanwhile.
+ * A pause that the server asked for (`retry-after`) is held to its end, whatever is answered meanwhile. Only where it works
+ * on others, what it is given at once is cut first (`limit.ts`): it may have places for those, and no more. If it refuses
+ * what replaces them, too, it meant its rate.
  */
 export interface Breaker {
   readonly health: 'up' | 'open' | 'half-open';
@@ -39,9 +41,10 @@ export interface Breaker {
   answered(): void;
   /**
    * @param others requests in flight there beside the one that failed
+   * @param sentAt when that was sent, in monotonic milliseconds
    * @returns whether it is open now and was not before
    */
-  failed(error: ApiError, others: number): boolean;
+  failed(error: ApiError, others: number, sentAt: number): boolean;
   /** Milliseconds until it is half-open; 0 when it is not open. */
   readonly msLeft: number;
 }
@@ -52,6 +55,8 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
   let openUntil: number | null = null;
   let trips = 0;
   let failuresInRow = 0;
+  /** When a burst of refusals began. */
+  let refusedAt = Number.NEGATIVE_INFINITY;
   let cause: Waiting | null = null;
   let isCertain = false;
   let isWell = false;
@@ -72,9 +77,18 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     return true;
   }
 
-  function overloaded(error: ApiError, others: number): boolean {
+  /** Whether it is the first to be refused for long, or was sent before that was. */
+  function isOfBurst(sentAt: number, pauseMs: number): boolean {
+    const isFirst = now() - refusedAt > pauseMs;
+    const isOlder = sentAt <= refusedAt;
+    if (isFirst) refusedAt = now();
+    return isFirst || isOlder;
+  }
+
+  function overloaded(error: ApiError, others: number, sentAt: number): boolean {
     const wasOpen = msLeft() > 0;
     if (error.retryAfter !== undefined) {
+      if (isOfBurst(sentAt, error.retryAfter * 1000) && others > 0) return false;
       note(error);
       askedUntil = Math.max(askedUntil, now() + Math.min(longestAskedMs, error.retryAfter * 1000));
       return !wasOpen;
@@ -113,8 +127,8 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
       trips = 0;
       if (askedUntil <= now()) cause = null;
     },
-    failed(error, others) {
-      if (error.code === 'engine_overloaded') return overloaded(error, others);
+    failed(error, others, sentAt) {
+      if (error.code === 'engine_overloaded') return overloaded(error, others, sentAt);
       return error.blame.certain ? trip(error) : suspected(error);
     },
   };

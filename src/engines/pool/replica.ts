@@ -167,7 +167,7 @@ export class Replica implements Choice {
     this.#limit.dropped(sent);
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.answers();
     if (error.code === 'engine_overloaded') this.#limit.refused(this.#inFlight);
-    this.fail(error);
+    this.fail(error, sent.at);
     if (!error.blame.certain) this.#lookOnce();
   }
 
@@ -178,8 +178,8 @@ export class Replica implements Choice {
   }
 
   /** It does not work, as some request has found. */
-  fail(error: ApiError): void {
-    if (!this.#breaker.failed(error, this.#inFlight)) return;
+  fail(error: ApiError, sentAt = this.#parts.clock.monotonic()): void {
+    if (!this.#breaker.failed(error, this.#inFlight, sentAt)) return;
     const { log, clock, onChange } = this.#parts;
     const { msLeft } = this.#breaker;
     const told = {

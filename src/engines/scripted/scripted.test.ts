@@ -3,6 +3,7 @@ import { createManualClock } from '../../../test/support/manual-clock.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import type { EngineCall } from '../engines.ts';
+import { away, final, unclear } from '../../core/errors.ts';
 import { createScriptedEngine } from './scripted.ts';
 
 const json = <T>(value: T) => ({ value, text: JSON.stringify(value) });
@@ -120,17 +121,18 @@ describe('answers', () => {
 
 describe('failures', () => {
   it.each([
-    ['500', 'upstream_error', 'later'],
-    ['400', 'request_refused', 'never'],
-    ['404', 'upstream_error', 'never'],
-    ['401', 'upstream_error', 'wait'],
-    ['429', 'engine_overloaded', 'wait'],
-    ['timeout', 'upstream_timeout', 'later'],
-    ['unreachable', 'upstream_unreachable', 'wait'],
-    ['invalid', 'invalid_upstream_response', 'later'],
-  ])('[[fail %s]] is %s, to be retried %s', async (how, code, retry) => {
+    ['500', 'upstream_error', unclear],
+    ['400', 'request_refused', final],
+    ['404', 'upstream_error', unclear],
+    ['409', 'upstream_error', final],
+    ['401', 'upstream_error', { scope: 'account', certain: true }],
+    ['429', 'engine_overloaded', away],
+    ['timeout', 'upstream_timeout', unclear],
+    ['unreachable', 'upstream_unreachable', away],
+    ['invalid', 'invalid_upstream_response', unclear],
+  ])('[[fail %s]] is %s, of %j', async (how, code, blame) => {
     const { engine } = setup();
-    await expect(engine.generate(ask(`[[fail ${how}]]`), call())).rejects.toMatchObject({ code, retry });
+    await expect(engine.generate(ask(`[[fail ${how}]]`), call())).rejects.toMatchObject({ code, blame });
     expect(engine.stats().running).toBe(0);
   });
 
