@@ -15,6 +15,7 @@ import { systemClock, systemRandom } from './base/system.ts';
 import { createBatches } from './batches/create-batches.ts';
 import { createDiskBlobs } from './blobs/disk.ts';
 import type { Config, ModelConfig, OpenAiEngineConfig, ReplicaConfig } from './core/config.ts';
+import type { Examination } from './core/examination.ts';
 import type { Model } from './core/model.ts';
 import { readModelSource } from './core/model-source.ts';
 import type { ModelSource, RemoteSource } from './core/model-source.ts';
@@ -27,7 +28,9 @@ import { createStartPulls } from './engines/llama/files/start-pulls.ts';
 import { createPool } from './engines/pool/pool.ts';
 import type { ReplicaOptions } from './engines/pool/replica.ts';
 import { createScriptedEngine } from './engines/scripted/scripted.ts';
+import { examineUpstream } from './engines/upstream/examine.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream.ts';
+import type { UpstreamOptions } from './engines/upstream/upstream.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
 import { closeToOthers } from './files/private-folder.ts';
@@ -300,32 +303,57 @@ function createModelPool(
       return createPool({ ...parts, replicas });
     }
     case 'openai':
-      return createPool({ ...parts, replicas: engine.replicas.map((each) => upstreamReplica(each)) });
+      return createPool({ ...parts, replicas: engine.replicas.map((each) => upstreamReplica(engine, each)) });
     case 'scripted': {
       const { slots, delayMs } = engine;
       return createPool({ ...parts, replicas: one(id, createScriptedEngine({ ...parts, slots, delayMs })) });
     }
   }
 
-  function upstreamReplica({ url, apiKey, slots, weight, drain }: ReplicaConfig): ReplicaOptions {
-    const { model, flavor, inputs, passThrough, capabilities, headers, ca, timeouts } =
-      engine as OpenAiEngineConfig;
-    const upstream = createUpstreamEngine({
-      ...parts,
-      url,
-      model: model ?? id,
-      apiKey: apiKey ?? undefined,
-      flavor: flavor ?? 'auto',
-      inputs,
-      passThrough,
-      capabilities,
-      headers,
-      ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
-      slots,
-      serves: serves ?? ['chat', 'embeddings'],
-      timeouts,
-    });
+  function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
+    const { url, apiKey, weight, drain } = replica;
+    const asked = createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
     const { host, pathname } = new URL(url);
-    return { name: host + pathname, engine: upstream, account: apiKey ?? url, weight, isDraining: drain };
+    return { name: host + pathname, engine: asked, account: apiKey ?? url, weight, isDraining: drain };
   }
+}
+
+function upstreamOptions(
+  { id, serves }: Pick<ModelConfig, 'id' | 'serves'>,
+  { model, flavor, ca, kind: _kind, replicas: _replicas, ...rest }: OpenAiEngineConfig,
+  { url, apiKey, slots }: ReplicaConfig,
+): Omit<UpstreamOptions, 'clock' | 'ids' | 'log'> {
+  return {
+    ...rest,
+    url,
+    model: model ?? id,
+    apiKey: apiKey ?? undefined,
+    flavor: flavor ?? 'auto',
+    ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
+    slots,
+    serves: serves ?? ['chat', 'embeddings'],
+  };
+}
+
+/** One server of a configured model, and what was found out by asking it. */
+export interface ExaminedServer {
+  model: string;
+  engine: OpenAiEngineConfig;
+  replica: ReplicaConfig;
+  examination: Examination;
+}
+
+/** Asks every server that models are configured with what it can do, in their order. */
+export function examineServers(config: Config, how: { generates: boolean }): Promise<ExaminedServer[]> {
+  const parts = { clock: systemClock, ids: createIds(systemClock, systemRandom) };
+  const asked = config.models.flatMap((model) => {
+    const { engine } = model;
+    if (engine.kind !== 'openai') return [];
+    return engine.replicas.map(async (replica) => {
+      const options = { ...parts, ...upstreamOptions(model, engine, replica) };
+      const examination = await examineUpstream(options, { ...how, isServesTold: model.serves !== null });
+      return { model: model.id, engine, replica, examination };
+    });
+  });
+  return Promise.all(asked);
 }

@@ -123,6 +123,22 @@ const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const defaultFile = 'offpeak.yaml';
 const minKeyLength = 32;
 
+/** Where values of the configuration were written: those of servers are judged long after they were read. */
+const places = new WeakMap<object, Partial<Record<string, Located>>>();
+
+/** Where `key` of an engine or one of its servers was written; undefined where it was not. */
+export function placeOf(
+  of: EngineConfig | ReplicaConfig,
+  key: string,
+): Pick<Located, 'file' | 'line' | 'path'> | undefined {
+  return places.get(of)?.[key];
+}
+
+function placed<T extends object>(value: T, fields: Partial<Record<string, Located>>): T {
+  places.set(value, fields);
+  return value;
+}
+
 interface Reading {
   check: Checker;
   /** Where relative paths of the value at hand start. */
@@ -392,7 +408,7 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
   // An empty list is an answer: text alone.
   const inputs = check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []);
   const passThrough = check.list(fields.pass_through)?.flatMap((item) => fieldName(item, check) ?? []);
-  return {
+  const engine: OpenAiEngineConfig = {
     kind: 'openai',
     flavor: check.choice(fields.flavor, flavors) ?? null,
     replicas: urls.map((each) => replica(each, shared, check)),
@@ -409,6 +425,7 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
       totalMs: check.duration(timeouts.total) ?? 1_800_000,
     },
   };
+  return placed(engine, { '': at, ...fields });
 }
 
 function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConfig['capabilities']> {
@@ -470,16 +487,18 @@ function replica(
   shared: Pick<ReplicaConfig, 'apiKey' | 'slots'>,
   check: Checker,
 ): ReplicaConfig {
-  if (!(at.value instanceof Map)) return { ...shared, url: check.url(at) ?? '', weight: 1, drain: false };
+  if (!(at.value instanceof Map))
+    return placed({ ...shared, url: check.url(at) ?? '', weight: 1, drain: false }, { url: at });
   const fields = check.object(at, configKeys.urls);
   if (fields.url === undefined) check.fail(at, 'needs a url');
-  return {
+  const found = {
     url: check.url(fields.url) ?? '',
     apiKey: check.text(fields.api_key) ?? shared.apiKey,
     slots: fields.slots === undefined ? shared.slots : slots(fields.slots, check),
     weight: check.number(fields.weight, { min: 0.01, max: 100 }) ?? 1,
     drain: check.flag(fields.drain) ?? false,
   };
+  return placed(found, fields);
 }
 
 function limits(at: Located | undefined, check: Checker): Config['limits'] {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Config, EngineConfig } from '../config.ts';
 import { readModelSource, showSource } from '../core/model-source.ts';
 import type { Cli } from './cli.ts';
+import { runDoctor } from './doctor/run-doctor.ts';
 import { configOf, withServerFlags } from './server-flags.ts';
 import type { ServerFlags } from './server-flags.ts';
 
@@ -9,8 +10,11 @@ export function configCheck(cli: Cli): Command {
   const command = new Command('check').description('check the configuration without starting anything');
   return withServerFlags(command)
     .option('--json', 'print the complete configuration as JSON, without secrets')
-    .action((flags: ServerFlags & { json?: boolean }) => {
+    .option('--probe', 'also ask every configured server whether it is there and has its model')
+    .action(async (flags: ServerFlags & { json?: boolean; probe?: boolean }) => {
       const config = configOf(cli, flags);
+      if (flags.probe === true)
+        return runDoctor(cli, config, { generates: false, json: flags.json === true, faultsOnly: true });
       if (flags.json === true) return cli.terminal.json(withoutSecrets(config));
       cli.terminal.print(cli.terminal.paint('green', 'The configuration is good.'));
       cli.terminal.record([

@@ -5,6 +5,7 @@ import { chat } from './chat.ts';
 import type { Cli } from './cli.ts';
 import { config } from './config.ts';
 import { demo } from './demo.ts';
+import { doctor } from './doctor.ts';
 import { files } from './files.ts';
 import { keys } from './keys.ts';
 import { models } from './models.ts';
@@ -19,7 +20,7 @@ export function createProgram(cli: Cli): Command {
     .version(packageVersion())
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help to see how it is used.');
-  for (const make of [serve, demo, batch, files, chat, models, orgs, keys, config])
+  for (const make of [serve, demo, batch, files, chat, models, orgs, keys, config, doctor])
     program.addCommand(make(cli));
   return harden(program, cli);
 }

@@ -21,6 +21,7 @@ import { fieldsOf } from './fields.ts';
 import { flavorOf } from './find-flavor.ts';
 import { flavorTraits } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
+import { headersOf } from './headers.ts';
 import { parseBody, requirePlain } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
 import { askHowItIs } from './reports.ts';
@@ -90,8 +91,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const address = addressOf(options.url, model);
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const asked = options.flavor ?? 'generic';
-  const { header, scheme, beside } = flavorTraits[asked === 'auto' ? 'generic' : asked].auth.value;
-  const headers = { ...beside, ...(apiKey && { [header]: scheme + apiKey }), ...options.headers };
+  const headers = headersOf(options);
   const secrets = [apiKey ?? '', ...address.secrets, ...Object.values(options.headers ?? {})].filter(
     (secret) => secret.length > 2,
   );

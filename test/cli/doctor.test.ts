@@ -1,0 +1,194 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:https';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { completion, send, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { runCli } from './support/run-cli.ts';
+
+const read = (name: string) =>
+  readFileSync(join(import.meta.dirname, '../engines/upstream/tls', name), 'utf8');
+
+let cwd: string;
+let upstream: FakeUpstream;
+
+beforeEach(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'offpeak-doctor-'));
+  upstream = await startFakeUpstream(obliging);
+  upstream.models = (response) =>
+    send(response, 200, { data: [{ id: 'Qwen/Qwen3-32B', owned_by: 'vllm' }, { id: 'other' }] });
+});
+
+afterEach(async () => {
+  await upstream.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+/** Does all that it is asked for. */
+const obliging: FakeUpstream['answer'] = (response, { path, text }) => {
+  if (path.endsWith('/embeddings')) {
+    const data = [{ object: 'embedding', index: 0, embedding: [0.5, 0.5] }];
+    return send(response, 200, { object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 } });
+  }
+  if (!path.endsWith('/chat/completions')) return send(response, 404, {});
+  const request = JSON.parse(text) as { tools?: unknown; response_format?: unknown };
+  const json = '{"word":"yes"}';
+  if (!request.tools) return send(response, 200, completion(request.response_format ? json : 'Yes.'));
+  const call = { id: 'call_1', type: 'function', function: { name: 'answer', arguments: json } };
+  const message = { role: 'assistant', content: null, tool_calls: [call] };
+  const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
+  return send(response, 200, completion('', { choices }));
+};
+
+const configure = (engine: Record<string, unknown>, more: object = {}) =>
+  writeFileSync(
+    join(cwd, 'offpeak.yaml'),
+    [
+      'models:',
+      '  - id: qwen',
+      ...Object.entries(more).map(([key, value]) => `    ${key}: ${JSON.stringify(value)}`),
+      '    engine:',
+      '      kind: openai',
+      ...Object.entries(engine).map(([key, value]) => `      ${key}: ${JSON.stringify(value)}`),
+    ].join('\n'),
+  );
+const doctor = (...more: string[]) => runCli(['doctor', ...more], { cwd, env: { OFFPEAK_API_KEY: '' } });
+const model = 'Qwen/Qwen3-32B';
+
+describe('offpeak doctor', () => {
+  it('says what a server does by itself, and what is done in its place', async () => {
+    configure({ url: upstream.url, model });
+    const { code, out } = await doctor();
+    expect(out).toContain(`qwen at 127.0.0.1:${upstream.port}/v1 (vllm)`);
+    expect(out).toMatch(/ok +connection +\d+ ms/);
+    expect(out).toMatch(/ok +models +Qwen\/Qwen3-32B, in \d+ ms/);
+    expect(out).toMatch(/ours +slots +it does not say; they are found out while it works/);
+    expect(out).toMatch(/ok +chat +3 tokens in \d+ ms/);
+    expect(out).toMatch(/ok +tool call +forced by itself/);
+    expect(out).toMatch(/ok +json_schema +held by itself/);
+    expect(out).toMatch(/ok +embeddings +2 numbers in \d+ ms/);
+    expect(code).toBe(0);
+    const chats = upstream.received.map(({ text }) => text);
+    expect(chats.filter((text) => text.includes('"max_tokens":8'))).toHaveLength(1);
+  });
+
+  it('gives no work where that is not wanted', async () => {
+    configure({ url: upstream.url, model, slots: 12, flavor: 'ollama' });
+    const { code, out } = await doctor('--no-generate');
+    expect(out).toMatch(/slots +12, as configured/);
+    expect(out).not.toContain('chat');
+    expect(upstream.received.some(({ path }) => path.includes('completions'))).toBe(false);
+    expect(code).toBe(0);
+  });
+
+  it('knows what Offpeak does for a server that cannot', async () => {
+    configure({ url: upstream.url, model, flavor: 'ollama' }, { serves: ['chat'] });
+    const { code, out } = await doctor();
+    expect(out).toMatch(/ours +tool call +it forces none; Offpeak asks for the arguments and makes the call/);
+    expect(out).not.toContain('embeddings');
+    expect(code).toBe(0);
+  });
+
+  it('says so where a promise is broken', async () => {
+    upstream.answer = (response, { path }) =>
+      path.endsWith('/chat/completions')
+        ? send(response, 200, completion('Water is wet.'))
+        : send(response, 404, {});
+    configure({ url: upstream.url, model, flavor: 'vllm' }, { serves: ['chat'] });
+    const { code, out } = await doctor();
+    expect(out).toMatch(
+      /fault +tool call +\S+offpeak.yaml:4: models\[0\].engine: it did not make the call .*\. Write capabilities: \{ forced_tool: none \}/,
+    );
+    expect(out).toContain('Write capabilities: { json_schema: none }');
+    expect(code).toBe(1);
+  });
+
+  const fault = async (...more: string[]) => {
+    const { code, out } = await doctor(...more);
+    const line = out.split('\n').find((each) => each.includes('fault')) ?? out;
+    return { code, line: line.replace(/^.*offpeak\.yaml:/, '') };
+  };
+
+  it('names the models that are there, and the nearest', async () => {
+    configure({ url: upstream.url, model: 'Qwen/Qwen3-23B' });
+    const { code, line } = await fault();
+    expect(line).toBe(
+      "6: models[0].engine.model: it has no model 'Qwen/Qwen3-23B'; it has Qwen/Qwen3-32B, other. Did you mean 'Qwen/Qwen3-32B'?",
+    );
+    expect(code).toBe(1);
+  });
+
+  it('finds the address that was meant', async () => {
+    upstream.models = (response, { path }) =>
+      path === '/v1/models' ? send(response, 200, { data: [{ id: model }] }) : send(response, 404, {});
+    const url = upstream.url.replace('/v1', '');
+    configure({ urls: [url, { url: `${upstream.url}/chat/completions` }], model });
+    const { out } = await doctor();
+    const advice = `there is no API at this address. Write ${upstream.url}.`;
+    expect(out).toContain(`models[0].engine.urls[0]: ${advice}`);
+    expect(out).toContain(`models[0].engine.urls[1].url: ${advice}`);
+  });
+
+  it.each([
+    [{ api_key: 'wrong' }, '7: models[0].engine.api_key: it refuses the key (status 401). Set another one.'],
+    [{}, '3: models[0].engine: it wants a key (status 401). Set api_key.'],
+  ])('tells of the key: %o', async (key, told) => {
+    upstream.models = (response) => send(response, 401, { error: { message: 'no' } });
+    configure({ url: upstream.url, model, ...key });
+    expect(await fault('--no-generate')).toEqual({ code: 1, line: told });
+  });
+
+  it('finds nobody', async () => {
+    const gone = createServer();
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+    const { port } = gone.address() as AddressInfo;
+    await new Promise((resolve) => gone.close(resolve));
+    configure({ url: `http://127.0.0.1:${port}/v1`, model });
+    expect(await fault()).toEqual({
+      code: 5,
+      line: `5: models[0].engine.url: nobody listens at 127.0.0.1:${port}. Start the server, or mend the address.`,
+    });
+  });
+
+  it('finds plain HTTP where HTTPS was meant, and the other way round', async () => {
+    configure({ url: upstream.url.replace('http:', 'https:'), model });
+    expect((await fault()).line).toContain(`does not speak HTTPS. Write ${upstream.url}.`);
+    const [key, cert] = [read('key.pem'), read('certificate.pem')];
+    const secure = createTlsServer({ cert, key }, (_request, response) => response.end('{}'));
+    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+    const { port } = secure.address() as AddressInfo;
+    try {
+      configure({ url: `http://127.0.0.1:${port}/v1`, model });
+      const plain = await fault();
+      expect(plain.line).toContain(`speaks HTTPS. Write https://127.0.0.1:${port}/v1.`);
+      configure({ url: `https://127.0.0.1:${port}/v1`, model });
+      expect((await fault()).line).toMatch(/nobody who is known signs the certificate .* Name the file/);
+    } finally {
+      secure.close();
+    }
+  });
+
+  it('has JSON for programs', async () => {
+    configure({ url: upstream.url, model });
+    const { out } = await doctor('--json', '--no-generate');
+    expect(JSON.parse(out)).toMatchObject([
+      { model: 'qwen', flavor: 'vllm', reachable: true, findings: [{ about: 'connection' }, {}, {}] },
+    ]);
+  });
+});
+
+describe('offpeak config check --probe', () => {
+  it('says whether every server is well, and of those that are not why', async () => {
+    configure({ url: upstream.url, model });
+    const well = await runCli(['config', 'check', '--probe'], { cwd, env: { OFFPEAK_API_KEY: '' } });
+    expect(well).toMatchObject({ code: 0, err: '' });
+    expect(well.out).toBe(`qwen at 127.0.0.1:${upstream.port}/v1 (vllm): well\n`);
+    configure({ url: upstream.url, model: 'nothing' });
+    const ill = await runCli(['config', 'check', '--probe'], { cwd, env: { OFFPEAK_API_KEY: '' } });
+    expect(ill.out).toContain("it has no model 'nothing'");
+    expect(ill.code).toBe(1);
+  });
+});
