@@ -11,6 +11,8 @@ import { checkedUsage } from './usage.ts';
 export interface ReadOptions {
   /** Tokens of what was sent, about, where the server does not tell. */
   asked: () => number;
+  /** Alternatives of each token that were asked for. */
+  alternatives: number;
   /** For tool calls that came without an id. */
   newCallId: () => string;
   repairs: Repairs;
@@ -61,7 +63,7 @@ function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOpt
   return {
     index: Number.isInteger(index) ? (index as number) : at,
     message: read,
-    logprobs: readLogprobs(logprobs, options.repairs),
+    logprobs: readLogprobs(logprobs, options.repairs, options.alternatives),
     finish_reason: finishReason(finish_reason, read.tool_calls !== undefined),
     ...stopReason(choice, answer),
   };

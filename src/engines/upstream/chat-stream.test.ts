@@ -11,6 +11,7 @@ async function* packets(...texts: string[]) {
 
 const options = {
   asked: () => 0,
+  alternatives: 0,
   newCallId: () => 'call_1',
   repairs: new Set<never>(),
   context: { now: 0, secrets: [], note() {} },

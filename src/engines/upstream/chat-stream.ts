@@ -123,7 +123,7 @@ function readChoice(
     // Clients that put an answer together refuse one whose first piece has no role; not every server sends it.
     delta.role = 'assistant';
   }
-  const logprobs = readLogprobs(given['logprobs'], options.repairs);
+  const logprobs = readLogprobs(given['logprobs'], options.repairs, options.alternatives);
   const told = given['finish_reason'] ?? '';
   if (told === '') return { index, delta, logprobs, finish_reason: null };
   choice.finished = true;

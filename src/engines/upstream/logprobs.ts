@@ -3,19 +3,24 @@ import { fieldsOf, isObject } from './fields.ts';
 import type { Repairs } from './repairs.ts';
 import { unicode } from './repairs.ts';
 
-/** Log probabilities with every key that clients insist on, or null where there are none. What is no token is left out. */
-export function readLogprobs(given: unknown, repairs: Repairs): ChoiceLogprobs | null {
+/**
+ * Log probabilities with every key that clients insist on, or null where there are none. What is no token is left out.
+ * @param most alternatives of a token that were asked for; llama-server gives 20 where none were
+ */
+export function readLogprobs(given: unknown, repairs: Repairs, most: number): ChoiceLogprobs | null {
   if (!isObject(given)) return null;
   const { content } = given;
-  return { content: Array.isArray(content) ? readTokens(content, repairs) : null, refusal: null };
+  return { content: Array.isArray(content) ? readTokens(content, repairs, most) : null, refusal: null };
 }
 
-function readTokens(given: readonly unknown[], repairs: Repairs): TokenLogprob[] {
+function readTokens(given: readonly unknown[], repairs: Repairs, most: number): TokenLogprob[] {
   return given.flatMap((each) => {
     const { top_logprobs: top } = fieldsOf(each);
     return readToken(each, repairs).map((token) => ({
       ...token,
-      top_logprobs: Array.isArray(top) ? top.flatMap((other) => readToken(other, repairs)) : [],
+      top_logprobs: Array.isArray(top)
+        ? top.slice(0, most).flatMap((other) => readToken(other, repairs))
+        : [],
     }));
   });
 }

@@ -29,9 +29,12 @@ export function errorForStatus(
   const said = readError(text);
   const status = isOutOfCredit(said) ? 402 : given;
   const words = scrub(said.message, secrets);
-  const isTold = aboutTheRequest.has(status);
+  const fault =
+    status >= 500 ? faultsOfRequests.find(([pattern]) => pattern.test(said.message))?.[1] : undefined;
+  const isTold = fault !== undefined || aboutTheRequest.has(status);
   if (!isTold) note(status, words);
   const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
+  if (fault) return fault(tail);
   const retryAfter = retryAfterSeconds(headers['retry-after'], now);
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {
@@ -55,18 +58,33 @@ export function errorForStatus(
   return new ApiError('upstream_error', `The model's server failed ${tail}`);
 }
 
+/** What a server says of the request and sends as its own failure (llama-server). */
+const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
+  [/is too large to process/, tooLong],
+  [/ input is not supported|does not support embeddings/, refusedField],
+];
+
+function tooLong(tail: string): ApiError {
+  return new ApiError('context_length_exceeded', `The request does not fit the model's context ${tail}`);
+}
+
+function refusedField(tail: string): ApiError {
+  return new ApiError('request_refused', `The model's server refused the request ${tail}`);
+}
+
 function refused(said: UpstreamError, status: number, tail: string): ApiError {
-  if (isContextLength(said))
-    return new ApiError('context_length_exceeded', `The request does not fit the model's context ${tail}`);
+  if (isContextLength(said)) return tooLong(tail);
   if (isUnknownModel(said, status))
     return new ApiError('model_not_found', `The model's server does not have the model ${tail}`, {
       blame: { scope: 'model', certain: true, retry: true },
     });
-  const message = `The model's server refused the request ${tail}`;
-  if (aboutTheRequest.has(status)) return new ApiError('request_refused', message);
+  if (aboutTheRequest.has(status)) return refusedField(tail);
   // What is not there may be on its way: a proxy answers so while its server is rolled out.
   const blame = absent.has(status) ? unclear : final;
-  return new ApiError('upstream_error', message, { blame, shouldRetry: false });
+  return new ApiError('upstream_error', `The model's server refused the request ${tail}`, {
+    blame,
+    shouldRetry: false,
+  });
 }
 
 /** What servers answer to a field they do not take. Any other 4xx is between them and us. */

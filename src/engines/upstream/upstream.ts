@@ -187,6 +187,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   const readingOf = ({ value }: JsonBody<ChatRequest>, repairs: Repairs): ReadOptions => ({
     asked: () => estimatePrompt(value),
+    alternatives: value.top_logprobs ?? 0,
     newCallId,
     repairs,
   });

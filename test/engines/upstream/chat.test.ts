@@ -444,10 +444,13 @@ describe('what comes back', () => {
     const plain = await upstream(
       complete('', { choices: [{ index: 0, message, finish_reason: 'stop', logprobs: told }] }),
     );
-    expect((await plain.engine.generate(ask(), call())).body.choices[0]?.logprobs).toEqual(expected);
+    expect(
+      (await plain.engine.generate(ask({ logprobs: true, top_logprobs: 1 }), call())).body.choices[0]
+        ?.logprobs,
+    ).toEqual(expected);
     const piece = { choices: [{ index: 0, delta: message, finish_reason: 'stop', logprobs: told }] };
     const inPieces = await upstream(streamed([`data: ${JSON.stringify(piece)}\n\n`]));
-    const [chunk] = await collect(inPieces.engine.stream(ask(), call()));
+    const [chunk] = await collect(inPieces.engine.stream(ask({ logprobs: true, top_logprobs: 1 }), call()));
     expect(chunk?.choices[0]?.logprobs).toEqual(expected);
   });
 
