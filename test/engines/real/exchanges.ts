@@ -1,0 +1,72 @@
+/** What every server is asked by itself, so that its answer is on record as it is. */
+
+export interface Exchange {
+  /** The name of its file among the recordings. */
+  name: string;
+  /** Below the root of the server, `/v1` included. */
+  path: string;
+  /** What is posted; a page is read where there is none. */
+  body?: Record<string, unknown>;
+  /** The flavors that have it; all if absent. */
+  only?: readonly string[];
+}
+
+/** An exchange with what the server said. */
+export interface Recording extends Exchange {
+  status: number;
+  type: string;
+  /** The answer as it came. */
+  answer: string;
+}
+
+const model = 'offpeak-tiny';
+const user = (content: unknown) => ({ model, messages: [{ role: 'user', content }] });
+const chat = (name: string, body: Record<string, unknown>): Exchange => ({
+  name,
+  path: '/v1/chat/completions',
+  body: { temperature: 0, seed: 1, ...body },
+});
+export const pixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+export const long = 'a word '.repeat(600);
+export const weather = {
+  type: 'function' as const,
+  function: {
+    name: 'get_weather',
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string', maxLength: 12 } },
+      required: ['city'],
+      additionalProperties: false,
+    },
+  },
+};
+const calling = { ...user('Weather in Paris?'), tools: [weather], max_tokens: 100 };
+
+export const exchanges: readonly Exchange[] = [
+  { name: 'models', path: '/v1/models' },
+  { name: 'props', path: '/props', only: ['llama-server'] },
+  { name: 'metrics', path: '/metrics', only: ['vllm', 'sglang'] },
+  { name: 'show', path: '/api/show', body: { model }, only: ['ollama'] },
+  chat('answer', { ...user('Say hello.'), max_tokens: 12 }),
+  chat('stream', {
+    ...user('Say hello.'),
+    max_tokens: 8,
+    stream: true,
+    stream_options: { include_usage: true },
+  }),
+  chat('stop', { ...user('Say hello.'), max_tokens: 30, stop: ['m'] }),
+  chat('logprobs', { ...user('Say hello.'), max_tokens: 2, logprobs: true }),
+  chat('call', { ...calling, tool_choice: 'required' }),
+  chat('call-stream', {
+    ...calling,
+    tool_choice: 'required',
+    stream: true,
+    stream_options: { include_usage: true },
+  }),
+  chat('too-long', user(long)),
+  chat('many-tokens', { ...user('Say hello.'), max_tokens: 100_000, stop: ['m'] }),
+  chat('image', user([{ type: 'image_url', image_url: { url: pixel } }])),
+  chat('unknown-model', { ...user('Say hello.'), model: 'nobody', max_tokens: 2 }),
+  { name: 'embeddings-too-long', path: '/v1/embeddings', body: { model, input: long } },
+];

@@ -1,0 +1,194 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatLines, endings, parseLines } from '../../support/batch-lines.ts';
+import { startApp, testModel } from '../../support/app.ts';
+import type { RunningApp } from '../../support/app.ts';
+import { until } from '../../support/until.ts';
+import { ask, call, engineAt } from '../upstream/setup.ts';
+import { exchanges, long, pixel, weather } from './exchanges.ts';
+import type { Exchange, Recording } from './exchanges.ts';
+import { kinds, startServer } from './servers.ts';
+import type { RealServer } from './servers.ts';
+
+/** What the servers say is written down for `npm test` when this is set. */
+const isRecording = process.env['OFFPEAK_RECORD'] === '1';
+
+interface Completion {
+  choices: {
+    message: { content: string | null; tool_calls?: { function: { name: string; arguments: string } }[] };
+    finish_reason: string;
+    logprobs: { content: { top_logprobs: unknown[] }[] } | null;
+  }[];
+  error: { code: string };
+}
+
+for (const kind of kinds) {
+  let missing: string | undefined;
+  let launch: ReturnType<typeof kind.find> | undefined;
+  try {
+    launch = kind.find();
+  } catch (error) {
+    missing = error instanceof Error ? error.message : String(error);
+    console.warn(`SKIPPED, not tested with ${kind.flavor}: ${missing}`);
+  }
+
+  describe.skipIf(missing)(`Offpeak before ${kind.flavor}`, () => {
+    let server: RealServer;
+    let offpeak: RunningApp;
+
+    beforeAll(async () => {
+      server = await startServer(kind, launch!);
+      const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 };
+      const replicas = [{ url: server.url, apiKey: null, slots: null, weight: 1, drain: false }];
+      offpeak = await startApp({
+        models: [testModel({ kind: 'openai', flavor: null, replicas, model: server.model, timeouts })],
+      });
+    });
+    afterAll(async () => {
+      await offpeak?.stop();
+      await server?.kill();
+    });
+
+    const post = async (path: string, body: object) => {
+      const { status, text } = await offpeak.api.send(path, { json: { model: 'tiny', ...body } });
+      return { status, body: JSON.parse(text) as Completion };
+    };
+    const chat = (body: object, content: unknown = 'Say hello.') =>
+      post('/v1/chat/completions', { messages: [{ role: 'user', content }], max_tokens: 60, ...body });
+
+    it.runIf(isRecording)('is written down', async () => {
+      for (const exchange of exchanges) await record(server, exchange);
+    });
+
+    it('tells its context, and its slots where it knows them', async () => {
+      const engine = engineAt(server.url, { model: server.model, flavor: 'auto', slots: null });
+      await engine.start();
+      const report = await engine.probe();
+      expect(report).toMatchObject({ contextLength: 512 });
+      expect(report.slots).toBe(server.flavor === 'llama-server' ? 4 : null);
+      expect(engine.capabilities.contextLength).toBe(512);
+      await engine.stop();
+    });
+
+    it.each<[string, unknown]>([
+      ['required', 'required'],
+      ['named', { type: 'function', function: { name: 'get_weather' } }],
+    ])('calls a tool that is %s', async (_, tool_choice) => {
+      const { status, body } = await chat(
+        { tools: [weather], tool_choice, max_tokens: 200 },
+        'Weather in Paris?',
+      );
+      expect([status, body.error]).toEqual([200, undefined]);
+      const [choice] = body.choices;
+      const [made] = choice!.message.tool_calls!;
+      expect(made!.function.name).toBe('get_weather');
+      expect(JSON.parse(made!.function.arguments)).toEqual({ city: expect.any(String) });
+    });
+
+    it('keeps to a schema', async () => {
+      const schema = {
+        type: 'object',
+        properties: { sentiment: { enum: ['positive', 'negative'] }, sure: { type: 'boolean' } },
+        required: ['sentiment', 'sure'],
+        additionalProperties: false,
+      };
+      const format = { type: 'json_schema', json_schema: { name: 'review', strict: true, schema } };
+      const { status, body } = await chat(
+        { response_format: format, max_tokens: 200 },
+        'I love it. Sentiment?',
+      );
+      expect([status, body.error]).toEqual([200, undefined]);
+      expect(JSON.parse(body.choices[0]!.message.content!)).toEqual({
+        sentiment: expect.stringMatching(/^(positive|negative)$/),
+        sure: expect.any(Boolean),
+      });
+    });
+
+    it('says what does not fit', async () => {
+      const { status, body } = await chat({}, long);
+      expect([status, body.error.code]).toEqual([400, 'context_length_exceeded']);
+      const embedded = await post('/v1/embeddings', { input: long });
+      expect([embedded.status, embedded.body.error.code]).toEqual([400, 'context_length_exceeded']);
+    });
+
+    it('refuses an image, which its model does not take', async () => {
+      const { status, body } = await chat({}, [{ type: 'image_url', image_url: { url: pixel } }]);
+      expect([status, body.error.code]).toEqual([422, 'validation_error']);
+    });
+
+    it.each(['none', 'high'])('takes an effort: %s', async (reasoning_effort) => {
+      expect((await chat({ reasoning_effort, max_tokens: 12 })).status).toBe(200);
+    });
+
+    it('takes more tokens than there are', async () => {
+      const { status, body } = await chat({ max_tokens: 100_000, stop: ['m'] });
+      expect([status, body.error]).toEqual([200, undefined]);
+    });
+
+    it('stops, and gives the probabilities that were asked for', async () => {
+      const { body } = await chat({ stop: ['m'], logprobs: true });
+      const [choice] = body.choices;
+      expect(choice!.finish_reason).toBe('stop');
+      expect(choice!.message.content).not.toContain('m');
+      for (const token of choice!.logprobs!.content) expect(token.top_logprobs).toEqual([]);
+    });
+
+    it.skipIf(kind.flavor === 'llama-server')('says that it does not have a model', async () => {
+      const engine = engineAt(server.url, { model: 'nobody', flavor: kind.flavor });
+      await expect(engine.generate(ask(), call())).rejects.toMatchObject({
+        code: 'model_not_found',
+        blame: { scope: 'model' },
+      });
+      await engine.stop();
+    });
+
+    it('ends every line once though it is killed in the middle', async () => {
+      const lines = chatLines(200, (n) => `Say ${n}.`).map((line) => ({
+        ...line,
+        body: { ...line.body, max_tokens: 8 },
+      }));
+      const { id } = await offpeak.api.createBatch({ requests: lines });
+      const done = async () => (await offpeak.api.batch(id)).request_counts.completed;
+      await until('some lines are done', async () => (await done()) >= 40, { withinMs: 60_000 });
+      await server.kill();
+      await server.start();
+      const batch = await offpeak.api.finished(id, 100_000);
+      expect(batch.request_counts).toEqual({ total: 200, completed: 200, failed: 0 });
+      const { text } = await offpeak.api.results(id, 'output');
+      const { all, distinct } = endings(text, '');
+      expect([all.length, distinct.size]).toEqual([200, 200]);
+      expect(parseLines(text).every(({ response }) => response?.status_code === 200)).toBe(true);
+    });
+  });
+}
+
+async function record({ flavor, url }: RealServer, exchange: Exchange): Promise<void> {
+  const { name, path, body, only } = exchange;
+  if (only && !only.includes(flavor)) return;
+  const answer = await fetch(new URL(path, url), {
+    method: body ? 'POST' : 'GET',
+    headers: { 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const recording: Recording = {
+    name,
+    path,
+    ...(body && { body: JSON.stringify(body).length < 2_000 ? body : { model: body['model'] } }),
+    status: answer.status,
+    type: answer.headers.get('content-type') ?? '',
+    answer: short(await answer.text()),
+  };
+  const folder = fileURLToPath(new URL(`../recordings/${flavor}/`, import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}${name}.json`, `${JSON.stringify(recording, null, 2)}\n`);
+}
+
+/** Without what tells of the machine, and without what is only long. */
+function short(answer: string): string {
+  return answer
+    .replaceAll(/"model_path":"[^"]*"/g, '"model_path":"/models/offpeak-tiny.gguf"')
+    .replaceAll(/"chat_template":"(?:[^"\\]|\\.)*"/g, '"chat_template":""')
+    .replaceAll(/"(?:timings|params)":\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\},?/g, '')
+    .replaceAll(/,\}/g, '}');
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+// Servers that others wrote, as far as they can be had here. Not a part of `npm test`, which replays what they said.
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 1,
+    include: ['test/engines/real/*.real.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 900_000,
+  },
+});
