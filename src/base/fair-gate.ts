@@ -1,3 +1,5 @@
+import { Turns } from './turns.ts';
+
 /** What is at hand for all, and how much of it one owner may have at once. */
 export interface FairGateOptions {
   room: number;
@@ -28,8 +30,7 @@ interface Entry {
 
 /** Shares room (bytes, turns) among owners, so that one that asks for much cannot keep the others from theirs. */
 export function createFairGate({ room, each, mostWaiting, full }: FairGateOptions): FairGate {
-  /** Owners in the order of their turns. */
-  const waiting = new Map<string, Entry[]>();
+  const waiting = new Turns<Entry>();
   const held = new Map<string, number>();
   let used = 0;
 
@@ -54,23 +55,18 @@ export function createFairGate({ room, each, mostWaiting, full }: FairGateOption
     };
   }
 
-  /** The owner whose turn it is, of those that may have more. */
-  function nextOwner(): [string, Entry[]] | undefined {
-    for (const turn of waiting) if (mayHave(turn[0], turn[1][0]!.weight)) return turn;
-    return undefined;
-  }
+  /** Whose turn it is, of the owners that may have more. */
+  const next = () => waiting.first((owner, { weight }) => mayHave(owner, weight));
 
   function admitWaiting(): void {
-    for (let turn = nextOwner(); turn && isThere(turn[1][0]!.weight); turn = nextOwner()) {
-      const [owner, entries] = turn;
-      entries.shift()!.admit();
-      waiting.delete(owner);
-      if (entries.length > 0) waiting.set(owner, entries);
+    for (let turn = next(); turn && isThere(turn[1].weight); turn = next()) {
+      waiting.done(...turn);
+      turn[1].admit();
     }
   }
 
   function tryEnter(owner: string, weight: number): (() => void) | undefined {
-    const isNext = !waiting.has(owner) && nextOwner() === undefined;
+    const isNext = waiting.countOf(owner) === 0 && next() === undefined;
     return isNext && mayHave(owner, weight) && isThere(weight) ? take(owner, weight) : undefined;
   }
 
@@ -80,8 +76,7 @@ export function createFairGate({ room, each, mostWaiting, full }: FairGateOption
       signal?.throwIfAborted();
       const leave = tryEnter(owner, weight);
       if (leave) return leave;
-      const entries = waiting.get(owner) ?? [];
-      if (entries.length >= mostWaiting) throw full();
+      if (waiting.countOf(owner) >= mostWaiting) throw full();
       return new Promise((resolve, reject) => {
         const entry: Entry = {
           weight,
@@ -91,14 +86,12 @@ export function createFairGate({ room, each, mostWaiting, full }: FairGateOption
           },
         };
         const giveUp = () => {
-          entries.splice(entries.indexOf(entry), 1);
-          if (entries.length === 0) waiting.delete(owner);
+          waiting.remove(owner, entry);
           reject(signal!.reason as Error);
           admitWaiting();
         };
         signal?.addEventListener('abort', giveUp, { once: true });
-        entries.push(entry);
-        waiting.set(owner, entries);
+        waiting.add(owner, entry);
       });
     },
   };

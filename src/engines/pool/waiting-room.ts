@@ -1,3 +1,4 @@
+import { Turns } from '../../base/turns.ts';
 import type { EngineCall } from '../engines.ts';
 
 /** @typeParam Place what is waited for */
@@ -11,48 +12,32 @@ export interface Waiter<Place> {
 
 /** Who waits for a place: interactive work before batch work, and of each one org after the other. */
 export class WaitingRoom<Place> {
-  #turns: Record<EngineCall['priority'], Map<string, Set<Waiter<Place>>>> = {
-    interactive: new Map(),
-    batch: new Map(),
+  readonly #turns: Record<EngineCall['priority'], Turns<Waiter<Place>>> = {
+    interactive: new Turns(),
+    batch: new Turns(),
   };
-  #counts = { interactive: 0, batch: 0 };
 
   count(priority: EngineCall['priority']): number {
-    return this.#counts[priority];
+    return this.#turns[priority].count;
   }
 
   add(waiter: Waiter<Place>): void {
-    const turns = this.#turns[waiter.call.priority];
-    const own = turns.get(orgOf(waiter));
-    if (own) own.add(waiter);
-    else turns.set(orgOf(waiter), new Set([waiter]));
-    this.#counts[waiter.call.priority]++;
+    this.#turns[waiter.call.priority].add(orgOf(waiter), waiter);
   }
 
   remove(waiter: Waiter<Place>): void {
-    const turns = this.#turns[waiter.call.priority];
-    const own = turns.get(orgOf(waiter));
-    if (!own?.delete(waiter)) return;
-    if (own.size === 0) turns.delete(orgOf(waiter));
-    this.#counts[waiter.call.priority]--;
+    this.#turns[waiter.call.priority].remove(orgOf(waiter), waiter);
   }
 
   /** Whose turn it is. */
   first(): Waiter<Place> | undefined {
-    const turns = this.#counts.interactive > 0 ? this.#turns.interactive : this.#turns.batch;
-    for (const own of turns.values()) for (const waiter of own) return waiter;
-    return undefined;
+    return (this.#turns.interactive.first() ?? this.#turns.batch.first())?.[1];
   }
 
   /** Takes out the first; its org goes behind the others. */
   shift(): Waiter<Place> | undefined {
     const waiter = this.first();
-    if (!waiter) return undefined;
-    const turns = this.#turns[waiter.call.priority];
-    const own = turns.get(orgOf(waiter))!;
-    turns.delete(orgOf(waiter));
-    turns.set(orgOf(waiter), own);
-    this.remove(waiter);
+    if (waiter) this.#turns[waiter.call.priority].done(orgOf(waiter), waiter);
     return waiter;
   }
 

@@ -1,0 +1,48 @@
+/** Entries that wait: those of one owner in their order, and owners in turns. */
+export class Turns<Entry> {
+  /** In the order of their turns. */
+  readonly #owners = new Map<string, Set<Entry>>();
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  countOf(owner: string): number {
+    return this.#owners.get(owner)?.size ?? 0;
+  }
+
+  add(owner: string, entry: Entry): void {
+    const own = this.#owners.get(owner);
+    if (own) own.add(entry);
+    else this.#owners.set(owner, new Set([entry]));
+    this.#count++;
+  }
+
+  /** Takes out one that goes without having had its turn. */
+  remove(owner: string, entry: Entry): void {
+    const own = this.#owners.get(owner);
+    if (!own?.delete(entry)) return;
+    if (own.size === 0) this.#owners.delete(owner);
+    this.#count--;
+  }
+
+  /** Whose turn it is, of the owners that may have one. */
+  first(mayGo: (owner: string, entry: Entry) => boolean = () => true): [string, Entry] | undefined {
+    for (const [owner, own] of this.#owners)
+      for (const entry of own) {
+        if (mayGo(owner, entry)) return [owner, entry];
+        break;
+      }
+    return undefined;
+  }
+
+  /** Takes out one that had its turn; its owner goes behind the others. */
+  done(owner: string, entry: Entry): void {
+    this.remove(owner, entry);
+    const own = this.#owners.get(owner);
+    if (!own) return;
+    this.#owners.delete(owner);
+    this.#owners.set(owner, own);
+  }
+}
