@@ -16,6 +16,8 @@ export interface ReadOptions {
   /** For tool calls that came without an id. */
   newCallId: () => string;
   repairs: Repairs;
+  /** The context of a server that cuts longer prompts silently, where it is known. */
+  cutsAt?: number | null | undefined;
 }
 
 /**
@@ -29,7 +31,7 @@ export function readChatResponse(fields: Fields, options: ReadOptions): ChatResp
   const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
   requireEnd(given, fields['usage']);
   const answered = choices.map(({ message }) => spoken(message)).join('');
-  const { usage, estimated } = checkedUsage(fields['usage'], { asked: options.asked, answered });
+  const { usage, estimated } = checkedUsage(fields['usage'], { ...options, answered });
   if (estimated) options.repairs.add('usage estimated');
   const response: ChatResponse = {
     id: stringOr(fields['id'], ''),

@@ -96,7 +96,7 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
 
   if (choices.size === 0) throw unusable('is a stream without an answer');
   if ([...choices.values()].some(({ finished }) => !finished)) throw unusable('ended in the middle');
-  const checked = checkedUsage(usage, { asked: options.asked, answered });
+  const checked = checkedUsage(usage, { ...options, answered });
   if (checked.estimated) options.repairs.add('usage estimated');
   yield [{ ...head, choices: [], usage: checked.usage }];
 }

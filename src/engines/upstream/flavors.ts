@@ -33,6 +33,8 @@ export interface FlavorTraits {
   counter: Flag<readonly CountWay[]>;
   /** How it tells how it is, and what its model can do. */
   report: Flag<ReportWay>;
+  /** That it leaves out what does not fit its context, and answers all the same. */
+  cutsPrompts?: Flag<true>;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
   inputs: Flag<readonly ModelInput[]>;
 }
@@ -180,6 +182,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason:
         'capabilities and context of the model; one that is not there is found before a request finds it',
     },
+    cutsPrompts: { value: true, reason: 'the oldest messages go first, then the middle of what is left' },
     inputs: { value: ['image'], reason: 'images alone are documented' },
   },
   openai,

@@ -190,6 +190,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     alternatives: value.top_logprobs ?? 0,
     newCallId,
     repairs,
+    cutsAt: traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null,
   });
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {

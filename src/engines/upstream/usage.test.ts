@@ -47,3 +47,17 @@ it('estimates only what is not told', () => {
     completion_tokens: 10,
   });
 });
+
+it.each([
+  ['fills the context', 4_096, 4_096, 4_096, true],
+  ['had whole messages left out', 900, 8_193, 4_096, true],
+  ['is estimated as somewhat longer', 4_000, 8_192, 4_096, false],
+  ['is longer than the context is said to be', 5_000, 9_000, 4_096, false],
+  ['fits', 4_095, 4_000, 4_096, false],
+  ['meets an unknown context', 4_096, 90_000, null, false],
+])('a prompt that %s: %i tokens, %i estimated, of %j', (_, told, estimated, cutsAt, isRefused) => {
+  const usage = { prompt_tokens: told, completion_tokens: 3 };
+  const reading = () => checkedUsage(usage, { asked: () => estimated, answered: 'a', cutsAt });
+  if (isRefused) expect(reading).toThrow(expect.objectContaining({ code: 'context_length_exceeded' }));
+  else expect(reading().usage.prompt_tokens).toBe(told);
+});

@@ -1,3 +1,4 @@
+import { ApiError } from '../../core/errors.ts';
 import type { ChatUsage } from '../../wire/chat/chat.ts';
 import { estimateText } from '../../wire/chat/estimate-prompt.ts';
 import { fieldsOf } from './fields.ts';
@@ -17,17 +18,21 @@ export interface Spoken {
   /** Tokens of the prompt, about; asked only where they are needed. */
   asked: () => number;
   answered: string;
+  /** The context of a server that cuts longer prompts silently, where it is known. */
+  cutsAt?: number | null | undefined;
 }
 
 /**
  * An upstream's usage made whole numbers that add up (reliability.md, F30). What is missing, negative, not a number or
  * beyond reason is estimated. Some (xAI) count what was thought in the total alone: that is an answer, too.
+ * @throws ApiError `context_length_exceeded` when the prompt was cut: the answer is one to something else
  */
-export function checkedUsage(usage: unknown, { asked, answered }: Spoken): CheckedUsage {
+export function checkedUsage(usage: unknown, { asked, answered, cutsAt }: Spoken): CheckedUsage {
   const given = fieldsOf(usage);
   // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.
   const prompt = count(given['prompt_tokens']) || undefined;
   const completion = count(given['completion_tokens']) || (answered === '' ? 0 : undefined);
+  if (cutsAt && prompt !== undefined && wasCut(prompt, asked, cutsAt)) throw tooLongPrompt(cutsAt);
   const isTold = prompt !== undefined && completion !== undefined;
   const promptTokens = prompt ?? asked();
   const completionTokens = isTold
@@ -46,6 +51,21 @@ export function checkedUsage(usage: unknown, { asked, answered }: Spoken): Check
     },
     estimated: !isTold,
   };
+}
+
+/**
+ * A prompt that fills the context was cut to it, or whole messages of it were left out: then an estimate alone tells, which is
+ * not believed before it is twice as much.
+ */
+function wasCut(prompt: number, asked: () => number, context: number): boolean {
+  return prompt === context || (prompt < context && asked() > 2 * context);
+}
+
+function tooLongPrompt(context: number): ApiError {
+  return new ApiError(
+    'context_length_exceeded',
+    `The prompt is longer than the ${context} tokens of the model's context, and its server had cut it.`,
+  );
 }
 
 /** DeepSeek has its own name for them. */

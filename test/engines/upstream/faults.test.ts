@@ -543,6 +543,28 @@ describe('an answer that Ollama gave up because the model repeated itself', () =
   });
 });
 
+describe('a prompt that Ollama cut', () => {
+  const cut = { usage: { prompt_tokens: 4_096, completion_tokens: 3, total_tokens: 4_099 } };
+  const tooLong = { code: 'context_length_exceeded', status: 400, blame: final };
+
+  it('is refused where its context is known, plain and streamed', async () => {
+    const known = { flavor: 'ollama' as const, contextLength: 4_096 };
+    const { fake, engine } = await upstream(complete('Hm?', cut), known);
+    await expect(generate(engine)).rejects.toMatchObject(tooLong);
+    const usage = `data: ${JSON.stringify({ choices: [], ...cut })}\n\n`;
+    fake.answer = streamed([frame({ content: 'Hm?' }, 'stop'), usage, 'data: [DONE]\n\n']);
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(tooLong);
+  });
+
+  it.each([{ flavor: 'ollama' as const }, { flavor: 'vllm' as const, contextLength: 4_096 }])(
+    'cannot be told with %j, or does not happen',
+    async (options) => {
+      const { engine } = await upstream(complete('Hm.', cut), options);
+      expect((await generate(engine)).body.usage.prompt_tokens).toBe(4_096);
+    },
+  );
+});
+
 describe('answers to put right', () => {
   it('reads a content in parts, with what was thought among them', async () => {
     const content = [
