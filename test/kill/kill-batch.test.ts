@@ -20,7 +20,8 @@ import { pause, until } from '../support/until.ts';
 // no more may be asked again than was in flight or in the one group that was not committed.
 
 const lines = 1000;
-const kills = 12;
+/** So many at most; a machine with other work to do may have answered all lines before. */
+const kills = { most: 12, least: 4 } as const;
 const slots = 16;
 const seed = 20_261_121;
 /** In flight are the slots and an eighth more; a group is at most 256 answers. */
@@ -40,7 +41,7 @@ afterAll(async () => {
 });
 
 describe('a batch whose server is killed again and again', () => {
-  it(`ends every one of ${lines} lines exactly once after ${kills} kills`, async () => {
+  it(`ends every one of ${lines} lines exactly once after up to ${kills.most} kills`, async () => {
     const random = createSeededRandom(seed);
     const readyMs: number[] = [];
     let server = await installation.start();
@@ -48,13 +49,15 @@ describe('a batch whose server is killed again and again', () => {
     const { id } = await server.api.createBatch(file.id);
     let seen = '';
 
-    for (let kill = 0; kill < kills; kill++) {
+    while (readyMs.length < kills.most) {
       const goal = upstream.total() + random.int(20, 90);
-      await until('the upstream is asked more', () => upstream.total() >= goal, { everyMs: 2 });
+      const isAsked = () => upstream.total() >= goal || upstream.calls.size === lines;
+      await until('the upstream is asked more', isAsked, { everyMs: 2 });
       await pause(random.int(0, 40));
+      const { completed } = (await server.api.batch(id)).request_counts;
+      if (completed > lines - 100) break;
       seen = await readOn(server.api, id, seen);
       const { request_counts: counts } = await server.api.batch(id);
-      expect(counts.completed).toBeLessThan(lines);
       expect(counts.completed).toBeGreaterThanOrEqual(parseLines(seen).length);
       await server.end('SIGKILL');
       server = await installation.start();
@@ -68,9 +71,10 @@ describe('a batch whose server is killed again and again', () => {
     const errors = (await server.api.results(id, 'errors')).text;
     const repeats = upstream.total() - lines;
     console.info(
-      `${kills} kills: ${repeats} of ${lines} calls repeated; ready again after ${round(readyMs)} ms`,
+      `${readyMs.length} kills: ${repeats} of ${lines} calls repeated; ready again after ${round(readyMs)} ms`,
     );
 
+    expect(readyMs.length).toBeGreaterThanOrEqual(kills.least);
     expect(batch.status).toBe('completed');
     expect(batch.request_counts).toEqual({ total: lines, completed: lines, failed: 0 });
     expect(errors).toBe('');
@@ -83,7 +87,7 @@ describe('a batch whose server is killed again and again', () => {
       expect(line.response?.body.choices[0]?.message.content).toBe(`Answer to ${line.custom_id}`);
 
     expect(upstream.calls.size).toBe(lines);
-    expect(repeats).toBeLessThanOrEqual(kills * repeatsAKill);
+    expect(repeats).toBeLessThanOrEqual(readyMs.length * repeatsAKill);
 
     const billed = usageOf(output);
     expect(billed).toEqual(expectedUsage());
