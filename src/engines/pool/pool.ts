@@ -60,12 +60,16 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
     return replicas.map((replica) => replica.waiting).find((cause) => cause !== null) ?? draining;
   }
 
-  /** Why a request is refused that nobody takes. */
-  function refusal({ code, message, scope }: Waiting): ApiError {
+  /** Why a request cannot even wait. A suspicion, which the requests of others may have caused, keeps back batches alone. */
+  function refusal(priority: EngineCall['priority']): ApiError | null {
+    const cause = waiting();
+    if (!cause || (priority === 'interactive' && replicas.some((replica) => replica.isSuspected)))
+      return null;
     const ms = Math.min(...replicas.map(({ msLeft }) => msLeft));
-    return new ApiError(code, message, {
-      blame: { scope, certain: true, retry: true },
+    return new ApiError(cause.code, cause.message, {
+      blame: { scope: cause.scope, certain: true, retry: true },
       retryAfter: Math.max(1, Math.ceil(ms / 1000)),
+      ...(cause.scope === 'account' && { shouldRetry: false }),
     });
   }
 
@@ -94,8 +98,8 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
     // Nobody overtakes who waits.
     const free = room.count(call.priority) === 0 ? place(call) : undefined;
     if (free) return free;
-    const cause = waiting();
-    if (cause) throw refusal(cause);
+    const refused = refusal(call.priority);
+    if (refused) throw refused;
     if (call.priority === 'interactive' && room.count('interactive') >= mostInteractive())
       throw overcrowded();
     return turn(call, () => place(call));
@@ -133,8 +137,10 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
   /** There may be room, or none any more: those who wait are let in, or told. */
   function changed(): void {
     admit();
-    const cause = waiting();
-    if (cause) room.refuse(refusal(cause));
+    for (const priority of ['interactive', 'batch'] as const) {
+      const refused = refusal(priority);
+      if (refused) room.refuse(priority, refused);
+    }
     for (const listener of listeners) listener();
   }
 
@@ -272,7 +278,9 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
 
     async stop() {
       for (const replica of replicas) replica.stop();
-      room.refuse(new ApiError('shutting_down', 'The engine is being stopped.'));
+      const stopped = new ApiError('shutting_down', 'The engine is being stopped.');
+      room.refuse('interactive', stopped);
+      room.refuse('batch', stopped);
       await Promise.all(replicas.map(({ engine }) => engine.stop()));
     },
 

@@ -102,6 +102,11 @@ export class Replica implements Choice {
     return this.wantsTrial ? this.#inFlight + 1 : 0;
   }
 
+  /** It is left alone for failures that may each have been a request's own. */
+  get isSuspected(): boolean {
+    return !this.#isDraining && this.#breaker.reason === 'suspected';
+  }
+
   get msLeft(): number {
     return this.#breaker.msLeft;
   }

@@ -41,9 +41,13 @@ export class WaitingRoom<Place> {
     return waiter;
   }
 
-  /** Turns all away. */
-  refuse(reason: unknown): void {
-    for (let waiter = this.shift(); waiter; waiter = this.shift()) waiter.refuse(reason);
+  /** Turns all of a priority away. */
+  refuse(priority: EngineCall['priority'], reason: unknown): void {
+    const turns = this.#turns[priority];
+    for (let next = turns.first(); next; next = turns.first()) {
+      turns.done(...next);
+      next[1].refuse(reason);
+    }
   }
 }
 
