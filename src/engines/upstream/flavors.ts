@@ -31,6 +31,8 @@ export interface FlavorTraits {
   effort: Flag<EffortWay>;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
   counter: Flag<readonly CountWay[]>;
+  /** Without a limit its answer may fill the context; with one that is beyond it, it refuses. */
+  openLimit?: Flag<true>;
   /** How it tells how it is, and what its model can do. */
   report: Flag<ReportWay>;
   /** That it leaves out what does not fit its context, and answers all the same. */
@@ -88,6 +90,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     names: {
       value: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
       reason: 'every version knows max_tokens; old ones know no other',
+    },
+    openLimit: {
+      value: true,
+      reason: 'max_tokens beyond max_model_len is a 400; left out, it is what the prompt leaves',
     },
     developerRole: no(byTemplate),
     effort: {

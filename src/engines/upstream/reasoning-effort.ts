@@ -5,8 +5,9 @@ import { fieldsOf } from './fields.ts';
  * How a server is told how hard to think (`flavors.ts`).
  * `as given`: by `reasoning_effort`; the same with its words for some of ours. `switch`: the same, and `none` by switching
  * the template, because older versions do not know the word. `template`: by variables of the chat template alone.
+ * `left out`: not at all.
  */
-export type EffortWay = 'as given' | 'switch' | 'template' | Readonly<Record<string, string>>;
+export type EffortWay = 'as given' | 'switch' | 'template' | 'left out' | Readonly<Record<string, string>>;
 
 /** Templates call it the one or the other. */
 const noThinking = { enable_thinking: false, thinking: false };
@@ -17,6 +18,7 @@ export function effortMembers(
   way: EffortWay,
 ): Record<string, unknown> {
   if (!effort || way === 'as given') return {};
+  if (way === 'left out') return { reasoning_effort: null };
   if (typeof way === 'object') {
     return Object.hasOwn(way, effort) ? { reasoning_effort: way[effort] } : {};
   }

@@ -5,6 +5,7 @@ import type { Edits } from '../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import { hasOtherMembers, pickMembers } from '../../wire/json/pick-members.ts';
 import type { Members } from '../../wire/json/pick-members.ts';
+import type { Report } from '../engines.ts';
 import type { FlavorTraits } from './flavors.ts';
 import { effortMembers } from './reasoning-effort.ts';
 
@@ -12,7 +13,9 @@ import { effortMembers } from './reasoning-effort.ts';
 export interface Wording {
   /** The upstream's name of the model. */
   model: string;
-  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'effort'>;
+  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'effort' | 'openLimit'>;
+  /** What the server told of its model. */
+  told: Report;
   /** What goes on at all. */
   members: Members;
   /** Members of the request that its operator lets through. */
@@ -21,7 +24,7 @@ export interface Wording {
 
 /** The text to send for a chat request: the client's bytes, but for what must differ. */
 export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string {
-  const { model, traits, members } = wording;
+  const { model, traits, told, members } = wording;
   const { value, text, edits } = allowed(request, members);
   edits.set('model', JSON.stringify(model));
   if (stream) {
@@ -40,7 +43,9 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
         ),
       ),
     );
-  for (const [name, member] of Object.entries(effortMembers(value, traits.effort.value)))
+  // A model that does not think is not told how hard: some servers refuse that.
+  const effort = told.thinking === false ? 'left out' : traits.effort.value;
+  for (const [name, member] of Object.entries(effortMembers(value, effort)))
     edits.set(name, member === null ? null : JSON.stringify(member));
   for (const [name, theirs] of Object.entries(traits.names.value)) {
     const member = value[name];
@@ -48,6 +53,9 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
     edits.set(name, null);
     if (member !== null) edits.set(theirs, JSON.stringify(member));
   }
+  const limit = value.max_completion_tokens ?? value.max_tokens ?? 0;
+  if (traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY))
+    for (const name of ['max_tokens', 'max_completion_tokens']) edits.set(name, null);
   return editMembers(text, edits);
 }
 

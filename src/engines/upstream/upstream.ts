@@ -138,7 +138,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   function take(flavor: Flavor): void {
     traits = flavorTraits[flavor];
-    wording = { model, traits, members: chatMembers(traits, passThrough), passThrough };
+    wording = { model, traits, told, members: chatMembers(traits, passThrough), passThrough };
     dialect = dialects[traits.format?.value ?? 'chat'];
     countTokens = createCounter(traits.counter.value, postCounting);
   }
@@ -281,6 +281,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         post: postBeside,
         refusal: (reply) => errorForStatus({ ...reply, text: reply.body.toString() }, context()),
       });
+      wording = { ...wording, told };
       return told;
     },
 

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { gaugeOf } from '../../../src/engines/upstream/reports.ts';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
-import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
-import { engineAt } from './setup.ts';
+import { completion, send, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { ask, call, engineAt } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -187,5 +187,36 @@ describe('a gauge', () => {
     ['', null],
   ])('of %j', (page, value) => {
     expect(gaugeOf(Buffer.from(page), 'g')).toBe(value);
+  });
+});
+
+describe('a request, once its server has told of the model', () => {
+  const sent = async (flavor: Flavor, pages: Pages, request: Parameters<typeof ask>[0]) => {
+    const { fake, engine } = await serverWith(flavor, {
+      ...pages,
+      '/v1/chat/completions': completion(),
+    });
+    await engine.probe();
+    await engine.generate(ask(request), call());
+    return JSON.parse(fake.received.at(-1)!.text) as Record<string, unknown>;
+  };
+
+  it.each<[Flavor, object, number | undefined]>([
+    ['vllm', { max_tokens: 4095 }, 4095],
+    ['vllm', { max_tokens: 4096 }, undefined],
+    ['vllm', { max_completion_tokens: 100_000 }, undefined],
+    ['sglang', { max_tokens: 4096 }, 4096],
+  ])('has no limit that %s would refuse: %j', async (flavor, limits, max_tokens) => {
+    const text = await sent(flavor, { '/v1/models': served }, limits);
+    expect([text['max_tokens'], text['max_completion_tokens']]).toEqual([max_tokens, undefined]);
+  });
+
+  it.each([
+    [['thinking'], 'high'],
+    [[], undefined],
+    [undefined, 'high'],
+  ])('says how hard to think to a model that does: %j', async (capabilities, effort) => {
+    const text = await sent('ollama', { '/api/show': { capabilities } }, { reasoning_effort: 'high' });
+    expect(text['reasoning_effort']).toBe(effort);
   });
 });
