@@ -2,24 +2,27 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import querystring from 'node:querystring';
+import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
 import { createIds, type Ids } from './base/ids.ts';
 import { keyRemover } from './base/key-shapes.ts';
+import { formatProblem } from './base/located.ts';
 import type { Log } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { Service } from './base/service.ts';
 import { systemClock, systemRandom } from './base/system.ts';
 import { createBatches } from './batches/create-batches.ts';
 import { createDiskBlobs } from './blobs/disk.ts';
+import { ConfigError } from './config.ts';
 import type { Config, ModelConfig, OpenAiEngineConfig, ReplicaConfig } from './core/config.ts';
 import type { Examination } from './core/examination.ts';
 import type { Model } from './core/model.ts';
 import { readModelSource } from './core/model-source.ts';
 import type { ModelSource, RemoteSource } from './core/model-source.ts';
-import type { Engine, Pool } from './engines/engines.ts';
+import type { Engine, Pool, ReplicaState } from './engines/engines.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createLlamaEngine } from './engines/llama/engine.ts';
 import { createModelFiles } from './engines/llama/files/model-files.ts';
@@ -35,6 +38,7 @@ import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
 import { closeToOthers } from './files/private-folder.ts';
 import { createGenerate } from './generate/create-generate.ts';
+import type { ServedModel } from './generate/generate.ts';
 import { createSchemas } from './generate/schemas.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
@@ -48,6 +52,11 @@ export interface App extends Service {
   readonly url: string;
   readonly models: readonly Model[];
   readonly dataFolder: string;
+  /**
+   * Serves the models of the configuration that `read` gives from now on: what runs ends where it began, servers that are
+   * as before keep what was learned of them. One that cannot be used is logged and changes nothing.
+   */
+  reload(read: () => Config): Promise<void>;
   /** Asks every server how it is, and tells which of them take no requests. */
   serversAway(): Promise<ServerAway[]>;
   /** Keys made by the very first start, to be shown once. */
@@ -84,7 +93,9 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
  */
 export function createApp(config: Config, overrides: Overrides = {}): App {
   const { clock = systemClock, random = systemRandom } = overrides;
-  const log: Log = overrides.log ?? createLog(config.logLevel, secretsOf(config));
+  const { log, hide } = overrides.log
+    ? { log: overrides.log, hide: () => {} }
+    : createLog(config.logLevel, secretsOf(config));
   const ids = createIds(clock, random);
   const shared = { clock, random, ids, log };
   const embedded = config.database === 'sqlite';
@@ -96,15 +107,10 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const blobs = createDiskBlobs({ folder: blobFolder, log });
   const installation = createInstallation({ ...shared, store, blobs, folder: blobFolder });
   const accounts = createAccounts({ ...shared, store, config: givenKeys(config) });
-  const created = clock.now();
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
-  const models = config.models.map((model) => {
-    const parts = { ...shared, log: log.child({ model: model.id }), modelFiles };
-    const pool = createModelPool(model, overrides.spawn ? { ...parts, spawn: overrides.spawn } : parts);
-    return { pool, model: publicModel(model, pool, created) };
-  });
-  const generate = createGenerate({ ...shared, models, accounts, schemas: createSchemas(shared) });
+  let served = serve(config, []);
+  const generate = createGenerate({ ...shared, models: served, accounts, schemas: createSchemas(shared) });
   const { catalog } = generate;
   const { limits, drainMs } = config;
   const files = createFiles({
@@ -170,11 +176,42 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     server,
   ];
   let stopping: Promise<void> | null = null;
+  let reloading: Promise<void> = Promise.resolve();
 
   async function stopAll(): Promise<void> {
     // The door and the run loop drain at the same time: one drain time for both.
     await Promise.all([server.stop(), batches.stop()]);
     for (const part of parts.slice(0, -2).toReversed()) await part.stop();
+  }
+
+  /** The models of a configuration; those whose engine is as before keep it. */
+  function serve({ models }: Config, before: readonly Served[]): Served[] {
+    return models.map((asked) => {
+      const known = before.find(({ config: { id } }) => id === asked.id);
+      const pool =
+        known && isSameEngine(known.config, asked) ? known.pool : poolOf(asked, known?.pool.replicas);
+      const createdAt = known?.model.createdAt ?? clock.now();
+      return { config: asked, pool, model: publicModel(asked, pool, createdAt) };
+    });
+  }
+
+  function poolOf(model: ModelConfig, before: readonly ReplicaState[] = []): Pool {
+    const made = { ...shared, log: log.child({ model: model.id }), modelFiles, before };
+    return createModelPool(model, overrides.spawn ? { ...made, spawn: overrides.spawn } : made);
+  }
+
+  async function reload(read: () => Config): Promise<void> {
+    const next = read();
+    hide(secretsOf(next));
+    await createStartPulls(modelFiles, modelSources(next).filter(isRemote), log).start();
+    const models = serve(next, served);
+    await generate.replaceModels(models);
+    const replaced = models.filter(({ pool }) => !served.some((each) => each.pool === pool));
+    served = models;
+    const idsOf = (of: readonly Served[]) => of.map(({ model }) => model.id);
+    log.info({ models: idsOf(models), replaced: idsOf(replaced) }, 'The configuration was read again.');
+    const waiting = unreadKeys.filter((key) => !isDeepStrictEqual(next[key], config[key]));
+    if (waiting.length > 0) log.warn({ keys: waiting }, 'What these keys say is taken at the next start.');
   }
 
   return {
@@ -184,16 +221,28 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     get firstKeys() {
       return accounts.firstKeys;
     },
-    models: catalog.list(),
+    get models() {
+      return catalog.list();
+    },
     dataFolder: config.data,
 
     async serversAway() {
-      await Promise.all(models.map(({ pool }) => pool.probe()));
-      return models.flatMap(({ model: { id }, pool: { replicas } }) =>
+      await Promise.all(served.map(({ pool }) => pool.probe()));
+      return served.flatMap(({ model: { id }, pool: { replicas } }) =>
         replicas.flatMap(({ name, waiting }) =>
           waiting ? { model: id, server: name, servers: replicas.length, message: waiting.message } : [],
         ),
       );
+    },
+
+    reload(read) {
+      reloading = reloading
+        .then(() => reload(read))
+        .catch((error: unknown) => {
+          const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)];
+          log.error({ problems }, 'The configuration is not taken; everything goes on as before.');
+        });
+      return reloading;
     },
 
     async start() {
@@ -213,6 +262,32 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     },
   };
 }
+
+/** A model that is served, and what it was made of. */
+interface Served extends ServedModel {
+  config: ModelConfig;
+}
+
+function isSameEngine(a: ModelConfig, b: ModelConfig): boolean {
+  return isDeepStrictEqual([a.serves, a.engine], [b.serves, b.engine]);
+}
+
+/** What a running server does not read again. */
+const unreadKeys = [
+  'server',
+  'data',
+  'database',
+  'files',
+  'modelFolder',
+  'hub',
+  'limits',
+  'batch',
+  'quarantineMs',
+  'drainMs',
+  'logLevel',
+  'apiKey',
+  'adminKey',
+] as const satisfies (keyof Config)[];
 
 /** The GGUF files of this machine, for a server and for the commands that need none. */
 export function openModelFiles(
@@ -240,11 +315,17 @@ function isRemote(source: ModelSource): source is RemoteSource {
  * Lines wait for each other for a moment, so that a request does not wait for the disk. Written at the end in any case.
  * Every line passes here on its way out, whoever wrote it, and loses its keys: a client may put one anywhere.
  */
-function createLog(level: string, secrets: readonly string[]): Log {
+function createLog(level: string, first: readonly string[]): { log: Log; hide: (more: string[]) => void } {
   const destination = pino.destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 100 });
-  const written = secrets.map((secret) => JSON.stringify(secret).slice(1, -1));
-  const withoutKeys = keyRemover(written);
-  return pino({ level, base: null }, { write: (line) => void destination.write(withoutKeys(line)) });
+  const secrets = new Set(first);
+  const remover = () => keyRemover([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
+  let withoutKeys = remover();
+  const log = pino({ level, base: null }, { write: (line) => void destination.write(withoutKeys(line)) });
+  const hide = (more: string[]) => {
+    for (const secret of more) secrets.add(secret);
+    withoutKeys = remover();
+  };
+  return { log, hide };
 }
 
 /** What this server was told that nobody else may learn. */
@@ -290,7 +371,7 @@ function publicModel({ id, aliases, serves, prices }: ModelConfig, engine: Engin
 
 function createModelPool(
   { id, serves, engine }: ModelConfig,
-  { modelFiles, ...parts }: EngineParts & { modelFiles: ModelFiles },
+  { modelFiles, before, ...parts }: EngineParts & { modelFiles: ModelFiles; before: readonly ReplicaState[] },
 ): Pool {
   const one = (name: string, only: Engine): ReplicaOptions[] => [
     { name, engine: only, account: name, weight: 1, isDraining: false },
@@ -314,7 +395,9 @@ function createModelPool(
     const { url, apiKey, weight, drain } = replica;
     const asked = createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
     const { host, pathname } = new URL(url);
-    return { name: host + pathname, engine: asked, account: apiKey ?? url, weight, isDraining: drain };
+    const name = host + pathname;
+    const slotsBefore = before.find((each) => each.name === name)?.slots;
+    return { name, engine: asked, account: apiKey ?? url, weight, isDraining: drain, slotsBefore };
   }
 }
 

@@ -27,7 +27,10 @@ export class Demand {
   }
 
   models(): string[] {
-    return [...this.#parts.generate.catalog.list().map((model) => model.id), ...this.#lost];
+    const { catalog } = this.#parts.generate;
+    // What was lost may be served again.
+    for (const model of this.#lost) if (catalog.find(model)) this.#lost.delete(model);
+    return [...catalog.list().map((model) => model.id), ...this.#lost];
   }
 
   /** Tells of models that chunks name. */

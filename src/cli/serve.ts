@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { Cli } from './cli.ts';
 import { announce, announceAway, announceJson, announceKeys } from './serve/announce.ts';
 import { explainStart } from './serve/explain-start.ts';
-import { firstSignal } from './serve/signals.ts';
+import { firstSignal, onHangup } from './serve/signals.ts';
 import { configOf, withServerFlags } from './server-flags.ts';
 import type { ServerFlags } from './server-flags.ts';
 
@@ -25,6 +25,7 @@ export function serve(cli: Cli): Command {
         });
         // A signal during the start wins; `stop` then ends what had begun.
         if ((await Promise.race([begun, signal])) === undefined) {
+          onHangup(() => void app.reload(() => configOf(cli, flags)));
           if (flags.json === true) announceJson(app, cli.terminal);
           else announce(app, cli.terminal);
           // A server that does not even refuse is waited for by nobody.

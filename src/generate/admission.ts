@@ -21,6 +21,7 @@ export class Admission {
   #others = 0;
   #processes = 1;
   #lastInteractive = Number.NEGATIVE_INFINITY;
+  #onIdle: (() => void)[] = [];
 
   constructor(pool: Pick<Pool, 'slots' | 'most'>, clock: Clock) {
     this.#pool = pool;
@@ -55,12 +56,24 @@ export class Admission {
     return () => {
       if (left) return;
       left = true;
-      if (priority === 'batch') {
-        this.#lines--;
-        return;
+      if (priority === 'batch') this.#lines--;
+      else {
+        this.#interactive--;
+        this.#lastInteractive = this.#clock.monotonic();
       }
-      this.#interactive--;
-      this.#lastInteractive = this.#clock.monotonic();
+      if (this.#isIdle) for (const resolve of this.#onIdle.splice(0)) resolve();
     };
+  }
+
+  /** Resolves when nothing of this process is in flight. */
+  whenIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isIdle) resolve();
+      else this.#onIdle.push(resolve);
+    });
+  }
+
+  get #isIdle(): boolean {
+    return this.#interactive + this.#lines === 0;
   }
 }

@@ -2,28 +2,27 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { type Clock, unixSeconds } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import { ApiError } from '../core/errors.ts';
+import type { ApiError } from '../core/errors.ts';
 import { modelFor } from '../core/model-access.ts';
-import { type Catalog, createCatalog, type Model } from '../core/model.ts';
+import type { Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
-import type { Engine, Pool } from '../engines/engines.ts';
+import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest, ChatUsage } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import { embeddingsResponse } from '../wire/embeddings/response.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import { Admission } from './admission.ts';
 import { named, usageOf } from './answers.ts';
 import { type Promised, promisedBy } from './conformity.ts';
-import { createCountPrompt } from './count-tokens.ts';
 import { runPromised } from './enforce.ts';
-import type { Generate, InteractiveCall, LineAnswer, LineCall } from './generate.ts';
+import type { Generate, InteractiveCall, LineAnswer, LineCall, ServedModel } from './generate.ts';
 import { requireInputs } from './inputs.ts';
+import { Lanes } from './lanes.ts';
 import type { Schemas } from './schemas.ts';
 import { streamPromised } from './stream.ts';
 
 export interface GenerateParts {
-  models: { model: Model; pool: Pool }[];
+  models: ServedModel[];
   accounts: Pick<Accounts, 'charge'>;
   /** Ends with it. */
   schemas: Schemas;
@@ -34,25 +33,9 @@ export interface GenerateParts {
 
 /** Builds `generate` over the engines of a configuration. It starts and stops the engines. */
 export function createGenerate({ models, accounts, schemas, clock, ids, log }: GenerateParts): Generate {
-  const catalog: Catalog = createCatalog(models.map(({ model }) => model));
-  const lanes = new Map(
-    models.map(({ model, pool }) => [
-      model.id,
-      {
-        model,
-        pool,
-        admission: new Admission(pool, clock),
-        countPrompt: createCountPrompt(pool),
-      },
-    ]),
-  );
-
-  const laneOf = (modelId: string) => {
-    const lane = lanes.get(modelId);
-    if (!lane)
-      throw new ApiError('model_not_found', `The model '${modelId}' does not exist.`, { param: 'model' });
-    return lane;
-  };
+  const lanes = new Lanes(models, clock);
+  const { catalog } = lanes;
+  const laneOf = (modelId: string) => lanes.of(modelId);
 
   /** Charging is durable a group commit later; the client does not wait for it. */
   const charge = (call: InteractiveCall, model: Model, usage: Usage) => {
@@ -94,7 +77,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   };
 
   const chatOnce = async (
-    { pool, model }: Pick<GenerateParts['models'][number], 'pool' | 'model'>,
+    { pool, model }: ServedModel,
     request: JsonBody<ChatRequest>,
     promised: Promised,
     how: EngineHow,
@@ -117,12 +100,14 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     catalog,
 
     async start() {
-      await Promise.all(models.map(({ pool }) => pool.start()));
+      await lanes.start();
     },
 
     async stop() {
-      await Promise.all([schemas.stop(), ...models.map(({ pool }) => pool.stop())]);
+      await Promise.all([schemas.stop(), lanes.stop()]);
     },
+
+    replaceModels: (next) => lanes.replace(next),
 
     async chat(request, call) {
       const { model, pool, promised, leave } = await admitChat(request.value, call.caller);
@@ -208,17 +193,13 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     answered: (modelId) => lanes.get(modelId)?.pool.answered ?? 0,
     waiting: (modelId) => lanes.get(modelId)?.pool.waiting ?? null,
     replicas: (modelId) => lanes.get(modelId)?.pool.replicas ?? [],
-    onRoom(listener) {
-      for (const { pool } of lanes.values()) pool.onRoom(listener);
-    },
+    onRoom: (listener) => lanes.onRoom(listener),
     prefixCache: (modelId) => lanes.get(modelId)?.pool.capabilities.prefixCache ?? 'none',
     interactiveLoad: () =>
       Object.fromEntries(
-        [...lanes].map(([id, { admission }]) => [id, admission.interactive]).filter(([, n]) => n !== 0),
+        [...lanes.all()].map(([id, { admission }]) => [id, admission.interactive]).filter(([, n]) => n !== 0),
       ),
-    setOthers(interactive, processes) {
-      for (const [id, { admission }] of lanes) admission.setOthers(interactive[id] ?? 0, processes);
-    },
+    setOthers: (interactive, processes) => lanes.setOthers(interactive, processes),
   };
 }
 

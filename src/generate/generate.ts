@@ -2,7 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { Usage } from '../core/usage.ts';
-import type { ReplicaState, Waiting } from '../engines/engines.ts';
+import type { Pool, ReplicaState, Waiting } from '../engines/engines.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -12,7 +12,14 @@ import type { JsonBody } from '../wire/json/json-body.ts';
  * promised (schemas, forced tools), meter. Bodies are validated by their wire schema before they come here.
  */
 export interface Generate extends Service {
+  /** Of the models that are served now. */
   readonly catalog: Catalog;
+  /**
+   * Serves these models from now on. What is in flight ends where it began; a pool that is not among them any more stops
+   * when it has nothing left to do. Pools that are among them go on as they are.
+   * @throws what a new pool throws when it is started; then everything is as before
+   */
+  replaceModels(models: readonly ServedModel[]): Promise<void>;
   chat(request: JsonBody<ChatRequest>, call: InteractiveCall): Promise<ChatResponse>;
   /**
    * Chunks as a client of ours should see them, the usage chunk last and always (the route drops it when it was not asked
@@ -45,6 +52,11 @@ export interface Generate extends Service {
   interactiveLoad(): Record<string, number>;
   /** What the other processes reported, and how many processes share the engines. */
   setOthers(interactive: Record<string, number>, processes: number): void;
+}
+
+export interface ServedModel {
+  model: Model;
+  pool: Pool;
 }
 
 export interface InteractiveCall {

@@ -14,3 +14,8 @@ export function firstSignal(): Promise<NodeJS.Signals> {
     process.on('SIGINT', handle);
   });
 }
+
+/** Calls `handle` at each SIGHUP. On a terminal it says that the terminal has gone, and ends the process as ever. */
+export function onHangup(handle: () => void): void {
+  if (!process.stdin.isTTY) process.on('SIGHUP', handle);
+}

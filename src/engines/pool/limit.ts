@@ -26,9 +26,10 @@ const burst = { ms: 250, leaves: 0.7 } as const;
  * The limit of a replica whose slots are told by the configuration, by itself, or by nobody (`slot-finder.ts`). Told or
  * not, one that refuses gets less for a while.
  * @param now monotonic milliseconds
+ * @param before slots that were found earlier, with which the finding begins
  */
-export function createLimit(told: number | null, now: () => number): Limit {
-  const finder = createSlotFinder(now);
+export function createLimit(told: number | null, now: () => number, before?: number): Limit {
+  const finder = createSlotFinder(now, before);
   let slots = told;
   let ceiling = Number.POSITIVE_INFINITY;
   let answersBelow = 0;

@@ -18,6 +18,8 @@ export interface ReplicaOptions {
   weight: number;
   /** Gets nothing new. */
   isDraining: boolean;
+  /** How many requests it worked on at once when it was last asked, where nobody tells. */
+  slotsBefore?: number | undefined;
 }
 
 export interface ReplicaParts {
@@ -61,14 +63,17 @@ export class Replica implements Choice {
   /** Whether the server tells how much waits there. */
   #tells = false;
 
-  constructor({ name, engine, account, weight, isDraining }: ReplicaOptions, parts: ReplicaParts) {
+  constructor(
+    { name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions,
+    parts: ReplicaParts,
+  ) {
     this.name = name;
     this.engine = engine;
     this.account = account;
     this.#weight = weight;
     this.#isDraining = isDraining;
     this.#parts = parts;
-    this.#limit = createLimit(engine.slots, () => parts.clock.monotonic());
+    this.#limit = createLimit(engine.slots, () => parts.clock.monotonic(), slotsBefore);
     this.#breaker = createBreaker(parts.clock, () => parts.random.float());
   }
 

@@ -58,9 +58,10 @@ const hold = { first: 1, longest: 8 } as const;
 type Grow = { kind: 'grow'; cohort: Cohort };
 type Hold = { kind: 'hold'; samples: number; isSurprised: boolean };
 
-export function createSlotFinder(now: () => number): SlotFinder {
-  let slots: number = first;
-  let most: number = first;
+/** @param begin with so many */
+export function createSlotFinder(now: () => number, begin: number = first): SlotFinder {
+  let slots = begin;
+  let most = begin;
   let inFlight = 0;
   let queued = 0;
   let growth = createGrowth();
@@ -69,8 +70,8 @@ export function createSlotFinder(now: () => number): SlotFinder {
   let free: Known = { mean: 0, error: 0 };
   let holdFor: number = hold.first;
   let probes = 0;
-  let phase: Grow | Hold | Trial = { kind: 'grow', cohort: new Cohort(first, first) };
-  let sample = new Sample(first);
+  let phase: Grow | Hold | Trial = { kind: 'grow', cohort: new Cohort(begin, begin) };
+  let sample = new Sample(begin);
 
   function go(next: Grow | Hold | Trial, toSlots: number): void {
     phase = next;

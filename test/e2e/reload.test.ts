@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chatLines } from '../support/batch-lines.ts';
+import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { install } from '../support/server-process.ts';
+import type { Installation, ServerProcess } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
+
+// SIGHUP: the models of the configuration as it is now, and nothing that runs is dropped.
+
+let installation: Installation;
+let server: ServerProcess;
+let before: FakeUpstream;
+let after: FakeUpstream;
+
+beforeEach(async () => {
+  before = await startFakeUpstream(complete('before'));
+  after = await startFakeUpstream(complete('after'));
+});
+
+afterEach(async () => {
+  await installation?.remove();
+  await before.close();
+  await after.close();
+});
+
+const modelYaml = (id: string, url: string, price: number) => `  - id: ${id}
+    engine: { kind: openai, flavor: openai, url: "${url}", model: real-name, slots: 4 }
+    serves: [chat]
+    price: { input: ${price}, output: ${price} }
+`;
+
+async function start(yaml: string) {
+  installation = install(`models:\n${yaml}`);
+  server = await installation.start({ flags: ['--log-level', 'info'] });
+}
+
+async function hangUp(yaml: string, told: string) {
+  installation.configure(`models:\n${yaml}`);
+  const seen = server.stderr().length;
+  server.signal('SIGHUP');
+  await until(`the log says: ${told}`, () => server.stderr().slice(seen).includes(told));
+  return server.stderr().slice(seen);
+}
+
+const ask = async (model: string) => {
+  const messages = [{ role: 'user', content: 'Hello?' }];
+  const { status, text } = await server.api.send('/v1/chat/completions', { json: { model, messages } });
+  const body = JSON.parse(text) as { choices?: { message: { content: string } }[] };
+  return [status, body.choices?.[0]?.message.content];
+};
+
+describe('SIGHUP', () => {
+  it('serves other models, while what runs ends where it began at the price of its beginning', async () => {
+    await start(modelYaml('tiny', before.url, 1) + modelYaml('kept', before.url, 1));
+    const held: (() => void)[] = [];
+    before.answer = (response, request) => void held.push(() => complete('before')(response, request));
+    const running = ask('tiny');
+    const lines = chatLines(2).map((line) => ({ ...line, body: { ...line.body, model: 'tiny' } }));
+    const { id } = await server.api.createBatch({ requests: lines });
+    await until('all are asked', () => held.length === 3);
+
+    const log = await hangUp(
+      modelYaml('tiny', after.url, 8) + modelYaml('kept', before.url, 2) + modelYaml('more', after.url, 1),
+      'read again',
+    );
+    expect(log).toContain('"models":["tiny","kept","more"],"replaced":["tiny","more"]');
+    expect(await ask('tiny')).toEqual([200, 'after']);
+    expect(await ask('more')).toEqual([200, 'after']);
+    const { data } = await server.api.get<{ data: { id: string; pricing: { input: string } }[] }>(
+      '/v1/models',
+    );
+    expect(data.map((model) => [model.id, model.pricing.input])).toEqual([
+      ['tiny', '8'],
+      ['kept', '2'],
+      ['more', '1'],
+    ]);
+
+    before.answer = complete('before');
+    for (const answer of held) answer();
+    expect(await running).toEqual([200, 'before']);
+    const done = await server.api.finished(id);
+    expect(done).toMatchObject({ status: 'completed', request_counts: { completed: 2 } });
+    // 12 tokens a line, at half of a dollar a million.
+    expect(done.cost.amount).toBe('0.000012');
+    expect(await ask('kept')).toEqual([200, 'before']);
+  });
+
+  it('takes no configuration that is wrong, and says what is', async () => {
+    await start(modelYaml('tiny', before.url, 1));
+    const log = await hangUp(modelYaml('tiny', 'nowhere', 1), 'is not taken');
+    expect(log).toMatch(/"problems":\[".*offpeak\.yaml:3: models\[0\]\.engine\.url: expected an http/);
+    expect(await ask('tiny')).toEqual([200, 'before']);
+    await hangUp('  - id: own\n    engine: { kind: llama, path: hf:no/such/model }\n', 'is not taken');
+    expect(await ask('tiny')).toEqual([200, 'before']);
+    await hangUp(`${modelYaml('other', after.url, 1)}drain: 9s\n`, 'is taken at the next start');
+    expect(await ask('tiny')).toEqual([404, undefined]);
+    expect(await ask('other')).toEqual([200, 'after']);
+  });
+});
