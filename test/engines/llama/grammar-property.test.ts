@@ -107,6 +107,17 @@ const schemas: Record<string, object> = {
     anyOf: [{ required: ['a'] }, { required: ['b'] }],
     additionalProperties: false,
   },
+  'exactly one of three members': {
+    type: 'object',
+    properties: { id: { type: 'integer' }, a: { type: 'null' }, b: { type: 'boolean' }, c: { type: 'null' } },
+    required: ['id'],
+    oneOf: [
+      { required: ['a'] },
+      { required: ['b'], description: 'or this' },
+      { type: 'object', required: ['c'] },
+    ],
+    additionalProperties: false,
+  },
   'a reference with more beside it': {
     $defs: { named: { type: 'object', properties: { name: { type: 'string' } } } },
     $ref: '#/$defs/named',

@@ -158,7 +158,7 @@ function convertSchema(
     depth: number,
   ): Element {
     const { [keyword]: union, ...rest } = schema;
-    const branches = union as Schema[];
+    const branches = keyword === 'oneOf' ? apart(union as Schema[]) : (union as Schema[]);
     const at = `${pointer}/${keyword}`;
     if (constrainsBeyond(rest, [])) {
       return b.rule(
@@ -204,6 +204,24 @@ function convertSchema(
 /** Whether the schema of a `not` takes everything, so that nothing is left. */
 function refusesAll(not: unknown): boolean {
   return not === true || (isObject(not) && !constrainsBeyond(not, []));
+}
+
+/**
+ * Branches that ask for nothing but members ("one of these two") each go without a member that another asks for, so that no
+ * two of them fit. Others are left as they are.
+ */
+function apart(branches: readonly Schema[]): readonly Schema[] {
+  const asked = branches.map((branch) =>
+    isObject(branch) && !constrainsBeyond(branch, ['required', 'type'])
+      ? ((branch.required ?? []) as string[])
+      : null,
+  );
+  return branches.map((branch, i) => {
+    const own = asked[i];
+    if (!isObject(branch) || !own || asked.includes(null)) return branch;
+    const others = asked.flatMap((names) => names!.find((name) => !own.includes(name)) ?? []);
+    return { ...branch, properties: Object.fromEntries(others.map((name) => [name, false])) };
+  });
 }
 
 function holds(target: unknown, key: string): target is Record<string, unknown> {
