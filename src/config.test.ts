@@ -132,7 +132,7 @@ describe('models', () => {
           headers: { 'x-team': 'k' },
           ca: `${folder}/ca.pem`,
           capabilities: { jsonSchema: 'exact', prefixCache: 'none' },
-          timeouts: { connectMs: 5000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 300_000 },
+          timeouts: { connectMs: 5000, firstByteMs: 3_600_000, idleMs: 120_000, totalMs: 300_000 },
         },
       },
     ]);

@@ -420,9 +420,9 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
     ...(fields.ca && { ca: fileThere(fields.ca, reading) ?? '' }),
     timeouts: {
       connectMs: check.duration(timeouts.connect) ?? 5000,
-      firstByteMs: check.duration(timeouts.first_byte) ?? 600_000,
+      firstByteMs: check.duration(timeouts.first_byte) ?? 3_600_000,
       idleMs: check.duration(timeouts.idle) ?? 120_000,
-      totalMs: check.duration(timeouts.total) ?? 1_800_000,
+      totalMs: check.duration(timeouts.total) ?? 7_200_000,
     },
   };
   return placed(engine, { '': at, ...fields });

@@ -1,6 +1,6 @@
 import { instanceOf } from '../../src/engines/scripted/instance.ts';
 import type { ChatRequest, JsonSchema } from '../../src/wire/chat/chat.ts';
-import { completion, frame, send, startFakeUpstream, streamed, usageFrame } from './fake-upstream.ts';
+import { completion, frame, send, startFakeUpstream, streamed } from './fake-upstream.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 
 /** What a server says to a request. */
@@ -64,6 +64,9 @@ export const peers = {
 
 export type PeerName = keyof typeof peers;
 
+/** Counted alike, streamed or not. */
+const usage = `data: ${JSON.stringify({ ...completion(), object: 'chat.completion.chunk', choices: [] })}\n\n`;
+
 const prose: Said = { content: 'It is sunny.' };
 
 /** One server for all of them; `asked` has the requests for an answer. */
@@ -89,10 +92,7 @@ export async function startPeerServers(): Promise<PeerServers> {
     const message = { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: toolCalls }) };
     if (!request.stream)
       return send(response, 200, completion('', { choices: [{ index: 0, message, finish_reason: finish }] }));
-    return streamed([frame(message), frame({}, finish), usageFrame, 'data: [DONE]\n\n'])(
-      response,
-      {} as never,
-    );
+    return streamed([frame(message), frame({}, finish), usage, 'data: [DONE]\n\n'])(response, {} as never);
   });
   return Object.assign(upstream, { asked });
 }

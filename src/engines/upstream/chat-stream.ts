@@ -46,7 +46,12 @@ export interface StreamOptions extends ReadOptions {
  */
 export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options: StreamOptions): ChatChunks {
   const choices = new Map<number, Choice>();
-  const head = { id: '', object: 'chat.completion.chunk' as const, created: 0, model: '' };
+  const head: Omit<ChatChunk, 'choices' | 'usage'> = {
+    id: '',
+    object: 'chat.completion.chunk',
+    created: 0,
+    model: '',
+  };
   let usage: unknown;
   let answered = '';
 
@@ -60,6 +65,8 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
     head.id = stringOr(fields['id'], head.id);
     head.created = createdOf(fields) || head.created;
     head.model = stringOr(fields['model'], head.model);
+    const { system_fingerprint: fingerprint } = fields;
+    if (typeof fingerprint === 'string') head.system_fingerprint = fingerprint;
     const read = given.map((choice) => readChoice(fieldsOf(choice), fields, choices, options));
     for (const { delta } of read) answered += spoken(delta);
     return { ...head, choices: read, usage: null };

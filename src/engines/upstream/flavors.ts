@@ -37,6 +37,11 @@ export interface FlavorTraits {
   report: Flag<ReportWay>;
   /** That it leaves out what does not fit its context, and answers all the same. */
   cutsPrompts?: Flag<true>;
+  /**
+   * That whole answers are asked for as streams, too: then silence tells a server that hangs from one that writes for an hour,
+   * and one that nobody waits for any more stops. Not where a stream is dear (vLLM, SGLang) or silent while it thinks.
+   */
+  asStream?: Flag<true>;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
   inputs: Flag<readonly ModelInput[]>;
 }
@@ -167,6 +172,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason:
         'tells total_slots, the context of one and the modalities; /v1/models answers while it loads, too',
     },
+    asStream: {
+      value: true,
+      reason: 'cheap for the few requests it takes; a plain one that was left keeps its slot for seconds',
+    },
     inputs: { value: ['image', 'audio'], reason: 'with a projector; a part of another type is refused' },
   },
   ollama: {
@@ -212,6 +221,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     effort: { value: 'as given', reason: 'it translates for whoever runs the model' },
     counter: hosted,
     report: byModels,
+    asStream: { value: true, reason: 'comments come while whoever runs the model is silent' },
     inputs: { value: ['image', 'audio', 'file'], reason: 'documented, by models that have it' },
   },
   gemini: {
@@ -263,6 +273,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     effort: { value: 'as given', reason: 'it is not sent' },
     counter: hosted,
     report: byModels,
+    asStream: { value: true, reason: 'thoughts come as they are thought' },
     inputs: { value: ['image'], reason: 'documented' },
   },
   deepseek: {
@@ -277,6 +288,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
     counter: hosted,
     report: byModels,
+    asStream: {
+      value: true,
+      reason: 'comments come while a request waits, and thoughts as they are thought',
+    },
     inputs: { value: [], reason: 'text alone is documented' },
   },
   xai: {

@@ -9,10 +9,10 @@ export interface Timeouts {
   totalMs: number;
 }
 
-/** Generation without streaming is silent until it is done, which may take many minutes. */
+/** Generation without streaming is silent until it is done, and an answer with much thought may take an hour. */
 export const defaultTimeouts: Timeouts = {
   connectMs: 10_000,
-  firstByteMs: 1_200_000,
+  firstByteMs: 3_600_000,
   idleMs: 120_000,
-  totalMs: 3_600_000,
+  totalMs: 7_200_000,
 };

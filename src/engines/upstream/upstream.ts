@@ -7,6 +7,7 @@ import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { chunksOf } from '../../wire/chat/chunks-of.ts';
 import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
+import { foldChunks } from '../../wire/chat/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, Report } from '../engines.ts';
 import { addressOf } from './address.ts';
@@ -194,6 +195,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   });
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
+    if (traits.asStream) return foldChunks(stream(request, signal));
     const repairs: Repairs = new Set();
     const text = dialect.text(request, false, wording);
     const { fields, bytes } = await ask(dialect.path, text, signal, repairs);

@@ -149,6 +149,7 @@ export interface ChatChunk {
     stop_reason?: string | null;
   }[];
   usage?: ChatUsage | null;
+  system_fingerprint?: string;
 }
 
 export interface ChatDelta {

@@ -209,6 +209,18 @@ describe('time', () => {
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ code: 'upstream_timeout' });
   });
 
+  it('F23: finds a server that hangs by its silence where whole answers are asked for as streams', async () => {
+    const { fake, engine } = await upstream(
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(frame({ content: 'one' }));
+      },
+      { flavor: 'llama-server', timeouts: { idleMs: 100, firstByteMs: 60_000 } },
+    );
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_timeout', blame: unclear });
+    expect(fake.received).toHaveLength(1);
+  });
+
   it('F24: ends a trickle at the total deadline', async () => {
     const { engine } = await damaged('trickle', 0, complete(), { timeouts: { totalMs: 200 } });
     await expect(generate(engine)).rejects.toMatchObject({
@@ -563,6 +575,55 @@ describe('a prompt that Ollama cut', () => {
       expect((await generate(engine)).body.usage.prompt_tokens).toBe(4_096);
     },
   );
+});
+
+describe('a server whose whole answers are asked for as streams', () => {
+  const event = (delta: object, finish: string | null, more: object = {}) =>
+    `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: finish, ...more }] })}\n\n`;
+  const head = { id: 'c9', created: 7, model: 'm', system_fingerprint: 'b10434' };
+  const logprobs = { content: [{ token: 'Hi', logprob: -1, bytes: [72, 105], top_logprobs: [] }] };
+  const usage = {
+    prompt_tokens: 9,
+    completion_tokens: 5,
+    total_tokens: 14,
+    prompt_tokens_details: { cached_tokens: 4 },
+    completion_tokens_details: { reasoning_tokens: 2 },
+  };
+  const tool_calls = [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }];
+
+  it('gives the answer that it would have given at once', async () => {
+    const whole = {
+      ...head,
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Hi', reasoning_content: 'Hm.', tool_calls },
+          logprobs,
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage,
+    };
+    const { fake, engine } = await upstream(
+      streamed([
+        event({ role: 'assistant', content: null }, null),
+        event({ reasoning_content: 'Hm' }, null) + event({ reasoning_content: '.' }, null),
+        event({ content: 'Hi' }, null, { logprobs }),
+        event({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'f', arguments: '{"a"' } }] }, null),
+        event({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }, null),
+        event({}, 'tool_calls'),
+        `data: ${JSON.stringify({ ...head, choices: [], usage })}\n\ndata: [DONE]\n\n`,
+      ]),
+      { flavor: 'llama-server' },
+    );
+    const folded = await generate(engine);
+    expect(JSON.parse(fake.received[0]!.text)).toMatchObject({ stream: true });
+    const { fake: other, engine: plain } = await upstream((response) => send(response, 200, whole), {
+      flavor: 'vllm',
+    });
+    expect(folded).toEqual(await generate(plain));
+    expect(JSON.parse(other.received[0]!.text)).not.toHaveProperty('stream');
+  });
 });
 
 describe('answers to put right', () => {

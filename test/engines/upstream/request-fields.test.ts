@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { flavors } from '../../../src/core/flavor.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
+import { flavorTraits } from '../../../src/engines/upstream/flavors.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request.ts';
 import { frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
@@ -24,11 +25,12 @@ async function sentTo(flavor: Flavor, fields: Record<string, unknown>): Promise<
     model: _model,
     messages: _messages,
     ...rest
-  } = JSON.parse(fake.received[0]!.text) as object & {
-    model: string;
-    messages: unknown;
-  };
-  return rest;
+  } = JSON.parse(fake.received[0]!.text) as Record<string, unknown>;
+  if (!flavorTraits[flavor].asStream) return rest;
+  const { stream, stream_options: options, ...others } = rest;
+  expect(stream).toBe(true);
+  expect([undefined, { include_usage: true }]).toContainEqual(options);
+  return others;
 }
 
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
@@ -115,7 +117,9 @@ describe.each(chatFlavors)('%s', (flavor) => {
 
   it('is never sent the options of a stream with a whole answer', async () => {
     const options = { include_usage: true, include_obfuscation: true };
-    expect(await sentTo(flavor, { stream: false, stream_options: options })).toEqual({ stream: false });
+    expect(await sentTo(flavor, { stream: false, stream_options: options })).toEqual(
+      flavorTraits[flavor].asStream ? {} : { stream: false },
+    );
   });
 
   it('is sent functions as tools, and nothing of tools that run elsewhere', async () => {
