@@ -83,7 +83,7 @@ export const configKeys = {
     'slots',
     'timeouts',
   ],
-  capabilities: ['json_schema', 'forced_tool', 'prefix_cache'],
+  capabilities: ['json_schema', 'forced_tool', 'prefix_cache', 'messages'],
   urls: ['url', 'slots', 'api_key', 'weight', 'drain'],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],
@@ -433,10 +433,12 @@ function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConf
   const jsonSchema = check.choice(fields.json_schema, ['exact', 'native', 'none'] as const);
   const forcedTool = check.choice(fields.forced_tool, ['exact', 'native', 'filter', 'none'] as const);
   const prefixCache = check.choice(fields.prefix_cache, ['slot', 'shared', 'none'] as const);
+  const messages = check.choice(fields.messages, ['native', 'chat'] as const);
   return {
     ...(jsonSchema && { jsonSchema }),
     ...(forcedTool && { forcedTool }),
     ...(prefixCache && { prefixCache }),
+    ...(messages && { native: messages === 'native' ? ['messages' as const] : [] }),
   };
 }
 

@@ -80,6 +80,8 @@ export interface OpenAiEngineConfig {
     jsonSchema?: 'exact' | 'native' | 'none';
     forcedTool?: 'exact' | 'native' | 'filter' | 'none';
     prefixCache?: 'slot' | 'shared' | 'none';
+    /** What it is asked for in the client's own format. */
+    native?: 'messages'[];
   };
   /** Sent with every call; their values may be secrets. */
   headers?: Record<string, string>;

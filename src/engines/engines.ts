@@ -1,7 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
 import type { WaitingCause } from '../core/waiting.ts';
-import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 
@@ -26,6 +26,8 @@ export interface Engine extends Service {
    */
   stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks;
   embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>;
+  /** Requests in the formats of `capabilities.native`. */
+  readonly native?: NativeCalls;
   /** Tokens of the rendered prompt, or undefined when the engine cannot tell. */
   countTokens(request: ChatRequest): Promise<number | undefined>;
   /**
@@ -55,6 +57,7 @@ export interface Report {
  */
 export interface Pool extends Engine {
   readonly slots: number;
+  readonly native: NativeCalls;
   /**
    * Requests to have in flight so that no slot waits for us: some more than `slots` where that is a known number. 0 while
    * nobody takes any, 1 while it is tried out whether somebody does again.
@@ -95,6 +98,38 @@ export interface EngineCall {
   org?: string;
 }
 
+/** What else than chat completions an engine may be asked for in the words of the client. */
+export type Op = 'messages';
+
+/** A checked request of any format. */
+export type NativeRequest = Record<string, unknown>;
+
+/**
+ * Requests that go on as their clients wrote them, and answers that come back so; ids and the model's public name are put in
+ * by `generate`. Failures are those of chat.
+ */
+export interface NativeCalls {
+  ask(op: Op, request: JsonBody<NativeRequest>, call: EngineCall): Promise<NativeAnswer>;
+  /** Ends only after the answer did; otherwise it throws. */
+  stream(op: Op, request: JsonBody<NativeRequest>, call: EngineCall): AsyncIterable<readonly NativeEvent[]>;
+}
+
+export interface NativeAnswer {
+  /** JSON text as it came. */
+  text: string;
+  usage: ChatUsage;
+}
+
+/** One event of a streamed answer as it came. */
+export interface NativeEvent {
+  type: string;
+  data: string;
+  /** With the first event that tells them. */
+  promptTokens?: number;
+  /** With the last event. */
+  usage?: ChatUsage;
+}
+
 /** What an engine answered: the parsed body, as the engine's model names it. */
 export interface EngineAnswer<T> {
   body: T;
@@ -130,4 +165,6 @@ export interface Capabilities {
    * knows it; `shared` by all requests, once the first has been read; `none`, or nothing that the order of lines changes.
    */
   prefixCache: 'slot' | 'shared' | 'none';
+  /** What it is asked for in the client's own format; all else is translated to chat completions. */
+  native?: readonly Op[];
 }

@@ -5,6 +5,7 @@ import {
   chatResponse,
   createFakeEngine,
   type FakeEngine,
+  usage as usageOf,
   usageChunk,
 } from '../../test/support/fake-engine.ts';
 import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
@@ -16,6 +17,7 @@ import { silent } from '../base/log.ts';
 import { systemRandom } from '../base/system.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
+import type { NativeEvent } from '../engines/engines.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../wire/chat/chat.ts';
 import { createGenerate } from './create-generate.ts';
 import type { Generate, InteractiveCall } from './generate.ts';
@@ -58,6 +60,49 @@ describe('createGenerate', () => {
       requestId: 'req_1',
       signal: new AbortController().signal,
     };
+  });
+
+  describe('what goes on as the client wrote it', () => {
+    const given = { request: { value: {}, text: '{}' }, chat: chatRequest().value };
+    const counted = usageOf(60, 7, 30);
+    const charge = { usage: { inputTokens: 60, cachedTokens: 30, outputTokens: 7 }, requestId: 'req_1' };
+    const begun = { type: 'message_start', data: '{"message":{"id":"x","model":"y"}}', promptTokens: 60 };
+    const events: NativeEvent[] = [begun, { type: 'ping', data: '{}' }];
+
+    function natively(stream: () => AsyncGenerator<NativeEvent[]>): void {
+      const ask = async () => ({ text: '{"id":"x","model":"y","n":1.0}', usage: counted });
+      Object.assign(engine, { native: { ask, stream } });
+    }
+
+    it('is answered under our id and the public name, and charged', async () => {
+      natively(async function* () {});
+      const answer = await generate.native('messages', given, call);
+      expect(answer).toMatch(/^\{"id":"msg_[0-9a-f]{32}","model":"m","n":1\.0\}$/);
+      expect(charged).toMatchObject([charge]);
+    });
+
+    it('is charged as a stream, and counted out before its end was read', async () => {
+      natively(async function* () {
+        yield events;
+        yield [{ type: 'message_stop', data: '{}', usage: counted }];
+      });
+      const types: string[] = [];
+      for await (const list of generate.nativeStream('messages', given, call)) {
+        types.push(...list.map(({ type }) => type));
+        expect(generate.interactiveLoad()).toEqual(types.length < 3 ? { m: 1 } : {});
+      }
+      expect(types).toEqual(['message_start', 'ping', 'message_stop']);
+      expect(charged).toMatchObject([charge]);
+    });
+
+    it('is charged for what had come of a stream that is abandoned', async () => {
+      natively(async function* () {
+        yield events;
+        yield events;
+      });
+      for await (const _ of generate.nativeStream('messages', given, call)) break;
+      expect(charged).toMatchObject([{ usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 2 } }]);
+    });
   });
 
   describe('chat', () => {

@@ -18,6 +18,7 @@ import { runPromised } from './enforce.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall, ServedModel } from './generate.ts';
 import { requireInputs } from './inputs.ts';
 import { Lanes } from './lanes.ts';
+import { keepsItself, namings } from './native-answers.ts';
 import type { Schemas } from './schemas.ts';
 import { streamPromised } from './stream.ts';
 
@@ -112,7 +113,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async chat(request, call) {
       const { model, pool, promised, leave } = await admitChat(request.value, call.caller);
       try {
-        const how: EngineHow = { signal: call.signal, priority: 'interactive', org: call.caller.orgId };
+        const how = howOf(call);
         const response = await chatOnce({ pool, model }, request, promised, how);
         charge(call, model, usageOf(response.usage));
         return response;
@@ -134,7 +135,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
           // The engine is done; how long the client reads is its own affair.
           leave();
         };
-        const how: EngineHow = { signal: call.signal, priority: 'interactive', org: call.caller.orgId };
+        const how = howOf(call);
         for await (const chunks of streamPromised(asking, how, produced)) {
           for (const chunk of chunks)
             if (!chunk.usage) pieces++;
@@ -146,6 +147,47 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         leave();
         const count = () => countPrompt(request.value, call.caller.orgId);
         const spent = usage ?? (pieces === 0 ? noUsage : await producedSoFar(count, request.value, pieces));
+        if (spent.inputTokens + spent.outputTokens > 0) charge(call, model, spent);
+      }
+    },
+
+    goesNatively(op, chat, caller) {
+      const { capabilities } = laneOf(modelFor(catalog, caller, chat.model, 'chat').id).pool;
+      return capabilities.native?.includes(op) === true && keepsItself(chat, capabilities);
+    },
+
+    async native(op, { request, chat }, call) {
+      const { model, pool, leave } = await admitChat(chat, call.caller);
+      try {
+        const { text, usage } = await pool.native.ask(op, request, howOf(call));
+        charge(call, model, usageOf(usage));
+        return namings[op].answer(text, { id: ids.next('msg_'), model: model.id });
+      } finally {
+        leave();
+      }
+    },
+
+    async *nativeStream(op, { request, chat }, call) {
+      const { model, pool, leave } = await admitChat(chat, call.caller);
+      const name = { id: ids.next('msg_'), model: model.id };
+      let usage: Usage | null = null;
+      let inputTokens = 0;
+      let pieces = 0;
+      try {
+        for await (const events of pool.native.stream(op, request, howOf(call))) {
+          for (const { usage: whole, promptTokens } of events) {
+            inputTokens = promptTokens ?? inputTokens;
+            pieces++;
+            if (!whole) continue;
+            usage = usageOf(whole);
+            leave();
+          }
+          yield events.map((event) => ({ type: event.type, data: namings[op].event(event, name) }));
+        }
+      } finally {
+        leave();
+        const spent =
+          usage ?? (pieces === 0 ? noUsage : { inputTokens, cachedTokens: 0, outputTokens: pieces });
         if (spent.inputTokens + spent.outputTokens > 0) charge(call, model, spent);
       }
     },
@@ -201,6 +243,10 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       ),
     setOthers: (interactive, processes) => lanes.setOthers(interactive, processes),
   };
+}
+
+function howOf({ signal, caller }: InteractiveCall): EngineHow {
+  return { signal, priority: 'interactive', org: caller.orgId };
 }
 
 type EngineHow = Parameters<Engine['generate']>[1];

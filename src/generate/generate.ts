@@ -2,7 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { Usage } from '../core/usage.ts';
-import type { Pool, ReplicaState, Waiting } from '../engines/engines.ts';
+import type { NativeRequest, Op, Pool, ReplicaState, Waiting } from '../engines/engines.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -26,6 +26,19 @@ export interface Generate extends Service {
    * for). What it brought is charged when it ends, throws or is abandoned.
    */
   chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): ChatChunks;
+  /**
+   * Whether a request goes on to its engine as the client wrote it, because the engine speaks its format and keeps by itself
+   * what is promised; `chat` is the same request as a chat completion.
+   */
+  goesNatively(op: Op, chat: ChatRequest, caller: Caller): boolean;
+  /** The answer as JSON text, under our id and the model's public name. `chat` is checked like any other. */
+  native(op: Op, request: Native, call: InteractiveCall): Promise<string>;
+  /** The events of an answer, each as its type and JSON text; charged as `chatStream` is. */
+  nativeStream(
+    op: Op,
+    request: Native,
+    call: InteractiveCall,
+  ): AsyncIterable<readonly { type: string; data: string }[]>;
   /**
    * Tokens of the rendered prompt; an estimate (a token for four bytes) where the engine cannot tell. Takes no slot and
    * costs nothing, but the model must be one the caller may use, and few are counted at once (`createCountPrompt`).
@@ -57,6 +70,12 @@ export interface Generate extends Service {
 export interface ServedModel {
   model: Model;
   pool: Pool;
+}
+
+/** A request as the client wrote it, and as a chat completion. */
+export interface Native {
+  request: JsonBody<NativeRequest>;
+  chat: ChatRequest;
 }
 
 export interface InteractiveCall {

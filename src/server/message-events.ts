@@ -23,3 +23,19 @@ export async function* messageEvents(
   encoder ??= createMessageEncoder({ ...options, inputTokens: await inputTokens });
   yield encoder.end().map(messageEvent).join('');
 }
+
+/** The events of a message that came as one. */
+export async function* nativeEvents(
+  lists: AsyncIterable<readonly { type: string; data: string }[]>,
+  moved: (error: unknown) => unknown,
+): AsyncGenerator<string> {
+  try {
+    for await (const events of lists) {
+      let written = '';
+      for (const { type, data } of events) written += `event: ${type}\ndata: ${data}\n\n`;
+      yield written;
+    }
+  } catch (error) {
+    throw moved(error);
+  }
+}

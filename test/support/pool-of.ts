@@ -15,5 +15,6 @@ export function poolOf(engine: Engine, parts: { clock?: Clock; random?: Random }
 /** A pool that learns nothing from failures: each request meets the engine itself. */
 export function forgetfulPool(engine: Engine): Pool {
   const slots = engine.slots ?? 1;
-  return { ...engine, slots, most: slots, answered: 0, waiting: null, replicas: [], onRoom() {} };
+  const { native } = poolOf(engine);
+  return { ...engine, native, slots, most: slots, answered: 0, waiting: null, replicas: [], onRoom() {} };
 }

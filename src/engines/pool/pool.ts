@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { ChatChunks, ChatUsage } from '../../wire/chat/chat.ts';
-import type { Engine, EngineCall, Pool, Waiting } from '../engines.ts';
+import type { ChatUsage } from '../../wire/chat/chat.ts';
+import type { Engine, EngineCall, NativeCalls, Pool, Waiting } from '../engines.ts';
 import { chooseReplica } from './choose-replica.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
 import type { Sent } from './slot-finder.ts';
@@ -208,7 +208,10 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
     }
   }
 
-  async function* stream(call: EngineCall, run: (engine: Engine) => ChatChunks): ChatChunks {
+  async function* stream<T extends Piece>(
+    call: EngineCall,
+    run: (engine: Engine) => AsyncIterable<readonly T[]>,
+  ): AsyncGenerator<readonly T[]> {
     const tried = new Set<Replica>();
     for (let at = await enter(call); ;) {
       tried.add(at.replica);
@@ -297,12 +300,32 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
         (engine) => engine.embed(request, call),
         ({ promptTokens }) => promptTokens * tokensRead,
       ),
+    native: {
+      ask: (op, request, call) =>
+        ask(
+          call,
+          (engine) => nativeOf(engine).ask(op, request, call),
+          ({ usage }) => workOf(usage),
+        ),
+      stream: (op, request, call) => stream(call, (engine) => nativeOf(engine).stream(op, request, call)),
+    },
     countTokens: (request) => {
       const up = replicas.find((replica) => replica.isUp) ?? some;
       return up.engine.countTokens(request);
     },
     probe,
   };
+}
+
+/** A piece of a streamed answer; the last one tells the usage. */
+interface Piece {
+  usage?: ChatUsage | null;
+}
+
+/** Nobody asks for it where `capabilities.native` names nothing. */
+function nativeOf({ native }: Engine): NativeCalls {
+  if (!native) throw new Error('this engine is asked for chat completions only');
+  return native;
 }
 
 function workOf(usage: ChatUsage): number {

@@ -1,6 +1,6 @@
 import type { Flavor } from '../../core/flavor.ts';
 import type { ModelInput } from '../../core/model.ts';
-import type { Capabilities } from '../engines.ts';
+import type { Capabilities, Op } from '../engines.ts';
 import type { CountWay } from './count-tokens.ts';
 import type { EffortWay } from './reasoning-effort.ts';
 import type { ReportWay } from './reports.ts';
@@ -16,6 +16,8 @@ export interface FlavorTraits {
   auth: Flag<{ header: string; scheme: string; beside?: Readonly<Record<string, string>> }>;
   /** What it speaks, if not chat completions (`dialects.ts`). */
   format?: Flag<'messages'>;
+  /** What it is asked for as the client wrote it, if anything, unless its configuration says otherwise. */
+  native?: Flag<readonly Op[]>;
   jsonSchema: Flag<Capabilities['jsonSchema']>;
   forcedTool: Flag<Capabilities['forcedTool']>;
   prefixCache: Flag<Capabilities['prefixCache']>;
@@ -317,6 +319,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason: 'documented; by this version the fields for sampling are still read',
     },
     format: { value: 'messages', reason: 'its chat completions ignore formats and strict tools' },
+    native: {
+      value: ['messages'],
+      reason: 'signed thinking, marks for its cache and citations are lost otherwise',
+    },
     jsonSchema: native('documented as output_config.format; models that do not have it refuse it'),
     forcedTool: native('documented'),
     prefixCache: shared('leader first serves most'),
@@ -334,6 +340,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   },
   offpeak: {
     auth: bearer,
+    native: { value: ['messages'], reason: 'passes on what its own engine takes' },
     jsonSchema: { value: 'exact', reason: 'conformed to or an error, whatever the engine behind it' },
     forcedTool: { value: 'exact', reason: 'forced or an error, whatever the engine behind it' },
     prefixCache: shared('what stands behind it is not known; leader first serves most'),

@@ -6,10 +6,10 @@ import type { Flavor } from '../../core/flavor.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { chunksOf } from '../../wire/chat/chunks-of.ts';
-import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
+import { estimatePrompt, estimateText } from '../../wire/chat/estimate-prompt.ts';
 import { foldChunks } from '../../wire/chat/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
-import type { Capabilities, Engine, Report } from '../engines.ts';
+import type { Capabilities, Engine, NativeRequest, Report } from '../engines.ts';
 import { addressOf } from './address.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { allChoices, streamAllChoices } from './choices.ts';
@@ -23,7 +23,8 @@ import { flavorOf } from './find-flavor.ts';
 import { flavorTraits } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
 import { headersOf } from './headers.ts';
-import { parseBody, requirePlain } from './parse-body.ts';
+import { nativeFormats, nativeText } from './native/native-formats.ts';
+import { parseBody, requirePlain, unusable } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
 import { askHowItIs } from './reports.ts';
 import { chatMembers, embeddingsMembers } from './request-members.ts';
@@ -34,7 +35,7 @@ import type { RefusalContext } from './status-errors.ts';
 import { defaultTimeouts } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
 import { createTransport } from './transport.ts';
-import type { Reply, Transport } from './transport.ts';
+import type { Reply, StreamedReply, Transport } from './transport.ts';
 
 export interface UpstreamOptions {
   /** Base address, mostly ending in `/v1` (`address.ts`). */
@@ -52,7 +53,9 @@ export interface UpstreamOptions {
   /** Members of requests that go on to the server though its flavor does not name them. */
   passThrough?: readonly string[] | undefined;
   /** What is known better than by its flavor. */
-  capabilities?: Partial<Pick<Capabilities, 'jsonSchema' | 'forcedTool' | 'prefixCache'>> | undefined;
+  capabilities?:
+    | Partial<Pick<Capabilities, 'jsonSchema' | 'forcedTool' | 'prefixCache' | 'native'>>
+    | undefined;
   /** Sent with every call. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Who signs its certificate, as PEM; who is known everywhere if absent. */
@@ -194,6 +197,11 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     cutsAt: traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null,
   });
 
+  const nativeReading = ({ text }: JsonBody<NativeRequest>, repairs: Repairs) => ({
+    asked: () => estimateText(text),
+    repairs,
+  });
+
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
     if (traits.asStream) return foldChunks(stream(request, signal));
     const repairs: Repairs = new Set();
@@ -211,13 +219,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     const reading = readingOf(request, repairs);
     const { body, finish } = reply;
     if (isStream(reply)) {
-      try {
-        requirePlain(reply.headers);
-      } catch (error) {
-        // What is refused by its headers alone is not read, and would hold its connection.
-        finish();
-        throw error;
-      }
+      requirePlainStream(reply);
       yield* dialect.readStream(body, { ...reading, context: context(), finish });
     } else {
       // Some servers answer at once all the same: an error, or the whole answer.
@@ -238,6 +240,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         jsonSchema: traits.jsonSchema.value,
         forcedTool: traits.forcedTool.value,
         prefixCache: traits.prefixCache.value,
+        native: traits.native?.value ?? [],
         ...options.capabilities,
       };
     },
@@ -261,6 +264,37 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     stream(request, { signal }) {
       const once = (each: JsonBody<ChatRequest>) => stream(each, signal);
       return (request.value.n ?? 1) === 1 ? once(request) : streamAllChoices(request, once);
+    },
+
+    native: {
+      async ask(op, request, { signal }) {
+        const repairs: Repairs = new Set();
+        const format = nativeFormats[op];
+        const { fields, bytes } = await ask(
+          format.path,
+          nativeText(request, format, wording),
+          signal,
+          repairs,
+        );
+        const usage = format.usageOf(fields, nativeReading(request, repairs));
+        noteRepairs(repairs);
+        return { text: bytes.toString(), usage };
+      },
+      async *stream(op, request, { signal }) {
+        const repairs: Repairs = new Set();
+        const format = nativeFormats[op];
+        const text = nativeText(request, format, wording);
+        const reply = await connected().work.postStreaming(address.path(format.path), text, signal);
+        const { body, finish } = reply;
+        if (!isStream(reply)) {
+          parseBody({ ...reply, body: await wholeBody(body) }, context(), repairs);
+          throw unusable('is not the stream that was asked for');
+        }
+        requirePlainStream(reply);
+        const reading = nativeReading(request, repairs);
+        yield* format.readStream(body, { ...reading, context: context(), finish });
+        noteRepairs(repairs);
+      },
     },
 
     async embed(request, { signal }) {
@@ -303,4 +337,14 @@ async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of body) parts.push(part);
   return Buffer.concat(parts);
+}
+
+/** What is refused by its headers alone is not read, and would hold its connection. */
+function requirePlainStream({ headers, finish }: StreamedReply): void {
+  try {
+    requirePlain(headers);
+  } catch (error) {
+    finish();
+    throw error;
+  }
 }

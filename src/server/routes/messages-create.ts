@@ -3,14 +3,15 @@ import { fromChatResponse } from '../../wire/messages/from-chat-response.ts';
 import { parseMessagesRequest } from '../../wire/messages/request.ts';
 import { messagesRequestSchema } from '../../wire/messages/request-schema.ts';
 import { messageSchema } from '../../wire/messages/response-schema.ts';
+import { hasOurMark } from '../../wire/messages/signature.ts';
 import { messageErrorEvent } from '../../wire/messages/sse.ts';
 import { type ConvertedRequest, toChatRequest } from '../../wire/messages/to-chat-request.ts';
 import { movedError } from '../../wire/places.ts';
-import { events, json } from '../answer.ts';
-import { messageEvents } from '../message-events.ts';
+import { events, json, jsonText } from '../answer.ts';
+import { messageEvents, nativeEvents } from '../message-events.ts';
 import type { Route } from '../route.ts';
 
-/** `POST /v1/messages`, plain or as a stream: a chat completion in another format. */
+/** `POST /v1/messages`, plain or as a stream: as it is where its engine takes messages, else a chat completion. */
 export const createMessage: Route = {
   method: 'POST',
   path: '/v1/messages',
@@ -27,8 +28,17 @@ export const createMessage: Route = {
     const asked = parseMessagesRequest(body.text);
     const converted = toChatRequest(asked);
     const { chat, places } = converted;
-    const request = { value: chat, text: JSON.stringify(chat) };
     const call = { caller, requestId, signal };
+    if (!hasOurMark(body.text) && generate.goesNatively('messages', chat, caller)) {
+      const native = { request: { value: asked, text: body.text }, chat };
+      const moved = (error: unknown) => movedError(error, chat, places);
+      if (!chat.stream)
+        return jsonText(200, await generate.native('messages', native, call).catch(rethrown(moved)));
+      return events(nativeEvents(generate.nativeStream('messages', native, call), moved), (error) =>
+        messageErrorEvent(error, requestId),
+      );
+    }
+    const request = { value: chat, text: JSON.stringify(chat) };
     const options = { hidesThinking: asked.thinking?.display === 'omitted' };
     if (!chat.stream) {
       const response = await generate.chat(request, call).catch((error: unknown) => {
@@ -44,6 +54,12 @@ export const createMessage: Route = {
     );
   },
 };
+
+function rethrown(moved: (error: unknown) => unknown): (error: unknown) => never {
+  return (error) => {
+    throw moved(error);
+  };
+}
 
 async function* withPlaces(chunks: ChatChunks, { chat, places }: ConvertedRequest): ChatChunks {
   try {

@@ -10,6 +10,11 @@ export function signatureFor(thinking: string, isHidden: boolean): string {
   return isHidden ? mark + encode(thinking) : mark;
 }
 
+/** Whether a request hands thinking back that we marked: to others it would be a forgery. */
+export function hasOurMark(text: string): boolean {
+  return text.includes(`"${mark}`);
+}
+
 /** The text of a replayed thinking block, whoever signed it; empty when it cannot be told. */
 export function thoughtOf({ thinking, signature }: Block): string {
   if (thinking !== undefined && thinking !== '') return thinking;

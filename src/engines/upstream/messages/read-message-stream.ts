@@ -7,22 +7,9 @@ import { finishReason, stopReason } from '../finish-reason.ts';
 import { parseObject, unusable } from '../parse-body.ts';
 import { unicode } from '../repairs.ts';
 import { readEvents } from '../sse-events.ts';
-import { errorForStatus } from '../status-errors.ts';
 import { checkedUsage } from '../usage.ts';
 import { chatUsage, ending, refusalOf } from './read-message.ts';
-
-/** What an error within a stream would have had for a status. */
-const statuses: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  timeout_error: 504,
-  overloaded_error: 529,
-};
+import { errorInStream } from './stream-errors.ts';
 
 /**
  * The events of a streamed message as chunks of a chat completion, the usage by itself at the end.
@@ -132,8 +119,7 @@ function createReader({ asked, newCallId, repairs, context }: StreamOptions) {
       return null;
     },
     error({ error }) {
-      const status = statuses[stringOr(fieldsOf(error)['type'], '')] ?? 500;
-      throw errorForStatus({ status, headers: {}, text: JSON.stringify({ error }) }, context);
+      throw errorInStream({ error }, context);
     },
   };
 

@@ -1,0 +1,186 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Flavor } from '../../src/core/flavor.ts';
+import { startApp, testModel, upstreamEngine } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { message, send, startFakeUpstream, streamed } from '../support/fake-upstream.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+
+// Requests of /v1/messages that go on as their clients wrote them, and those that do not.
+
+let fake: FakeUpstream;
+let running: RunningApp;
+
+async function start(flavor: Flavor = 'anthropic', native?: 'messages'[]) {
+  await running?.stop();
+  const engine = { ...upstreamEngine(fake.url), flavor, ...(native && { capabilities: { native } }) };
+  running = await startApp({ models: [testModel(engine)] });
+}
+
+beforeEach(async () => {
+  fake = await startFakeUpstream();
+  await start();
+});
+afterEach(async () => {
+  await running.stop();
+  await fake.close();
+});
+
+const post = (body: object | string) =>
+  fetch(`${running.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${running.key}`, 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+const sent = () => fake.received.at(-1)!;
+const plain = { model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
+const tool = { name: 'f', input_schema: { type: 'object' } };
+
+describe('a request', () => {
+  it('goes on to the byte, but for the name of the model and what is not to go on', async () => {
+    const rest = `"max_tokens" : 9,
+      "system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],
+      "tools":[{"type":"web_search_20250305","name":"web_search"}],
+      "thinking":{"type":"adaptive"},
+      "messages":[{"role":"user","content":"hi"},
+        {"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"EqoB"},
+          {"type":"tool_use","id":"toolu_1","name":"f","input":{"id":12345678901234567890}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]}]}`;
+    const answer = await post(`{"model":"tiny","service_tier":"auto","mcp_servers":[],"metadata":{},${rest}`);
+    expect(answer.status).toBe(200);
+    expect(sent().path).toBe('/v1/messages');
+    expect(sent().text.replaceAll(/\s/g, '')).toBe(`{"model":"real-name",${rest}`.replaceAll(/\s/g, ''));
+  });
+
+  it('is checked first', async () => {
+    const answer = await post({ ...plain, messages: [{ role: 'user', content: 7 }] });
+    expect(answer.status).toBe(422);
+    const bad = { name: 'f', input_schema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } } };
+    expect((await post({ ...plain, tools: [bad] })).status).toBe(422);
+    expect(fake.received).toEqual([]);
+  });
+
+  const promised: [string, object][] = [
+    ['a forced tool', { tools: [tool], tool_choice: { type: 'any' } }],
+    ['a strict tool', { tools: [{ ...tool, strict: true }] }],
+    ['one call at most', { tools: [tool], tool_choice: { type: 'auto', disable_parallel_tool_use: true } }],
+    ['a format', { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } }],
+    [
+      'thinking with our mark',
+      {
+        messages: [
+          ...plain.messages,
+          { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 'offpeak1.' }] },
+          ...plain.messages,
+        ],
+      },
+    ],
+  ];
+  // A member that only a request has which goes on as it is.
+  const mark = { context_management: { edits: [] } };
+
+  it.each(promised)('with %s is translated, since we see to it', async (_, fields) => {
+    await post({ ...plain, ...mark, ...fields });
+    expect(fake.received.length).toBeGreaterThan(0);
+    for (const { text } of fake.received) expect(JSON.parse(text)).not.toHaveProperty('context_management');
+  });
+
+  it.each(promised.slice(0, 4))('with %s goes on to another Offpeak, which sees to it', async (_, fields) => {
+    await start('offpeak');
+    await post({ ...plain, ...mark, ...fields });
+    expect(sent().path).toBe('/v1/messages');
+    expect(JSON.parse(sent().text)).toEqual({ ...plain, ...mark, ...fields, model: 'real-name' });
+  });
+
+  it.each<[Flavor, 'messages'[] | undefined, string]>([
+    ['vllm', undefined, '/v1/chat/completions'],
+    ['vllm', ['messages'], '/v1/messages'],
+    ['offpeak', [], '/v1/chat/completions'],
+  ])('to %s with %j goes to %s', async (flavor, native, path) => {
+    await start(flavor, native);
+    expect((await post(plain)).status).toBe(200);
+    expect(sent().path).toBe(path);
+  });
+});
+
+const usage = {
+  input_tokens: 10,
+  cache_creation_input_tokens: 20,
+  cache_read_input_tokens: 30,
+  output_tokens: 7,
+};
+
+describe('an answer', () => {
+  it('comes back to the byte, but for its id and model', async () => {
+    const content = [
+      { type: 'thinking', thinking: 'Hm.', signature: 'EqoB' },
+      { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } },
+      { type: 'text', text: 'Hi.', citations: [{ type: 'char_location', cited_text: 'x' }] },
+    ];
+    const given = message('', { content, usage: { ...usage, service_tier: 'standard' } });
+    fake.answer = (response) => send(response, 200, given);
+    const answer = (await (await post(plain)).json()) as { id: string };
+    expect(answer).toEqual({ ...given, id: answer.id, model: 'tiny' });
+    expect(answer.id).toMatch(/^msg_[0-9a-f]{32}$/);
+  });
+
+  it('that is no message is none', async () => {
+    fake.answer = (response) => send(response, 200, { choices: [] });
+    expect((await post(plain)).status).toBe(502);
+  });
+
+  const event = (type: string, fields: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+  const opening = event('message_start', {
+    message: message('', { content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } }),
+  });
+  const middle =
+    event('content_block_start', {
+      index: 0,
+      content_block: { type: 'thinking', thinking: '', signature: '' },
+    }) +
+    event('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'Hm.' } }) +
+    event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: 'EqoB' } }) +
+    event('content_block_stop', { index: 0 }) +
+    event('content_block_start', { index: 1, content_block: { type: 'text', text: '' } }) +
+    event('content_block_delta', { index: 1, delta: { type: 'text_delta', text: 'Hi.' } }) +
+    event('content_block_stop', { index: 1 });
+  const end =
+    event('message_delta', {
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: { output_tokens: 7 },
+    }) + event('message_stop', {});
+
+  it('streams event by event, each to the byte', async () => {
+    fake.answer = streamed([opening, event('ping', {}), middle, end]);
+    const text = await (await post({ ...plain, stream: true })).text();
+    const id = /"id":"(msg_[0-9a-f]{32})"/.exec(text)![1]!;
+    const renamed = opening.replace('"msg_1"', `"${id}"`).replace('"real-name"', '"tiny"');
+    expect(text).toBe(renamed + event('ping', {}) + middle + end);
+    expect(JSON.parse(sent().text)).toEqual({ ...plain, model: 'real-name', stream: true });
+  });
+
+  it('streams to the official client', async () => {
+    fake.answer = streamed([opening, middle, end]);
+    const client = new Anthropic({ baseURL: running.url, authToken: running.key, apiKey: null });
+    const { content } = await client.messages
+      .stream({ model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] })
+      .finalMessage();
+    expect(content).toMatchObject([{ thinking: 'Hm.', signature: 'EqoB' }, { text: 'Hi.' }]);
+  });
+
+  it.each([
+    ['stops in the middle', opening + middle, 'api_error'],
+    [
+      'breaks',
+      opening + event('error', { error: { type: 'overloaded_error', message: 'x' } }),
+      'overloaded_error',
+    ],
+  ])('that %s ends with an error', async (_, given, type) => {
+    fake.answer = streamed([given]);
+    const text = await (await post({ ...plain, stream: true })).text();
+    const last = text.trim().split('\n\n').at(-1)!;
+    expect(last).toMatch(/^event: error\n/);
+    expect(JSON.parse(last.split('data: ')[1]!)).toMatchObject({ error: { type } });
+  });
+});
