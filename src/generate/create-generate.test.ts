@@ -221,11 +221,22 @@ describe('createGenerate', () => {
       },
     );
 
-    it('charges what was produced when the engine breaks', async () => {
+    it('charges nothing when the engine breaks, whatever had come', async () => {
       engine.chunks = [chatChunk('a'), new ApiError('invalid_upstream_response', 'cut')];
       await expect(read(generate.chatStream(chatRequest(), call))).rejects.toMatchObject({
         code: 'invalid_upstream_response',
       });
+      expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);
+    });
+
+    it('charges what was produced when the engine ends because the client left', async () => {
+      engine.chunks = [chatChunk('a'), new Error('the client left')];
+      const left = new AbortController();
+      const reading = async () => {
+        for await (const _ of generate.chatStream(chatRequest(), { ...call, signal: left.signal }))
+          left.abort();
+      };
+      await expect(reading()).rejects.toThrow();
       expect(charged).toMatchObject([{ usage: { outputTokens: 1 } }]);
     });
 

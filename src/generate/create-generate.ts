@@ -128,6 +128,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       const created = unixSeconds(clock.now());
       let usage: Usage | null = null;
       let pieces = 0;
+      let failed = false;
       try {
         const asking = { ...askingOf(pool, model), request, promised };
         const produced = (whole: ChatUsage) => {
@@ -143,10 +144,15 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
             else usage = usageOf(chunk.usage);
           yield chunks.map((chunk) => ({ ...chunk, id, created, model: model.id }));
         }
+      } catch (error) {
+        failed = !call.signal.aborted;
+        throw error;
       } finally {
         leave();
         const count = () => countPrompt(request.value, call.caller.orgId);
-        const spent = usage ?? (pieces === 0 ? noUsage : await producedSoFar(count, request.value, pieces));
+        // An answer that broke off on our side, or its server's, is none.
+        const isNone = failed || (!usage && pieces === 0);
+        const spent = isNone ? noUsage : (usage ?? (await producedSoFar(count, request.value, pieces)));
         if (spent.inputTokens + spent.outputTokens > 0) charge(call, model, spent);
       }
     },
