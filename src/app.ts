@@ -38,6 +38,7 @@ import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
 import { closeToOthers } from './files/private-folder.ts';
 import { createGenerate } from './generate/create-generate.ts';
+import { withFallbacks } from './generate/fallbacks.ts';
 import type { ServedModel } from './generate/generate.ts';
 import { createSchemas } from './generate/schemas.ts';
 import { createResponses } from './responses/create-responses.ts';
@@ -112,6 +113,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   let served = serve(config, []);
   const generate = createGenerate({ ...shared, models: served, accounts, schemas: createSchemas(shared) });
   const { catalog } = generate;
+  const single = withFallbacks(generate);
   const { limits, drainMs } = config;
   const files = createFiles({
     ...shared,
@@ -136,7 +138,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     batch: config.batch,
     exclusive: embedded,
   });
-  const responses = createResponses({ ...shared, store, generate, limits, exclusive: embedded });
+  const responses = createResponses({ ...shared, store, generate: single, limits, exclusive: embedded });
   const ready = async () => {
     try {
       await Promise.all([store.ping(), blobs.ping()]);
@@ -150,7 +152,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     ...shared,
     files,
     batches,
-    generate,
+    generate: single,
     responses,
     accounts,
     catalog,
@@ -356,12 +358,17 @@ interface EngineParts {
   spawn?: Spawn;
 }
 
-function publicModel({ id, aliases, serves, prices }: ModelConfig, engine: Engine, createdAt: number): Model {
+function publicModel(
+  { id, aliases, serves, prices, fallbacks }: ModelConfig,
+  engine: Engine,
+  createdAt: number,
+): Model {
   return {
     id,
     aliases,
     prices,
     createdAt,
+    fallbacks,
     // An engine may know only once it has loaded its model.
     get serves() {
       return serves ?? [...engine.capabilities.serves];

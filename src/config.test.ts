@@ -344,3 +344,23 @@ describe('clientSettings', () => {
     });
   });
 });
+
+describe('fallbacks', () => {
+  const read = (fallbacks: string) =>
+    loadConfig({
+      env: {},
+      cwd: '/srv',
+      exists: () => true,
+      readFile: () =>
+        `models:
+  - { id: a, engine: { kind: scripted }, fallbacks: ${fallbacks} }
+  - { id: bee, aliases: [b], engine: { kind: scripted } }
+`,
+    }).models[0]!.fallbacks;
+
+  it('are other models, by id or alias', () => {
+    expect(read('[b]')).toEqual(['bee']);
+    expect(() => read('[a]')).toThrow('offpeak.yaml:2: models[0].fallbacks[0]: is the model itself');
+    expect(() => read('[been]')).toThrow("there is no model 'been'. Did you mean 'bee'?");
+  });
+});

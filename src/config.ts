@@ -6,6 +6,7 @@ import { createChecker, formatProblem } from './base/located.ts';
 import type { Checker, Located, Problem } from './base/located.ts';
 import { parseLocatedYaml } from './base/located-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
+import { nearestWord } from './base/nearest-word.ts';
 import { flavors } from './core/flavor.ts';
 import { modelInputs } from './core/model.ts';
 import { isTrusted, readModelSource } from './core/model-source.ts';
@@ -65,7 +66,7 @@ export const configKeys = {
   ],
   server: ['host', 'port', 'trusted_proxies'],
   hub: ['endpoint', 'token'],
-  model: ['id', 'aliases', 'serves', 'price', 'engine'],
+  model: ['id', 'aliases', 'serves', 'price', 'fallbacks', 'engine'],
   price: ['input', 'cached_input', 'output'],
   llama: ['kind', 'path', 'sequences', 'context', 'threads', 'flash_attention'],
   openai: [
@@ -307,7 +308,8 @@ function models(at: Located, reading: Reading): ModelConfig[] {
   const items = check.list(at) ?? [];
   if (items.length === 0 && Array.isArray(at.value)) check.fail(at, 'must name at least one model');
   const taken = new Map<string, string>();
-  return items.flatMap((item) => {
+  const named: NamedFallback[] = [];
+  const found = items.flatMap((item) => {
     const fields = check.object(item, configKeys.model);
     const id = uniqueName(fields.id, taken, check);
     if (fields.id === undefined) check.fail(item, 'needs an id');
@@ -319,8 +321,37 @@ function models(at: Located, reading: Reading): ModelConfig[] {
       ?.flatMap((kind) => check.choice(kind, ['chat', 'embeddings'] as const) ?? []);
     const engine = engineOf(item, fields.engine, reading);
     if (id === undefined || engine === undefined) return [];
-    return [{ id, aliases, serves: serves ?? null, prices: prices(fields.price, check), engine }];
+    const model: ModelConfig = {
+      id,
+      aliases,
+      serves: serves ?? null,
+      prices: prices(fields.price, check),
+      engine,
+    };
+    for (const name of check.list(fields.fallbacks) ?? []) named.push({ name, model });
+    return [model];
   });
+  setFallbacks(named, found, check);
+  return found;
+}
+
+interface NamedFallback {
+  name: Located;
+  model: ModelConfig;
+}
+
+/** Which models the names stand for is known when all have been read. */
+function setFallbacks(named: readonly NamedFallback[], all: readonly ModelConfig[], check: Checker): void {
+  for (const { name: at, model } of named) {
+    const name = check.text(at);
+    if (name === undefined) continue;
+    const other = all.find(({ id, aliases }) => id === name || aliases.includes(name));
+    const others = all.filter((each) => each !== model).flatMap(({ id, aliases }) => [id, ...aliases]);
+    const nearest = nearestWord(name, others);
+    if (!other) check.fail(at, `there is no model '${name}'`, nearest && `Did you mean '${nearest}'?`);
+    else if (other === model) check.fail(at, 'is the model itself', 'Name another one.');
+    else model.fallbacks = [...(model.fallbacks ?? []), other.id];
+  }
 }
 
 /** An id or alias that no other model has. */

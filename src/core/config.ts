@@ -49,6 +49,8 @@ export interface ModelConfig {
   /** Null: what the engine says. */
   serves: Serves[] | null;
   prices: Prices;
+  /** Ids of models that answer single requests in its place where it takes nothing; none if absent. */
+  fallbacks?: string[];
   engine: EngineConfig;
 }
 

@@ -13,6 +13,8 @@ export interface Model {
   serves: Serves[];
   prices: Prices;
   createdAt: number;
+  /** Ids of models that answer in its place where it takes nothing. */
+  fallbacks?: readonly string[] | undefined;
 }
 
 /**

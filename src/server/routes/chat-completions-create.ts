@@ -33,6 +33,6 @@ export const createChatCompletion: Route = {
     const response = await generate.chat(request, call).catch((error: unknown) => {
       throw moved(error);
     });
-    return json(200, presentChat(response, hasFunctions));
+    return json(200, presentChat(response, hasFunctions), { 'x-offpeak-model': response.model });
   },
 };

@@ -19,6 +19,7 @@ export const createEmbeddings: Route = {
   },
   async handle({ body, caller, requestId, signal }, { generate }) {
     const request = parseEmbeddingsRequest(body.text);
-    return json(200, await generate.embeddings(request, { caller, requestId, signal }));
+    const response = await generate.embeddings(request, { caller, requestId, signal });
+    return json(200, response, { 'x-offpeak-model': response.model });
   },
 };

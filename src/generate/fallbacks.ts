@@ -1,0 +1,87 @@
+import { ApiError } from '../core/errors.ts';
+import type { Serves } from '../core/model.ts';
+import type { Caller } from '../core/org.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
+import type { Generate } from './generate.ts';
+
+/**
+ * The same, but where a model takes nothing, or fails for another reason than the request before anything of an answer has
+ * come, the next of its fallbacks is asked that the caller may use. Who answered stands in the answer, and is what is paid.
+ * Lines of batches have no fallbacks: their prices are frozen for the models that they name.
+ */
+export function withFallbacks(generate: Generate): Generate {
+  const { catalog } = generate;
+
+  /** The name that was asked for, and those in its place. */
+  function namesFor(name: string, caller: Caller, serves: Serves): string[] {
+    const fallbacks = catalog.find(name)?.fallbacks ?? [];
+    const usable = fallbacks.filter((id) => {
+      const model = catalog.find(id);
+      return model?.serves.includes(serves) && (caller.models === null || caller.models.includes(model.id));
+    });
+    return [name, ...usable];
+  }
+
+  async function ask<T>(names: readonly string[], run: (name: string) => Promise<T>): Promise<T> {
+    let first: unknown;
+    for (const name of names)
+      try {
+        return await run(name);
+      } catch (error) {
+        first ??= error;
+        if (!isElsewhere(error)) throw error;
+      }
+    throw first;
+  }
+
+  return {
+    ...generate,
+
+    chat(request, call) {
+      const names = namesFor(request.value.model, call.caller, 'chat');
+      return ask(names, (name) => generate.chat(renamed(request, name), call));
+    },
+
+    chatStream(request, call) {
+      const names = namesFor(request.value.model, call.caller, 'chat');
+      if (names.length === 1) return generate.chatStream(request, call);
+      return inTurn(names, (name) => generate.chatStream(renamed(request, name), call));
+    },
+
+    embeddings(request, call) {
+      const names = namesFor(request.value.model, call.caller, 'embeddings');
+      return ask(names, (name) => generate.embeddings(renamed(request, name), call));
+    },
+  };
+}
+
+async function* inTurn<T>(
+  names: readonly string[],
+  run: (name: string) => AsyncIterable<T>,
+): AsyncGenerator<T> {
+  let first: unknown;
+  for (const name of names) {
+    let begun = false;
+    try {
+      for await (const each of run(name)) {
+        begun = true;
+        yield each;
+      }
+      return;
+    } catch (error) {
+      first ??= error;
+      if (begun || !isElsewhere(error)) throw error;
+    }
+  }
+  throw first;
+}
+
+/** Whether it may end otherwise with another model. One that did not answer in time has taken the caller's time already. */
+function isElsewhere(error: unknown): boolean {
+  return error instanceof ApiError && error.blame.scope !== 'request' && error.code !== 'upstream_timeout';
+}
+
+/** The text keeps the name that was asked for; engines replace it by their own. */
+function renamed<T extends { model: string }>({ value, text }: JsonBody<T>, model: string): JsonBody<T> {
+  return { value: value.model === model ? value : { ...value, model }, text };
+}

@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createApi } from '../support/api.ts';
+import type { Api } from '../support/api.ts';
+import { startApp, testModel } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { upstreamEngine } from '../support/app.ts';
+import { chatLines } from '../support/batch-lines.ts';
+import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import { until } from '../support/until.ts';
+
+let running: RunningApp;
+let upstream: FakeUpstream;
+
+afterEach(async () => {
+  await running?.stop();
+  await upstream?.close();
+});
+
+const refuse =
+  (status: number): Answer =>
+  (response) =>
+    send(response, status, { error: { message: 'no' } });
+
+/** A model whose server says `answer`, and one that always answers. */
+async function start(answer: Answer) {
+  upstream = await startFakeUpstream(answer);
+  const first = { ...testModel(upstreamEngine(upstream.url)), fallbacks: ['spare'] };
+  const spare = { ...testModel(), id: 'spare', aliases: [] };
+  const keys = [{ org: 'default', models: ['tiny'] }];
+  running = await startApp({ models: [first, spare], keys });
+}
+
+const messages = [{ role: 'user', content: 'Hello?' }];
+async function ask(api: Api = running.api, more: object = {}) {
+  const json = { model: 'default', messages, ...more };
+  const { status, headers, text } = await api.send('/v1/chat/completions', { json });
+  return { status, header: headers.get('x-offpeak-model'), text };
+}
+
+describe('fallbacks', () => {
+  it.each([500, 401, 404, 429])('answer where the model fails with %i', async (status) => {
+    await start(refuse(status));
+    const { header, text } = await ask();
+    expect([header, (JSON.parse(text) as { model: string }).model]).toEqual(['spare', 'spare']);
+    const streamed = await ask(running.api, { stream: true });
+    expect(streamed.text).toContain('"model":"spare"');
+    expect(streamed.text).toContain('[DONE]');
+    const { text: vectors } = await running.api.send('/v1/embeddings', {
+      json: { model: 'tiny', input: 'a' },
+    });
+    expect(JSON.parse(vectors)).toMatchObject({ model: 'spare' });
+  });
+
+  it('are not asked while the model answers, nor for what is wrong with the request', async () => {
+    await start(complete('Here.'));
+    expect(await ask()).toMatchObject({ status: 200, header: 'tiny' });
+    upstream.answer = refuse(400);
+    expect(await ask()).toMatchObject({ status: 400, header: null });
+  });
+
+  it('are not for keys that may not use them', async () => {
+    await start(refuse(500));
+    expect((await ask(createApi(running.url, running.keys[0]!))).status).toBe(502);
+  });
+
+  it('are not for batches, which wait', async () => {
+    await start(refuse(500));
+    const { id } = await running.api.createBatch({ requests: chatLines(2) });
+    await until('it waits', async () => {
+      const { waiting } = await running.api.get<{ waiting: object | null }>(`/v1/batches/${id}`);
+      return waiting;
+    });
+    upstream.answer = complete('Well.');
+    await running.api.finished(id);
+    const { text } = await running.api.results(id, 'output');
+    expect(text.match(/"model":"tiny"/g)).toHaveLength(2);
+  });
+});
