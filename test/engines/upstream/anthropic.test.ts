@@ -389,6 +389,35 @@ describe('the stream', () => {
   });
 });
 
+describe('a request that goes on as it is', () => {
+  const given = { value: {}, text: '{}' };
+  const used = {
+    prompt_tokens: 60,
+    completion_tokens: 7,
+    prompt_tokens_details: { cached_tokens: 30 },
+    completion_tokens_details: { reasoning_tokens: 4 },
+  };
+
+  it('tells what its answer used', async () => {
+    fake.answer = (response) => send(response, 200, message('Hi.', { usage }));
+    expect(await engine.native!.ask('messages', given, call())).toMatchObject({ usage: used });
+  });
+
+  it('tells what its stream used, with the last event', async () => {
+    fake.answer = streamed([start, delta(0, { type: 'text_delta', text: 'Hi.' }), ended('end_turn')]);
+    const events = [];
+    for await (const list of engine.native!.stream('messages', given, call())) events.push(...list);
+    expect(events.map(({ type }) => type)).toEqual([
+      'message_start',
+      'content_block_delta',
+      'message_delta',
+      'message_stop',
+    ]);
+    expect(events[0]).toMatchObject({ promptTokens: 60 });
+    expect(events[3]).toMatchObject({ usage: used });
+  });
+});
+
 describe('a failure', () => {
   it.each([
     [400, 'invalid_request_error', 'messages: too few', 'request_refused'],
