@@ -108,6 +108,8 @@ for (const kind of kinds) {
     it('says what does not fit', async () => {
       const { status, body } = await chat({}, long);
       expect([status, body.error.code]).toEqual([400, 'context_length_exceeded']);
+      // Ollama cuts what it makes embeddings of, and tells nothing of it.
+      if (kind.flavor === 'ollama') return;
       const embedded = await post('/v1/embeddings', { input: long });
       expect([embedded.status, embedded.body.error.code]).toEqual([400, 'context_length_exceeded']);
     });
@@ -188,6 +190,9 @@ async function record({ flavor, url }: RealServer, exchange: Exchange): Promise<
 function short(answer: string): string {
   return answer
     .replaceAll(/"model_path":"[^"]*"/g, '"model_path":"/models/offpeak-tiny.gguf"')
+    .replaceAll(/"(modelfile|parent_model|license)":"(?:[^"\\]|\\.)*"/g, '"$1":""')
+    .replaceAll(/"tensors":\[(?:[^[\]]|\[[^[\]]*\])*\],?/g, '')
+    .replaceAll(/"embedding":\[[^\]]*\]/g, '"embedding":[0.5]')
     .replaceAll(/"chat_template":"(?:[^"\\]|\\.)*"/g, '"chat_template":""')
     .replaceAll(/"(?:timings|params)":\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\},?/g, '')
     .replaceAll(/,\}/g, '}');

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -83,6 +83,10 @@ function findLlamaServer(): Launch {
   return { command: python, args: (port) => ['-c', runWheel, modelFile, `${port}`], ready };
 }
 
+/** It does not know the template that is in the model's file. */
+const template =
+  '{{ range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>\n{{ end }}<|im_start|>assistant\n';
+
 /** Its module leaves out headers that it is built with, so it is taken as it is installed. */
 function findOllama(): Launch {
   if (!isThere('ollama')) throw new Error('ollama is not on the PATH');
@@ -99,8 +103,10 @@ function findOllama(): Launch {
     async prepare(url) {
       const file = join(cache, 'ollama/Modelfile');
       mkdirSync(join(cache, 'ollama'), { recursive: true });
-      const { writeFileSync } = await import('node:fs');
-      writeFileSync(file, `FROM ${modelFile}\nPARAMETER num_ctx 512\n`);
+      writeFileSync(
+        file,
+        `FROM ${modelFile}\nPARAMETER num_ctx 512\nPARAMETER stop <|im_end|>\nTEMPLATE """${template}"""\n`,
+      );
       execFileSync('ollama', ['create', 'offpeak-tiny', '-f', file], {
         env: { ...process.env, HOME: join(cache, 'ollama'), OLLAMA_HOST: new URL(url).host },
         stdio: 'ignore',
