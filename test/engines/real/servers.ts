@@ -139,8 +139,13 @@ function run(command: string, args: string[]): void {
 
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
+  for (const child of running) killAll(child);
 });
+
+/** With the processes that it started: Ollama's run the model. */
+function killAll({ pid }: ChildProcess): void {
+  if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+}
 
 /** Starts a server of that kind on a free port. */
 export async function startServer({ flavor }: Kind, launch: Launch): Promise<RealServer> {
@@ -156,12 +161,16 @@ export async function startServer({ flavor }: Kind, launch: Launch): Promise<Rea
       child = undefined;
       if (!ending || ending.exitCode !== null) return;
       const gone = new Promise<void>((resolve) => ending.once('exit', () => resolve()));
-      ending.kill('SIGKILL');
+      killAll(ending);
       await gone;
     },
     async start() {
       const env = { ...process.env, ...launch.env?.(port) };
-      const started = spawn('nice', [launch.command, ...launch.args(port)], { env, stdio: 'ignore' });
+      const started = spawn('nice', [launch.command, ...launch.args(port)], {
+        env,
+        stdio: 'ignore',
+        detached: true,
+      });
       child = started;
       running.add(started);
       started.once('exit', () => running.delete(started));
