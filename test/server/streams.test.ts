@@ -228,6 +228,7 @@ describe('a client that reads slowly', () => {
 
   it.each(formats)('is not cut off by $path as long as it takes something', async ({ path, ask, end }) => {
     const connection = await askFor(path, ask('much'));
+    connection.socket.pause();
     await expect.poll(() => pulled).toBeGreaterThan(0);
     for (let turn = 0; turn < 3; turn++) {
       // More than is written ahead: some of it was taken.
