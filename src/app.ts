@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import querystring from 'node:querystring';
 import { isDeepStrictEqual } from 'node:util';
-import { pino } from 'pino';
+import { createLog, secretsOf } from './app/log.ts';
+import { createModelPool, isRemote, modelSources, openModelFiles, publicModel } from './app/models.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
-import { createIds, type Ids } from './base/ids.ts';
-import { keyRemover } from './base/key-shapes.ts';
+import { createIds } from './base/ids.ts';
 import { formatProblem } from './base/located.ts';
 import type { Log } from './base/log.ts';
 import type { Random } from './base/random.ts';
@@ -17,23 +16,11 @@ import { systemClock, systemRandom } from './base/system.ts';
 import { createBatches } from './batches/create-batches.ts';
 import { createDiskBlobs } from './blobs/disk.ts';
 import { ConfigError } from './config.ts';
-import type { Config, ModelConfig, OpenAiEngineConfig, ReplicaConfig } from './core/config.ts';
-import type { Examination } from './core/examination.ts';
+import type { Config, ModelConfig } from './core/config.ts';
 import type { Model } from './core/model.ts';
-import { readModelSource } from './core/model-source.ts';
-import type { ModelSource, RemoteSource } from './core/model-source.ts';
-import type { Engine, Pool, ReplicaState } from './engines/engines.ts';
+import type { Pool, ReplicaState } from './engines/engines.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
-import { createLlamaEngine } from './engines/llama/engine.ts';
-import { createModelFiles } from './engines/llama/files/model-files.ts';
-import type { ModelFiles } from './engines/llama/files/model-files.ts';
 import { createStartPulls } from './engines/llama/files/start-pulls.ts';
-import { createPool } from './engines/pool/pool.ts';
-import type { ReplicaOptions } from './engines/pool/replica.ts';
-import { createScriptedEngine } from './engines/scripted/scripted.ts';
-import { examineUpstream } from './engines/upstream/examine.ts';
-import { createUpstreamEngine } from './engines/upstream/upstream.ts';
-import type { UpstreamOptions } from './engines/upstream/upstream.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
 import { closeToOthers } from './files/private-folder.ts';
@@ -291,159 +278,6 @@ const unreadKeys = [
   'adminKey',
 ] as const satisfies (keyof Config)[];
 
-/** The GGUF files of this machine, for a server and for the commands that need none. */
-export function openModelFiles(
-  { modelFolder, hub }: Pick<Config, 'modelFolder' | 'hub'>,
-  { clock, random }: { clock: Clock; random: Random },
-): ModelFiles {
-  return createModelFiles({ folder: modelFolder, hub, clock, random });
-}
-
-function modelSources({ models }: Config): ModelSource[] {
-  return models.flatMap(({ engine }) => (engine.kind === 'llama' ? modelSource(engine.path) : []));
-}
-
-/** What the configuration names was checked when it was read. */
-function modelSource(path: string): ModelSource {
-  const source = readModelSource(path);
-  return source.kind === 'wrong' ? { kind: 'path', path } : source;
-}
-
-function isRemote(source: ModelSource): source is RemoteSource {
-  return source.kind !== 'path';
-}
-
-/**
- * Lines wait for each other for a moment, so that a request does not wait for the disk. Written at the end in any case.
- * Every line passes here on its way out, whoever wrote it, and loses its keys: a client may put one anywhere.
- */
-function createLog(level: string, first: readonly string[]): { log: Log; hide: (more: string[]) => void } {
-  const destination = pino.destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 100 });
-  const secrets = new Set(first);
-  const remover = () => keyRemover([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
-  let withoutKeys = remover();
-  const log = pino({ level, base: null }, { write: (line) => void destination.write(withoutKeys(line)) });
-  const hide = (more: string[]) => {
-    for (const secret of more) secrets.add(secret);
-    withoutKeys = remover();
-  };
-  return { log, hide };
-}
-
-/** What this server was told that nobody else may learn. */
-function secretsOf({ apiKey, adminKey, hub, database, models }: Config): string[] {
-  const engines = models.flatMap(({ engine }) =>
-    engine.kind === 'openai'
-      ? [...engine.replicas.map((replica) => replica.apiKey), ...Object.values(engine.headers ?? {})]
-      : [],
-  );
-  const password = URL.canParse(database) ? new URL(database).password : '';
-  const plain = querystring.unescape(password);
-  // A shorter one would take more from the log than it keeps from its readers.
-  return [apiKey, adminKey, hub.token, password, plain, ...engines].flatMap((secret) =>
-    secret && secret.length >= 8 ? secret : [],
-  );
-}
-
 function givenKeys({ apiKey, adminKey }: Config): { apiKey?: string; adminKey?: string } {
   return { ...(apiKey !== undefined && { apiKey }), ...(adminKey !== undefined && { adminKey }) };
-}
-
-/** What engines and pools are made with. */
-interface EngineParts {
-  clock: Clock;
-  random: Random;
-  ids: Ids;
-  log: Log;
-  spawn?: Spawn;
-}
-
-function publicModel(
-  { id, aliases, serves, prices, fallbacks }: ModelConfig,
-  engine: Engine,
-  createdAt: number,
-): Model {
-  return {
-    id,
-    aliases,
-    prices,
-    createdAt,
-    fallbacks,
-    // An engine may know only once it has loaded its model.
-    get serves() {
-      return serves ?? [...engine.capabilities.serves];
-    },
-  };
-}
-
-function createModelPool(
-  { id, serves, engine }: ModelConfig,
-  { modelFiles, before, ...parts }: EngineParts & { modelFiles: ModelFiles; before: readonly ReplicaState[] },
-): Pool {
-  const one = (name: string, only: Engine): ReplicaOptions[] => [
-    { name, engine: only, account: name, weight: 1, isDraining: false },
-  ];
-  switch (engine.kind) {
-    case 'llama': {
-      const { path, context, ...rest } = engine;
-      const modelPath = modelFiles.pathOf(modelSource(path));
-      const replicas = one(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
-      return createPool({ ...parts, replicas });
-    }
-    case 'openai':
-      return createPool({ ...parts, replicas: engine.replicas.map((each) => upstreamReplica(engine, each)) });
-    case 'scripted': {
-      const { slots, delayMs } = engine;
-      return createPool({ ...parts, replicas: one(id, createScriptedEngine({ ...parts, slots, delayMs })) });
-    }
-  }
-
-  function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
-    const { url, apiKey, weight, drain } = replica;
-    const asked = createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
-    const { host, pathname } = new URL(url);
-    const name = host + pathname;
-    const slotsBefore = before.find((each) => each.name === name)?.slots;
-    return { name, engine: asked, account: apiKey ?? url, weight, isDraining: drain, slotsBefore };
-  }
-}
-
-function upstreamOptions(
-  { id, serves }: Pick<ModelConfig, 'id' | 'serves'>,
-  { model, flavor, ca, kind: _kind, replicas: _replicas, ...rest }: OpenAiEngineConfig,
-  { url, apiKey, slots }: ReplicaConfig,
-): Omit<UpstreamOptions, 'clock' | 'ids' | 'log'> {
-  return {
-    ...rest,
-    url,
-    model: model ?? id,
-    apiKey: apiKey ?? undefined,
-    flavor: flavor ?? 'auto',
-    ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
-    slots,
-    serves: serves ?? ['chat', 'embeddings'],
-  };
-}
-
-/** One server of a configured model, and what was found out by asking it. */
-export interface ExaminedServer {
-  model: string;
-  engine: OpenAiEngineConfig;
-  replica: ReplicaConfig;
-  examination: Examination;
-}
-
-/** Asks every server that models are configured with what it can do, in their order. */
-export function examineServers(config: Config, how: { generates: boolean }): Promise<ExaminedServer[]> {
-  const parts = { clock: systemClock, ids: createIds(systemClock, systemRandom) };
-  const asked = config.models.flatMap((model) => {
-    const { engine } = model;
-    if (engine.kind !== 'openai') return [];
-    return engine.replicas.map(async (replica) => {
-      const options = { ...parts, ...upstreamOptions(model, engine, replica) };
-      const examination = await examineUpstream(options, { ...how, isServesTold: model.serves !== null });
-      return { model: model.id, engine, replica, examination };
-    });
-  });
-  return Promise.all(asked);
 }

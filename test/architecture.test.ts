@@ -54,13 +54,21 @@ const table: Record<string, Row> = {
     because: 'the client runs in a browser too and knows only what is on the wire',
   },
   cli: {
-    may: ['client', 'wire', 'config.ts', 'core', 'base'],
+    may: ['client', 'wire', 'config.ts', 'config', 'core', 'base'],
     because:
       'a command is a client like any other; only serve, migrate, demo, doctor and models build the app',
   },
-  'config.ts': { may: ['core', 'base'], because: 'configuration is read before anything is built from it' },
+  config: {
+    may: ['core', 'base'],
+    because: 'the parts of the configuration file are read by config.ts alone',
+  },
+  'config.ts': {
+    may: ['config', 'core', 'base'],
+    because: 'configuration is read before anything is built from it',
+  },
   'app.ts': {
     may: [
+      'app',
       'config.ts',
       'server',
       'batches',
@@ -79,8 +87,30 @@ const table: Record<string, Row> = {
     ],
     because: 'app.ts builds everything, and the command line builds app.ts',
   },
+  app: {
+    may: [
+      'server',
+      'batches',
+      'files',
+      'responses',
+      'events',
+      'generate',
+      'accounts',
+      'engines',
+      'store',
+      'blobs',
+      'client',
+      'wire',
+      'core',
+      'base',
+    ],
+    because: 'what app.ts builds everything of: it names implementations, too',
+  },
   'main.ts': { may: ['cli'], because: 'main.ts only starts the command line' },
 };
+
+/** Rows that know implementations. */
+const builders = ['app.ts', 'app'];
 
 const appBuilders = ['serve', 'migrate', 'demo', 'doctor', 'models'];
 
@@ -192,10 +222,10 @@ function checkRelative(path: string, specifier: string, sources: Sources): strin
 function checkFolders(path: string, target: string): string[] {
   const [from, to] = [rowOf(path), rowOf(target)];
   if (from === to) return [];
-  if (from === 'cli' && to === 'app.ts') return buildsApp(path) ? [] : [rowRefusal('cli', to)];
+  if (from === 'cli' && builders.includes(to)) return buildsApp(path) ? [] : [rowRefusal('cli', to)];
   if (table[from]?.may.includes(to) !== true) return [rowRefusal(from, to)];
   const contract = contracts[to];
-  if (contract !== undefined && from !== 'app.ts' && target !== contract.file) {
+  if (contract !== undefined && !builders.includes(from) && target !== contract.file) {
     return [`outside ${to}/ only its contract ${contract.file} is known; app.ts alone names implementations`];
   }
   return [];

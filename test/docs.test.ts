@@ -10,7 +10,8 @@ import type { Server, Workspace } from './cli/support/processes.ts';
 import { anthropicCells, openaiCells } from './sdk/matrix/cells.ts';
 import { errorRows } from './sdk/errors/error-rows.ts';
 import { createProgram } from '../src/cli/run.ts';
-import { configKeys, environmentKeys, loadConfig } from '../src/config.ts';
+import { configKeys, environmentKeys } from '../src/config/keys.ts';
+import { loadConfig } from '../src/config.ts';
 import { catalogue } from '../src/core/errors.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -1,6 +1,6 @@
-import type { ExaminedServer } from '../../app.ts';
+import type { ExaminedServer } from '../../app/models.ts';
 import { formatProblem } from '../../base/located.ts';
-import { placeOf } from '../../config.ts';
+import { placeOf } from '../../config/reading.ts';
 import type { Config } from '../../config.ts';
 import type { Finding } from '../../core/examination.ts';
 import { cleanLine } from '../clean-text.ts';
@@ -20,7 +20,7 @@ interface How {
 export async function runDoctor(cli: Cli, config: Config, how: How): Promise<void> {
   const { terminal } = cli;
   // Client commands start faster without everything that a server is made of.
-  const { examineServers } = await import('../../app.ts');
+  const { examineServers } = await import('../../app/models.ts');
   const servers = await examineServers(config, how);
   if (how.json) terminal.json(servers.map(toJson));
   else for (const server of servers) show(server, how, terminal);

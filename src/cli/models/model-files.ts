@@ -32,6 +32,6 @@ export async function withModelFiles<T>(
 }
 
 async function open({ clock, random }: Cli, config: Config) {
-  const { openModelFiles } = await import('../../app.ts');
+  const { openModelFiles } = await import('../../app/models.ts');
   return openModelFiles(config, { clock, random });
 }

@@ -1,0 +1,40 @@
+import querystring from 'node:querystring';
+import { pino } from 'pino';
+import { keyRemover } from '../base/key-shapes.ts';
+import type { Log } from '../base/log.ts';
+import type { Config } from '../core/config.ts';
+
+/**
+ * Lines wait for each other for a moment, so that a request does not wait for the disk. Written at the end in any case.
+ * Every line passes here on its way out, whoever wrote it, and loses its keys: a client may put one anywhere.
+ */
+export function createLog(
+  level: string,
+  first: readonly string[],
+): { log: Log; hide: (more: string[]) => void } {
+  const destination = pino.destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 100 });
+  const secrets = new Set(first);
+  const remover = () => keyRemover([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
+  let withoutKeys = remover();
+  const log = pino({ level, base: null }, { write: (line) => void destination.write(withoutKeys(line)) });
+  const hide = (more: string[]) => {
+    for (const secret of more) secrets.add(secret);
+    withoutKeys = remover();
+  };
+  return { log, hide };
+}
+
+/** What this server was told that nobody else may learn. */
+export function secretsOf({ apiKey, adminKey, hub, database, models }: Config): string[] {
+  const engines = models.flatMap(({ engine }) =>
+    engine.kind === 'openai'
+      ? [...engine.replicas.map((replica) => replica.apiKey), ...Object.values(engine.headers ?? {})]
+      : [],
+  );
+  const password = URL.canParse(database) ? new URL(database).password : '';
+  const plain = querystring.unescape(password);
+  // A shorter one would take more from the log than it keeps from its readers.
+  return [apiKey, adminKey, hub.token, password, plain, ...engines].flatMap((secret) =>
+    secret && secret.length >= 8 ? secret : [],
+  );
+}

@@ -1,0 +1,159 @@
+import { resolve } from 'node:path';
+import type { Checker, Located } from '../base/located.ts';
+import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
+import { flavors } from '../core/flavor.ts';
+import { modelInputs } from '../core/model.ts';
+import { readModelSource } from '../core/model-source.ts';
+import { configKeys } from './keys.ts';
+import { fileThere, packageFolder, placed, type Reading } from './reading.ts';
+
+export function engineOf(
+  model: Located,
+  at: Located | undefined,
+  reading: Reading,
+): EngineConfig | undefined {
+  const { check } = reading;
+  if (at === undefined)
+    return check.fail(model, 'needs an engine', 'For example: engine: { kind: llama, path: model.gguf }');
+  if (!(at.value instanceof Map)) return check.fail(at, 'expected an object with a kind');
+  const kindAt = at.value.get('kind');
+  if (kindAt === undefined) return check.fail(at, 'needs a kind', 'One of llama, openai, scripted.');
+  const kind = check.choice(kindAt, ['llama', 'openai', 'scripted'] as const);
+  if (kind === 'llama') return llamaEngine(at, reading);
+  if (kind === 'openai') return openAiEngine(at, reading);
+  if (kind === undefined) return undefined;
+  const fields = check.object(at, configKeys.scripted);
+  return {
+    kind,
+    slots: check.whole(fields.slots, { min: 1, max: 4096 }) ?? 8,
+    delayMs: check.duration(fields.delay) ?? 0,
+  };
+}
+
+function llamaEngine(at: Located, reading: Reading): LlamaEngineConfig | undefined {
+  const { check } = reading;
+  const fields = check.object(at, configKeys.llama);
+  if (fields.path === undefined) return check.fail(at, 'needs the path of a GGUF file');
+  const auto = (field: Located | undefined, max: number) =>
+    field?.value === 'auto' ? 'auto' : (check.whole(field, { min: 1, max }) ?? 'auto');
+  return {
+    kind: 'llama',
+    path: modelPath(fields.path, reading) ?? '',
+    sequences: check.whole(fields.sequences, { min: 1, max: 256 }) ?? 8,
+    context: auto(fields.context, 16_777_216),
+    threads: auto(fields.threads, 1024),
+    flashAttention: check.flag(fields.flash_attention) ?? false,
+  };
+}
+
+/** The file, or the reference of one that is fetched at the start. */
+function modelPath(at: Located, { check, base, exists }: Reading): string | undefined {
+  const written = check.text(at);
+  if (written === undefined) return undefined;
+  const source = readModelSource(written);
+  if (source.kind === 'wrong') return check.fail(at, source.problem, source.hint);
+  if (source.kind !== 'path') return written;
+  // The built-in model is named as the package knows it, whatever folder the file is in.
+  const found = [resolve(base, written), resolve(packageFolder, written)].find((path) => exists(path));
+  const hint = "Relative paths start at this file's folder.";
+  return found ?? check.fail(at, `there is no file ${resolve(base, written)}`, hint);
+}
+
+function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undefined {
+  const { check } = reading;
+  const fields = check.object(at, configKeys.openai);
+  const urls = fields.url !== undefined ? [fields.url] : (check.list(fields.urls) ?? []);
+  if (fields.url !== undefined && fields.urls !== undefined)
+    check.fail(fields.urls, 'give url or urls, not both');
+  if (urls.length === 0)
+    return check.fail(fields.urls ?? at, 'needs a url', 'For example http://127.0.0.1:8000/v1');
+  const shared = { apiKey: check.text(fields.api_key) ?? null, slots: slots(fields.slots, check) };
+  const timeouts = check.object(fields.timeouts, configKeys.timeouts);
+  // An empty list is an answer: text alone.
+  const inputs = check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []);
+  const passThrough = check.list(fields.pass_through)?.flatMap((item) => fieldName(item, check) ?? []);
+  const engine: OpenAiEngineConfig = {
+    kind: 'openai',
+    flavor: check.choice(fields.flavor, flavors) ?? null,
+    replicas: urls.map((each) => replica(each, shared, check)),
+    model: check.text(fields.model) ?? null,
+    ...(inputs && { inputs }),
+    ...(passThrough && { passThrough }),
+    ...(fields.capabilities && { capabilities: capabilities(fields.capabilities, check) }),
+    ...(fields.headers && { headers: headers(fields.headers, check) }),
+    ...(fields.ca && { ca: fileThere(fields.ca, reading) ?? '' }),
+    timeouts: {
+      connectMs: check.duration(timeouts.connect) ?? 5000,
+      firstByteMs: check.duration(timeouts.first_byte) ?? 3_600_000,
+      idleMs: check.duration(timeouts.idle) ?? 120_000,
+      totalMs: check.duration(timeouts.total) ?? 7_200_000,
+    },
+  };
+  return placed(engine, { '': at, ...fields });
+}
+
+function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConfig['capabilities']> {
+  const fields = check.object(at, configKeys.capabilities);
+  const jsonSchema = check.choice(fields.json_schema, ['exact', 'native', 'none'] as const);
+  const forcedTool = check.choice(fields.forced_tool, ['exact', 'native', 'filter', 'none'] as const);
+  const prefixCache = check.choice(fields.prefix_cache, ['slot', 'shared', 'none'] as const);
+  const messages = check.choice(fields.messages, ['native', 'chat'] as const);
+  return {
+    ...(jsonSchema && { jsonSchema }),
+    ...(forcedTool && { forcedTool }),
+    ...(prefixCache && { prefixCache }),
+    ...(messages && { native: messages === 'native' ? ['messages' as const] : [] }),
+  };
+}
+
+/** What HTTP itself says of a message is not for a configuration. */
+const reserved = /^(?:host|connection|content-.*|transfer-encoding|keep-alive|upgrade|te|trailer|expect)$/;
+
+function headers(at: Located, check: Checker): Record<string, string> {
+  if (!(at.value instanceof Map)) {
+    check.fail(at, 'expected an object of names and texts', 'For example headers: { x-team: offpeak }');
+    return {};
+  }
+  const found: Record<string, string> = {};
+  for (const [name, field] of at.value) {
+    const text = check.text(field);
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || reserved.test(name.toLowerCase()))
+      check.fail(field, 'is not a header that can be set');
+    else if (text !== undefined && !/^[\x20-\x7e]*$/.test(text))
+      check.fail(field, 'must be printable characters');
+    else if (text !== undefined) found[name.toLowerCase()] = text;
+  }
+  return found;
+}
+
+/** The name of a member of requests. */
+function fieldName(at: Located, check: Checker): string | undefined {
+  const found = check.text(at);
+  if (found === undefined || /^[A-Za-z_][\w-]{0,63}$/.test(found)) return found;
+  return check.fail(at, 'must be the name of a field of requests', 'For example service_tier.');
+}
+
+/** Null: to be found out. */
+function slots(at: Located | undefined, check: Checker): number | null {
+  return at?.value === 'auto' ? null : (check.whole(at, { min: 1, max: 65_536 }) ?? null);
+}
+
+/** A URL alone, or one with what differs from the other servers. */
+function replica(
+  at: Located,
+  shared: Pick<ReplicaConfig, 'apiKey' | 'slots'>,
+  check: Checker,
+): ReplicaConfig {
+  if (!(at.value instanceof Map))
+    return placed({ ...shared, url: check.url(at) ?? '', weight: 1, drain: false }, { url: at });
+  const fields = check.object(at, configKeys.urls);
+  if (fields.url === undefined) check.fail(at, 'needs a url');
+  const found = {
+    url: check.url(fields.url) ?? '',
+    apiKey: check.text(fields.api_key) ?? shared.apiKey,
+    slots: fields.slots === undefined ? shared.slots : slots(fields.slots, check),
+    weight: check.number(fields.weight, { min: 0.01, max: 100 }) ?? 1,
+    drain: check.flag(fields.drain) ?? false,
+  };
+  return placed(found, fields);
+}

@@ -1,0 +1,31 @@
+import type { Checker, Located } from '../base/located.ts';
+import type { Config } from '../core/config.ts';
+import { configKeys } from './keys.ts';
+
+export function limits(at: Located | undefined, check: Checker): Config['limits'] {
+  const fields = check.object(at, configKeys.limits);
+  const atLeastOne = { min: 1 };
+  const bodyBytes = check.whole(fields.body_bytes, { min: 1024, max: 2 ** 30 }) ?? 8_388_608;
+  return {
+    requestsPerBatch: check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 }) ?? 10_000,
+    bytesPerBatch: check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 }) ?? 33_554_432,
+    lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? 8_388_608,
+    openBatchesPerOrg: check.whole(fields.open_batches_per_org, atLeastOne) ?? 1000,
+    bodyBytes,
+    conversationBytes: check.whole(fields.conversation_bytes, { min: 1024, max: 2 ** 30 }) ?? bodyBytes,
+    responseBytesPerOrg: check.whole(fields.response_bytes_per_org, atLeastOne) ?? 10 * 2 ** 30,
+    bodyBytesInFlight: check.whole(fields.body_bytes_in_flight, { min: 1_048_576 }) ?? 268_435_456,
+    connections: check.whole(fields.connections, { min: 16, max: 1_000_000 }) ?? 10_000,
+    connectionsPerAddress: check.whole(fields.connections_per_address, atLeastOne) ?? 1000,
+  };
+}
+
+export function batch(at: Located | undefined, check: Checker): Config['batch'] {
+  const fields = check.object(at, configKeys.batch);
+  return {
+    priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
+    resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
+    completionWindowMs: check.duration(fields.completion_window) ?? 86_400_000,
+    cancelGraceMs: check.duration(fields.cancel_grace) ?? 2000,
+  };
+}

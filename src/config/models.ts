@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import type { Checker, Located } from '../base/located.ts';
+import { nearestWord } from '../base/nearest-word.ts';
+import type { ModelConfig } from '../core/config.ts';
+import { nanoDollars } from '../core/price.ts';
+import type { Prices } from '../core/price.ts';
+import { engineOf } from './engines.ts';
+import { configKeys } from './keys.ts';
+import { packageFolder, type Reading } from './reading.ts';
+
+export function builtInModel({ check, exists }: Reading): ModelConfig {
+  const path = join(packageFolder, 'models/offpeak-tiny.gguf');
+  if (!exists(path))
+    check.problems.push({
+      file: path,
+      line: null,
+      message: 'the built-in model is missing',
+      hint: 'Install Offpeak again.',
+    });
+  return {
+    id: 'offpeak-tiny',
+    aliases: ['default', 'tiny'],
+    serves: null,
+    prices: { input: nanoDollars(0.1), cachedInput: nanoDollars(0.025), output: nanoDollars(0.4) },
+    engine: { kind: 'llama', path, sequences: 8, context: 'auto', threads: 'auto', flashAttention: false },
+  };
+}
+
+export function models(at: Located, reading: Reading): ModelConfig[] {
+  const { check } = reading;
+  const items = check.list(at) ?? [];
+  if (items.length === 0 && Array.isArray(at.value)) check.fail(at, 'must name at least one model');
+  const taken = new Map<string, string>();
+  const named: NamedFallback[] = [];
+  const found = items.flatMap((item) => {
+    const fields = check.object(item, configKeys.model);
+    const id = uniqueName(fields.id, taken, check);
+    if (fields.id === undefined) check.fail(item, 'needs an id');
+    const aliases = (check.list(fields.aliases) ?? []).flatMap(
+      (alias) => uniqueName(alias, taken, check) ?? [],
+    );
+    const serves = check
+      .list(fields.serves)
+      ?.flatMap((kind) => check.choice(kind, ['chat', 'embeddings'] as const) ?? []);
+    const engine = engineOf(item, fields.engine, reading);
+    if (id === undefined || engine === undefined) return [];
+    const model: ModelConfig = {
+      id,
+      aliases,
+      serves: serves ?? null,
+      prices: prices(fields.price, check),
+      engine,
+    };
+    for (const name of check.list(fields.fallbacks) ?? []) named.push({ name, model });
+    return [model];
+  });
+  setFallbacks(named, found, check);
+  return found;
+}
+
+interface NamedFallback {
+  name: Located;
+  model: ModelConfig;
+}
+
+/** Which models the names stand for is known when all have been read. */
+function setFallbacks(named: readonly NamedFallback[], all: readonly ModelConfig[], check: Checker): void {
+  for (const { name: at, model } of named) {
+    const name = check.text(at);
+    if (name === undefined) continue;
+    const other = all.find(({ id, aliases }) => id === name || aliases.includes(name));
+    const others = all.filter((each) => each !== model).flatMap(({ id, aliases }) => [id, ...aliases]);
+    const nearest = nearestWord(name, others);
+    if (!other) check.fail(at, `there is no model '${name}'`, nearest && `Did you mean '${nearest}'?`);
+    else if (other === model) check.fail(at, 'is the model itself', 'Name another one.');
+    else model.fallbacks = [...(model.fallbacks ?? []), other.id];
+  }
+}
+
+/** An id or alias that no other model has. */
+function uniqueName(at: Located | undefined, taken: Map<string, string>, check: Checker): string | undefined {
+  const found = check.text(at);
+  if (at === undefined || found === undefined) return undefined;
+  if (!/^[\w./:@+-]{1,200}$/.test(found))
+    return check.fail(at, 'must be 1 to 200 letters, digits or . / : @ + - _', 'Spaces are not allowed.');
+  const before = taken.get(found);
+  if (before !== undefined)
+    return check.fail(at, `'${found}' is taken already by ${before}`, 'Ids and aliases are unique.');
+  taken.set(found, at.path);
+  return found;
+}
+
+function prices(at: Located | undefined, check: Checker): Prices {
+  const fields = check.object(at, configKeys.price);
+  const price = (field: Located | undefined) => check.number(field, { min: 0, max: 100_000 });
+  const input = price(fields.input) ?? 0;
+  return {
+    input: nanoDollars(input),
+    cachedInput: nanoDollars(price(fields.cached_input) ?? input),
+    output: nanoDollars(price(fields.output) ?? 0),
+  };
+}

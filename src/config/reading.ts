@@ -1,0 +1,46 @@
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Checker, Located } from '../base/located.ts';
+import type { EngineConfig, ReplicaConfig } from '../core/config.ts';
+
+/** Where values of the configuration were written: those of servers are judged long after they were read. */
+const places = new WeakMap<object, Partial<Record<string, Located>>>();
+
+/** Where `key` of an engine or one of its servers was written; undefined where it was not. */
+export function placeOf(
+  of: EngineConfig | ReplicaConfig,
+  key: string,
+): Pick<Located, 'file' | 'line' | 'path'> | undefined {
+  return places.get(of)?.[key];
+}
+
+export function placed<T extends object>(value: T, fields: Partial<Record<string, Located>>): T {
+  places.set(value, fields);
+  return value;
+}
+
+export interface Reading {
+  check: Checker;
+  /** Where relative paths of the value at hand start. */
+  cwd: string;
+  /** The folder of the configuration file. */
+  base: string;
+  exists: (path: string) => boolean;
+}
+
+/** From outside it starts where the command runs, in the file beside the file. */
+export function folder(at: Located | undefined, reading: Reading): string | undefined {
+  const found = reading.check.text(at);
+  return found === undefined ? undefined : resolve(at?.line === null ? reading.cwd : reading.base, found);
+}
+
+/** A file that is there, as a path from everywhere. */
+export function fileThere(at: Located, { check, base, exists }: Reading): string | undefined {
+  const written = check.text(at);
+  if (written === undefined) return undefined;
+  const path = resolve(base, written);
+  const hint = "Relative paths start at this file's folder.";
+  return exists(path) ? path : check.fail(at, `there is no file ${path}`, hint);
+}
+
+export const packageFolder = fileURLToPath(new URL('../..', import.meta.url));
