@@ -3,11 +3,9 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatUsage } from '../../wire/chat/chat.ts';
-import type { Engine, EngineCall, NativeCalls, Pool, Waiting } from '../engines.ts';
-import { chooseReplica } from './choose-replica.ts';
+import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
+import { createEntrance, type Place } from './entrance.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
-import type { Sent } from './slot-finder.ts';
-import { type Waiter, WaitingRoom } from './waiting-room.ts';
 
 export interface PoolOptions {
   /** At least one. */
@@ -19,15 +17,7 @@ export interface PoolOptions {
   log: Log;
 }
 
-/** A request's place at a replica, counted in. */
-interface Place {
-  replica: Replica;
-  sent: Sent;
-}
-
 const defaultQueueMs = 120_000;
-/** Interactive requests that may wait, for each that can be worked on. */
-const mostWaiting = { perSlot: 16, least: 64 } as const;
 /** Other replicas that are asked after a failure: where it is certain that nothing was done, and where it is not. */
 const elsewhere = { certain: 3, unclear: 1 } as const;
 
@@ -42,115 +32,18 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
   );
   const [some] = replicas;
   if (!some) throw new Error('a pool has at least one replica');
-  const room = new WaitingRoom<Place>();
   const listeners = new Set<() => void>();
   let answered = 0;
-  const draining: Waiting = {
-    scope: 'model',
-    code: 'engine_overloaded',
-    message: 'Every server of this model is being drained.',
-    since: clock.now(),
-  };
+  const entrance = createEntrance(replicas, clock, queueMs);
 
   const sum = (of: (replica: Replica) => number) => replicas.reduce((total, each) => total + of(each), 0);
   const slots = () => sum((replica) => replica.slots);
 
-  function waiting(): Waiting | null {
-    if (replicas.some((replica) => replica.isUp)) return null;
-    return replicas.map((replica) => replica.waiting).find((cause) => cause !== null) ?? draining;
-  }
-
-  /** Why a request cannot even wait. A suspicion, which the requests of others may have caused, keeps back batches alone. */
-  function refusal(priority: EngineCall['priority']): ApiError | null {
-    const cause = waiting();
-    if (!cause || (priority === 'interactive' && replicas.some((replica) => replica.isSuspected)))
-      return null;
-    const ms = Math.min(...replicas.map(({ msLeft }) => msLeft));
-    return new ApiError(cause.code, cause.message, {
-      blame: { scope: cause.scope, certain: true, retry: true },
-      retryAfter: Math.max(1, Math.ceil(ms / 1000)),
-      ...(cause.scope === 'account' && { shouldRetry: false }),
-    });
-  }
-
-  /** A place at a replica that takes the call now. One whose pause is over is tried first: the others are there if it fails. */
-  function place(call: EngineCall): Place | undefined {
-    const free = replicas.filter((replica) => replica.takes(call.priority));
-    const up = free.filter((replica) => replica.isUp);
-    const replica =
-      free.find((each) => each.wantsTrial) ??
-      chooseReplica(up.length > 0 ? up : free, replicas, call.prefix ?? '');
-    return replica && { replica, sent: replica.sent() };
-  }
-
-  /** A place at a replica that works, after others failed; null where there is none but those. */
-  function placeElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Place | undefined | null {
-    const others = replicas.filter((each) => each.isUp && !tried.has(each));
-    if (others.length === 0) return null;
-    const free = others.filter((each) => each.takes(call.priority));
-    const replica = chooseReplica(free, replicas, call.prefix ?? '');
-    return replica && { replica, sent: replica.sent() };
-  }
-
-  /** A place: at once where there is one, else when it is the call's turn. */
-  function enter(call: EngineCall): Place | Promise<Place> {
-    call.signal.throwIfAborted();
-    // Nobody overtakes who waits.
-    const free = room.count(call.priority) === 0 ? place(call) : undefined;
-    if (free) return free;
-    const refused = refusal(call.priority);
-    if (refused) throw refused;
-    if (call.priority === 'interactive' && room.count('interactive') >= mostInteractive())
-      throw overcrowded();
-    return turn(call, () => place(call));
-  }
-
-  const mostInteractive = () => Math.max(mostWaiting.least, mostWaiting.perSlot * slots());
-
-  function turn(call: EngineCall, find: () => Place | undefined): Promise<Place> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        timer?.cancel();
-        call.signal.removeEventListener('abort', onAbort);
-        room.remove(waiter);
-      };
-      const waiter: Waiter<Place> = {
-        call,
-        find,
-        enter: (given) => {
-          leave();
-          resolve(given);
-        },
-        refuse: (reason) => {
-          leave();
-          reject(reason);
-        },
-      };
-      const onAbort = () => waiter.refuse(call.signal.reason);
-      call.signal.addEventListener('abort', onAbort, { once: true });
-      const isPatient = call.priority === 'batch';
-      const timer = isPatient ? null : clock.after(queueMs, () => waiter.refuse(overcrowded()));
-      room.add(waiter);
-    });
-  }
-
   /** There may be room, or none any more: those who wait are let in, or told. */
   function changed(): void {
-    admit();
-    for (const priority of ['interactive', 'batch'] as const) {
-      const refused = refusal(priority);
-      if (refused) room.refuse(priority, refused);
-    }
+    entrance.admit();
+    entrance.dismiss();
     for (const listener of listeners) listener();
-  }
-
-  function admit(): void {
-    for (let first = room.first(); first; first = room.first()) {
-      const given = first.find();
-      if (!given) return;
-      room.shift();
-      first.enter(given);
-    }
   }
 
   /** Where a call goes after a failure, if it should be asked again by itself. */
@@ -159,8 +52,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
     const { scope, certain } = error.blame;
     if (scope === 'request' || error.code === 'upstream_timeout') return null;
     if (tried.size > (certain ? elsewhere.certain : elsewhere.unclear)) return null;
-    const found = placeElsewhere(call, tried);
-    return found === undefined ? turn(call, () => placeElsewhere(call, tried) ?? place(call)) : found;
+    return entrance.elsewhere(call, tried);
   }
 
   function failed({ replica, sent }: Place, call: EngineCall, error: unknown): void {
@@ -190,7 +82,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
 
   async function ask<T>(call: EngineCall, run: (engine: Engine) => Promise<T>, weigh: (answer: T) => number) {
     const tried = new Set<Replica>();
-    for (let at = await enter(call); ;) {
+    for (let at = await entrance.enter(call); ;) {
       tried.add(at.replica);
       try {
         const answer = await run(at.replica.engine);
@@ -198,12 +90,12 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
         return answer;
       } catch (error) {
         failed(at, call, error);
-        admit();
+        entrance.admit();
         const other = await next(call, error, tried);
         if (!other) throw error;
         at = other;
       } finally {
-        admit();
+        entrance.admit();
       }
     }
   }
@@ -213,7 +105,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
     run: (engine: Engine) => AsyncIterable<readonly T[]>,
   ): AsyncGenerator<readonly T[]> {
     const tried = new Set<Replica>();
-    for (let at = await enter(call); ;) {
+    for (let at = await entrance.enter(call); ;) {
       tried.add(at.replica);
       let begun = false;
       let isOpen = true;
@@ -226,7 +118,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
           if (usage && isOpen) {
             isOpen = false;
             succeeded(at, workOf(usage));
-            admit();
+            entrance.admit();
           }
           yield chunks;
         }
@@ -236,13 +128,13 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
       } catch (error) {
         if (isOpen) failed(at, call, error);
         isOpen = false;
-        admit();
+        entrance.admit();
         const other = begun ? null : await next(call, error, tried);
         if (!other) throw error;
         at = other;
       } finally {
         if (isOpen) at.replica.dropped(at.sent);
-        admit();
+        entrance.admit();
       }
     }
   }
@@ -266,7 +158,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
       return answered;
     },
     get waiting() {
-      return waiting();
+      return entrance.waiting;
     },
     get replicas() {
       return replicas.map(({ state }) => state);
@@ -281,9 +173,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
 
     async stop() {
       for (const replica of replicas) replica.stop();
-      const stopped = new ApiError('shutting_down', 'The engine is being stopped.');
-      room.refuse('interactive', stopped);
-      room.refuse('batch', stopped);
+      entrance.close(new ApiError('shutting_down', 'The engine is being stopped.'));
       await Promise.all(replicas.map(({ engine }) => engine.stop()));
     },
 
@@ -331,11 +221,4 @@ function nativeOf({ native }: Engine): NativeCalls {
 function workOf(usage: ChatUsage): number {
   const read = usage.prompt_tokens - usage.prompt_tokens_details.cached_tokens;
   return usage.completion_tokens + read * tokensRead;
-}
-
-function overcrowded(): ApiError {
-  return new ApiError('engine_overloaded', 'Too many requests wait for this model already.', {
-    blame: { scope: 'model', certain: true, retry: true },
-    retryAfter: 5,
-  });
 }

@@ -1,0 +1,165 @@
+import type { Clock } from '../../base/clock.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { EngineCall, Waiting } from '../engines.ts';
+import { chooseReplica } from './choose-replica.ts';
+import type { Replica } from './replica.ts';
+import type { Sent } from './slot-finder.ts';
+import { type Waiter, WaitingRoom } from './waiting-room.ts';
+
+/** A request's place at a replica, counted in. */
+export interface Place {
+  replica: Replica;
+  sent: Sent;
+}
+
+/** How requests come to a replica: at once, when it is their turn, or not at all. */
+export interface Entrance {
+  /** Why no replica takes requests; null while one does. */
+  readonly waiting: Waiting | null;
+  /**
+   * A place: at once where there is one, else when it is the call's turn.
+   * @throws ApiError why nobody takes it, or that too many wait already
+   */
+  enter(call: EngineCall): Place | Promise<Place>;
+  /** A place at a replica that was not tried, when there is room; null where none of them works. */
+  elsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Place | Promise<Place> | null;
+  /** There may be room: those who wait are let in. */
+  admit(): void;
+  /** Turns away those who wait in vain. */
+  dismiss(): void;
+  close(reason: ApiError): void;
+}
+
+/** Interactive requests that may wait, for each that can be worked on. */
+const mostWaiting = { perSlot: 16, least: 64 } as const;
+
+/** @param queueMs how long a request that somebody waits for may wait for a place */
+export function createEntrance(replicas: readonly Replica[], clock: Clock, queueMs: number): Entrance {
+  const room = new WaitingRoom<Place>();
+  const draining: Waiting = {
+    scope: 'model',
+    code: 'engine_overloaded',
+    message: 'Every server of this model is being drained.',
+    since: clock.now(),
+  };
+
+  function waiting(): Waiting | null {
+    if (replicas.some((replica) => replica.isUp)) return null;
+    return replicas.map((replica) => replica.waiting).find((cause) => cause !== null) ?? draining;
+  }
+
+  /** Why a request cannot even wait. A suspicion, which the requests of others may have caused, keeps back batches alone. */
+  function refusal(priority: EngineCall['priority']): ApiError | null {
+    const cause = waiting();
+    if (!cause || (priority === 'interactive' && replicas.some((replica) => replica.isSuspected)))
+      return null;
+    const ms = Math.min(...replicas.map(({ msLeft }) => msLeft));
+    return new ApiError(cause.code, cause.message, {
+      blame: { scope: cause.scope, certain: true, retry: true },
+      retryAfter: Math.max(1, Math.ceil(ms / 1000)),
+      ...(cause.scope === 'account' && { shouldRetry: false }),
+    });
+  }
+
+  /** A place at a replica that takes the call now. One whose pause is over is tried first: the others are there if it fails. */
+  function place(call: EngineCall): Place | undefined {
+    const free = replicas.filter((replica) => replica.takes(call.priority));
+    const up = free.filter((replica) => replica.isUp);
+    const replica =
+      free.find((each) => each.wantsTrial) ??
+      chooseReplica(up.length > 0 ? up : free, replicas, call.prefix ?? '');
+    return replica && { replica, sent: replica.sent() };
+  }
+
+  /** A place at a replica that works, after others failed; null where there is none but those. */
+  function placeElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Place | undefined | null {
+    const others = replicas.filter((each) => each.isUp && !tried.has(each));
+    if (others.length === 0) return null;
+    const free = others.filter((each) => each.takes(call.priority));
+    const replica = chooseReplica(free, replicas, call.prefix ?? '');
+    return replica && { replica, sent: replica.sent() };
+  }
+
+  /** A place: at once where there is one, else when it is the call's turn. */
+  function enter(call: EngineCall): Place | Promise<Place> {
+    call.signal.throwIfAborted();
+    // Nobody overtakes who waits.
+    const free = room.count(call.priority) === 0 ? place(call) : undefined;
+    if (free) return free;
+    const refused = refusal(call.priority);
+    if (refused) throw refused;
+    if (call.priority === 'interactive' && room.count('interactive') >= mostInteractive())
+      throw overcrowded();
+    return turn(call, () => place(call));
+  }
+
+  function mostInteractive(): number {
+    const slots = replicas.reduce((sum, replica) => sum + replica.slots, 0);
+    return Math.max(mostWaiting.least, mostWaiting.perSlot * slots);
+  }
+
+  function turn(call: EngineCall, find: () => Place | undefined): Promise<Place> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        timer?.cancel();
+        call.signal.removeEventListener('abort', onAbort);
+        room.remove(waiter);
+      };
+      const waiter: Waiter<Place> = {
+        call,
+        find,
+        enter: (given) => {
+          leave();
+          resolve(given);
+        },
+        refuse: (reason) => {
+          leave();
+          reject(reason);
+        },
+      };
+      const onAbort = () => waiter.refuse(call.signal.reason);
+      call.signal.addEventListener('abort', onAbort, { once: true });
+      const isPatient = call.priority === 'batch';
+      const timer = isPatient ? null : clock.after(queueMs, () => waiter.refuse(overcrowded()));
+      room.add(waiter);
+    });
+  }
+
+  function admit(): void {
+    for (let first = room.first(); first; first = room.first()) {
+      const given = first.find();
+      if (!given) return;
+      room.shift();
+      first.enter(given);
+    }
+  }
+
+  return {
+    get waiting() {
+      return waiting();
+    },
+    enter,
+    elsewhere(call, tried) {
+      const found = placeElsewhere(call, tried);
+      return found === undefined ? turn(call, () => placeElsewhere(call, tried) ?? place(call)) : found;
+    },
+    admit,
+    dismiss() {
+      for (const priority of ['interactive', 'batch'] as const) {
+        const refused = refusal(priority);
+        if (refused) room.refuse(priority, refused);
+      }
+    },
+    close(reason) {
+      room.refuse('interactive', reason);
+      room.refuse('batch', reason);
+    },
+  };
+}
+
+function overcrowded(): ApiError {
+  return new ApiError('engine_overloaded', 'Too many requests wait for this model already.', {
+    blame: { scope: 'model', certain: true, retry: true },
+    retryAfter: 5,
+  });
+}
