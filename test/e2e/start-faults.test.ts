@@ -29,8 +29,9 @@ function told({ code, signal, stdout, stderr }: Ended): Told {
   expect([code, signal]).toEqual([1, null]);
   expect(stdout).toBe('');
   expect(stderr).not.toMatch(/\n\s+at |node:internal|\.ts:\d+|Uncaught|Unhandled/);
-  const lines = stderr.trimEnd().split('\n');
-  const { error } = JSON.parse(lines.at(-1)!) as { error: Told };
+  // The log may have something to say, too, and is written at the end.
+  const line = stderr.split('\n').findLast((each) => each.startsWith('{"error"'));
+  const { error } = JSON.parse(line!) as { error: Told };
   expect(error.message).toMatch(/^[A-Z/].*[.!]$/s);
   expect(error.message).not.toContain('\n');
   return error;

@@ -132,7 +132,7 @@ describe('an answer that takes for ever to check', () => {
   }, 20_000);
 
   it('does not come of many items that must differ', async () => {
-    const items = Array.from({ length: 40_000 }, (_, n) => ({ n, deep: { n } }));
+    const items = Array.from({ length: 10_000 }, (_, n) => ({ n, deep: { n } }));
     const schema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
     expect((await ask(schema, `[[json ${JSON.stringify(items)}]]`)).status).toBe(200);
     const twice = [...items, { deep: { n: 7 }, n: 7 }];

@@ -18,7 +18,7 @@ export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
   'leaving keeps its leases': { from: 10 },
   'answers are taken after the end': { from: 22 },
   'a later answer replaces the first': { from: 4 },
-  'leases are listed while a claim is under way': { shape: 'mixed', from: 310 },
+  'leases are listed while a claim is under way': { shape: 'suspects' },
   'work goes on when its lease is lost': { shape: 'silent' },
   'work goes on when its batch is over': { from: 21 },
   'slots are left idle': { shape: 'shares' },
