@@ -16,7 +16,8 @@ export function createLog(
   const secrets = new Set(first);
   const remover = () => keyRemover([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
   let withoutKeys = remover();
-  const log = pino({ level, base: null }, { write: (line) => void destination.write(withoutKeys(line)) });
+  const hooks = { streamWrite: (line: string) => withoutKeys(line) };
+  const log = pino({ level, base: null, hooks }, destination);
   const hide = (more: string[]) => {
     for (const secret of more) secrets.add(secret);
     withoutKeys = remover();

@@ -12,13 +12,13 @@ const mostTurns = 6;
  * Who sends endlessly is cut off.
  */
 export function lingerAfterEarlyAnswers(app: FastifyInstance, clock: Clock): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    const { raw } = request;
+  app.addHook('onSend', ({ raw }, reply, payload, done) => {
     // Before 'finish', at which Node closes a connection that is not kept alive.
-    reply.raw.once('prefinish', () => {
-      if (!raw.complete) linger(raw, clock);
-    });
-    done();
+    if (!raw.complete)
+      reply.raw.once('prefinish', () => {
+        if (!raw.complete) linger(raw, clock);
+      });
+    done(null, payload);
   });
 }
 
