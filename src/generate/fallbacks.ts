@@ -39,6 +39,7 @@ export function withFallbacks(generate: Generate): Generate {
 
     chat(request, call) {
       const names = namesFor(request.value.model, call.caller, 'chat');
+      if (names.length === 1) return generate.chat(request, call);
       return ask(names, (name) => generate.chat(renamed(request, name), call));
     },
 
@@ -50,6 +51,7 @@ export function withFallbacks(generate: Generate): Generate {
 
     embeddings(request, call) {
       const names = namesFor(request.value.model, call.caller, 'embeddings');
+      if (names.length === 1) return generate.embeddings(request, call);
       return ask(names, (name) => generate.embeddings(renamed(request, name), call));
     },
   };

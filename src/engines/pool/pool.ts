@@ -81,9 +81,8 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
   }
 
   async function ask<T>(call: EngineCall, run: (engine: Engine) => Promise<T>, weigh: (answer: T) => number) {
-    const tried = new Set<Replica>();
+    let tried: Set<Replica> | undefined;
     for (let at = await entrance.enter(call); ;) {
-      tried.add(at.replica);
       try {
         const answer = await run(at.replica.engine);
         succeeded(at, weigh(answer));
@@ -91,6 +90,7 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
       } catch (error) {
         failed(at, call, error);
         entrance.admit();
+        tried = (tried ?? new Set<Replica>()).add(at.replica);
         const other = await next(call, error, tried);
         if (!other) throw error;
         at = other;
