@@ -206,11 +206,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async embeddings(request, call) {
       const { model, pool, leave } = admit(request.value.model, call.caller, 'embeddings');
       try {
-        const response = await embedOnce(pool, model, request, {
-          signal: call.signal,
-          priority: 'interactive',
-          org: call.caller.orgId,
-        });
+        const response = await embedOnce(pool, model, request, howOf(call));
         charge(call, model, { ...noUsage, inputTokens: response.usage.prompt_tokens });
         return response;
       } finally {
