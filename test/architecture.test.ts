@@ -109,6 +109,24 @@ const contracts: Record<
   blobs: { file: 'blobs/blobs.ts', shared: [], implementations: ['disk.ts', 's3.ts'] },
 };
 
+/**
+ * Folders whose parts stand in rooms, and which room may know which others. Files of the folder itself wire the rooms, or
+ * are known to all of them.
+ */
+const rooms: Record<string, Record<string, readonly string[]>> = {
+  batches: {
+    create: [],
+    lines: [],
+    hand: ['lines'],
+    record: [],
+    queue: ['hand', 'lines', 'record'],
+    run: ['queue', 'record', 'hand', 'lines'],
+    close: ['lines'],
+    watch: ['hand'],
+    read: [],
+  },
+};
+
 /** Folders whose code has to run in a browser, or in a test without a machine. */
 const pure = ['core', 'wire', 'client'];
 
@@ -206,7 +224,7 @@ function checkRelative(path: string, specifier: string, sources: Sources): strin
 
 function checkFolders(path: string, target: string): string[] {
   const [from, to] = [rowOf(path), rowOf(target)];
-  if (from === to) return [];
+  if (from === to) return checkRooms(from, path, target);
   if (from === 'cli' && builders.includes(to)) return buildsApp(path) ? [] : [rowRefusal('cli', to)];
   if (table[from]?.may.includes(to) !== true) return [rowRefusal(from, to)];
   const contract = contracts[to];
@@ -214,6 +232,23 @@ function checkFolders(path: string, target: string): string[] {
     return [`outside ${to}/ only its contract ${contract.file} is known; app.ts alone names implementations`];
   }
   return [];
+}
+
+function checkRooms(folder: string, path: string, target: string): string[] {
+  const [mine, theirs] = [roomOf(path), roomOf(target)];
+  const plan = rooms[folder];
+  if (!plan || mine === undefined || mine === theirs) return [];
+  const may = plan[mine];
+  if (may === undefined) return [`${folder}/${mine} has no row in the table of rooms`];
+  if (theirs === undefined || may.includes(theirs)) return [];
+  return [
+    `${folder}/${mine} may not import ${folder}/${theirs}: work goes from room to room in one direction`,
+  ];
+}
+
+function roomOf(path: string): string | undefined {
+  const parts = path.split('/');
+  return parts.length > 2 ? parts[1] : undefined;
 }
 
 function buildsApp(path: string): boolean {
@@ -317,6 +352,11 @@ describe('each rule refuses', () => {
       'a row',
       { 'core/a.ts': "import { b } from '../wire/b.ts';", 'wire/b.ts': '' },
       'core may not import wire',
+    ],
+    [
+      'a room',
+      { 'batches/hand/a.ts': "import { b } from '../run/b.ts';", 'batches/run/b.ts': '' },
+      'batches/hand may not import batches/run',
     ],
     [
       'a type',

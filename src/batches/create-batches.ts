@@ -10,16 +10,16 @@ import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Store } from '../store/store.ts';
 import type { Batches, BatchView } from './batches.ts';
-import { Closer } from './closer.ts';
-import { createBatch, type CreateParts, freezePrices, openInput } from './create.ts';
+import { Closer } from './close/closer.ts';
+import { createBatch, type CreateParts, freezePrices, openInput } from './create/create.ts';
 import { isDatabaseAway } from './database-fault.ts';
 import { DbTime } from './db-time.ts';
-import { estimateUsage } from './estimate.ts';
-import { Heartbeat, leaseLifeMs } from './heartbeat.ts';
-import { readResults } from './results.ts';
+import { estimateUsage } from './create/estimate.ts';
+import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
+import { readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
-import { amountOf, viewOf } from './view.ts';
-import { Watch } from './watch.ts';
+import { amountOf, viewOf } from './read/view.ts';
+import { Watch } from './watch/watch.ts';
 
 export interface BatchesParts {
   store: Store;

@@ -1,4 +1,4 @@
-import { Claimer } from '../../src/batches/claimer.ts';
+import { Claimer } from '../../src/batches/queue/claimer.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
 
 const anyLease = ['AND epoch = ? AND owner = ?', 'AND ? IS NOT NULL AND ? IS NOT NULL'] as const;

@@ -1,7 +1,7 @@
-import { Demand } from '../../src/batches/demand.ts';
-import { Fairness } from '../../src/batches/fairness.ts';
-import { HeldChunks } from '../../src/batches/held-chunks.ts';
-import { WorkInHand } from '../../src/batches/work-in-hand.ts';
+import { Demand } from '../../src/batches/queue/demand.ts';
+import { Fairness } from '../../src/batches/queue/fairness.ts';
+import { HeldChunks } from '../../src/batches/hand/held-chunks.ts';
+import { WorkInHand } from '../../src/batches/hand/work-in-hand.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { Replica } from '../../src/engines/pool/replica.ts';
 import { around, inClass, type Plant } from './plant.ts';

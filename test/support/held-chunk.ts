@@ -1,5 +1,5 @@
-import type { HeldChunk, RunningBatch } from '../../src/batches/held-chunks.ts';
-import { ChunkLines } from '../../src/batches/lines.ts';
+import type { HeldChunk, RunningBatch } from '../../src/batches/hand/held-chunks.ts';
+import { ChunkLines } from '../../src/batches/lines/lines.ts';
 import { createMemoryBlobs } from './memory-blobs.ts';
 
 /** A batch as a process that runs it knows it. */

@@ -1,0 +1,253 @@
+import { type Clock, sleep } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Log } from '../../base/log.ts';
+import type { Blobs } from '../../blobs/blobs.ts';
+import {
+  type Batch,
+  type BatchFault,
+  closeModel,
+  type FinalStatus,
+  type LineRef,
+  type ResultStream,
+} from '../../core/batch.ts';
+import { BlobError, isBlobLost } from '../../core/blob-error.ts';
+import { ApiError, type ErrorCode } from '../../core/errors.ts';
+import type { StoredFile } from '../../core/file.ts';
+import type { Files } from '../../files/files.ts';
+import type { Lease, LineResult, Store } from '../../store/store.ts';
+import type { DbTime } from '../db-time.ts';
+import { failedResult } from '../lines/line-result.ts';
+import { ChunkLines } from '../lines/lines.ts';
+import { assembleResultFile } from './result-file.ts';
+import { Turns } from './turns.ts';
+
+/** Lines that never ran are recorded as errors this many at a time. */
+const missingSlice = 500;
+/** How many batches write their result files at the same time. Waiting for last answers takes no turn. */
+const writingAtOnce = 2;
+/** How many leases of a closing chunk insist on reading an input that is there; most of them half a minute apart. */
+const maxInputReads = 20;
+/** How often a batch is closed that is itself at fault when that fails, the last time whatever is wrong with it. */
+const mostTries = 4;
+/** Rows of a finished batch are deleted this many at a time. */
+const purgeSlice = 2_000;
+
+const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
+  cancelled: {
+    code: 'batch_cancelled',
+    message: 'The batch was cancelled before this request was answered.',
+  },
+  expired: { code: 'batch_expired', message: 'The batch expired before this request was answered.' },
+  failed: { code: 'batch_failed', message: 'The batch failed before this request was answered.' },
+  completed: { code: 'batch_failed', message: 'This request was lost.' },
+};
+
+interface LineInput {
+  /** Null where the input cannot be read any more. */
+  customId: string | null;
+  model: string;
+}
+
+export interface CloserParts {
+  store: Store;
+  blobs: Blobs;
+  files: Pick<Files, 'index'>;
+  worker: string;
+  clock: Clock;
+  time: DbTime;
+  ids: Ids;
+  log: Log;
+  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
+  isAway: (error: unknown) => Promise<boolean>;
+}
+
+type ResultFiles = Record<'output' | 'errors', StoredFile | null>;
+
+/** What is published of a batch and what it counted are not the same. */
+class Disagreement extends Error {}
+
+/**
+ * Closes a batch (batch-engine.md, "Close"): waits for the last answers, shuts the gate, records the lines that never ran,
+ * writes the result files and publishes them with the final status. Every step may be repeated by another process.
+ *
+ * A batch that cannot be closed for its own sake ends as failed after a few tries, with what there is of its results.
+ */
+export class Closer {
+  #parts: CloserParts;
+  #stopped = new AbortController();
+  #turns = new Turns(writingAtOnce);
+  /** Tries that failed because of the batch itself, by its id. */
+  #failures = new Map<string, { times: number; error: unknown }>();
+
+  constructor(parts: CloserParts) {
+    this.#parts = parts;
+  }
+
+  /** Stops waiting; what is being written is finished or left to the next lease. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Rejects when the batch must be closed again, after a while. */
+  async close(lease: Lease): Promise<void> {
+    const { batchId } = lease;
+    try {
+      await this.#close(lease);
+      this.#failures.delete(batchId);
+    } catch (error) {
+      const { times } = this.#failures.get(batchId) ?? { times: 0 };
+      if (await this.#isBatchs(error)) this.#failures.set(batchId, { times: times + 1, error });
+      throw error;
+    }
+  }
+
+  /** Neither the disk's fault nor the database's as a whole: those pass. */
+  async #isBatchs(error: unknown): Promise<boolean> {
+    return !(error instanceof BlobError) && !(await this.#parts.isAway(error));
+  }
+
+  /** What a batch ends with at its last try. */
+  #faultOf(batchId: string): BatchFault | undefined {
+    const failures = this.#failures.get(batchId);
+    if (!failures || failures.times < mostTries - 1) return undefined;
+    const message =
+      failures.error instanceof Disagreement
+        ? 'The results of the batch and its counts differ.'
+        : 'The database does not take or give all results of the batch.';
+    return { code: 'batch_failed', message, param: null, line: null };
+  }
+
+  async #close(lease: Lease): Promise<void> {
+    const { store, clock, time } = this.#parts;
+    const batch = await store.batches.find(lease.batchId);
+    if (!batch || batch.closing === null) return;
+    const incomplete = batch.ok + batch.err < batch.total;
+    if (incomplete) {
+      await sleep(clock, Math.max(0, batch.acceptUntil - time.now()), this.#stopped.signal);
+    }
+    await this.#turns.run(() => this.#finish(batch, lease, incomplete));
+  }
+
+  /** Deletes the rows of a finished batch, slice by slice. */
+  async purge(batchId: string): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      if (await this.#parts.store.results.purge(batchId, purgeSlice)) return;
+    }
+  }
+
+  async #finish(batch: Batch, lease: Lease, incomplete: boolean): Promise<void> {
+    if (this.#stopped.signal.aborted) return this.#giveBack(lease);
+    const { store, worker, log } = this.#parts;
+    const fault = this.#faultOf(batch.id);
+    if (incomplete) {
+      if (!(await store.batches.shut(worker, lease))) return;
+      if (!(await this.#orElse(fault && true, () => this.#recordMissing(batch, lease)))) return;
+    }
+    const files = await this.#assemble(batch, fault);
+    const outcome = await this.#publish(batch, lease, files, fault);
+    // Fenced may also mean that our own publication got through and only its answer was lost: the blobs are then the
+    // batch's. If they are nobody's, the sweeper removes them.
+    if (outcome === 'fenced') return;
+    const { closing, total } = batch;
+    log.info({ batch: batch.id, status: closing, total, fault: fault?.message }, 'batch closed');
+    await this.purge(batch.id);
+  }
+
+  /** What `step` comes to; for a batch that is given up `instead`, where the step fails for the batch's sake. */
+  async #orElse<T>(instead: T | undefined, step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      if (instead === undefined || !(await this.#isBatchs(error))) throw error;
+      return instead;
+    }
+  }
+
+  async #giveBack(lease: Lease): Promise<void> {
+    await this.#parts.store.batches.release(this.#parts.worker, [lease]);
+  }
+
+  async #recordMissing(batch: Batch, lease: Lease): Promise<boolean> {
+    const { store, worker, time } = this.#parts;
+    const { code, message } = endings[batch.closing ?? 'failed'];
+    const error = new ApiError(code, message);
+    const input = await this.#input(batch, lease);
+    for (;;) {
+      const missing = await store.results.missing(batch.id, missingSlice);
+      if (missing.length === 0) return true;
+      const results: LineResult[] = [];
+      for (const line of missing) {
+        const { customId, model } = await input(line);
+        results.push(failedResult(batch.id, line, customId, model, error, 0));
+      }
+      if (!(await store.results.recordMissing(worker, lease, results, time.now()))) return false;
+    }
+  }
+
+  /**
+   * Reads custom_ids for lines that never ran. What cannot be read is left to the next lease a few times; where the input
+   * is gone for good, the lines still end, without their custom_ids.
+   */
+  async #input(batch: Batch, lease: Lease): Promise<(line: number) => Promise<LineInput>> {
+    const { store, blobs, files, log } = this.#parts;
+    const unknown: LineInput = { customId: null, model: batch.model ?? closeModel };
+    const file = await store.files.find(batch.inputFileId);
+    if (!file) return async () => unknown;
+    const giveUp = async (error: unknown): Promise<undefined> => {
+      const isThere =
+        !isBlobLost(error) && lease.epoch < maxInputReads && (await blobs.size(file.blobId)) !== undefined;
+      if (isThere) throw error;
+      log.error({ err: error, batch: batch.id }, 'the input of a batch that ends cannot be read');
+    };
+    const index = await files.index(file).catch(giveUp);
+    if (!index) return async () => unknown;
+    const lines = new ChunkLines(blobs, file.blobId);
+    return async (line) => {
+      const ref: LineRef = { line, offset: index.offset[line] ?? 0, length: index.length[line] ?? 0 };
+      const model = index.models[index.model[line] ?? 0] ?? unknown.model;
+      const read = await lines.read(ref).catch(giveUp);
+      return { customId: read?.customId ?? null, model };
+    };
+  }
+
+  async #assemble(batch: Batch, fault: BatchFault | undefined): Promise<ResultFiles> {
+    const now = this.#parts.time.now();
+    const write = (stream: ResultStream) =>
+      this.#orElse(fault && null, () => assembleResultFile(this.#parts, batch, stream, now));
+    const output = await write('output');
+    try {
+      return { output, errors: await write('errors') };
+    } catch (error) {
+      await this.#remove({ output, errors: null });
+      throw error;
+    }
+  }
+
+  async #publish(
+    batch: Batch,
+    lease: Lease,
+    files: ResultFiles,
+    fault: BatchFault | undefined,
+  ): Promise<'published' | 'fenced'> {
+    const { store, worker, time, isAway } = this.#parts;
+    try {
+      const outcome = await store.batches.publish(worker, lease, files, time.now(), fault);
+      if (outcome !== 'incomplete') return outcome;
+      throw new Disagreement(`The results and the counts of ${batch.id} differ.`);
+    } catch (error) {
+      // Where the answer was lost, the publication may have got through: those the sweeper looks after.
+      if (!(await isAway(error))) await this.#remove(files);
+      throw error;
+    }
+  }
+
+  /** Blobs that no row names and none will; the sweeper removes those that stay. */
+  async #remove({ output, errors }: ResultFiles): Promise<void> {
+    const { blobs, log } = this.#parts;
+    for (const file of [output, errors])
+      if (file)
+        await blobs
+          .remove(file.blobId)
+          .catch((error: unknown) => log.warn({ err: error, blob: file.blobId }, 'a blob was left behind'));
+  }
+}

@@ -1,0 +1,195 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Batch, Chunk } from '../../core/batch.ts';
+import { ApiError, invalid } from '../../core/errors.ts';
+import type { StoredFile } from '../../core/file.ts';
+import type { Catalog } from '../../core/model.ts';
+import { modelFor } from '../../core/model-access.ts';
+import type { Caller } from '../../core/org.ts';
+import type { Prices } from '../../core/price.ts';
+import type { Files, SealedUpload } from '../../files/files.ts';
+import type { InputIndex } from '../../files/input-index.ts';
+import type { Creation, Store } from '../../store/store.ts';
+import type { CreateBatch } from '../batches.ts';
+import { planChunks } from './plan.ts';
+
+/** A chunk of this many estimated milliseconds of work waits at most half the window for its turn. */
+const msPerToken = 1;
+/** Results that were under way when the window ended are accepted this much longer. */
+const drainGraceMs = 2_000;
+
+export interface CreateParts {
+  store: Store;
+  files: Files;
+  catalog: Catalog;
+  ids: Ids;
+  clock: Pick<Clock, 'now'>;
+  limits: { openBatchesPerOrg: number };
+  batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number };
+}
+
+/** The input of a batch, stored already or about to be. */
+export interface BatchInput {
+  file: StoredFile;
+  index: InputIndex;
+  sealed: SealedUpload | null;
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Where the requests of a new batch stand: the uploaded file it names, or its inline requests validated and written as a
+ * file of their own (api.md, section 5).
+ */
+export async function openInput(parts: CreateParts, caller: Caller, input: CreateBatch): Promise<BatchInput> {
+  const opened = input.requests
+    ? await inlineInput(parts, caller, input.requests)
+    : await storedInput(parts, caller, input);
+  if (opened.file.endpoint !== input.endpoint) {
+    await opened.sealed?.discard();
+    throw invalid(
+      'endpoint',
+      `the requests name ${opened.file.endpoint}, the batch ${input.endpoint}`,
+      'url_mismatch',
+    );
+  }
+  return opened;
+}
+
+async function storedInput(
+  { store, files, clock }: CreateParts,
+  caller: Caller,
+  input: CreateBatch,
+): Promise<BatchInput> {
+  const file = await store.files.get(caller.orgId, input.inputFileId ?? '', clock.now());
+  if (!file) throw invalid('input_file_id', 'no such file, or it has expired');
+  if (file.purpose !== 'batch')
+    throw invalid('input_file_id', `the purpose of the file is ${file.purpose}, not batch`);
+  return { file, index: await files.index(file), sealed: null };
+}
+
+async function inlineInput(
+  { files, clock }: CreateParts,
+  caller: Caller,
+  requests: string[],
+): Promise<BatchInput> {
+  const upload = await files.begin(caller, { source: 'inline' });
+  try {
+    for (const request of requests) await upload.write(encoder.encode(`${request}\n`));
+    const sealed = await upload.seal({ filename: `inline-${clock.now()}.jsonl`, expiresAt: null });
+    return { file: sealed.file, index: sealed.index, sealed };
+  } catch (error) {
+    await upload.abort();
+    throw error;
+  }
+}
+
+/** The prices of every model of the input, frozen. @throws ApiError when the caller may not use one of them */
+export function freezePrices(
+  catalog: Catalog,
+  caller: Caller,
+  { file, index }: BatchInput,
+): Record<string, Prices> {
+  const serves = file.endpoint === '/v1/embeddings' ? 'embeddings' : 'chat';
+  const prices: Record<string, Prices> = Object.create(null);
+  for (const name of index.models) {
+    // A model that left the catalog since the upload: its lines end as errors of their own.
+    if (!catalog.find(name)) continue;
+    const model = modelFor(catalog, caller, name, serves);
+    prices[model.id] = model.prices;
+  }
+  return prices;
+}
+
+/** Plans and inserts the batch in one transaction. Returns the id of the batch, new or replayed. */
+export async function createBatch(
+  parts: CreateParts,
+  caller: Caller,
+  input: CreateBatch,
+  creation: Creation | undefined,
+): Promise<{ id: string; replayed: boolean }> {
+  const { store, catalog, ids, clock, limits } = parts;
+  const opened = await openInput(parts, caller, input);
+  const { batch, chunks } = await planned().catch(async (error: unknown) => {
+    await opened.sealed?.discard();
+    throw error;
+  });
+  // When this throws, the batch may stand all the same and read its input; what no row names is swept later.
+  const outcome = await store.batches.create(batch, chunks, {
+    maxOpen: limits.openBatchesPerOrg,
+    now: batch.createdAt,
+    ...(creation && { creation }),
+    ...inlineFile(opened),
+  });
+  if (outcome.outcome === 'created') return { id: batch.id, replayed: false };
+  await opened.sealed?.discard();
+  if (outcome.outcome === 'replayed') return { id: outcome.id, replayed: true };
+  throw refusal(outcome.outcome);
+
+  async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
+    const made = newBatch(parts, caller, input, opened, clock.now());
+    const modelOf = (name: string) => catalog.find(name)?.id ?? name;
+    return { batch: made, chunks: planChunks(made.id, opened.index, modelOf) };
+  }
+
+  function newBatch(
+    { batch: settings }: CreateParts,
+    { orgId, keyId }: Caller,
+    { endpoint, metadata, outputExpiresAfterSeconds }: CreateBatch,
+    { file, index }: BatchInput,
+    now: number,
+  ): Batch {
+    const est = index.est.reduce((sum, tokens) => sum + tokens, 0);
+    const window = settings.completionWindowMs;
+    const modelIds = new Set(index.models.map((name) => catalog.find(name)?.id ?? name));
+    const expiresAt = now + window;
+    return {
+      id: ids.next('batch_'),
+      orgId,
+      keyId,
+      endpoint,
+      status: 'validating',
+      total: index.count,
+      ok: 0,
+      err: 0,
+      due: now + Math.min(est * msPerToken, window / 2),
+      closing: null,
+      acceptUntil: expiresAt + drainGraceMs,
+      inputFileId: file.id,
+      outputFileId: null,
+      errorFileId: null,
+      model: modelIds.size === 1 ? [...modelIds][0]! : null,
+      metadata: metadata ?? null,
+      prices: freezePrices(catalog, caller, opened),
+      priceFactor: settings.priceFactor,
+      errors: [],
+      resultTtlMs:
+        outputExpiresAfterSeconds === undefined ? settings.resultTtlMs : outputExpiresAfterSeconds * 1000,
+      createdAt: now,
+      inProgressAt: null,
+      expiresAt,
+      completedAt: null,
+      failedAt: null,
+      expiredAt: null,
+      cancellingAt: null,
+      cancelledAt: null,
+    };
+  }
+}
+
+function inlineFile({ sealed, file }: BatchInput): { inlineFile?: StoredFile } {
+  return sealed ? { inlineFile: file } : {};
+}
+
+function refusal(outcome: 'mismatch' | 'input_missing' | 'too_many_open'): ApiError {
+  if (outcome === 'input_missing') return invalid('input_file_id', 'no such file, or it has expired');
+  if (outcome === 'mismatch')
+    return new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
+  return new ApiError(
+    'rate_limit_exceeded',
+    'Too many batches of this org are unfinished; wait for some to end.',
+    {
+      retryAfter: 60,
+    },
+  );
+}

@@ -1,0 +1,148 @@
+import type { Chunk, LineRef } from '../../core/batch.ts';
+import { type InputIndex, prefixLevels } from '../../files/input-index.ts';
+
+/** Prefixes under this many bytes are not worth keeping together: level 0 is 256 bytes, level 2 is 1,024. */
+const firstWorthyLevel = 2;
+
+/**
+ * Cuts a batch into chunks of neighbours that share a prompt prefix (batch-engine.md, "From upload to chunks"). Pure.
+ *
+ * Lines are sorted by model and cumulative prefix hashes, so that nested prefixes become neighbours; a chunk ends at a
+ * model change, at `size`, or where the shared depth falls. A group that barely overflows stays whole. Chunks are then
+ * numbered in stripes (the first of every group, then the second...), so that consecutive claims differ in prefix.
+ * @param modelOf the id a line's model name stands for; the name itself when nothing does
+ */
+export function planChunks(batchId: string, index: InputIndex, modelOf: (name: string) => string): Chunk[] {
+  const models = index.models.map(modelOf);
+  const order = sortedLines(index, models);
+  const size = Math.min(64, Math.max(4, Math.ceil(index.count / 16)));
+  const groups = groupLines(index, models, order, size);
+  return stripe(groups).map((lines, at) => toChunk(batchId, at + 1, lines, index, models));
+}
+
+function sortedLines(index: InputIndex, models: string[]): number[] {
+  const rank = new Map([...new Set(models)].toSorted().map((model, at) => [model, at]));
+  const modelRank = models.map((model) => rank.get(model) ?? 0);
+  const order = Array.from({ length: index.count }, (_, line) => line);
+  return order.toSorted((a, b) => {
+    const byModel = modelRank[index.model[a]!]! - modelRank[index.model[b]!]!;
+    if (byModel !== 0) return byModel;
+    for (let level = 0; level < prefixLevels; level++) {
+      const difference = index.hashes[a * prefixLevels + level]! - index.hashes[b * prefixLevels + level]!;
+      if (difference !== 0) return difference;
+    }
+    return a - b;
+  });
+}
+
+/** How many levels two lines share from the start; 0 hashes (shorter prompts) share nothing. */
+function sharedDepth(index: InputIndex, a: number, b: number): number {
+  let level = 0;
+  while (level < prefixLevels) {
+    const hash = index.hashes[a * prefixLevels + level];
+    if (hash === 0 || hash !== index.hashes[b * prefixLevels + level]) break;
+    level++;
+  }
+  return level;
+}
+
+/**
+ * Groups of one model: each run of lines that shares a worthy prefix and is long enough to be a chunk of its own, and one
+ * group of everything else, in file order but for short runs, which stay together at its end.
+ */
+function groupLines(index: InputIndex, models: string[], order: number[], size: number): number[][][] {
+  const groups: number[][][] = [];
+  let loners: number[] = [];
+  let pairs: number[] = [];
+  for (const [at, run] of runsOf(index, models, order)) {
+    if (run.length === 1) loners.push(run[0]!);
+    else if (run.length < size / 4) pairs.push(...run);
+    else groups.push(cut(index, run, size));
+    const next = order[at];
+    if (next === undefined || models[index.model[next]!] !== models[index.model[run[0]!]!]) {
+      const rest = [...loners.toSorted((a, b) => a - b), ...pairs];
+      if (rest.length > 0) groups.push(cut(index, rest, size));
+      loners = [];
+      pairs = [];
+    }
+  }
+  return groups;
+}
+
+/** Maximal runs of neighbours with one model and a shared prefix of 1,024 bytes or more, with the place behind each. */
+function* runsOf(index: InputIndex, models: string[], order: number[]): Generator<[number, number[]]> {
+  let start = 0;
+  for (let at = 1; at <= order.length; at++) {
+    if (at < order.length && belongTogether(index, models, order[at - 1]!, order[at]!)) continue;
+    yield [at, order.slice(start, at)];
+    start = at;
+  }
+}
+
+function belongTogether(index: InputIndex, models: string[], a: number, b: number): boolean {
+  return models[index.model[a]!] === models[index.model[b]!] && sharedDepth(index, a, b) > firstWorthyLevel;
+}
+
+/** A group of at most min(64, 2 x size) stays whole; a longer one is cut at `size`, or earlier where the depth falls. */
+function cut(index: InputIndex, group: number[], size: number): number[][] {
+  if (group.length <= Math.min(64, 2 * size)) return [group];
+  const chunks: number[][] = [];
+  let chunk: number[] = [];
+  let depth = prefixLevels;
+  for (const line of group) {
+    const last = chunk.at(-1);
+    const shared = last === undefined ? prefixLevels : sharedDepth(index, last, line);
+    const falls = shared < depth && chunk.length >= size / 4 && chunk.length > 1 && shared > firstWorthyLevel;
+    if (chunk.length >= size || falls) {
+      chunks.push(chunk);
+      chunk = [];
+      depth = prefixLevels;
+    } else if (last !== undefined) depth = Math.min(depth, shared);
+    chunk.push(line);
+  }
+  chunks.push(chunk);
+  return chunks;
+}
+
+/** The first chunk of every group, then the second of every group, and so on. */
+function stripe(groups: number[][][]): number[][] {
+  const striped: number[][] = [];
+  const longest = Math.max(0, ...groups.map((group) => group.length));
+  for (let round = 0; round < longest; round++)
+    for (const group of groups) if (group[round]) striped.push(group[round]!);
+  return striped;
+}
+
+function toChunk(batchId: string, seq: number, lines: number[], index: InputIndex, models: string[]): Chunk {
+  const refs: LineRef[] = lines.map((line) => ({
+    line,
+    offset: index.offset[line]!,
+    length: index.length[line]!,
+  }));
+  const est = lines.reduce((sum, line) => sum + index.est[line]!, 0);
+  return {
+    batchId,
+    seq,
+    model: models[index.model[lines[0]!]!]!,
+    prefix: commonPrefix(index, lines),
+    lines: refs,
+    est,
+    epoch: 0,
+    kills: 0,
+  };
+}
+
+/** The deepest hash that all lines share, in hex; '' when that is under 1,024 bytes. */
+function commonPrefix(index: InputIndex, lines: number[]): string {
+  const first = lines[0]!;
+  const depth =
+    lines.length === 1
+      ? ownDepth(index, first)
+      : Math.min(...lines.slice(1).map((line) => sharedDepth(index, first, line)));
+  if (depth <= firstWorthyLevel) return '';
+  return index.hashes[first * prefixLevels + depth - 1]!.toString(16).padStart(8, '0');
+}
+
+function ownDepth(index: InputIndex, line: number): number {
+  return sharedDepth(index, line, line);
+}

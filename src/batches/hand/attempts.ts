@@ -1,0 +1,37 @@
+import type { Blame } from '../../core/errors.ts';
+
+/** How often a line fails in ways another attempt may mend before it ends as an error. */
+const most = 3;
+
+/** What became of a line so far. */
+export interface Attempts {
+  /** How often it was sent and something may have been done. */
+  made: number;
+  /** Failures that are known to be its own. */
+  own: number;
+  /**
+   * How many requests of its model had been answered when it last failed in a way that may have been the server's; null
+   * where it did not. Once that number has grown, others get through, and the failure was its own.
+   */
+  suspected: number | null;
+}
+
+export const noAttempts: Attempts = { made: 0, own: 0, suspected: null };
+
+/**
+ * Counts a failure that may be the line's own (reliability.md, F20).
+ * @param answered requests of the model answered so far
+ */
+export function afterFailure({ made, own, suspected }: Attempts, blame: Blame, answered: number): Attempts {
+  const known = suspected !== null && answered > suspected ? own + 1 : own;
+  return {
+    made: made + 1,
+    own: blame.scope === 'request' ? known + 1 : known,
+    suspected: blame.scope === 'request' ? null : answered,
+  };
+}
+
+/** Whether it is not sent again. */
+export function isSpent({ own, suspected }: Attempts): boolean {
+  return own + (suspected === null ? 0 : 1) >= most;
+}

@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { heldChunk } from '../../../test/support/held-chunk.ts';
+import type { HeldChunk } from './held-chunks.ts';
+import { HeldChunks } from './held-chunks.ts';
+import { nextChunk } from '../run/next-line.ts';
+import { PrefixLanes } from './prefix-lanes.ts';
+
+const nobody = { served: () => 0 };
+const noLeaders = { shouldWait: () => false };
+
+describe('PrefixLanes', () => {
+  let held: HeldChunks;
+  let kind: 'slot' | 'shared';
+  let lanes: PrefixLanes;
+  beforeEach(() => {
+    held = new HeldChunks();
+    kind = 'slot';
+    lanes = new PrefixLanes({ prefixCache: () => kind, slots: () => 3 }, held);
+  });
+
+  /** A chunk of lines whose prompts are longer than their answers. */
+  function add(seq: number, prefix: string, lines = 4): HeldChunk {
+    const chunk = heldChunk({ seq, prefix, lines });
+    chunk.chunk.est = 0;
+    held.add(chunk);
+    return chunk;
+  }
+
+  /** Sends the next line; the prefix it has, or null when none may be sent. */
+  function send(): string | null {
+    const next = nextChunk(held, 'm', nobody, noLeaders, lanes.now('m'));
+    if (!next) return null;
+    held.take(next);
+    lanes.sent('m', next.chunk.prefix);
+    return next.chunk.prefix;
+  }
+
+  it('gives each slot a prefix of its own and sends no line more', () => {
+    for (const [at, prefix] of ['a', 'b', 'c', 'd'].entries()) add(at + 1, prefix);
+    expect([send(), send(), send(), send()]).toEqual(['a', 'b', 'c', null]);
+  });
+
+  it('stays with a prefix to its end before another takes its slot', () => {
+    const [a] = ['a', 'b', 'c', 'd'].map((prefix, at) => add(at + 1, prefix, 2));
+    expect([send(), send(), send()]).toEqual(['a', 'b', 'c']);
+    held.landed(a!);
+    expect(send()).toBe('a');
+    held.landed(a!);
+    expect(send()).toBe('d');
+  });
+
+  it('counts the lines of one prefix together, whatever chunk they are in', () => {
+    add(1, 'a');
+    add(2, 'a');
+    expect([send(), send()]).toEqual(['a', null]);
+  });
+
+  it('gives a prefix with many lines more slots when they would be empty', () => {
+    add(1, 'a', 33);
+    add(2, 'b', 4);
+    expect([send(), send(), send(), send()]).toEqual(['a', 'b', 'a', null]);
+  });
+
+  it('gives it more sooner where answers are longer than prompts', () => {
+    const chunk = add(1, 'a', 9);
+    chunk.chunk.est = 9_000;
+    expect([send(), send(), send(), send()]).toEqual(['a', 'a', 'a', null]);
+  });
+
+  it('leaves lines without a prefix alone', () => {
+    add(1, '', 5);
+    expect([send(), send(), send(), send(), send()]).toEqual(['', '', '', '', '']);
+  });
+
+  it('claims until every slot has a chunk', () => {
+    expect(lanes.wants('m')).toBe(true);
+    add(1, 'a');
+    add(2, 'b', 0);
+    add(3, 'c');
+    expect(lanes.wants('m')).toBe(true);
+    add(4, 'd');
+    expect(lanes.wants('m')).toBe(false);
+    expect(lanes.wants('other')).toBe(true);
+  });
+
+  it('is nothing to engines that share what they have read', () => {
+    kind = 'shared';
+    expect([lanes.now('m'), lanes.wants('m')]).toEqual([null, false]);
+  });
+});

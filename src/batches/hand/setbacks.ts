@@ -1,0 +1,67 @@
+import { backoffMs } from '../../base/backoff.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import { linePauses } from '../lines/line-errors.ts';
+import type { WorkInHand } from './work-in-hand.ts';
+
+/** How many faults of its own a batch may meet; with the waits between them they take some seconds. */
+const mostFaults = 4;
+/** A batch that met none for so long begins anew. */
+const forgetMs = 600_000;
+
+export interface SetbacksParts {
+  work: WorkInHand;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Ends the batch as failed. */
+  fail: (batchId: string, message: string) => Promise<void>;
+}
+
+interface Setback {
+  /** On the monotonic clock. */
+  until: number;
+  times: number;
+  faults: number;
+}
+
+/**
+ * Batches that cannot go on at present. Each waits by itself, longer every time, and is not in anybody's way meanwhile:
+ * what this process has of it is given back, and nothing of it is claimed.
+ */
+export class Setbacks {
+  #parts: SetbacksParts;
+  #setbacks = new Map<string, Setback>();
+
+  constructor(parts: SetbacksParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the batch is to be left alone now. */
+  waits(batchId: string): boolean {
+    const setback = this.#setbacks.get(batchId);
+    return setback !== undefined && setback.until > this.#parts.clock.monotonic();
+  }
+
+  /**
+   * The batch met `error` and waits. Where that is a fault of its own, which waiting does not mend, a few tries make sure
+   * of it and then the batch ends as failed.
+   * @param fault what the batch is told when it ends for it, or null for what may pass
+   */
+  async add(batchId: string, error: unknown, fault: string | null): Promise<void> {
+    const { work, clock, random, log, fail } = this.#parts;
+    work.yieldBatch(batchId);
+    // Lines that were under way together meet the same error.
+    if (this.waits(batchId)) return;
+    const now = clock.monotonic();
+    for (const [id, { until }] of this.#setbacks) if (until + forgetMs < now) this.#setbacks.delete(id);
+    const { times, faults } = this.#setbacks.get(batchId) ?? { times: 0, faults: 0 };
+    const setback = { until: now, times: times + 1, faults: faults + (fault === null ? 0 : 1) };
+    const wait = backoffMs(setback.times, linePauses, random.float());
+    setback.until += wait;
+    this.#setbacks.set(batchId, setback);
+    log.error({ err: error, batch: batchId, wait_ms: wait }, 'a batch cannot go on at present');
+    if (fault !== null && setback.faults >= mostFaults) await fail(batchId, fault);
+  }
+}

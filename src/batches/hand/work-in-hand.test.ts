@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
+import { WorkInHand } from './work-in-hand.ts';
+
+function working() {
+  const clock = createManualClock();
+  const work = new WorkInHand(clock);
+  const batch = runningBatch();
+  work.addBatch(batch);
+  const chunk = heldChunk({ batch });
+  work.held.add(chunk);
+  return { clock, work, batch, chunk };
+}
+
+describe('WorkInHand', () => {
+  it('sends nothing more of a stopped batch, and aborts its calls when the grace is over', async () => {
+    const { clock, work, batch, chunk } = working();
+    work.held.take(chunk);
+    work.stopBatch(batch.id, 2_000);
+    expect([chunk.todo.length, work.batch(batch.id)]).toEqual([0, batch]);
+    await clock.advance(1_999);
+    expect(batch.abort.signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(batch.abort.signal.aborted).toBe(true);
+  });
+
+  it('lets go of a stopped batch when its last line has landed', () => {
+    const { work, batch, chunk } = working();
+    work.held.take(chunk);
+    work.stopBatch(batch.id, 0);
+    work.settle(batch.id);
+    expect(work.batch(batch.id)).toBe(batch);
+    work.held.landed(chunk);
+    work.settle(batch.id);
+    expect([work.batch(batch.id), work.held.leases]).toEqual([undefined, []]);
+  });
+
+  it('gives back what it yields once nothing of it is in flight', () => {
+    const { work, batch, chunk } = working();
+    const idle = heldChunk({ batch, seq: 2 });
+    work.held.add(idle);
+    work.held.take(chunk);
+    work.yieldBatch(batch.id);
+    expect([chunk.todo, idle.todo, work.takeYielded()]).toEqual([[], [], []]);
+    work.held.landed(chunk);
+    work.settle(batch.id);
+    expect(work.takeYielded().map(({ seq }) => seq)).toEqual([1, 2]);
+    expect([work.takeYielded(), work.batch(batch.id), work.held.leases]).toEqual([[], undefined, []]);
+    expect(batch.abort.signal.aborted).toBe(false);
+  });
+
+  it('aborts the calls of a yielded batch that is cancelled', () => {
+    const { work, batch, chunk } = working();
+    work.held.take(chunk);
+    work.yieldBatch(batch.id);
+    work.stopBatch(batch.id, 0);
+    expect(batch.abort.signal.aborted).toBe(true);
+  });
+
+  it('drops everything at once when its leases are lost', () => {
+    const { work, batch, chunk } = working();
+    work.held.take(chunk);
+    work.dropAll(new Error('lost'));
+    expect(batch.abort.signal.reason).toEqual(new Error('lost'));
+    expect([work.batches(), work.held.leases, work.held.unsent('m')]).toEqual([[], [], 0]);
+  });
+
+  it('forgets batches without a chunk in hand, and only those', () => {
+    const { work, batch, chunk } = working();
+    work.addBatch(runningBatch({ id: 'idle' }));
+    work.forgetIdle();
+    expect(work.batches()).toEqual([batch]);
+    work.held.retire(chunk);
+    work.forgetIdle();
+    expect(work.batches()).toEqual([]);
+  });
+});

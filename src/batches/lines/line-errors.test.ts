@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError, passing } from '../../core/errors.ts';
+import { asApiError } from './line-errors.ts';
+
+describe('asApiError', () => {
+  it('leaves an error of the catalogue as it is', () => {
+    const error = new ApiError('upstream_timeout', 'too slow');
+    expect(asApiError(error)).toBe(error);
+  });
+
+  it('tells nobody what broke inside, and tries again', () => {
+    const error = asApiError(new TypeError('x is undefined'));
+    expect(error).toMatchObject({ code: 'internal_error', blame: passing, status: 500 });
+    expect(error.message).not.toContain('undefined');
+    expect((error.cause as Error).message).toBe('x is undefined');
+  });
+});

@@ -1,0 +1,10 @@
+import { ApiError } from '../../core/errors.ts';
+
+/** Between two tries of a line. */
+export const linePauses = { firstMs: 1_000, longestMs: 30_000 };
+
+/** Whatever an engine threw, as an error of the catalogue. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError('internal_error', 'The request failed inside the server.', { cause: error });
+}

@@ -1,0 +1,77 @@
+import type { ApiError, ErrorCode } from '../../core/errors.ts';
+import { noUsage, type Usage } from '../../core/usage.ts';
+import type { LineResult } from '../../store/store.ts';
+import { errorLine, outputLine } from '../../wire/batch/result-line.ts';
+import { errorObject } from '../../wire/errors/error-body.ts';
+
+const encoder = new TextEncoder();
+
+/** Codes of lines nobody answered: their error lines carry no response (api.md, section 5). */
+const unanswered: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'upstream_timeout',
+  'upstream_unreachable',
+  'invalid_upstream_response',
+  'poison_request',
+  'batch_cancelled',
+  'batch_expired',
+  'batch_failed',
+]);
+
+/** `req_<batch>_<line>`: the same line always has the same request id, however often it is sent. */
+export function lineRequestId(batchId: string, line: number): string {
+  return `req_${batchId.slice('batch_'.length)}_${line}`;
+}
+
+/**
+ * A line that was answered with 2xx.
+ * @param answer its body as the client sees it
+ */
+export function outputResult(
+  batchId: string,
+  line: number,
+  customId: string,
+  model: string,
+  answer: { body: object; usage: Usage },
+  attempts: number,
+): LineResult {
+  const text = outputLine({ id: lineRequestId(batchId, line), customId, body: answer.body });
+  return {
+    batchId,
+    line,
+    stream: 'output',
+    body: encoder.encode(text),
+    model,
+    usage: answer.usage,
+    attempts,
+    code: null,
+  };
+}
+
+/** A line that ended without a 2xx answer. `customId` is null only when the input cannot be read any more. */
+export function failedResult(
+  batchId: string,
+  line: number,
+  customId: string | null,
+  model: string,
+  error: ApiError,
+  attempts: number,
+): LineResult {
+  const told = errorObject(error);
+  const answered = !unanswered.has(error.code);
+  const text = errorLine({
+    id: lineRequestId(batchId, line),
+    customId,
+    response: answered ? { statusCode: error.status, body: { error: told } } : null,
+    error: { ...told, attempts, retryable: error.blame.retry },
+  });
+  return {
+    batchId,
+    line,
+    stream: 'errors',
+    body: encoder.encode(text),
+    model,
+    usage: noUsage,
+    attempts,
+    code: error.code,
+  };
+}

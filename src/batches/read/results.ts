@@ -1,0 +1,126 @@
+import { BlobError } from '../../core/blob-error.ts';
+import { type Batch, isFinal, type ResultStream } from '../../core/batch.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { StoredFile } from '../../core/file.ts';
+import type { Files } from '../../files/files.ts';
+import type { ResultRow, Store } from '../../store/store.ts';
+import type { ResultLines } from '../batches.ts';
+
+const pageRows = 500;
+const newline = Uint8Array.of(0x0a);
+
+export interface ResultsParts {
+  store: Store;
+  files: Pick<Files, 'read'>;
+}
+
+/**
+ * Result lines `after < n <= last` of a stream, where `last` is what is committed now: from the rows while the batch runs,
+ * from the result file once they are gone. The bytes are the same (batch-engine.md, "Live tail").
+ * @throws ApiError `not_found` when the file was deleted or has expired, BlobError when it is damaged
+ */
+export async function readResults(
+  parts: ResultsParts,
+  batch: Batch,
+  stream: ResultStream,
+  after: number,
+): Promise<ResultLines> {
+  const committed = stream === 'output' ? batch.ok : batch.err;
+  const last = Math.max(after, committed);
+  const range: Range = { batchId: batch.id, stream, after, last };
+  return {
+    status: batch.status,
+    incomplete: !isFinal(batch.status),
+    lastLine: last,
+    bytes: committed > after ? await begin(parts, range) : empty(),
+  };
+}
+
+/** Lines `after < n <= last` of one stream. */
+interface Range {
+  batchId: string;
+  stream: ResultStream;
+  after: number;
+  last: number;
+}
+
+async function* empty(): AsyncGenerator<Uint8Array> {}
+
+/** What can be wrong is found out before the answer begins: afterwards an error can only break it off. */
+async function begin(parts: ResultsParts, range: Range): Promise<AsyncIterable<Uint8Array>> {
+  const rows = await nextRows(parts, range);
+  return rows ? fromRows(parts, range, rows) : fromFile(await openFile(parts, range), range);
+}
+
+async function* fromRows(parts: ResultsParts, range: Range, first: ResultRow[]): AsyncGenerator<Uint8Array> {
+  let rows: ResultRow[] | undefined = first;
+  for (let after = range.after; ;) {
+    yield Buffer.concat(rows.flatMap((row) => [row.body, newline]));
+    after = rows.at(-1)!.n;
+    if (after >= range.last) return;
+    const rest: Range = { ...range, after };
+    rows = await nextRows(parts, rest);
+    if (!rows) return yield* fromFile(await openFile(parts, rest), rest);
+  }
+}
+
+/** Rows are deleted from the front once the file is there: undefined where the rest stands in the file. */
+async function nextRows(
+  { store }: ResultsParts,
+  { batchId, stream, after, last }: Range,
+): Promise<ResultRow[] | undefined> {
+  const rows = await store.results.tail(batchId, stream, after, Math.min(pageRows, last - after));
+  return rows[0]?.n === after + 1 ? rows : undefined;
+}
+
+interface ResultFile {
+  file: StoredFile;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+async function openFile({ store, files }: ResultsParts, { batchId, stream }: Range): Promise<ResultFile> {
+  const batch = await store.batches.find(batchId);
+  const fileId = stream === 'output' ? batch?.outputFileId : batch?.errorFileId;
+  const file = fileId ? await store.files.find(fileId) : undefined;
+  if (!file)
+    throw new ApiError(
+      'not_found',
+      `The ${stream} file of this batch is gone: it was deleted or has expired.`,
+    );
+  return { file, bytes: await files.read(file) };
+}
+
+/**
+ * The lines of a range of the result file, which may have more of them than there were when `last` was told. It is read to
+ * its end all the same: only then it is known to be whole.
+ */
+async function* fromFile({ file, bytes }: ResultFile, { after, last }: Range): AsyncGenerator<Uint8Array> {
+  let line = 0;
+  for await (const chunk of bytes) {
+    const skipped = skipLines(chunk, 0, after - line);
+    line += skipped.lines;
+    if (line < after) continue;
+    const taken = skipLines(chunk, skipped.end, last - line);
+    line += taken.lines;
+    if (taken.end > skipped.end) yield chunk.subarray(skipped.end, taken.end);
+  }
+  if (line < last)
+    throw new BlobError(
+      'damaged',
+      `The content of ${file.id} (${file.blobId}) has ${line} lines instead of at least ${last}.`,
+      'Restore the data folder from a backup.',
+    );
+}
+
+/** Goes `most` lines on from `start`, or to the end of the chunk. */
+function skipLines(chunk: Uint8Array, start: number, most: number): { end: number; lines: number } {
+  let end = start;
+  let count = 0;
+  while (count < most) {
+    const at = chunk.indexOf(0x0a, end);
+    if (at === -1) return { end: chunk.length, lines: count };
+    end = at + 1;
+    count++;
+  }
+  return { end, lines: count };
+}

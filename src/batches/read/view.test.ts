@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { makeBatch as storedBatch } from '../../../test/store/fixtures.ts';
+import type { LedgerRow } from '../../store/store.ts';
+import { amountOf, usageByModel, viewOf } from './view.ts';
+
+const row = (model: string, day: string, input: number, cached: number, output: number): LedgerRow => ({
+  sourceId: 'batch_1',
+  orgId: 'org_1',
+  model,
+  day,
+  requests: 1,
+  usage: { inputTokens: input, cachedTokens: cached, outputTokens: output },
+  amount: null,
+});
+const extra = { running: 0, errorSummary: [], now: 0, waitingFor: () => null };
+
+describe('money', () => {
+  const prices = { m: { input: 150_000_000, cachedInput: 75_000_000, output: 600_000_000 } };
+
+  it('is tokens times price, half of it for a batch', () => {
+    const usage = new Map([['m', { inputTokens: 1_000_000, cachedTokens: 0, outputTokens: 1_000_000 }]]);
+    expect(amountOf(usage, prices, 1)).toBe(750_000_000n);
+    expect(amountOf(usage, prices, 0.5)).toBe(375_000_000n);
+  });
+
+  it('takes cached tokens for their own price', () => {
+    const usage = new Map([['m', { inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 0 }]]);
+    expect(amountOf(usage, prices, 1)).toBe(90_000_000n + 30_000_000n);
+  });
+
+  it('is rounded half up once for each model, not for each day', () => {
+    // A third of a nano-dollar a token: five days of one token each are 1.67, not five times nothing.
+    const cheap = { m: { input: 333_333, cachedInput: 0, output: 0 } };
+    const days = ['01', '02', '03', '04', '05'].map((day) => row('m', `2026-01-${day}`, 1, 0, 0));
+    expect(amountOf(usageByModel(days), cheap, 1)).toBe(2n);
+    const half = { m: { input: 500_000, cachedInput: 0, output: 0 } };
+    expect(amountOf(usageByModel(days.slice(0, 1)), half, 1)).toBe(1n);
+    expect(amountOf(usageByModel(days.slice(0, 1)), { m: { ...half.m, input: 499_999 } }, 1)).toBe(0n);
+  });
+
+  it('loses no digit of an amount no number could hold', () => {
+    const usage = new Map([['m', { inputTokens: 9_007_199_254_740_991, cachedTokens: 0, outputTokens: 0 }]]);
+    expect(amountOf(usage, { m: { input: 1_000_000_001, cachedInput: 0, output: 0 } }, 1)).toBe(
+      (9_007_199_254_740_991n * 1_000_000_001n * 2n + 1_000_000n) / 2_000_000n,
+    );
+  });
+
+  it('is nothing for a model that had no price', () => {
+    const usage = new Map([['gone', { inputTokens: 5, cachedTokens: 0, outputTokens: 5 }]]);
+    expect(amountOf(usage, prices, 1)).toBe(0n);
+  });
+});
+
+describe('viewOf', () => {
+  it('adds up what the ledger has, at the prices frozen on the batch', () => {
+    const batch = storedBatch({
+      prices: { m: { input: 2_000_000, cachedInput: 1_000_000, output: 4_000_000 } },
+      priceFactor: 0.5,
+    });
+    const view = viewOf(batch, [row('m', '2026-01-01', 10, 4, 3), row('m', '2026-01-02', 10, 0, 3)], extra);
+    expect(view.usage).toEqual({ inputTokens: 20, cachedTokens: 4, outputTokens: 6 });
+    expect([view.listAmount, view.amount]).toEqual([60n, 30n]);
+  });
+
+  it('knows no pace before the batch began', () => {
+    expect(viewOf(storedBatch({}), [], extra)).toMatchObject({ ratePerMinute: null, eta: null });
+  });
+
+  it('tells the pace, and when it will be over at that', () => {
+    const batch = storedBatch({ inProgressAt: 60_000, total: 100, ok: 40, err: 10 });
+    const view = viewOf(batch, [], { ...extra, now: 180_000 });
+    expect(view).toMatchObject({ ratePerMinute: 25, eta: 300_000 });
+  });
+
+  it('tells the pace of a finished batch, and no end to come', () => {
+    const batch = storedBatch({
+      status: 'completed',
+      inProgressAt: 0,
+      completedAt: 30_000,
+      total: 50,
+      ok: 50,
+    });
+    expect(viewOf(batch, [], { ...extra, now: 999_999 })).toMatchObject({ ratePerMinute: 100, eta: null });
+  });
+
+  it('has no end to tell while nothing is finished', () => {
+    const batch = storedBatch({ inProgressAt: 0, total: 10 });
+    expect(viewOf(batch, [], { ...extra, now: 0 })).toMatchObject({ ratePerMinute: 0, eta: null });
+  });
+
+  it('waits for the first of its models of which nobody takes requests, and knows no end meanwhile', () => {
+    const price = { input: 0, cachedInput: 0, output: 0 };
+    const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 5 } as const;
+    const waitingFor = (model: string) => (model === 'b' ? cause : null);
+    const running: Parameters<typeof storedBatch>[0] = {
+      status: 'in_progress',
+      inProgressAt: 0,
+      total: 10,
+      ok: 5,
+      prices: { a: price, b: price },
+    };
+    const seen = (changes: Parameters<typeof storedBatch>[0]) =>
+      viewOf(storedBatch({ ...running, ...changes }), [], { ...extra, now: 9, waitingFor });
+    expect(seen({})).toMatchObject({ waiting: cause, eta: null });
+    expect(seen({ prices: { a: price } })).toMatchObject({ waiting: null, eta: 18 });
+    expect(seen({ closing: 'completed' }).waiting).toBeNull();
+    expect(seen({ status: 'cancelled' }).waiting).toBeNull();
+  });
+});

@@ -1,0 +1,80 @@
+import { type Batch, isFinal } from '../../core/batch.ts';
+import { cost, type Prices } from '../../core/price.ts';
+import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
+import type { ErrorSummary, LedgerRow } from '../../store/store.ts';
+import type { BatchView } from '../batches.ts';
+
+const minuteMs = 60_000;
+
+/** What a batch costs: token sums by model times the frozen prices, rounded once per model (api.md, section 8). */
+export function amountOf(
+  usages: ReadonlyMap<string, Usage>,
+  prices: Record<string, Prices>,
+  factor: number,
+): bigint {
+  let total = 0n;
+  for (const [model, usage] of usages) {
+    const price = prices[model];
+    if (price) total += cost(usage, price, factor);
+  }
+  return total;
+}
+
+export function usageByModel(rows: readonly LedgerRow[]): Map<string, Usage> {
+  const sums = new Map<string, Usage>();
+  for (const { model, usage } of rows) sums.set(model, addUsage(sums.get(model) ?? noUsage, usage));
+  return sums;
+}
+
+/** A batch with what is added up on reading: tokens and money from its ledger rows, progress from its counts. */
+export function viewOf(
+  batch: Batch,
+  ledger: readonly LedgerRow[],
+  extra: {
+    running: number;
+    errorSummary: ErrorSummary[];
+    now: number;
+    /** Why nobody takes requests of a model, by its id. */
+    waitingFor: (modelId: string) => WaitingCause | null;
+  },
+): BatchView {
+  const byModel = usageByModel(ledger);
+  const waiting = waitingOf(batch, extra.waitingFor);
+  const { ratePerMinute, eta } = pace(batch, extra.now);
+  return {
+    batch,
+    usage: [...byModel.values()].reduce(addUsage, noUsage),
+    amount: amountOf(byModel, batch.prices, batch.priceFactor),
+    listAmount: amountOf(byModel, batch.prices, 1),
+    running: extra.running,
+    errorSummary: extra.errorSummary,
+    waiting,
+    ratePerMinute,
+    // What was done so far says nothing of when somebody takes requests again.
+    eta: waiting ? null : eta,
+  };
+}
+
+function waitingOf(
+  { status, closing, prices }: Batch,
+  waitingFor: (modelId: string) => WaitingCause | null,
+): WaitingCause | null {
+  if (isFinal(status) || closing !== null) return null;
+  for (const model of Object.keys(prices)) {
+    const cause = waitingFor(model);
+    if (cause) return cause;
+  }
+  return null;
+}
+
+function pace(batch: Batch, now: number): { ratePerMinute: number | null; eta: number | null } {
+  if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
+  const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
+  const finished = batch.ok + batch.err;
+  const elapsed = Math.max(1, end - batch.inProgressAt);
+  const ratePerMinute = Math.round((finished * minuteMs * 10) / elapsed) / 10;
+  if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };
+  const left = batch.total - finished;
+  return { ratePerMinute, eta: Math.round(now + (left * elapsed) / finished) };
+}

@@ -1,0 +1,171 @@
+import { backoffMs } from '../../base/backoff.ts';
+import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Lease, LineResult, RecordOutcome, Store } from '../../store/store.ts';
+import type { DbTime } from '../db-time.ts';
+import { halves, type ResultGroup } from './result-group.ts';
+
+/** A group is flushed at this many rows, or this long after its first row. */
+const groupRows = 256;
+const groupMs = 50;
+/** Above this many unrecorded answers, or bytes of them, nothing new is sent. */
+const maxRows = 4_096;
+const maxBytes = 64 * 1024 * 1024;
+const pauses = { firstMs: 500, longestMs: 5_000 };
+/** How often the database may refuse a row, while it takes others, until the row is given up. */
+const mostRefusals = 3;
+
+export interface RecorderParts {
+  store: Store;
+  worker: string;
+  clock: Clock;
+  time: DbTime;
+  log: Log;
+  /** Called after each group: the batches that take no more results, and whether chunks were finished. */
+  onRecorded: (closed: string[], finished: Lease[]) => void;
+  /** The database does not take a row of this batch, whose line has no result then. */
+  onRefused: (batchId: string, error: unknown) => Promise<void>;
+  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
+  isAway: (error: unknown) => Promise<boolean>;
+}
+
+/**
+ * Group commit of answers (batch-engine.md, "Recording"): one flush at a time, so that a slot is free when its answer is
+ * there and the database is asked a few times a second. A failing database is asked again; answers wait, bounded. A group of
+ * which something is refused is divided until what is refused stands alone.
+ */
+export class Recorder {
+  #parts: RecorderParts;
+  #rows: LineResult[] = [];
+  /** Chunks without lines left, each with the number of rows added before it. */
+  #finished: { lease: Lease; after: number }[] = [];
+  #bytes = 0;
+  /** How many were ever added, and how many of those are durable; both are written in order. */
+  #added = { rows: 0, chunks: 0 };
+  #written = { rows: 0, chunks: 0 };
+  #timer: Timer | null = null;
+  #flushing: Promise<void> | null = null;
+  /** Batches a row of which was given up. None of their chunks is finished: a line in one of them has no result. */
+  #refused = new Set<string>();
+  #stop = new AbortController();
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the buffer takes more answers. */
+  get hasRoom(): boolean {
+    return this.#rows.length < maxRows && this.#bytes < maxBytes;
+  }
+
+  add(result: LineResult): void {
+    this.#rows.push(result);
+    this.#added.rows++;
+    this.#bytes += result.body.length;
+    this.#schedule();
+  }
+
+  /** All lines of the chunk were added. */
+  finish(lease: Lease): void {
+    this.#finished.push({ lease, after: this.#added.rows });
+    this.#added.chunks++;
+    this.#schedule();
+  }
+
+  /** Writes what is there now; resolves when it is durable, however much is added meanwhile. */
+  async flush(): Promise<void> {
+    const { rows, chunks } = this.#added;
+    const isWritten = () => this.#written.rows >= rows && this.#written.chunks >= chunks;
+    while (!isWritten() && !this.#stop.signal.aborted) await this.#start();
+  }
+
+  /** Gives up on what a failing database did not take. */
+  abandon(): void {
+    this.#stop.abort();
+    this.#timer?.cancel();
+    this.#rows = [];
+    this.#finished = [];
+    this.#bytes = 0;
+  }
+
+  #schedule(): void {
+    if (this.#flushing || this.#stop.signal.aborted) return;
+    if (this.#rows.length >= groupRows) {
+      void this.#start();
+      return;
+    }
+    this.#timer ??= this.#parts.clock.after(groupMs, () => void this.#start());
+  }
+
+  #start(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (this.#flushing) return this.#flushing;
+    this.#flushing = this.#group().finally(() => {
+      this.#flushing = null;
+      if (this.#rows.length > 0 || this.#finished.length > 0) this.#schedule();
+      else this.#refused.clear();
+    });
+    return this.#flushing;
+  }
+
+  async #group(): Promise<void> {
+    const rows = this.#rows.splice(0, groupRows);
+    // A chunk may only be finished with or after its last row, and rows are written in order.
+    const written = this.#written.rows + rows.length;
+    const ready = this.#finished.findIndex(({ after }) => after > written);
+    const finished = this.#finished.splice(0, ready === -1 ? this.#finished.length : ready);
+    if (rows.length === 0 && finished.length === 0) return;
+    const leases = finished.map(({ lease }) => lease);
+    const outcomes = await this.#record({ rows, finished: leases });
+    if (!outcomes) return;
+    for (const row of rows) this.#bytes -= row.body.length;
+    this.#written.rows = written;
+    this.#written.chunks += leases.length;
+    const closed = outcomes.filter((outcome) => outcome.closed).map((outcome) => outcome.batchId);
+    this.#parts.onRecorded(closed, leases);
+  }
+
+  /** Until it succeeds or is given up. */
+  async #record(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
+    const { store, worker, time, log, clock, isAway } = this.#parts;
+    const { rows } = group;
+    const finished = group.finished.filter(({ batchId }) => !this.#refused.has(batchId));
+    if (rows.length === 0 && finished.length === 0) return [];
+    for (let failures = 0, refusals = 0; !this.#stop.signal.aborted; failures++) {
+      try {
+        return await store.results.record(worker, rows, finished, time.now());
+      } catch (error) {
+        log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
+        if (!(await isAway(error))) {
+          const parts = halves({ rows, finished });
+          if (parts) return this.#recordBoth(parts);
+          if (++refusals >= mostRefusals || this.#refused.has(batchOf(group)))
+            return this.#refuse(group, error);
+        }
+        await sleep(clock, backoffMs(failures + 1, pauses), this.#stop.signal);
+      }
+    }
+    return undefined;
+  }
+
+  async #recordBoth([first, second]: [ResultGroup, ResultGroup]): Promise<RecordOutcome[] | undefined> {
+    const before = await this.#record(first);
+    const after = before && (await this.#record(second));
+    return after && [...before, ...after];
+  }
+
+  async #refuse(group: ResultGroup, error: unknown): Promise<RecordOutcome[]> {
+    const batchId = batchOf(group);
+    this.#refused.add(batchId);
+    const told = { err: error, batch: batchId, line: group.rows[0]?.line };
+    this.#parts.log.error(told, 'the database does not take a result; it is given up');
+    await this.#parts.onRefused(batchId, error);
+    return [];
+  }
+}
+
+/** Of a group that cannot be divided. */
+function batchOf({ rows, finished }: ResultGroup): string {
+  return (rows[0] ?? finished[0]!).batchId;
+}

@@ -1,0 +1,206 @@
+import { backoffMs } from '../../base/backoff.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { LineRef } from '../../core/batch.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Generate } from '../../generate/generate.ts';
+import type { LineResult } from '../../store/store.ts';
+import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
+import type { Demand } from '../queue/demand.ts';
+import type { Fairness } from '../queue/fairness.ts';
+import { type HeldChunk, leaseOf } from '../hand/held-chunks.ts';
+import { asApiError, linePauses } from '../lines/line-errors.ts';
+import { failedResult, outputResult } from '../lines/line-result.ts';
+import { inputFault } from '../lines/lines.ts';
+import type { BatchLine } from '../../wire/batch/read-line.ts';
+import { nextChunk } from './next-line.ts';
+import { poisonKills } from '../hand/poison.ts';
+import type { PrefixLanes } from '../hand/prefix-lanes.ts';
+import type { PrefixLeaders } from './prefix-leaders.ts';
+import type { Recorder } from '../record/recorder.ts';
+import type { Setbacks } from '../hand/setbacks.ts';
+import type { Suspects } from '../hand/suspects.ts';
+import type { WorkInHand } from '../hand/work-in-hand.ts';
+
+export interface DispatcherParts {
+  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'answered' | 'waiting'>;
+  work: WorkInHand;
+  suspects: Suspects;
+  demand: Demand;
+  fairness: Fairness;
+  leaders: PrefixLeaders;
+  lanes: PrefixLanes;
+  recorder: Recorder;
+  setbacks: Pick<Setbacks, 'add'>;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Whether what this process leases is its own. */
+  holdsLeases: () => boolean;
+  /** More lines should be claimed. */
+  fetch: () => void;
+}
+
+/** Where prompts that were read are not shared, nobody gains by waiting for the first. */
+const noLeaders = { shouldWait: () => false };
+
+/** Sends lines while there is room and turns what comes back into results (batch-engine.md, "Running"). */
+export class Dispatcher {
+  #parts: DispatcherParts;
+  #stopped = true;
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#stopped = false;
+  }
+
+  /** Sends nothing more; what is in flight still lands. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Fills every engine from what is in hand, and asks for more where that does not do. */
+  dispatch(): void {
+    const { demand, fetch, work, generate, holdsLeases } = this.#parts;
+    // A process that stood still may wake here before it knows what it has lost.
+    if (this.#stopped || !holdsLeases()) return;
+    for (const model of demand.models()) {
+      // What could not be sent has its turn again; until then other lines try whether it works.
+      if (generate.waiting(model) === null) work.held.unpark(model);
+      while (demand.room(model) > 0 && this.#sendNext(model));
+      if (demand.wants(model)) fetch();
+    }
+  }
+
+  /** A chunk came into hand. One without lines left, whose results all exist, is finished as it is. */
+  take(held: HeldChunk): void {
+    if (held.remaining === 0) this.#finish(held);
+    this.dispatch();
+  }
+
+  #sendNext(model: string): boolean {
+    const { work, fairness, demand, generate } = this.#parts;
+    const lanes = this.#parts.lanes.now(model);
+    const leaders = generate.prefixCache(model) === 'shared' ? this.#parts.leaders : noLeaders;
+    const next = () => nextChunk(work.held, model, fairness, leaders, lanes);
+    const held = next() ?? (work.held.unpark(model) ? next() : undefined);
+    if (!held) return false;
+    // A follower waits for its leader, and a second line of a lane for the first, only while other work may exist.
+    const shouldWait = leaders.shouldWait(model, held.chunk.prefix) || (lanes?.inFlight(held) ?? 0) > 0;
+    if (shouldWait && demand.wants(model)) return false;
+    const ref = work.held.take(held);
+    if (!ref) return false;
+    fairness.charge(held.batch.orgId, estimate(held));
+    this.#parts.leaders.sent(model, held.chunk.prefix);
+    this.#parts.lanes.sent(model, held.chunk.prefix);
+    demand.starting(model, 1);
+    void this.#run(held, ref).finally(() => {
+      work.held.landed(held);
+      work.settle(held.batch.id);
+      this.dispatch();
+    });
+    return true;
+  }
+
+  async #run(held: HeldChunk, ref: LineRef): Promise<void> {
+    const { demand, leaders } = this.#parts;
+    const { chunk } = held;
+    const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
+    demand.starting(chunk.model, -1);
+    if (!line) return;
+    try {
+      this.#resolve(held, ref, await this.#answer(held, ref, line));
+      leaders.answered(chunk.model, chunk.prefix);
+    } catch (error) {
+      leaders.failed(chunk.model, chunk.prefix);
+      this.#failed(held, ref, line, error);
+    }
+  }
+
+  /** Disks recover and files that are gone do not: the batch waits for one and ends for the other. No attempt is lost. */
+  #unreadable(held: HeldChunk, error: unknown): Promise<void> {
+    const { leaders, fairness, setbacks } = this.#parts;
+    const { chunk, batch } = held;
+    leaders.failed(chunk.model, chunk.prefix);
+    fairness.charge(batch.orgId, -estimate(held));
+    return setbacks.add(batch.id, error, inputFault(error));
+  }
+
+  async #answer(held: HeldChunk, ref: LineRef, line: BatchLine): Promise<LineResult> {
+    const { generate, fairness } = this.#parts;
+    const { batch, chunk } = held;
+    const model = generate.catalog.find(chunk.model);
+    if (!model) throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`);
+    if (chunk.kills >= poisonKills)
+      throw new ApiError(
+        'poison_request',
+        'The process died each time this request was running; it is not tried again.',
+      );
+    const { endpoint, abort, orgId } = batch;
+    const call = { model, orgId, endpoint, body: line.body, prefix: chunk.prefix, signal: abort.signal };
+    const answer = await generate.runLine(call).catch((error: unknown) => {
+      throw line.moved(error);
+    });
+    fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
+    const told = { ...answer, body: line.present(answer.body) };
+    const { made } = held.attempts.get(ref.line) ?? noAttempts;
+    return outputResult(batch.id, ref.line, line.customId, model.id, told, made + 1);
+  }
+
+  #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {
+    const { generate, work, random, log, fairness } = this.#parts;
+    const { batch, chunk } = held;
+    // It was served nothing, and is charged again when it is sent again.
+    fairness.charge(batch.orgId, -estimate(held));
+    if (batch.abort.signal.aborted) return;
+    const error = asApiError(thrown);
+    if (error.code === 'internal_error')
+      log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
+    if (error.blame.scope !== 'request' && error.blame.certain) {
+      // The server's own failure: the line waits for it to pass, and no attempt is counted.
+      work.held.park(held, ref);
+      return;
+    }
+    const attempts = afterFailure(
+      held.attempts.get(ref.line) ?? noAttempts,
+      error.blame,
+      generate.answered(chunk.model),
+    );
+    held.attempts.set(ref.line, attempts);
+    if (error.blame.retry && !isSpent(attempts)) {
+      this.#again(held, ref, backoffMs(attempts.made, linePauses, random.float()));
+      return;
+    }
+    const result = failedResult(batch.id, ref.line, line.customId, chunk.model, error, attempts.made);
+    this.#resolve(held, ref, result);
+  }
+
+  #again(held: HeldChunk, ref: LineRef, ms: number): void {
+    this.#parts.clock.after(ms, () => {
+      if (!held.batch.stopping) this.#parts.work.held.putBack(held, ref);
+      this.dispatch();
+    });
+  }
+
+  #resolve(held: HeldChunk, ref: LineRef, result: LineResult): void {
+    held.lines.forget(ref.line);
+    this.#parts.recorder.add(result);
+    held.remaining--;
+    if (held.remaining === 0) this.#finish(held);
+  }
+
+  #finish(held: HeldChunk): void {
+    this.#parts.work.held.retire(held);
+    if (held.suspect && held.chunk.kills < poisonKills) this.#parts.suspects.answered();
+    this.#parts.recorder.finish(leaseOf(held.chunk));
+  }
+}
+
+/** Tokens one line of the chunk is expected to take. */
+function estimate(held: HeldChunk): number {
+  return held.chunk.est / Math.max(1, held.chunk.lines.length);
+}

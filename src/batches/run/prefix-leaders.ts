@@ -1,0 +1,49 @@
+import type { Clock } from '../../base/clock.ts';
+
+/** A follower waits at most this long for its leader's first answer. */
+const leaderMs = 2_000;
+const remembered = 4_096;
+
+interface Leader {
+  since: number;
+  warm: boolean;
+}
+
+/**
+ * Leader first (batch-engine.md, "Running"): of a prefix nobody answered yet, one line goes ahead and fills the engine's
+ * cache; the others follow when it is there. Only advice: whoever has nothing else to do sends anyway.
+ */
+export class PrefixLeaders {
+  #clock: Clock;
+  #leaders = new Map<string, Leader>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether a line with this prefix should wait. */
+  shouldWait(model: string, prefix: string): boolean {
+    if (prefix === '') return false;
+    const leader = this.#leaders.get(`${model}/${prefix}`);
+    return leader !== undefined && !leader.warm && this.#clock.monotonic() - leader.since < leaderMs;
+  }
+
+  sent(model: string, prefix: string): void {
+    if (prefix === '') return;
+    const key = `${model}/${prefix}`;
+    if (this.#leaders.has(key)) return;
+    this.#leaders.set(key, { since: this.#clock.monotonic(), warm: false });
+    if (this.#leaders.size > remembered) this.#leaders.delete(this.#leaders.keys().next().value ?? '');
+  }
+
+  answered(model: string, prefix: string): void {
+    const leader = this.#leaders.get(`${model}/${prefix}`);
+    if (leader) leader.warm = true;
+  }
+
+  /** The leader failed: the next line leads. */
+  failed(model: string, prefix: string): void {
+    const key = `${model}/${prefix}`;
+    if (this.#leaders.get(key)?.warm === false) this.#leaders.delete(key);
+  }
+}

@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { silent } from '../../base/log.ts';
+import type { Lease, Store } from '../../store/store.ts';
+import { DbTime } from '../db-time.ts';
+import { Heartbeat } from './heartbeat.ts';
+
+describe('Heartbeat', () => {
+  const skew = 3_600_000;
+  const held: Lease[] = [{ batchId: 'b', seq: 1, epoch: 1 }];
+  let clock: ManualClock;
+  let time: DbTime;
+  let said: string[];
+  let away: boolean;
+  let hangs: Promise<void> | null;
+  let claiming: Promise<void> | null;
+  let reaped: number;
+  let others: Record<string, number>[];
+  let began: number;
+  let heartbeat: Heartbeat;
+
+  beforeEach(() => {
+    clock = createManualClock();
+    time = new DbTime(clock);
+    said = [];
+    away = false;
+    hangs = null;
+    claiming = null;
+    reaped = 0;
+    others = [];
+    const tell = async <T>(what: string, answer: T): Promise<T> => {
+      if (away) throw new Error('the database is away');
+      said.push(what);
+      return answer;
+    };
+    const workers: Partial<Store['workers']> = {
+      beat: async (_id, load) => {
+        const answer = { now: clock.now() + skew, others: others.map((interactive) => ({ interactive })) };
+        await hangs;
+        return tell(`beat ${JSON.stringify(load.interactive)}`, answer);
+      },
+      keepOnly: (_id, leases) => tell(`keep ${leases.length}`, 0),
+      reap: (before) => tell(`reap ${before - clock.now() - skew}`, reaped),
+    };
+    heartbeat = new Heartbeat({
+      store: { workers } as Store,
+      generate: {
+        interactiveLoad: () => ({ m: 2 }),
+        setOthers: (interactive, processes) =>
+          said.push(`others ${JSON.stringify(interactive)} of ${processes}`),
+      },
+      worker: 'wrk_1',
+      clock,
+      time,
+      log: silent,
+      withLeases: async (fn) => {
+        await claiming;
+        await fn(held);
+      },
+      moveWindows: async (by) => void said.push(`move ${by} at ${time.now() - began}`),
+      onReaped: () => said.push('reaped'),
+      onLost: () => said.push('lost'),
+    });
+  });
+
+  it('says what runs here and learns the time and what runs elsewhere', async () => {
+    others = [{ m: 1, n: 4 }, { m: 2 }];
+    reaped = 3;
+    await heartbeat.start();
+    expect(said).toEqual(['beat {"m":2}', 'others {"m":3,"n":4} of 3', 'keep 1', 'reap -30000', 'reaped']);
+    expect(time.now()).toBe(clock.now() + skew);
+  });
+
+  it('does not start without a first beat', async () => {
+    away = true;
+    await expect(heartbeat.start()).rejects.toThrow('away');
+    away = false;
+    await clock.advance(60_000);
+    expect(said).toEqual([]);
+  });
+
+  it('beats every ten seconds', async () => {
+    await heartbeat.start();
+    said = [];
+    await clock.advance(9_999);
+    expect(said).toEqual([]);
+    await clock.advance(1);
+    expect(said[0]).toBe('beat {"m":2}');
+    await clock.advance(20_000);
+    expect(said.filter((each) => each.startsWith('beat'))).toHaveLength(3);
+  });
+
+  it('outlives beats that fail, and lets go of everything before others may take it', async () => {
+    await heartbeat.start();
+    said = [];
+    away = true;
+    await clock.advance(24_999);
+    expect([said, heartbeat.holds]).toEqual([[], true]);
+    await clock.advance(1);
+    expect([said, heartbeat.holds]).toEqual([['lost'], false]);
+    away = false;
+    await clock.advance(10_000);
+    expect(said.slice(0, 2)).toEqual(['lost', 'beat {"m":2}']);
+    expect(heartbeat.holds).toBe(true);
+  });
+
+  it('lets go of everything while a beat hangs, and believes no answer that comes too late', async () => {
+    await heartbeat.start();
+    said = [];
+    let answer: () => void = () => {};
+    hangs = new Promise((resolve) => (answer = resolve));
+    await clock.advance(25_000);
+    expect([said, heartbeat.holds]).toEqual([['lost'], false]);
+    await clock.advance(60_000);
+    answer();
+    hangs = null;
+    await clock.advance(0);
+    expect([said.includes('beat {"m":2}'), heartbeat.holds]).toEqual([true, false]);
+    await clock.advance(1_000);
+    expect(heartbeat.holds).toBe(true);
+  });
+
+  it('beats although a claim hangs', async () => {
+    await heartbeat.start();
+    said = [];
+    claiming = new Promise(() => {});
+    await clock.advance(60_000);
+    expect(said.filter((each) => each.startsWith('beat'))).toHaveLength(6);
+    expect(heartbeat.holds).toBe(true);
+  });
+
+  it.each([
+    ['before time goes on', 90_000_000, 'move 90000000 at 10000'],
+    ['after time went back', -90_000_000, 'move -90000000 at -89990000'],
+  ])('moves the windows %s', async (_, by, moved) => {
+    await heartbeat.start();
+    said = [];
+    began = time.now();
+    clock.jump(by);
+    await clock.advance(10_000);
+    expect(said.slice(0, 2)).toEqual(['beat {"m":2}', moved]);
+    expect(time.now()).toBe(began + 10_000 + by);
+    await clock.advance(60_000);
+    expect(said.filter((each) => each.startsWith('move'))).toHaveLength(1);
+  });
+
+  it('stops', async () => {
+    await heartbeat.start();
+    await heartbeat.stop();
+    said = [];
+    await clock.advance(60_000);
+    expect(said).toEqual([]);
+  });
+});

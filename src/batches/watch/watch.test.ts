@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { silent } from '../../base/log.ts';
+import type { BatchState, Store } from '../../store/store.ts';
+import { DbTime } from '../db-time.ts';
+import type { RunningBatch } from '../hand/held-chunks.ts';
+import { Watch } from './watch.ts';
+import { WorkInHand } from '../hand/work-in-hand.ts';
+
+describe('Watch', () => {
+  let clock: ManualClock;
+  let work: WorkInHand;
+  let batch: RunningBatch;
+  let state: Partial<BatchState> | null;
+  let expired: string[];
+  let leftovers: string[];
+  let said: string[];
+  let away: boolean;
+  let asked: number;
+  let watch: Watch;
+
+  beforeEach(() => {
+    clock = createManualClock();
+    work = new WorkInHand(clock);
+    batch = runningBatch();
+    work.addBatch(batch);
+    const chunk = heldChunk({ batch });
+    work.held.add(chunk);
+    work.held.take(chunk);
+    state = { closing: null };
+    expired = [];
+    leftovers = [];
+    said = [];
+    away = false;
+    asked = 0;
+    const store = {
+      batches: {
+        expire: async (now: number) => {
+          asked++;
+          if (away) throw new Error('the database is away');
+          said.push(`expire ${now - clock.now()}`);
+          return expired;
+        },
+        states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
+      },
+      results: { leftovers: async () => leftovers },
+    } as unknown as Store;
+    watch = new Watch({
+      store,
+      work,
+      clock,
+      time: new DbTime(clock),
+      random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
+      log: silent,
+      onEnding: () => said.push('ending'),
+      purge: async (id) => {
+        if (id === 'batch_stuck') throw new Error('its rows cannot be read');
+        said.push(`purge ${id}`);
+      },
+    });
+    watch.start();
+  });
+
+  it('looks twice a second, in the time of the database', async () => {
+    await clock.advance(1_600);
+    expect(said).toEqual(['expire 0', 'expire 0', 'expire 0']);
+    await watch.stop();
+    await clock.advance(5_000);
+    expect(said).toHaveLength(3);
+  });
+
+  it('leaves a batch alone that runs, and one whose last line was recorded', async () => {
+    await clock.advance(500);
+    expect(batch.stopping).toBe(false);
+    state = { closing: 'completed' };
+    await clock.advance(500);
+    expect(batch.stopping).toBe(false);
+  });
+
+  it('lets the calls of a cancelled batch go on until its gate shuts', async () => {
+    state = { closing: 'cancelled', acceptUntil: clock.now() + 2_000 };
+    await clock.advance(500);
+    expect([batch.stopping, batch.abort.signal.aborted]).toEqual([true, false]);
+    await clock.advance(1_499);
+    expect(batch.abort.signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(batch.abort.signal.aborted).toBe(true);
+  });
+
+  it.each(['expired', 'failed'] as const)(
+    'aborts the calls of a batch that is %s at once',
+    async (closing) => {
+      state = { closing, acceptUntil: clock.now() + 10_000 };
+      await clock.advance(500);
+      expect(batch.abort.signal.aborted).toBe(true);
+    },
+  );
+
+  it('aborts the calls of a batch that is no more', async () => {
+    state = null;
+    await clock.advance(500);
+    expect(batch.abort.signal.aborted).toBe(true);
+  });
+
+  it('tells when windows ended, and clears finished batches away', async () => {
+    expired = ['batch_9'];
+    leftovers = ['batch_7', 'batch_8'];
+    await clock.advance(500);
+    expect(said).toEqual(['expire 0', 'ending', 'purge batch_7', 'purge batch_8']);
+  });
+
+  it('asks a database that is away less and less often, and goes on when it is back', async () => {
+    away = true;
+    await clock.advance(60_000);
+    expect(asked).toBeLessThan(30);
+    away = false;
+    await clock.advance(3_000);
+    expect(said[0]).toBe('expire 0');
+  });
+
+  it('hears of a cancelled batch although expiring fails, and clears away what can be', async () => {
+    away = true;
+    leftovers = ['batch_stuck', 'batch_8'];
+    state = { closing: 'failed', acceptUntil: 0 };
+    await clock.advance(500);
+    expect(batch.abort.signal.aborted).toBe(true);
+    expect(said).toEqual(['purge batch_8']);
+  });
+});

@@ -1,0 +1,119 @@
+import { backoffMs } from '../../base/backoff.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { BatchState, Store } from '../../store/store.ts';
+import type { DbTime } from '../db-time.ts';
+import type { WorkInHand } from '../hand/work-in-hand.ts';
+
+const watchMs = 500;
+const expireAtOnce = 100;
+const leftoversAtOnce = 4;
+/** What failed is done again after a while, at most this long. */
+const pauses = { firstMs: 1_000, longestMs: 5_000 };
+
+export interface WatchParts {
+  store: Store;
+  work: WorkInHand;
+  clock: Clock;
+  time: DbTime;
+  random: Random;
+  log: Log;
+  /** The end of some batch was decided: there is closing work. */
+  onEnding: () => void;
+  /** A finished batch still has rows. */
+  purge: (batchId: string) => Promise<void>;
+}
+
+/** Something done at every look; one that fails waits by itself. */
+interface Step {
+  run: () => Promise<void>;
+  failures: number;
+  /** On the monotonic clock. */
+  notBefore: number;
+}
+
+/**
+ * Twice a second: begins the end of batches whose window is over, learns which batches in hand were cancelled elsewhere,
+ * and stops them (batch-engine.md, "Cancel" and "Expiry"); and clears away what finished ones have left.
+ */
+export class Watch {
+  #parts: WatchParts;
+  #timer: Timer | null = null;
+  #round: Promise<void> | null = null;
+  #stopped = true;
+  #steps: Step[] = [() => this.#expire(), () => this.#followAll(), () => this.#clearAway()].map((run) => ({
+    run,
+    failures: 0,
+    notBefore: 0,
+  }));
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#round;
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    this.#timer = this.#parts.clock.after(watchMs, () => {
+      this.#round = this.#look().finally(() => this.#schedule());
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { clock, random, log } = this.#parts;
+    for (const step of this.#steps) {
+      if (clock.monotonic() < step.notBefore) continue;
+      try {
+        await step.run();
+        step.failures = 0;
+      } catch (error) {
+        const wait = backoffMs(++step.failures, pauses, random.float());
+        step.notBefore = clock.monotonic() + wait;
+        log.error({ err: error, wait_ms: wait }, 'the batches could not be watched');
+      }
+    }
+  }
+
+  async #expire(): Promise<void> {
+    const { store, time, onEnding } = this.#parts;
+    const expired = await store.batches.expire(time.now(), expireAtOnce);
+    if (expired.length > 0) onEnding();
+  }
+
+  async #followAll(): Promise<void> {
+    const { store, work } = this.#parts;
+    const held = work.batches().map((batch) => batch.id);
+    if (held.length === 0) return;
+    const states = new Map((await store.batches.states(held)).map((state) => [state.id, state]));
+    for (const id of held) this.#follow(id, states.get(id));
+  }
+
+  /** A batch that cannot be cleared away does not keep the next ones. */
+  async #clearAway(): Promise<void> {
+    const { store, purge } = this.#parts;
+    const errors: unknown[] = [];
+    for (const id of await store.results.leftovers(leftoversAtOnce))
+      await purge(id).catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
+  }
+
+  #follow(id: string, state: BatchState | undefined): void {
+    const { work, time } = this.#parts;
+    if (!state) return work.stopBatch(id, 0);
+    if (state.closing === null || state.closing === 'completed') return;
+    // An expired batch is over at expires_at; what is accepted after that only drains buffers.
+    const grace = state.closing === 'cancelled' ? state.acceptUntil - time.now() : 0;
+    work.stopBatch(id, grace);
+  }
+}
