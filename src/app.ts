@@ -27,7 +27,7 @@ import { closeToOthers } from './files/private-folder.ts';
 import { createGenerate } from './generate/create-generate.ts';
 import { withFallbacks } from './generate/fallbacks.ts';
 import type { ServedModel } from './generate/generate.ts';
-import { createSchemas } from './generate/schemas.ts';
+import { createSchemas } from './generate/schemas/schemas.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
 import { createPostgresStore } from './store/postgres/postgres.ts';

@@ -2,8 +2,8 @@ import { ApiError } from '../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import { type CallRule, callRule } from './call-rule.ts';
 import { type Beginning, hasBegun } from './cut-answers.ts';
-import { isObject } from './schema-walk.ts';
-import type { AdmittedSchema, Schemas } from './schemas.ts';
+import { isObject } from './schemas/walk.ts';
+import type { AdmittedSchema, Schemas } from './schemas/schemas.ts';
 
 /** What a request was promised beyond text (api.md, section 6). */
 export interface Promised {

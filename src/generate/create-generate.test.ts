@@ -21,7 +21,7 @@ import type { NativeEvent } from '../engines/engines.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../wire/chat/chat.ts';
 import { createGenerate } from './create-generate.ts';
 import type { Generate, InteractiveCall } from './generate.ts';
-import type { Schemas } from './schemas.ts';
+import type { Schemas } from './schemas/schemas.ts';
 
 const prices = { input: 1, cachedInput: 1, output: 1 };
 const model = (id: string, serves: Model['serves']): Model => ({

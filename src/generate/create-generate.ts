@@ -19,7 +19,7 @@ import type { Generate, InteractiveCall, LineAnswer, LineCall, ServedModel } fro
 import { requireInputs } from './inputs.ts';
 import { Lanes } from './lanes.ts';
 import { keepsItself, namings } from './native-answers.ts';
-import type { Schemas } from './schemas.ts';
+import type { Schemas } from './schemas/schemas.ts';
 import { streamPromised } from './stream.ts';
 
 export interface GenerateParts {

@@ -1,8 +1,8 @@
 import type { ChatChoice, ChatResponse, JsonSchema, ResponseFormat, Tool } from '../wire/chat/chat.ts';
 import { memberOf, scanJson } from '../wire/json/scan.ts';
 import { unfenced } from './fences.ts';
-import { isObject } from './schema-walk.ts';
-import { relocated } from './relocated-schema.ts';
+import { isObject } from './schemas/walk.ts';
+import { relocated } from './schemas/relocated.ts';
 
 /**
  * A call of a tool for an engine that cannot be made to call one: the tools are left out, their arguments are asked for as

@@ -4,7 +4,7 @@ import type { ErrorBody } from '../support/api.ts';
 import { silent } from '../../src/base/log.ts';
 import { systemClock } from '../../src/base/system.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import { createSchemas } from '../../src/generate/schemas.ts';
+import { createSchemas } from '../../src/generate/schemas/schemas.ts';
 import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLine, parseLines } from '../support/batch-lines.ts';

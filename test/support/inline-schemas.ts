@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { silent } from '../../src/base/log.ts';
-import { createSchemaChecker } from '../../src/generate/schema-checker.ts';
-import type { SchemaJob } from '../../src/generate/schema-job.ts';
-import { createSchemas, type Schemas } from '../../src/generate/schemas.ts';
+import { createSchemaChecker } from '../../src/generate/schemas/checker.ts';
+import type { SchemaJob } from '../../src/generate/schemas/job.ts';
+import { createSchemas, type Schemas } from '../../src/generate/schemas/schemas.ts';
 
 /** The gate for schemas without its threads: what it finds out, it finds out within microtasks. */
 export function createInlineSchemas(clock: Clock): Schemas {

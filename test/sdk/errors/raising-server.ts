@@ -6,7 +6,7 @@ import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import type { Service } from '../../../src/base/service.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
-import { createSchemas } from '../../../src/generate/schemas.ts';
+import { createSchemas } from '../../../src/generate/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';

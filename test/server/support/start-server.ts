@@ -16,7 +16,7 @@ import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/
 import { createFiles } from '../../../src/files/create-files.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
 import type { Generate } from '../../../src/generate/generate.ts';
-import { createSchemas } from '../../../src/generate/schemas.ts';
+import { createSchemas } from '../../../src/generate/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';

@@ -1,4 +1,4 @@
-import type { SchemaNode } from './schema-walk.ts';
+import type { SchemaNode } from './walk.ts';
 
 /** A schema that refers to itself without a value in between: to check it would never end. Null when there is none. */
 export function endlessReference(nodes: Iterable<SchemaNode>): SchemaNode | null {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../core/errors.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 
 /** What is done about schemas in one go, for one org: those of a request are tried together, an answer is checked alone. */
 export interface SchemaJob {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import { ApiError, invalid, passing } from '../core/errors.ts';
-import { schemaBudget } from './schema-gate.ts';
-import type { SchemaRunner, SchemaVerdict } from './schema-job.ts';
-import { createSchemaPool } from './schema-pool.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { ApiError, invalid, passing } from '../../core/errors.ts';
+import { schemaBudget } from './gate.ts';
+import type { SchemaRunner, SchemaVerdict } from './job.ts';
+import { createSchemaPool } from './pool.ts';
 
 /**
  * The one gate that every schema of a request passes before any engine sees it (api.md, section 6). Whether it is within

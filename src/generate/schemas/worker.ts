@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
-import { createSchemaChecker } from './schema-checker.ts';
-import type { FromSchemaWorker, ToSchemaWorker } from './schema-job.ts';
+import { createSchemaChecker } from './checker.ts';
+import type { FromSchemaWorker, ToSchemaWorker } from './job.ts';
 
 /** The thread in which schemas of strangers are compiled and applied; its parent ends it when that takes too long. */
 const port = parentPort!;

@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../wire/chat/chat.ts';
-import { childrenOf, isObject, own, plainReference, pointedAt } from './schema-walk.ts';
+import type { JsonSchema } from '../../wire/chat/chat.ts';
+import { childrenOf, isObject, own, plainReference, pointedAt } from './walk.ts';
 
 /**
  * A schema whose references work when it stands at `at` (`#/$defs/a`) in another one: `#/...` then means a place in

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createManualClock } from '../../test/support/manual-clock.ts';
-import { silent } from '../base/log.ts';
-import { createSchemaPool } from './schema-pool.ts';
-import type { SchemaThreadParts, SchemaWork } from './schema-thread.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
+import { silent } from '../../base/log.ts';
+import { createSchemaPool } from './pool.ts';
+import type { SchemaThreadParts, SchemaWork } from './thread.ts';
 
 interface FakeThread {
   isIdle: boolean;

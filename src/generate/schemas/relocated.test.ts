@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSchemaChecker } from './schema-checker.ts';
-import { relocated } from './relocated-schema.ts';
+import { createSchemaChecker } from './checker.ts';
+import { relocated } from './relocated.ts';
 
 describe('relocated', () => {
   it('moves references, wherever schemas stand, and nothing that only looks like one', () => {

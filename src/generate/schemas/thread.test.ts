@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { silent } from '../base/log.ts';
-import { systemClock } from '../base/system.ts';
-import type { SchemaStep, SchemaVerdict } from './schema-job.ts';
-import { SchemaThread } from './schema-thread.ts';
+import { silent } from '../../base/log.ts';
+import { systemClock } from '../../base/system.ts';
+import type { SchemaStep, SchemaVerdict } from './job.ts';
+import { SchemaThread } from './thread.ts';
 
 const threads: SchemaThread[] = [];
 afterEach(async () => {

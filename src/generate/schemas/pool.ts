@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import { ApiError } from '../core/errors.ts';
-import type { SchemaRunner } from './schema-job.ts';
-import { SchemaThread, type SchemaThreadParts, type SchemaWork } from './schema-thread.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { SchemaRunner } from './job.ts';
+import { SchemaThread, type SchemaThreadParts, type SchemaWork } from './thread.ts';
 
 export interface SchemaPoolParts {
   clock: Clock;

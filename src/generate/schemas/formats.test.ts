@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatPatterns } from '../engines/llama/grammar/formats.ts';
+import { formatPatterns } from '../../engines/llama/grammar/formats.ts';
 import { formats } from './formats.ts';
 
 describe('formats', () => {

@@ -4,8 +4,8 @@ import { RE2JS } from 're2js';
 import { formats } from './formats.ts';
 import { JsonValues } from './json-values.ts';
 import { withLinearKeywords } from './linear-keywords.ts';
-import { checkSchemaBudget, SchemaRefused } from './schema-gate.ts';
-import type { PostedStep, SchemaVerdict } from './schema-job.ts';
+import { checkSchemaBudget, SchemaRefused } from './gate.ts';
+import type { PostedStep, SchemaVerdict } from './job.ts';
 
 /** Compiles schemas and holds texts against them. Synchronous and without a time limit: that is its caller's part. */
 export interface SchemaChecker {

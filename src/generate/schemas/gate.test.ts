@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkSchemaBudget, schemaBudget } from './schema-gate.ts';
+import { checkSchemaBudget, schemaBudget } from './gate.ts';
 
 const check = (schema: unknown) => checkSchemaBudget(schema);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createManualClock } from '../../test/support/manual-clock.ts';
-import { silent } from '../base/log.ts';
-import { passing } from '../core/errors.ts';
-import type { SchemaJob, SchemaVerdict } from './schema-job.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
+import { silent } from '../../base/log.ts';
+import { passing } from '../../core/errors.ts';
+import type { SchemaJob, SchemaVerdict } from './job.ts';
 import { createSchemas } from './schemas.ts';
 
 /** A gate whose jobs end as a test says. */
