@@ -178,6 +178,14 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * Whether another server, or another model, may answer what failed here. One that did not answer in time has taken the
+ * caller's time already.
+ */
+export function isWorthAskingElsewhere(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.blame.scope !== 'request' && error.code !== 'upstream_timeout';
+}
+
 /** A 422 for one field. */
 export function invalid(param: string, message: string, code: ErrorCode = 'validation_error'): ApiError {
   return new ApiError(code, `${param}: ${message}`, { param, faults: [{ param, code, message }] });

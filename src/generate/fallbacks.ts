@@ -1,4 +1,4 @@
-import { ApiError } from '../core/errors.ts';
+import { isWorthAskingElsewhere } from '../core/errors.ts';
 import type { Serves } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -29,7 +29,7 @@ export function withFallbacks(generate: Generate): Generate {
         return await run(name);
       } catch (error) {
         first ??= error;
-        if (!isElsewhere(error)) throw error;
+        if (!isWorthAskingElsewhere(error)) throw error;
       }
     throw first;
   }
@@ -72,15 +72,10 @@ async function* inTurn<T>(
       return;
     } catch (error) {
       first ??= error;
-      if (begun || !isElsewhere(error)) throw error;
+      if (begun || !isWorthAskingElsewhere(error)) throw error;
     }
   }
   throw first;
-}
-
-/** Whether it may end otherwise with another model. One that did not answer in time has taken the caller's time already. */
-function isElsewhere(error: unknown): boolean {
-  return error instanceof ApiError && error.blame.scope !== 'request' && error.code !== 'upstream_timeout';
 }
 
 /** The text keeps the name that was asked for; engines replace it by their own. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import { ApiError } from '../../core/errors.ts';
+import { ApiError, isWorthAskingElsewhere } from '../../core/errors.ts';
 import type { ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
 import { createEntrance, type Place } from './entrance.ts';
@@ -48,10 +48,8 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
 
   /** Where a call goes after a failure, if it should be asked again by itself. */
   async function next(call: EngineCall, error: unknown, tried: ReadonlySet<Replica>): Promise<Place | null> {
-    if (!(error instanceof ApiError) || call.signal.aborted) return null;
-    const { scope, certain } = error.blame;
-    if (scope === 'request' || error.code === 'upstream_timeout') return null;
-    if (tried.size > (certain ? elsewhere.certain : elsewhere.unclear)) return null;
+    if (!isWorthAskingElsewhere(error) || call.signal.aborted) return null;
+    if (tried.size > (error.blame.certain ? elsewhere.certain : elsewhere.unclear)) return null;
     return entrance.elsewhere(call, tried);
   }
 
