@@ -13,14 +13,12 @@ import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import { embeddingsResponse } from '../wire/embeddings/response.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import { named, usageOf } from './answers.ts';
-import { type Promised, promisedBy } from './conformity.ts';
-import { runPromised } from './enforce.ts';
+import { createPromise, type Promised } from './promises/promise.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall, ServedModel } from './generate.ts';
 import { requireInputs } from './inputs.ts';
 import { Lanes } from './lanes.ts';
 import { keepsItself, namings } from './native-answers.ts';
 import type { Schemas } from './schemas/schemas.ts';
-import { streamPromised } from './stream.ts';
 
 export interface GenerateParts {
   models: ServedModel[];
@@ -58,8 +56,9 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return { ...lane, leave: lane.admission.enter('interactive') };
   };
 
-  const askingOf = (engine: Engine, model: Model) => ({
+  const askingOf = (engine: Engine, model: Model, request: JsonBody<ChatRequest>) => ({
     engine,
+    request,
     newCallId: () => ids.next('call_'),
     noteMiss: ({ code, message }: ApiError) =>
       log.debug({ model: model.id, code }, `an answer was not taken and is asked for again: ${message}`),
@@ -67,7 +66,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
   const promiseOf = async (engine: Engine, request: ChatRequest, orgId: string) => {
     requireInputs(request, engine);
-    return promisedBy(request, schemas, orgId);
+    return createPromise(request, schemas, orgId);
   };
 
   /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
@@ -83,7 +82,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     promised: Promised,
     how: EngineHow,
   ) => {
-    const response = await runPromised({ ...askingOf(pool, model), request, promised }, how);
+    const response = await promised.run(askingOf(pool, model, request), how);
     return named(response, ids.next('chatcmpl_'), model.id);
   };
 
@@ -130,14 +129,14 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       let pieces = 0;
       let failed = false;
       try {
-        const asking = { ...askingOf(pool, model), request, promised };
+        const asking = askingOf(pool, model, request);
         const produced = (whole: ChatUsage) => {
           usage = usageOf(whole);
           // The engine is done; how long the client reads is its own affair.
           leave();
         };
         const how = howOf(call);
-        for await (const chunks of streamPromised(asking, how, produced)) {
+        for await (const chunks of promised.stream(asking, how, produced)) {
           for (const chunk of chunks)
             if (!chunk.usage) pieces++;
             else if (chunk.choices.length === 0) produced(chunk.usage);

@@ -1,8 +1,7 @@
-import type { NativeEvent, Op } from '../engines/engines.ts';
+import type { Capabilities, NativeEvent, Op } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { editMembers } from '../wire/json/edit-members.ts';
-import type { Capabilities } from '../engines/engines.ts';
-import { callRule } from './call-rule.ts';
+import { ruleOf, strictNames } from './promises/rule.ts';
 
 /** Whose answer it is said to be: ours, and the model's public name. */
 export interface Name {
@@ -39,9 +38,8 @@ function renamed(text: string, { id, model }: Name): string {
  * because nothing is promised.
  */
 export function keepsItself(chat: ChatRequest, { jsonSchema, forcedTool }: Capabilities): boolean {
-  const { required, most } = callRule(chat);
-  const isStrict = (chat.tools ?? []).some(({ function: each }) => each.strict === true);
+  const { kind, most } = ruleOf(chat);
   const hasFormat = (chat.response_format?.type ?? 'text') !== 'text';
-  const ofCalls = required || most !== Infinity || isStrict;
+  const ofCalls = kind === 'call' || most !== Infinity || strictNames(chat).size > 0;
   return (!ofCalls || forcedTool === 'exact') && (!hasFormat || jsonSchema === 'exact');
 }

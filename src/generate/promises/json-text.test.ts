@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { unfenced } from './fences.ts';
+import { unfenced } from './json-text.ts';
 
 it.each([
   ['{"a":1}', '{"a":1}'],

@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../wire/chat/chat.ts';
-import { editMembers, type Edits } from '../wire/json/edit-members.ts';
-import type { JsonBody } from '../wire/json/json-body.ts';
+import type { ChatRequest } from '../../wire/chat/chat.ts';
+import { editMembers, type Edits } from '../../wire/json/edit-members.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
 
 /** Fields to set; undefined takes one out. */
 export type Changes = { [K in keyof ChatRequest]?: ChatRequest[K] | undefined };

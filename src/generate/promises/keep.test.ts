@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chatResponse } from '../../test/support/fake-engine.ts';
-import type { ChatChunks, ChatResponse } from '../wire/chat/chat.ts';
-import { chunksOf } from '../wire/chat/chunks-of.ts';
-import { keepCalls, keepStreamedCalls } from './kept-calls.ts';
+import { chatResponse } from '../../../test/support/fake-engine.ts';
+import type { ChatChunks, ChatResponse } from '../../wire/chat/chat.ts';
+import { chunksOf } from '../../wire/chat/chunks-of.ts';
+import { keepCalls, keepStreamedCalls } from './keep.ts';
 
 const outcomeOf = async <T>(work: () => Promise<T> | T) => {
   try {
@@ -51,7 +51,6 @@ describe('the calls that are kept', () => {
     finish: fc.constantFrom('stop' as const, 'length' as const, 'tool_calls' as const),
   });
   const rule = fc.record({
-    required: fc.boolean(),
     names: fc.constantFrom(null, new Set(['a']), new Set(['a', 'b']), new Set<string>()),
     most: fc.constantFrom(0, 1, 2, Infinity),
   });

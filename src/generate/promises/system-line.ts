@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../wire/chat/chat.ts';
+import type { ChatMessage } from '../../wire/chat/chat.ts';
 
 /**
  * A conversation in which the system also says `line`: at the end of its first message, because many chat templates take

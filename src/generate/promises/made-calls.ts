@@ -1,15 +1,15 @@
-import type { ChatChoice, ChatResponse, JsonSchema, ResponseFormat, Tool } from '../wire/chat/chat.ts';
-import { memberOf, scanJson } from '../wire/json/scan.ts';
-import { unfenced } from './fences.ts';
-import { isObject } from './schemas/walk.ts';
-import { relocated } from './schemas/relocated.ts';
+import type { ChatChoice, ChatResponse, JsonSchema, ResponseFormat, Tool } from '../../wire/chat/chat.ts';
+import { memberOf, scanJson } from '../../wire/json/scan.ts';
+import { parsed, unfenced } from './json-text.ts';
+import { isObject } from '../schemas/walk.ts';
+import { relocated } from '../schemas/relocated.ts';
 
 /**
  * A call of a tool for an engine that cannot be made to call one: the tools are left out, their arguments are asked for as
  * JSON under a schema, and the call is made of the text (wire-formats.md, section 2.4). Whether it fits the tool's
  * parameters is checked afterwards, like any call.
  */
-export interface Synthesis {
+export interface MadeCall {
   format: ResponseFormat;
   /** What the system says about it: the model sees neither the tools nor the schema otherwise. */
   line: string;
@@ -18,7 +18,7 @@ export interface Synthesis {
 }
 
 /** @param tools the ones of which one must be called; at least one */
-export function synthesisOf(tools: readonly Tool[], newCallId: () => string): Synthesis {
+export function madeCall(tools: readonly Tool[], newCallId: () => string): MadeCall {
   const [only] = tools;
   const one = tools.length === 1 && only ? only : null;
   return {
@@ -107,20 +107,12 @@ interface Called {
 
 /** The name and the JSON text of the arguments, to the digit; also of a text that was cut within the arguments. */
 function calledIn(text: string): Called | null {
-  const parsed = parse(text);
-  if (parsed === undefined) {
+  const value = parsed(text);
+  if (value === undefined) {
     const [, name, rest] = /^\{\s*"name"\s*:\s*"([\w-]+)"\s*,\s*"arguments"\s*:\s*(\{.*)$/s.exec(text) ?? [];
     return name !== undefined && rest !== undefined ? { name, arguments: rest } : null;
   }
   const span = memberOf(scanJson(text), 'arguments');
-  if (!isObject(parsed) || typeof parsed['name'] !== 'string' || !span) return null;
-  return { name: parsed['name'], arguments: text.slice(span.start, span.end) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  if (!isObject(value) || typeof value['name'] !== 'string' || !span) return null;
+  return { name: value['name'], arguments: text.slice(span.start, span.end) };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ChatMessage } from '../wire/chat/chat.ts';
+import type { ChatMessage } from '../../wire/chat/chat.ts';
 import { withSystemLine } from './system-line.ts';
 
 const user: ChatMessage = { role: 'user', content: 'hi' };

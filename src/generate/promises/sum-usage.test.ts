@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { usage } from '../../test/support/fake-engine.ts';
+import { usage } from '../../../test/support/fake-engine.ts';
 import { sumUsage } from './sum-usage.ts';
 
 it('adds every count up, also those that only one of two has', () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { chatRequest, chatResponse } from '../../test/support/fake-engine.ts';
-import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
-import { createManualClock } from '../../test/support/manual-clock.ts';
-import type { ChatRequest, JsonSchema, Tool } from '../wire/chat/chat.ts';
-import { promisedBy } from './conformity.ts';
+import { chatRequest, chatResponse } from '../../../test/support/fake-engine.ts';
+import { createInlineSchemas } from '../../../test/support/inline-schemas.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
+import type { ChatRequest, JsonSchema, Tool } from '../../wire/chat/chat.ts';
+import { createCheck } from './check.ts';
+import { ruleOf } from './rule.ts';
 
 const withSchema = (schema: JsonSchema): Partial<ChatRequest> => ({
   response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
@@ -15,24 +16,29 @@ const tool = (name: string, parameters?: JsonSchema): Tool => ({
 const place = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
 const schemas = createInlineSchemas(createManualClock());
-const promised = (more: Partial<ChatRequest>) => promisedBy(chatRequest(more).value, schemas, 'org_1');
+const checkOf = async (more: Partial<ChatRequest>) => {
+  const { value } = chatRequest(more);
+  return createCheck(value, ruleOf(value), schemas, 'org_1');
+};
 const verdict = async (more: Partial<ChatRequest>, ...answer: Parameters<typeof chatResponse>) => {
   try {
-    await (await promised(more)).check(chatResponse(...answer));
+    await (
+      await checkOf(more)
+    )?.(chatResponse(...answer));
     return 'kept';
   } catch (error) {
     return (error as { code: string }).code;
   }
 };
 
-describe('promisedBy', () => {
+describe('a check', () => {
   it.each([
     ['nothing', {}],
     ['text', { response_format: { type: 'text' as const } }],
     ['tools that may be called', { tools: [tool('f')], tool_choice: 'auto' as const }],
     ['tools that may not', { tools: [tool('f')], tool_choice: 'none' as const }],
   ])('promises nothing for %s', async (_what, more) => {
-    expect(await promised(more)).toMatchObject({ kind: 'text' });
+    expect(await checkOf(more)).toBeNull();
     expect(await verdict(more, 'anything')).toBe('kept');
   });
 
@@ -57,7 +63,7 @@ describe('promisedBy', () => {
 
   it('tries the schema of a response format beside a tool that must be called, too', async () => {
     const more = { ...withSchema({ type: 'strnig' }), tools: [tool('f')], tool_choice: 'required' as const };
-    await expect(promised(more)).rejects.toMatchObject({
+    await expect(checkOf(more)).rejects.toMatchObject({
       param: expect.stringContaining('response_format'),
     });
   });
@@ -66,7 +72,7 @@ describe('promisedBy', () => {
     const response = chatResponse(null);
     response.choices[0]!.message.refusal = 'I cannot help with that.';
     for (const more of [withSchema(place), { tools: [tool('f')], tool_choice: 'required' as const }])
-      await expect((await promised(more)).check(response)).resolves.toBeUndefined();
+      await expect((await checkOf(more))?.(response)).resolves.toBeUndefined();
   });
 
   it('takes no content for none', async () => {
@@ -161,7 +167,7 @@ describe('promisedBy', () => {
       index: 1,
       message: chatResponse('no').choices[0]!.message,
     });
-    await expect((await promised(withSchema(place))).check(response)).rejects.toThrow(/not JSON/);
+    await expect((await checkOf(withSchema(place)))?.(response)).rejects.toThrow(/not JSON/);
   });
 
   it.each([
@@ -170,7 +176,7 @@ describe('promisedBy', () => {
     ['a pattern that is none', { pattern: '(' }],
     ['a pattern with a look-behind, which takes more than linear time', { pattern: '(?<=a)b' }],
   ])('refuses a schema with %s, naming the field', async (_what, schema) => {
-    await expect(promised(withSchema(schema))).rejects.toMatchObject({
+    await expect(checkOf(withSchema(schema))).rejects.toMatchObject({
       status: 422,
       param: expect.stringMatching(/^response_format\.json_schema\.schema(#|$)/),
     });
@@ -179,7 +185,7 @@ describe('promisedBy', () => {
   it('names the parameters of the tool whose schema is bad', async () => {
     const choice = { type: 'function' as const, function: { name: 'f' } };
     const more = { tools: [tool('g'), tool('f', { type: 'strnig' })], tool_choice: choice };
-    await expect(promised(more)).rejects.toMatchObject({ param: 'tools[1].function.parameters' });
+    await expect(checkOf(more)).rejects.toMatchObject({ param: 'tools[1].function.parameters' });
   });
 
   it('matches patterns in linear time', async () => {

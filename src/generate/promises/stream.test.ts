@@ -6,13 +6,12 @@ import {
   createFakeEngine,
   usage,
   usageChunk,
-} from '../../test/support/fake-engine.ts';
-import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
-import { createManualClock } from '../../test/support/manual-clock.ts';
-import type { Capabilities } from '../engines/engines.ts';
-import type { ChatChunk, ChatDelta, ChatRequest, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
-import { promisedBy } from './conformity.ts';
-import { streamPromised } from './stream.ts';
+} from '../../../test/support/fake-engine.ts';
+import { createInlineSchemas } from '../../../test/support/inline-schemas.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
+import type { Capabilities } from '../../engines/engines.ts';
+import type { ChatChunk, ChatDelta, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
+import { createPromise } from './promise.ts';
 
 const { signal } = new AbortController();
 const schemas = createInlineSchemas(createManualClock());
@@ -45,13 +44,13 @@ async function run({ can = {}, ask = {}, chunks = [], answers = [] }: Scene) {
   engine.answers = answers;
   engine.chunks = chunks;
   const request = chatRequest({ ...streamed, ...ask });
-  const promised = await promisedBy(request.value, schemas, 'org_1');
+  const promised = await createPromise(request.value, schemas, 'org_1');
   const told: ChatUsage[] = [];
   const seen: ChatChunk[] = [];
   let error: unknown = null;
-  const asking = { engine, request, promised, newCallId: () => 'call_new', noteMiss() {} };
+  const asking = { engine, request, newCallId: () => 'call_new', noteMiss() {} };
   try {
-    for await (const list of streamPromised(asking, { signal, priority: 'interactive' }, (each) =>
+    for await (const list of promised.stream(asking, { signal, priority: 'interactive' }, (each) =>
       told.push(each),
     ))
       seen.push(...list);

@@ -1,5 +1,5 @@
-import type { AssistantMessage } from '../wire/chat/chat.ts';
-import { unfenced } from './fences.ts';
+import type { AssistantMessage } from '../../wire/chat/chat.ts';
+import { unfenced } from './json-text.ts';
 
 /** What a cut answer may have begun with. */
 export type Beginning = 'call' | 'object' | 'json';

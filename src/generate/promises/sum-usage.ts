@@ -1,4 +1,4 @@
-import type { ChatUsage } from '../wire/chat/chat.ts';
+import type { ChatUsage } from '../../wire/chat/chat.ts';
 
 /** The usage of several tries at one answer: all their tokens were produced. */
 export function sumUsage(first: ChatUsage, second: ChatUsage): ChatUsage {

@@ -1,13 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chatRequest, chatResponse, createFakeEngine, usage } from '../../test/support/fake-engine.ts';
-import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
-import { createManualClock } from '../../test/support/manual-clock.ts';
-import { ApiError, final } from '../core/errors.ts';
-import type { Capabilities } from '../engines/engines.ts';
-import type { ChatRequest, ChatResponse, Tool } from '../wire/chat/chat.ts';
-import { promisedBy } from './conformity.ts';
-import { runPromised } from './enforce.ts';
+import { chatRequest, chatResponse, createFakeEngine, usage } from '../../../test/support/fake-engine.ts';
+import { createInlineSchemas } from '../../../test/support/inline-schemas.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
+import { ApiError, final } from '../../core/errors.ts';
+import type { Capabilities } from '../../engines/engines.ts';
+import type { ChatRequest, ChatResponse, Tool } from '../../wire/chat/chat.ts';
+import { createPromise } from './promise.ts';
 
 const schemas = createInlineSchemas(createManualClock());
 const call = { signal: new AbortController().signal, priority: 'batch' as const };
@@ -33,17 +32,16 @@ async function run(
   const engine = createFakeEngine(capabilities);
   engine.answers = [...answers];
   const request = chatRequest(more);
-  const promised = await promisedBy(request.value, schemas, 'org_1');
+  const promised = await createPromise(request.value, schemas, 'org_1');
   let ids = 0;
   const missed: string[] = [];
   const asking = {
     engine,
     request,
-    promised,
     newCallId: () => `call_new${ids++}`,
     noteMiss: ({ message }: ApiError) => void missed.push(message),
   };
-  const running = runPromised(asking, call);
+  const running = promised.run(asking, call);
   const outcome = await running.catch((error: unknown) => error as ApiError);
   const asked = engine.asked.map(({ request: { value, text } }) => {
     expect(JSON.parse(text)).toEqual(value);

@@ -1,0 +1,132 @@
+import { ApiError } from '../../core/errors.ts';
+import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { AdmittedSchema, Schemas } from '../schemas/schemas.ts';
+import { isObject } from '../schemas/walk.ts';
+import { type Beginning, hasBegun } from './begun.ts';
+import { parsed } from './json-text.ts';
+import { type Rule, strictNames } from './rule.ts';
+
+/**
+ * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when an answer breaks the promise: a complete one, or one
+ * that was cut before it had begun to keep it; with an `UnfitCall` when the arguments of a call do.
+ */
+export type Check = (response: Pick<ChatResponse, 'choices'>) => Promise<void>;
+
+/** A call whose arguments do not fit the parameters of its tool. */
+export class UnfitCall extends ApiError {
+  readonly tool: string;
+
+  constructor(tool: string, fault: string) {
+    super('tool_not_called', `The model called '${tool}' with arguments that ${fault}`);
+    this.tool = tool;
+  }
+}
+
+/**
+ * How an answer is checked; null where there is nothing to check, of text and of calls that are neither forced nor strict.
+ * @throws ApiError (422) for a schema over the budget or that cannot be compiled
+ */
+export async function createCheck(
+  request: ChatRequest,
+  rule: Rule,
+  schemas: Schemas,
+  orgId: string,
+): Promise<Check | null> {
+  const { tools, content } = await admitAll(request, schemas, orgId);
+  if (rule.kind === 'call') return ofChoices('call', (choice) => checkCalls(choice, rule, tools));
+  const strict = strictNames(request);
+  const checked: ToolSchemas = new Map([...tools].filter(([name]) => strict.has(name)));
+  if (rule.kind === 'text') {
+    if (checked.size === 0) return null;
+    return ofChoices(null, (choice) => checkCallsOf(choice, checked));
+  }
+  const checkText = content ? (text: string) => checkJson(text, content) : checkObject;
+  return ofChoices(content ? 'json' : 'object', async (choice) => {
+    if (choice.message.tool_calls?.length) await checkCallsOf(choice, checked);
+    else await checkText(choice.message.content ?? '');
+  });
+}
+
+type Choice = ChatResponse['choices'][number];
+/** By name; null for a tool without parameters, which takes any. */
+type ToolSchemas = ReadonlyMap<string, AdmittedSchema | null>;
+
+interface Admitted {
+  tools: ToolSchemas;
+  /** That of the response format, if it has one. */
+  content: AdmittedSchema | null;
+}
+
+async function admitAll(request: ChatRequest, schemas: Schemas, orgId: string): Promise<Admitted> {
+  const { tools: given, response_format: format } = request;
+  const tools = (given ?? []).map(({ function: { name, parameters } }, at) => ({
+    name,
+    // Some clients send null for a function without parameters.
+    schema: parameters ?? null,
+    where: `tools[${at}].function.parameters`,
+  }));
+  const formats =
+    format?.type === 'json_schema'
+      ? [{ schema: format.json_schema.schema ?? true, where: 'response_format.json_schema.schema' }]
+      : [];
+  const taking = tools.filter(({ schema }) => schema !== null);
+  const all = [...taking, ...formats];
+  const admitted = all.length > 0 ? await schemas.admit(all, orgId) : [];
+  const byName = new Map<string, AdmittedSchema | null>(tools.map(({ name }) => [name, null]));
+  for (const [at, { name }] of taking.entries()) byName.set(name, admitted[at]!);
+  return { tools: byName, content: admitted[taking.length] ?? null };
+}
+
+/**
+ * An answer that was refused or filtered tells so itself, and is not held to the promise. Neither is one that the token limit
+ * cut (`finish_reason: "length"`) where the call or the JSON was under way: one that talks instead is checked like any other.
+ */
+function ofChoices(beginning: Beginning | null, check: (choice: Choice) => Promise<void>): Check {
+  return async ({ choices }) => {
+    for (const choice of choices) {
+      const { finish_reason: finish, message } = choice;
+      const wasCut = finish === 'length' && (beginning === null || hasBegun(message, beginning));
+      if (!wasCut && finish !== 'content_filter' && !message.refusal) await check(choice);
+    }
+  };
+}
+
+/** Every call must fit: a client runs them all. */
+async function checkCalls({ message }: Choice, { names }: Rule, tools: ToolSchemas): Promise<void> {
+  const calls = message.tool_calls ?? [];
+  if (calls.length === 0) {
+    const [name] = names?.size === 1 ? names : [];
+    throw notCalled(`The model did not call ${name === undefined ? 'a tool' : `'${name}'`}.`);
+  }
+  for (const { function: called } of calls) await checkArguments(called, tools);
+}
+
+async function checkArguments(
+  { name, arguments: args }: { name: string; arguments: string },
+  tools: ToolSchemas,
+): Promise<void> {
+  const parameters = tools.get(name);
+  if (parameters === undefined) throw notCalled(`The model called '${name}', and there is no such tool.`);
+  if (!isObject(parsed(args))) throw new UnfitCall(name, 'are not a JSON object.');
+  const fault = await parameters?.fault(args);
+  if (fault) throw new UnfitCall(name, `do not fit its parameters: ${fault}`);
+}
+
+/** Calls of these tools; others are the model's own affair. */
+async function checkCallsOf({ message }: Choice, tools: ToolSchemas): Promise<void> {
+  for (const { function: called } of message.tool_calls ?? [])
+    if (tools.has(called.name)) await checkArguments(called, tools);
+}
+
+async function checkJson(text: string, schema: AdmittedSchema): Promise<void> {
+  if (parsed(text) === undefined) throw notMet('The answer is not JSON.');
+  const fault = await schema.fault(text);
+  if (fault) throw notMet(`The answer does not conform to the schema: ${fault}`);
+}
+
+async function checkObject(text: string): Promise<void> {
+  if (!isObject(parsed(text))) throw notMet('The answer is not a JSON object.');
+}
+
+const notCalled = (message: string) => new ApiError('tool_not_called', message);
+const notMet = (message: string) => new ApiError('schema_not_met', message);

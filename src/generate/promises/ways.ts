@@ -1,0 +1,157 @@
+import type { Capabilities } from '../../engines/engines.ts';
+import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
+import { type Changes, edited } from './edited.ts';
+import { unfenced } from './json-text.ts';
+import { madeCall } from './made-calls.ts';
+import type { Rule } from './rule.ts';
+import { withSystemLine } from './system-line.ts';
+
+/** What an engine is to be asked. */
+export interface Question {
+  request: JsonBody<ChatRequest>;
+  rule: Rule;
+  capabilities: Capabilities;
+  newCallId: () => string;
+}
+
+/** Why the answer before was not taken. */
+export interface Problem {
+  message: string;
+  /** The engine refused the request: it may be the response format that it does not know. */
+  isRefusal: boolean;
+  /** The tool that was called with arguments that do not fit. */
+  unfitCall: string | null;
+}
+
+/** A request as the engine understands it. */
+export interface Try {
+  request: JsonBody<ChatRequest>;
+  /** The answer as the client's request wants it. */
+  read: (response: ChatResponse) => ChatResponse;
+}
+
+type Way = (question: Question, problem: Problem | null) => Try;
+
+interface Ways {
+  first: Way;
+  /** Once the first came to nothing. */
+  second: Way;
+}
+
+/** The engine's own means where it has any (`Capabilities`), then others: JSON that a call is made of, or words. */
+export function waysOf({ rule: { kind }, capabilities }: Pick<Question, 'rule' | 'capabilities'>): Ways {
+  return table[kind](capabilities);
+}
+
+const table: Record<Rule['kind'], (capabilities: Capabilities) => Ways> = {
+  call: ({ forcedTool }) => ({ first: forcedTool === 'none' ? asJson : natively, second: asJson }),
+  json: ({ jsonSchema }) => ({ first: jsonSchema === 'none' ? inWords : natively, second: again }),
+  text: () => ({ first: natively, second: again }),
+};
+
+/** By the engine's own means. */
+function natively(question: Question): Try {
+  return { request: edited(question.request, callChanges(question)), read: readerOf(question.rule) };
+}
+
+/** One of the tools that may be called is called. */
+function asJson(question: Question, problem: Problem | null): Try {
+  return callAsJson(question, question.rule.names ?? noNames, problem);
+}
+
+/** What is expected as a line of the system, for engines that do not hold it by themselves. */
+function inWords(question: Question, problem: Problem | null): Try {
+  const { request, rule, capabilities } = question;
+  const isUnknown = capabilities.jsonSchema === 'none' || problem?.isRefusal === true;
+  const changes: Changes = {
+    ...callChanges(question),
+    messages: withSystemLine(request.value.messages, withProblem(expectation(question), problem)),
+    ...(isUnknown && { response_format: undefined }),
+  };
+  return { request: edited(request, changes), read: readerOf(rule) };
+}
+
+/** In words; but a tool that the model chose to call, and not as its parameters say, is the one to be called now. */
+function again(question: Question, problem: Problem | null): Try {
+  const name = problem?.unfitCall ?? null;
+  if (name === null) return inWords(question, problem);
+  if (question.capabilities.forcedTool !== 'exact') return callAsJson(question, new Set([name]), problem);
+  const changes: Changes = {
+    tool_choice: { type: 'function', function: { name } },
+    response_format: undefined,
+  };
+  return { request: edited(question.request, changes), read: (response) => response };
+}
+
+const noNames: ReadonlySet<string> = new Set();
+
+/** @param names of the tools of which one is to be called */
+function callAsJson(
+  { request, capabilities, newCallId }: Question,
+  names: ReadonlySet<string>,
+  problem: Problem | null,
+): Try {
+  const { value } = request;
+  const tools = (value.tools ?? []).filter(({ function: { name } }) => names.has(name));
+  const { format, line, read } = madeCall(tools, newCallId);
+  const wasAskedSo = capabilities.forcedTool === 'none';
+  const isUnknown = capabilities.jsonSchema === 'none' || (wasAskedSo && problem?.isRefusal === true);
+  const changes: Changes = {
+    ...withoutTools,
+    messages: withSystemLine(value.messages, withProblem(line, problem)),
+    response_format: isUnknown ? undefined : format,
+    // It is meant for text, and would cut the JSON.
+    stop: undefined,
+    logprobs: undefined,
+    top_logprobs: undefined,
+  };
+  return { request: edited(request, changes), read };
+}
+
+function expectation({ request: { value }, rule: { kind, names, most } }: Question): string {
+  const format = value.response_format;
+  if (kind === 'json' && format?.type === 'json_schema')
+    return (
+      'Answer with one JSON value that conforms to this JSON Schema, and with nothing else:\n' +
+      JSON.stringify(format.json_schema.schema ?? {})
+    );
+  if (kind === 'json') return 'Answer with one JSON object and with nothing else.';
+  if (most === 0) return 'Answer without calling a function.';
+  return `The only functions that can be called are ${[...(names ?? [])].join(', ')}.`;
+}
+
+const withoutTools = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
+
+/** What has to differ in the fields about tools so that the engine understands them. */
+function callChanges({ request: { value }, rule, capabilities: { forcedTool } }: Question): Changes {
+  const choice = value.tool_choice;
+  if (forcedTool === 'exact') return {};
+  // Engines differ in what they make of "none"; without tools none is called.
+  if (choice === 'none') return withoutTools;
+  if (rule.kind !== 'call') return {};
+  // The call is the answer; some engines refuse to be confined twice.
+  const changes: Changes = value.response_format ? { response_format: undefined } : {};
+  if (forcedTool !== 'filter' || typeof choice !== 'object' || choice === null) return changes;
+  const tools = value.tools!.filter((tool) => tool.function.name === choice.function.name);
+  return { ...changes, tools, tool_choice: 'required' };
+}
+
+/** Models like to write JSON as a code block, which is not what was asked for. */
+function readerOf({ kind }: Rule): Try['read'] {
+  if (kind !== 'json') return (response) => response;
+  return (response) => ({
+    ...response,
+    choices: response.choices.map((choice) => {
+      const { content } = choice.message;
+      if (!content?.trimStart().startsWith('```')) return choice;
+      return { ...choice, message: { ...choice.message, content: unfenced(content) } };
+    }),
+  });
+}
+
+/** The next answer should not be the same one. */
+function withProblem(line: string, problem: Problem | null): string {
+  if (!problem || problem.isRefusal) return line;
+  return `${line}\nAn answer before this one was not accepted: ${problem.message.slice(0, 500)}`;
+}
