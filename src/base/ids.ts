@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { v7 } from 'uuid';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
@@ -14,6 +15,8 @@ export type IdPrefix =
   | 'org_'
   | 'key_'
   | 'evt_'
+  | 'wh_'
+  | 'dlv_'
   | 'wrk_'
   | 'blob_'
   | 'inst_';
@@ -37,6 +40,11 @@ export function createIds(clock: Clock, random: Random): Ids {
       return prefix + uuid.toString('hex');
     },
   };
+}
+
+/** The id of what `name` says, which sorts by `at` among the others and is the same whenever it is made again. */
+export function derivedId(prefix: IdPrefix, at: number, name: string): string {
+  return prefix + at.toString(16).padStart(12, '0') + hash('sha256', name).slice(0, 20);
 }
 
 /** Whether `id` has the exact shape of an id we make; anything else need not reach the database. */

@@ -81,6 +81,7 @@ CREATE TABLE batches (
   cancelling_at bigint,
   cancelled_at bigint,
   purged integer NOT NULL DEFAULT 0,
+  at_risk_at bigint,
   PRIMARY KEY (id));
 
 CREATE INDEX batches_by_due ON public.batches USING btree (due, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));
@@ -191,6 +192,46 @@ CREATE TABLE usage_ledger (
   PRIMARY KEY (source_id, model, day));
 
 CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, day);
+
+CREATE TABLE webhook_deliveries (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  webhook_id text COLLATE "C" NOT NULL,
+  event_id text COLLATE "C" NOT NULL,
+  event_type text COLLATE "C" NOT NULL,
+  event_at bigint NOT NULL,
+  resource_id text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  attempts integer NOT NULL,
+  owner text COLLATE "C",
+  due_at bigint,
+  last_attempt_at bigint,
+  last_status integer,
+  last_error text COLLATE "C",
+  PRIMARY KEY (id));
+
+CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at, id);
+
+CREATE INDEX webhook_deliveries_by_webhook ON public.webhook_deliveries USING btree (webhook_id, id);
+
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (due_at, webhook_id) WHERE (due_at IS NOT NULL);
+
+CREATE TABLE webhooks (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  url text COLLATE "C" NOT NULL,
+  event_types text COLLATE "C" NOT NULL,
+  secret text COLLATE "C" NOT NULL,
+  old_secret text COLLATE "C",
+  old_secret_until bigint,
+  created_at bigint NOT NULL,
+  disabled_at bigint,
+  disabled_reason text COLLATE "C",
+  PRIMARY KEY (id));
+
+CREATE INDEX webhooks_by_org ON public.webhooks USING btree (org_id, id);
 
 CREATE TABLE workers (
   id text COLLATE "C" NOT NULL,

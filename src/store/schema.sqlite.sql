@@ -78,7 +78,7 @@ CREATE TABLE batches (
   expired_at bigint,
   cancelling_at bigint,
   cancelled_at bigint,
-  purged integer NOT NULL DEFAULT 0);
+  purged integer NOT NULL DEFAULT 0, at_risk_at bigint);
 
 CREATE INDEX batches_by_due ON batches (due, id) WHERE status IN ('validating', 'in_progress') AND closing IS NULL;
 
@@ -181,6 +181,44 @@ CREATE TABLE usage_ledger (
   PRIMARY KEY (source_id, model, day));
 
 CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, day);
+
+CREATE TABLE webhook_deliveries (
+  id text PRIMARY KEY,
+  org_id text NOT NULL,
+  webhook_id text NOT NULL,
+  event_id text NOT NULL,
+  event_type text NOT NULL,
+  event_at bigint NOT NULL,
+  resource_id text NOT NULL,
+  created_at bigint NOT NULL,
+  status text NOT NULL,
+  attempts integer NOT NULL,
+  owner text,
+  due_at bigint,
+  last_attempt_at bigint,
+  last_status integer,
+  last_error text);
+
+CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_at, id);
+
+CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, id);
+
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (due_at, webhook_id) WHERE due_at IS NOT NULL;
+
+CREATE TABLE webhooks (
+  id text PRIMARY KEY,
+  org_id text NOT NULL,
+  name text NOT NULL,
+  url text NOT NULL,
+  event_types text NOT NULL,
+  secret text NOT NULL,
+  old_secret text,
+  old_secret_until bigint,
+  created_at bigint NOT NULL,
+  disabled_at bigint,
+  disabled_reason text);
+
+CREATE INDEX webhooks_by_org ON webhooks (org_id, id);
 
 CREATE TABLE workers (
   id text PRIMARY KEY,

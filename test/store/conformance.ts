@@ -11,6 +11,7 @@ import { keyTests } from './conformance/keys.ts';
 import { ledgerTests } from './conformance/ledger.ts';
 import { recordTests } from './conformance/record.ts';
 import { responseTests } from './conformance/responses.ts';
+import { webhookTests } from './conformance/webhooks.ts';
 import { workerTests } from './conformance/workers.ts';
 
 /** A database under test. */
@@ -62,6 +63,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     endingTests(stores);
     closingTests(stores);
     responseTests(stores);
+    webhookTests(stores);
     workerTests(stores);
     ledgerTests(stores);
   });

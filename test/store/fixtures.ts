@@ -2,6 +2,7 @@ import type { Batch, Chunk } from '../../src/core/batch.ts';
 import { closeModel } from '../../src/core/batch.ts';
 import type { StoredFile } from '../../src/core/file.ts';
 import type { ApiKey, Org } from '../../src/core/org.ts';
+import type { Webhook } from '../../src/core/webhook.ts';
 import type { IdPrefix } from '../../src/base/ids.ts';
 import type { Creation, Lease, LineResult, Store } from '../../src/store/store.ts';
 
@@ -33,6 +34,20 @@ export function makeKey(fields: Partial<ApiKey> = {}): ApiKey {
     expiresAt: null,
     revokedAt: null,
     lastUsedAt: null,
+    ...fields,
+  };
+}
+
+export function makeWebhook(fields: Partial<Webhook> = {}): Webhook {
+  return {
+    id: nextId('wh_'),
+    orgId: 'org_a',
+    name: 'ours',
+    url: 'https://example.com/hook',
+    eventTypes: ['batch.completed', 'batch.cancelled', 'batch.at_risk'],
+    createdAt: start,
+    disabledAt: null,
+    disabledReason: null,
     ...fields,
   };
 }

@@ -108,6 +108,13 @@ describe('an index serves', () => {
     'expired responses': 'SELECT id FROM responses WHERE expires_at <= 1 ORDER BY expires_at, id LIMIT 1',
     'responses that nobody makes':
       'SELECT id FROM responses WHERE alive_until <= 1 ORDER BY alive_until, id LIMIT 1',
+    'the webhooks of an org':
+      "SELECT id FROM webhooks WHERE org_id = 'a' AND id < 'b' ORDER BY id DESC LIMIT 2",
+    'what is to be delivered': 'SELECT 1 FROM webhook_deliveries WHERE due_at <= 1 LIMIT 1',
+    'the deliveries of a webhook':
+      "SELECT id FROM webhook_deliveries WHERE webhook_id = 'w' AND org_id = 'a' AND id < 'b' ORDER BY id DESC LIMIT 2",
+    'old deliveries':
+      'SELECT id FROM webhook_deliveries WHERE created_at < 1 ORDER BY created_at, id LIMIT 1',
     'old creations': 'SELECT token FROM creates WHERE forget_at <= 1 ORDER BY forget_at LIMIT 1',
   };
 

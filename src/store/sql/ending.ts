@@ -5,13 +5,14 @@ import type { Db, Queries } from '../db.ts';
 import type { BatchState, BatchStore } from '../store.ts';
 import { lockBatch } from './batches.ts';
 import { finishChunks } from './chunks.ts';
+import { tell } from './deliveries.ts';
 import { summarise } from './error-summary.ts';
 import { insertFile } from './files.ts';
 import { holdsClosing, openClosing } from './record.ts';
 import { batchColumns, toBatch } from './rows.ts';
 import type { BatchRow } from './rows.ts';
 
-type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'moveWindows' | 'shut' | 'publish'>;
+type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'atRisk' | 'moveWindows' | 'shut' | 'publish'>;
 
 /** How long answers in flight are still taken when a batch fails as a whole. */
 const failGraceMs = 2_000;
@@ -60,6 +61,16 @@ export function createEnding(db: Db): Ending {
         return failed.length > 0;
       }),
 
+    atRisk: (id, now) =>
+      db.tx(async (q) => {
+        const [batch] = await q.all<{ org_id: string }>(
+          `UPDATE batches SET at_risk_at = ? WHERE id = ? AND at_risk_at IS NULL AND ${undecided} RETURNING org_id`,
+          [now, id],
+        );
+        if (batch) await tell(q, batch.org_id, 'batch.at_risk', id, now);
+        return batch !== undefined;
+      }),
+
     async moveWindows(by) {
       const moved = await db.all(
         `UPDATE batches SET expires_at = expires_at + ?, due = due + ?,
@@ -94,6 +105,7 @@ export function createEnding(db: Db): Ending {
           ]);
         await finalise(q, batch, end, files, now);
         await finishChunks(q, worker, [lease]);
+        await tell(q, batch.orgId, `batch.${end}`, batch.id, now);
         return 'published';
       }),
   };

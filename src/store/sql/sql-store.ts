@@ -3,6 +3,7 @@ import type { Db } from '../db.ts';
 import type { Store } from '../store.ts';
 import { createBatchRows } from './batches.ts';
 import { createChunks } from './chunks.ts';
+import { createDeliveries } from './deliveries.ts';
 import { createEnding } from './ending.ts';
 import { createFiles } from './files.ts';
 import { createInstallation } from './installation.ts';
@@ -12,6 +13,7 @@ import { createOrgs } from './orgs.ts';
 import { createRecording } from './record.ts';
 import { createResponses } from './responses.ts';
 import { createResults } from './results.ts';
+import { createWebhooks } from './webhooks.ts';
 import { createWorkers } from './workers.ts';
 
 /** The operations of a store; opening and closing are the business of each database. */
@@ -29,6 +31,7 @@ export function createSqlStore(db: Db): StoreOperations {
     responses: createResponses(db),
     workers: createWorkers(db),
     ledger: createLedger(db),
+    webhooks: { ...createWebhooks(db), ...createDeliveries(db) },
     async ping() {
       await db.all('SELECT 1 AS one');
     },

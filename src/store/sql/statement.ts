@@ -47,6 +47,9 @@ export function inLists(values: readonly Value[]): InList[] {
   return lists;
 }
 
+/** Sorts behind every id: where a list begins that has no cursor. */
+export const behindAll = '~';
+
 /** Thrown inside a transaction to undo it and answer with `outcome` instead. */
 export class Undo<T> extends Error {
   readonly outcome: T;

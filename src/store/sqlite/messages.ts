@@ -36,6 +36,7 @@ export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> 
     cancel: true,
     expire: true,
     fail: true,
+    atRisk: true,
     moveWindows: true,
     states: true,
     candidates: true,
@@ -71,6 +72,21 @@ export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> 
   },
   workers: { beat: true, keepOnly: true, reap: true, leave: true, clear: true },
   ledger: { add: true, of: true, ofMany: true },
+  webhooks: {
+    insert: true,
+    get: true,
+    list: true,
+    update: true,
+    rotate: true,
+    remove: true,
+    deliveries: true,
+    replay: true,
+    addClaimed: true,
+    claim: true,
+    finish: true,
+    release: true,
+    removeDeliveries: true,
+  },
 };
 
 export interface WorkerOptions {
