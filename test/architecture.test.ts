@@ -115,7 +115,7 @@ const contracts: Record<
  */
 const rooms: Record<string, Record<string, readonly string[]>> = {
   batches: {
-    create: [],
+    create: ['lines'],
     lines: [],
     hand: ['lines'],
     record: [],

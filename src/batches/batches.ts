@@ -17,6 +17,15 @@ export interface Batches extends Service {
   get(caller: Caller, id: string): Promise<BatchView>;
   list(caller: Caller, query: BatchListQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
   cancel(caller: Caller, id: string): Promise<BatchView>;
+  /**
+   * A new batch of the requests of a finished one that failed, at the prices of now.
+   * @throws ApiError `batch_not_finished`, `nothing_to_retry`; `not_found` also where its input or its errors are gone
+   */
+  retry(
+    caller: Caller,
+    id: string,
+    creation: Creation | undefined,
+  ): Promise<{ batch: BatchView; replayed: boolean }>;
   /** Result lines behind line `after` that are committed now, byte-identical while running and later. */
   results(caller: Caller, id: string, stream: ResultStream, after: number): Promise<ResultLines>;
 }

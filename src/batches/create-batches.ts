@@ -11,7 +11,8 @@ import type { Generate } from '../generate/generate.ts';
 import type { Store } from '../store/store.ts';
 import type { Batches, BatchView } from './batches.ts';
 import { Closer } from './close/closer.ts';
-import { createBatch, type CreateParts, freezePrices, openInput } from './create/create.ts';
+import { createBatch, type CreateParts, freezePrices, openInput, retryBatch } from './create/create.ts';
+import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { isDatabaseAway } from './database-fault.ts';
 import { DbTime } from './db-time.ts';
 import { estimateUsage } from './create/estimate.ts';
@@ -154,6 +155,16 @@ export function createBatches(parts: BatchesParts): Batches {
           `The batch is ${batch.status} and cannot be cancelled any more.`,
         );
       return view(batch);
+    },
+
+    async retry(caller, id, creation) {
+      const of = await owned(caller.orgId, id);
+      requireFailures(of);
+      const errors = await readResults(parts, of, 'errors', 0);
+      const lines = await failedLines({ ...parts, now: time.now() }, of, errors.bytes);
+      const { id: newId, replayed } = await retryBatch(creating, caller, { of, lines }, creation);
+      runner.wake();
+      return { batch: await view(await owned(caller.orgId, newId)), replayed };
     },
 
     async results(caller, id, stream, after) {

@@ -1,8 +1,7 @@
 import { Command } from 'commander';
-import { batchCancel } from './batch-cancel.ts';
 import { batchCreate } from './batch-create.ts';
-import { batchGet } from './batch-get.ts';
 import { batchList } from './batch-list.ts';
+import { batchCancel, batchGet, batchRetry } from './batch-one.ts';
 import { batchErrors, batchOutput } from './batch-results.ts';
 import { batchRun } from './batch-run.ts';
 import { batchWatch } from './batch-watch.ts';
@@ -19,6 +18,7 @@ export function batch(cli: Cli): Command {
     batchOutput,
     batchErrors,
     batchCancel,
+    batchRetry,
   ])
     group.addCommand(make(cli));
   return group;

@@ -8,6 +8,8 @@ export interface BatchesClient {
   get(id: string, signal?: AbortSignal): Promise<RemoteBatch>;
   list(query?: PageQuery & { status?: string }): Promise<Page<RemoteBatch>>;
   cancel(id: string): Promise<RemoteBatch>;
+  /** A new batch of the failed requests of a finished one. */
+  retry(id: string): Promise<RemoteBatch>;
   /** The result lines behind line `after` that are there now. */
   results(id: string, stream: ResultStream, options?: ResultsQuery): Promise<Results>;
 }
@@ -44,6 +46,7 @@ export function createBatchesClient(transport: Transport): BatchesClient {
     list: ({ limit, after, status, signal } = {}) =>
       transport.json<Page<RemoteBatch>>({ path: '/v1/batches', query: { limit, after, status }, signal }),
     cancel: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/cancel` }),
+    retry: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/retry` }),
     async results(id, stream, { after = 0, signal } = {}) {
       const query = after === 0 ? {} : { after };
       const response = await transport.send({ path: `${pathOf(id)}/${stream}`, query, signal });

@@ -42,6 +42,7 @@ export interface RemoteBatch {
   input_file_id: string;
   output_file_id: string | null;
   error_file_id: string | null;
+  retry_of?: string | null;
   errors: { data: { code: string; message: string; param: string | null; line: number | null }[] } | null;
   in_progress_at: string | null;
   completed_at: string | null;

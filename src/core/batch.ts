@@ -76,6 +76,8 @@ export interface Batch {
   prices: Record<string, Prices>;
   priceFactor: number;
   errors: BatchFault[];
+  /** The batch whose failed lines it runs again. */
+  retryOf: string | null;
   /** Lifetime of the result files in milliseconds. */
   resultTtlMs: number;
   createdAt: number;

@@ -15,7 +15,10 @@ const keyLength = 255;
  * @returns what takes the SHA-256 of the body, or of what a multipart body says
  * @throws ApiError `validation_error` for an unfit Idempotency-Key
  */
-export function creationOf(incoming: Incoming, route: 'batches' | 'files'): (bodyHash: string) => Creation {
+export function creationOf(
+  incoming: Incoming,
+  route: 'batches' | 'files' | 'retries',
+): (bodyHash: string) => Creation {
   const { headers, caller, startedAt } = incoming;
   const sent = headers['idempotency-key'];
   const key = Array.isArray(sent) ? sent.join() : sent;

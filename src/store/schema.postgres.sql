@@ -82,6 +82,9 @@ CREATE TABLE batches (
   cancelled_at bigint,
   purged integer NOT NULL DEFAULT 0,
   at_risk_at bigint,
+  retry_of text COLLATE "C",
+  paused_at bigint,
+  paused_ms bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id));
 
 CREATE INDEX batches_by_due ON public.batches USING btree (due, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));

@@ -78,7 +78,7 @@ CREATE TABLE batches (
   expired_at bigint,
   cancelling_at bigint,
   cancelled_at bigint,
-  purged integer NOT NULL DEFAULT 0, at_risk_at bigint);
+  purged integer NOT NULL DEFAULT 0, at_risk_at bigint, retry_of text, paused_at bigint, paused_ms bigint NOT NULL DEFAULT 0);
 
 CREATE INDEX batches_by_due ON batches (due, id) WHERE status IN ('validating', 'in_progress') AND closing IS NULL;
 

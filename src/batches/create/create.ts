@@ -28,6 +28,13 @@ export interface CreateParts {
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number };
 }
 
+/** The failed lines of a finished batch, which make a new one. */
+export interface Retry {
+  of: Batch;
+  /** As JSON Lines. */
+  lines: AsyncIterable<Uint8Array>;
+}
+
 /** The input of a batch, stored already or about to be. */
 export interface BatchInput {
   file: StoredFile;
@@ -43,7 +50,7 @@ const encoder = new TextEncoder();
  */
 export async function openInput(parts: CreateParts, caller: Caller, input: CreateBatch): Promise<BatchInput> {
   const opened = input.requests
-    ? await inlineInput(parts, caller, input.requests)
+    ? await newInput(parts, caller, jsonLines(input.requests), 'inline')
     : await storedInput(parts, caller, input);
   if (opened.file.endpoint !== input.endpoint) {
     await opened.sealed?.discard();
@@ -68,15 +75,20 @@ async function storedInput(
   return { file, index: await files.index(file), sealed: null };
 }
 
-async function inlineInput(
+function* jsonLines(requests: readonly string[]): Generator<Uint8Array> {
+  for (const request of requests) yield encoder.encode(`${request}\n`);
+}
+
+async function newInput(
   { files, clock }: CreateParts,
   caller: Caller,
-  requests: string[],
+  lines: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  name: 'inline' | 'retry',
 ): Promise<BatchInput> {
-  const upload = await files.begin(caller, { source: 'inline' });
+  const upload = await files.begin(caller, { source: name === 'inline' ? 'inline' : 'file' });
   try {
-    for (const request of requests) await upload.write(encoder.encode(`${request}\n`));
-    const sealed = await upload.seal({ filename: `inline-${clock.now()}.jsonl`, expiresAt: null });
+    for await (const bytes of lines) await upload.write(bytes);
+    const sealed = await upload.seal({ filename: `${name}-${clock.now()}.jsonl`, expiresAt: null });
     return { file: sealed.file, index: sealed.index, sealed };
   } catch (error) {
     await upload.abort();
@@ -108,8 +120,40 @@ export async function createBatch(
   input: CreateBatch,
   creation: Creation | undefined,
 ): Promise<{ id: string; replayed: boolean }> {
+  return insertBatch(parts, caller, await openInput(parts, caller, input), {
+    input,
+    creation,
+    retryOf: null,
+  });
+}
+
+/** The same of the failed lines of another batch: with what that was created with, and what holds now. */
+export async function retryBatch(
+  parts: CreateParts,
+  caller: Caller,
+  { of, lines }: Retry,
+  creation: Creation | undefined,
+): Promise<{ id: string; replayed: boolean }> {
+  const input: CreateBatch = {
+    endpoint: of.endpoint,
+    ...(of.metadata !== null && { metadata: of.metadata }),
+    outputExpiresAfterSeconds: of.resultTtlMs / 1000,
+  };
+  const opened = await newInput(parts, caller, lines, 'retry');
+  return insertBatch(parts, caller, opened, { input, creation, retryOf: of.id });
+}
+
+async function insertBatch(
+  parts: CreateParts,
+  caller: Caller,
+  opened: BatchInput,
+  {
+    input,
+    creation,
+    retryOf,
+  }: { input: CreateBatch; creation: Creation | undefined; retryOf: string | null },
+): Promise<{ id: string; replayed: boolean }> {
   const { store, catalog, ids, clock, limits } = parts;
-  const opened = await openInput(parts, caller, input);
   const { batch, chunks } = await planned().catch(async (error: unknown) => {
     await opened.sealed?.discard();
     throw error;
@@ -163,6 +207,7 @@ export async function createBatch(
       prices: freezePrices(catalog, caller, opened),
       priceFactor: settings.priceFactor,
       errors: [],
+      retryOf,
       resultTtlMs:
         outputExpiresAfterSeconds === undefined ? settings.resultTtlMs : outputExpiresAfterSeconds * 1000,
       createdAt: now,

@@ -22,6 +22,11 @@ export function lineRequestId(batchId: string, line: number): string {
   return `req_${batchId.slice('batch_'.length)}_${line}`;
 }
 
+/** The number of the line whose request id this is. */
+export function lineOfRequest(requestId: string): number {
+  return Number(requestId.slice(requestId.lastIndexOf('_') + 1));
+}
+
 /**
  * A line that was answered with 2xx.
  * @param answer its body as the client sees it

@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import { Unreachable } from '../../client/errors.ts';
 import type { ResultStream } from '../../core/batch.ts';
-import { parseLine, splitLines } from '../lines.ts';
+import { parseLine, splitLines } from '../../base/byte-lines.ts';
 
 const attempts = 5;
 const retryPauseMs = 1000;

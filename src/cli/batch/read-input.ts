@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { parseLine, splitLines } from '../lines.ts';
+import { parseLine, splitLines } from '../../base/byte-lines.ts';
 
 /** What the command line knows of an input file. The server alone judges whether it is valid. */
 export interface InputFile {

@@ -30,6 +30,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['failed', batch.failed_at],
     ['expired', batch.expired_at],
     ['cancelled', batch.cancelled_at],
+    ['retry of', batch.retry_of],
     ['input', batch.input_file_id],
     ['output', batch.output_file_id],
     ['errors', batch.error_file_id],

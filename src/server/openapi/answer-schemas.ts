@@ -67,6 +67,7 @@ export const batchSchema = Type.Object(
     output_file_id: nullable('string'),
     error_file_id: nullable('string'),
     completion_window: Type.Literal('24h'),
+    retry_of: nullable('string', { description: 'The batch whose failed requests these are.' }),
     errors: nullable('object', { description: 'Faults of the batch as a whole.' }),
     created_at: instant,
     in_progress_at: instantOrNull,

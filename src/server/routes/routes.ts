@@ -9,6 +9,7 @@ import { createBatch } from './batches-create.ts';
 import { getBatch } from './batches-get.ts';
 import { listBatches } from './batches-list.ts';
 import { getBatchErrors, getBatchOutput } from './batches-results.ts';
+import { retryBatch } from './batches-retry.ts';
 import { createChatCompletion } from './chat-completions-create.ts';
 import { countChatTokens } from './chat-completions-input-tokens.ts';
 import { createEmbeddings } from './embeddings-create.ts';
@@ -37,6 +38,7 @@ export const routes: readonly Route[] = [
   listBatches,
   getBatch,
   cancelBatch,
+  retryBatch,
   getBatchOutput,
   getBatchErrors,
   createFile,

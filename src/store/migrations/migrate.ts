@@ -5,10 +5,18 @@ import { responses } from './0002-responses.ts';
 import { installation } from './0003-installation.ts';
 import { conversations } from './0004-conversations.ts';
 import { webhooks } from './0005-webhooks.ts';
+import { batchStates } from './0006-batch-states.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
-export const migrations: readonly Migration[] = [initial, responses, installation, conversations, webhooks];
+export const migrations: readonly Migration[] = [
+  initial,
+  responses,
+  installation,
+  conversations,
+  webhooks,
+  batchStates,
+];
 
 /**
  * Brings the schema up to date. Each step and its row in `schema_version` are one transaction: a start that is killed

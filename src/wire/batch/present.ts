@@ -42,6 +42,7 @@ export function presentBatch(view: PresentableBatch) {
     output_file_id: batch.outputFileId,
     error_file_id: batch.errorFileId,
     completion_window: '24h',
+    retry_of: batch.retryOf,
     errors: faultList(batch.errors),
     created_at: isoSeconds(batch.createdAt),
     in_progress_at: iso(batch.inProgressAt),

@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, constantFrom, integer } from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseLine, splitLines } from './lines.ts';
+import { parseLine, splitLines } from './byte-lines.ts';
 
 async function* inChunks(bytes: Uint8Array, sizes: number[]): AsyncGenerator<Uint8Array> {
   let at = 0;

@@ -10,7 +10,7 @@ export interface Line {
 
 const newline = 0x0a;
 
-/** Cuts bytes at `\n` alone, as the server does. A stream that ends with a newline has no empty last line. */
+/** Cuts bytes at `\n` alone, as uploads are. A stream that ends with a newline has no empty last line. */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   let pending: Uint8Array[] = [];
   let offset = 0;

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { makeBatch, makeFile } from '../../../test/store/fixtures.ts';
+import { lineRequestId } from '../lines/line-result.ts';
+import { failedLines, type FailedLinesParts } from './failed-lines.ts';
+
+const lines = ['one', 'twö', '', 'four', 'five'];
+const content = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(''));
+
+async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+it.each([1, 2, 3, 5, 7, 100])('cuts out what failed, in its order, from pieces of %i bytes', async (size) => {
+  const batch = makeBatch({ status: 'completed', err: 3 });
+  const starts = lines.map((_, at) => Buffer.byteLength(lines.slice(0, at).join('')) + at);
+  const index = { offset: starts, length: lines.map((line) => Buffer.byteLength(line)) };
+  const parts = {
+    store: { files: { get: async () => makeFile() } },
+    files: { index: async () => index, read: async () => inPieces(content, size) },
+    now: 0,
+  } as unknown as FailedLinesParts;
+  const errors = [4, 1, 3].map((line) => JSON.stringify({ id: lineRequestId(batch.id, line) })).join('\n');
+  const cut: Uint8Array[] = [];
+  for await (const piece of await failedLines(parts, batch, inPieces(Buffer.from(errors), size)))
+    cut.push(piece);
+  expect(Buffer.concat(cut).toString()).toBe('twö\nfour\nfive\n');
+});

@@ -1,0 +1,70 @@
+import { parseLine, splitLines } from '../../base/byte-lines.ts';
+import { type Batch, isFinal } from '../../core/batch.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Files } from '../../files/files.ts';
+import type { Store } from '../../store/store.ts';
+import { lineOfRequest } from '../lines/line-result.ts';
+
+export interface FailedLinesParts {
+  store: Pick<Store, 'files'>;
+  files: Pick<Files, 'index' | 'read'>;
+  /** Epoch milliseconds. */
+  now: number;
+}
+
+const newline = Uint8Array.of(0x0a);
+
+/** @throws ApiError `batch_not_finished`, `nothing_to_retry` */
+export function requireFailures({ status, err }: Batch): void {
+  if (!isFinal(status))
+    throw new ApiError(
+      'batch_not_finished',
+      `The batch is ${status}: its failed requests can be run again once it has ended. Wait, or cancel it.`,
+    );
+  if (err === 0) throw new ApiError('nothing_to_retry', 'No request of the batch failed.');
+}
+
+/**
+ * The lines of the input of a finished batch that failed, in their order, as JSON Lines.
+ * @param errors its errors from the first line on
+ * @throws ApiError `not_found` when the input is gone, BlobError when it is damaged
+ */
+export async function failedLines(
+  { store, files, now }: FailedLinesParts,
+  { orgId, inputFileId }: Batch,
+  errors: AsyncIterable<Uint8Array>,
+): Promise<AsyncIterable<Uint8Array>> {
+  const input = await store.files.get(orgId, inputFileId, now);
+  if (!input)
+    throw new ApiError(
+      'not_found',
+      'The input file of the batch is gone: it was deleted or has expired. Upload its failed requests and create a batch of them.',
+    );
+  const failed = new Set<number>();
+  for await (const { bytes } of splitLines(errors))
+    failed.add(lineOfRequest(String(parseLine(bytes)?.['id'])));
+  const { offset, length } = await files.index(input);
+  const spans = [...failed]
+    .toSorted((a, b) => a - b)
+    .map((line) => ({ start: offset[line]!, end: offset[line]! + length[line]! }));
+  return cutOut(await files.read(input), spans);
+}
+
+/** What stands in each span of a stream, each followed by a newline. The stream is read to its end. */
+async function* cutOut(
+  stream: AsyncIterable<Uint8Array>,
+  spans: readonly { start: number; end: number }[],
+): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  let next = 0;
+  for await (const chunk of stream) {
+    const behind = at + chunk.length;
+    for (let span = spans[next]; span && span.start < behind; span = spans[next]) {
+      yield chunk.subarray(Math.max(0, span.start - at), Math.min(chunk.length, span.end - at));
+      if (span.end > behind) break;
+      yield newline;
+      next++;
+    }
+    at = behind;
+  }
+}
