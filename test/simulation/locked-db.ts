@@ -4,11 +4,11 @@ import type { Operation } from './store-view.ts';
 /** Stands for the row lock of a database that has them: SQLite needs none and sees a comment. */
 const lock = '/* locked */';
 
-/** Statements that rely on the lock of a batch, and which of their parameters names it. */
-const needsLock: { statement: RegExp; batch: (params: readonly Value[]) => Value | undefined }[] = [
-  { statement: /^\s*INSERT INTO batch_results/, batch: (params) => params[0] },
-  { statement: /SET state = 'leased'/, batch: (params) => params[0] },
-  { statement: /^\s*UPDATE batches SET ok = /, batch: (params) => params.at(-1) },
+/** Statements that rely on the locks of batches, and which of their parameters name them: of rows as wide as this, the first. */
+const needsLock: { statement: RegExp; rowWidth: number }[] = [
+  { statement: /^\s*INSERT INTO batch_results/, rowWidth: 11 },
+  { statement: /SET state = 'leased'/, rowWidth: Number.POSITIVE_INFINITY },
+  { statement: /UPDATE batches SET ok = counted/, rowWidth: 4 },
 ];
 
 export interface LockedDb {
@@ -46,7 +46,8 @@ export function watchLocks(inner: Db): LockedDb {
             lock,
             all: (sql, params = []) => {
               const rewritten = self.rewrite(sql, self.operation);
-              if (rewritten.includes('FROM batches') && rewritten.includes(lock)) locked.add(params[0]!);
+              if (rewritten.includes('FROM batches') && rewritten.includes(lock))
+                for (const id of params) locked.add(id);
               require(rewritten, params, locked);
               return q.all(rewritten, params);
             },
@@ -58,10 +59,10 @@ export function watchLocks(inner: Db): LockedDb {
   return self;
 
   function require(sql: string, params: readonly Value[], locked: ReadonlySet<Value>): void {
-    for (const { statement, batch } of needsLock) {
+    for (const { statement, rowWidth } of needsLock) {
       if (!statement.test(sql)) continue;
-      const id = batch(params);
-      if (id !== undefined && !locked.has(id)) self.tell(`${String(id)} is not locked by: ${sql.trim()}`);
+      const id = params.find((value, at) => at % rowWidth === 0 && !locked.has(value));
+      if (id !== undefined) self.tell(`${String(id)} is not locked by: ${sql.trim()}`);
     }
   }
 }

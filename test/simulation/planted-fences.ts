@@ -1,18 +1,21 @@
 import { Claimer } from '../../src/batches/queue/claimer.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
 
-const anyLease = ['AND epoch = ? AND owner = ?', 'AND ? IS NOT NULL AND ? IS NOT NULL'] as const;
+const anyLease = [
+  ['AND epoch = ? AND owner = ?', 'AND ? IS NOT NULL AND ? IS NOT NULL'],
+  ['AND batch_chunks.epoch = finished.epoch AND owner = ?', 'AND ? IS NOT NULL'],
+] as const;
 const noneRecorded = ['r.line = asked.line', 'r.line = -1'] as const;
 const unlocked = ['/* locked */', ''] as const;
 
 /** Bugs in who may take, give back and finish what, and in when results are taken. */
 export const plantedFences: Record<string, Plant> = {
-  'a release is not fenced': inSql('batches.release', anyLease),
-  'a chunk is finished under any lease': inSql('results.record', anyLease),
-  'a batch is published under any lease': inSql('batches.publish', anyLease),
-  'the gate is shut under any lease': inSql('batches.shut', anyLease),
-  'missing lines are recorded under any lease': inSql('results.recordMissing', anyLease),
-  'a suspect is split under any lease': inSql('batches.split', anyLease),
+  'a release is not fenced': inSql('batches.release', ...anyLease),
+  'a chunk is finished under any lease': inSql('results.record', ...anyLease),
+  'a batch is published under any lease': inSql('batches.publish', ...anyLease),
+  'the gate is shut under any lease': inSql('batches.shut', ...anyLease),
+  'missing lines are recorded under any lease': inSql('results.recordMissing', ...anyLease),
+  'a suspect is split under any lease': inSql('batches.split', ...anyLease),
   'a claim does not begin an epoch': inSql('batches.claim', ['epoch = epoch + 1', 'epoch = epoch']),
   'a chunk in hand can be claimed': inSql('batches.claim', [
     "AND state = 'ready'",

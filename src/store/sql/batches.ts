@@ -110,6 +110,19 @@ export async function lockBatch(q: Queries, id: string): Promise<BatchState | un
   return row && toState(row);
 }
 
+/** Several at once, in one order for all who do so. */
+export async function lockBatches(q: Queries, ids: readonly string[]): Promise<BatchState[]> {
+  const locked: BatchState[] = [];
+  for (const { sql, params } of inLists(ids)) {
+    const rows = await q.all<StateRow>(
+      `SELECT ${stateColumns} FROM batches WHERE id IN ${sql} ORDER BY id ${q.lock}`,
+      params,
+    );
+    locked.push(...rows.map(toState));
+  }
+  return locked;
+}
+
 /** A transaction that may end with an outcome that must leave no trace. */
 async function undoable(
   db: Db,

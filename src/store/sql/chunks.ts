@@ -5,7 +5,8 @@ import type { BatchState, BatchStore, Candidate, Lease } from '../store.ts';
 import { insertChunks, lockBatch } from './batches.ts';
 import { toChunk, unpackLines } from './rows.ts';
 import type { ChunkRow } from './rows.ts';
-import { slices, tuples } from './statement.ts';
+import { recordedLines } from './recorded-lines.ts';
+import { slices, tuples, typedTuples } from './statement.ts';
 
 type Chunks = Pick<BatchStore, 'candidates' | 'readyModels' | 'claim' | 'release' | 'split' | 'running'>;
 
@@ -56,8 +57,10 @@ export function createChunks(db: Db): Chunks {
           `SELECT lines FROM batch_chunks WHERE batch_id = ? AND state = 'leased'`,
           [id],
         );
-        const lines = leased.flatMap((row) => unpackLines(row.lines).map(({ line }) => line));
-        return lines.length - (await recordedLines(q, id, lines)).size;
+        const lines = leased.flatMap((row) =>
+          unpackLines(row.lines).map(({ line }) => ({ batchId: id, line })),
+        );
+        return lines.length - (await recordedLines(q, lines)).size;
       }),
   };
 }
@@ -136,12 +139,12 @@ async function leaseChunks(
 
 /** The chunks with only the lines that have no result yet; those that have none left are done. */
 async function withoutRecorded(q: Queries, batchId: string, chunks: Chunk[]): Promise<Chunk[]> {
-  const lines = chunks.flatMap((chunk) => chunk.lines.map(({ line }) => line));
-  const recorded = await recordedLines(q, batchId, lines);
+  const lines = chunks.flatMap((chunk) => chunk.lines.map(({ line }) => ({ batchId, line })));
+  const recorded = await recordedLines(q, lines);
   if (recorded.size === 0) return chunks;
   const left: Chunk[] = [];
   for (const chunk of chunks) {
-    const open = chunk.lines.filter(({ line }) => !recorded.has(line));
+    const open = chunk.lines.filter(({ line }) => !recorded.has(batchId, line));
     if (open.length > 0) left.push({ ...chunk, lines: open });
     else
       await q.all("UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND seq = ?", [
@@ -150,21 +153,6 @@ async function withoutRecorded(q: Queries, batchId: string, chunks: Chunk[]): Pr
       ]);
   }
   return left;
-}
-
-/** Those of `lines` that have a result. */
-export async function recordedLines(q: Queries, batchId: string, lines: number[]): Promise<Set<number>> {
-  const recorded = new Set<number>();
-  for (const slice of slices(lines, 256)) {
-    const rows = await q.all<{ line: number }>(
-      `WITH asked(line) AS (VALUES ${tuples(slice.length, 1, 'CAST(? AS integer)')})
-       SELECT line FROM asked
-       WHERE (SELECT 1 FROM batch_results r WHERE r.batch_id = ? AND r.line = asked.line) = 1`,
-      [...slice, batchId],
-    );
-    for (const { line } of rows) recorded.add(line);
-  }
-  return recorded;
 }
 
 /** The chunk, if `worker` still holds this lease. */
@@ -179,11 +167,13 @@ export async function findLeased(q: Queries, worker: string, lease: Lease): Prom
 
 /** Leases that are no longer `worker`'s are passed over. */
 export async function finishChunks(q: Queries, worker: string, leases: readonly Lease[]): Promise<void> {
-  for (const { batchId, seq, epoch } of leases)
+  for (const slice of slices(leases, 256))
     await q.all(
-      `UPDATE batch_chunks SET state = 'done', owner = NULL
-       WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased'`,
-      [batchId, seq, epoch, worker],
+      `WITH finished(batch_id, seq, epoch) AS (VALUES ${typedTuples(slice.length, ['text', 'integer', 'integer'])})
+       UPDATE batch_chunks SET state = 'done', owner = NULL FROM finished
+       WHERE batch_chunks.batch_id = finished.batch_id AND batch_chunks.seq = finished.seq
+         AND batch_chunks.epoch = finished.epoch AND owner = ? AND state = 'leased'`,
+      [...slice.flatMap(({ batchId, seq, epoch }) => [batchId, seq, epoch]), worker],
     );
 }
 

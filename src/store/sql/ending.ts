@@ -117,7 +117,7 @@ const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
 /** Nothing new is claimed; what is leased stays with its owners until they hear of it. */
 async function stopChunks(q: Queries, batchId: string): Promise<void> {
   await q.all("UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND state = 'ready'", [batchId]);
-  await openClosing(q, batchId);
+  await openClosing(q, [batchId]);
 }
 
 interface Sums {

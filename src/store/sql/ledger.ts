@@ -57,17 +57,17 @@ async function billedSources(q: Queries, rows: LedgerRow[]): Promise<Set<string>
   return billed;
 }
 
-/** Adds sums to the rows of a batch. The batch row is locked, so nobody else writes them. */
-export async function addToLedger(q: Queries, rows: LedgerRow[]): Promise<void> {
-  for (const row of rows)
+/** Adds sums to the rows of batches, each row once. The batches are locked, so nobody else writes them. */
+export async function addToLedger(q: Queries, rows: readonly LedgerRow[]): Promise<void> {
+  for (const slice of slices(rows, 256))
     await q.all(
-      `INSERT INTO usage_ledger (${columns}) VALUES ${tuples(1, 9)}
+      `INSERT INTO usage_ledger (${columns}) VALUES ${tuples(slice.length, 9)}
        ON CONFLICT (source_id, model, day) DO UPDATE SET
          requests = usage_ledger.requests + excluded.requests,
          input_tokens = usage_ledger.input_tokens + excluded.input_tokens,
          cached_tokens = usage_ledger.cached_tokens + excluded.cached_tokens,
          output_tokens = usage_ledger.output_tokens + excluded.output_tokens`,
-      toRow(row),
+      slice.flatMap(toRow),
     );
 }
 

@@ -2,41 +2,41 @@ import { utcDay } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
 import { addUsage, noUsage } from '../../core/usage.ts';
 import type { Db, Queries } from '../db.ts';
-import type { BatchState, Lease, LedgerRow, LineResult, RecordOutcome, ResultStore } from '../store.ts';
-import { lockBatch } from './batches.ts';
-import { findLeased, finishChunks, recordedLines } from './chunks.ts';
+import type { BatchState, Lease, LedgerRow, LineResult, ResultStore } from '../store.ts';
+import { lockBatch, lockBatches } from './batches.ts';
+import { findLeased, finishChunks } from './chunks.ts';
 import { addToLedger } from './ledger.ts';
-import { slices, tuples } from './statement.ts';
+import { recordedLines } from './recorded-lines.ts';
+import { inLists, slices, tuples, typedTuples } from './statement.ts';
 
 type Recording = Pick<ResultStore, 'record' | 'recordMissing'>;
 
 /**
  * Recording (batch-engine.md): the lock on the batch row makes one flush at a time, so the counters it carries are exact
- * and number the rows without gaps, in the order of the commits.
+ * and number the rows without gaps, in the order of the commits. Each step is one statement for all batches of a flush: a
+ * flush of many batches costs as many trips to the database as one of a single batch.
  */
 export function createRecording(db: Db): Recording {
   return {
     record: (worker, results, finished, now) =>
       db.tx(async (q) => {
-        const outcomes: RecordOutcome[] = [];
-        const resultsOf = Map.groupBy(results, (result) => result.batchId);
-        const finishedOf = Map.groupBy(finished, (lease) => lease.batchId);
-        // Sorted, so that two flushes lock the same batches in the same order.
-        for (const batchId of [...new Set([...resultsOf.keys(), ...finishedOf.keys()])].toSorted()) {
-          const batch = await lockBatch(q, batchId);
-          const closed = !batch || !accepts(batch, now);
-          const kept = closed ? 0 : await keep(q, batch, resultsOf.get(batchId) ?? [], now);
-          await finishChunks(q, worker, finishedOf.get(batchId) ?? []);
-          outcomes.push({ batchId, kept, closed });
-        }
-        return outcomes;
+        const ids = [...new Set([...results, ...finished].map(({ batchId }) => batchId))].toSorted();
+        const open = (await lockBatches(q, ids)).filter((batch) => accepts(batch, now));
+        const kept = await keep(q, open, results, now);
+        await finishChunks(q, worker, finished);
+        const openIds = new Set(open.map(({ id }) => id));
+        return ids.map((batchId) => ({
+          batchId,
+          kept: kept.get(batchId) ?? 0,
+          closed: !openIds.has(batchId),
+        }));
       }),
 
     recordMissing: (worker, lease, results, now) =>
       db.tx(async (q) => {
         const batch = await lockBatch(q, lease.batchId);
         if (!batch || !(await holdsClosing(q, worker, lease))) return false;
-        await keep(q, batch, results, now);
+        await keep(q, [batch], results, now);
         return true;
       }),
   };
@@ -51,34 +51,59 @@ function accepts(batch: BatchState, now: number): boolean {
   return (batch.status === 'in_progress' || batch.status === 'cancelling') && batch.acceptUntil > now;
 }
 
-/** Writes the results of lines that have none yet, counts and bills them. Returns how many. */
-async function keep(q: Queries, batch: BatchState, results: LineResult[], now: number): Promise<number> {
-  const known = await recordedLines(
+/** Writes the results of lines of these batches that have none yet, counts and bills them. Returns how many, by batch. */
+async function keep(
+  q: Queries,
+  batches: readonly BatchState[],
+  results: readonly LineResult[],
+  now: number,
+): Promise<Map<string, number>> {
+  const counts = new Map(batches.map((batch) => [batch.id, { output: batch.ok, errors: batch.err }]));
+  const taken = results.filter(({ batchId }) => counts.has(batchId));
+  const known = await recordedLines(q, taken);
+  const fresh = taken
+    .filter(({ batchId, line }) => known.add(batchId, line))
+    .map((result) => ({ ...result, n: ++counts.get(result.batchId)![result.stream] }));
+  const freshOf = Map.groupBy(fresh, ({ batchId }) => batchId);
+  if (fresh.length === 0) return new Map();
+  await insertResults(q, fresh);
+  const grown = batches.filter(({ id }) => freshOf.has(id));
+  await writeCounts(
     q,
-    batch.id,
-    results.map((result) => result.line),
+    grown.map((batch) => ({ batch, ...counts.get(batch.id)! })),
   );
-  const fresh = results.filter(({ line }) => !known.has(line) && known.add(line));
-  if (fresh.length === 0) return 0;
-  const count: Record<ResultStream, number> = { output: batch.ok, errors: batch.err };
-  await insertResults(
+  const day = utcDay(now);
+  await addToLedger(
     q,
-    fresh.map((result) => ({ ...result, n: ++count[result.stream] })),
+    grown.flatMap((batch) => bill(batch, freshOf.get(batch.id)!, day)),
   );
-  const complete = batch.closing === null && count.output + count.errors >= batch.total;
-  await q.all('UPDATE batches SET ok = ?, err = ?, closing = ? WHERE id = ?', [
-    count.output,
-    count.errors,
-    complete ? 'completed' : batch.closing,
-    batch.id,
-  ]);
-  if (complete) await openClosing(q, batch.id);
-  await addToLedger(q, bill(batch, fresh, utcDay(now)));
-  return fresh.length;
+  return new Map([...freshOf].map(([batchId, rows]) => [batchId, rows.length]));
+}
+
+type Count = Record<ResultStream, number> & { batch: BatchState };
+
+/** Whoever has its last result is complete, and may be closed. */
+async function writeCounts(q: Queries, counts: readonly Count[]): Promise<void> {
+  const isComplete = ({ batch, output, errors }: Count) =>
+    batch.closing === null && output + errors >= batch.total;
+  for (const slice of slices(counts, 256))
+    await q.all(
+      `WITH counted(id, ok, err, closing) AS (VALUES ${typedTuples(slice.length, ['text', 'integer', 'integer', 'text'])})
+       UPDATE batches SET ok = counted.ok, err = counted.err, closing = counted.closing
+       FROM counted WHERE batches.id = counted.id`,
+      slice.flatMap((count) => [
+        count.batch.id,
+        count.output,
+        count.errors,
+        isComplete(count) ? 'completed' : count.batch.closing,
+      ]),
+    );
+  const complete = counts.filter(isComplete).map(({ batch }) => batch.id);
+  await openClosing(q, complete);
 }
 
 async function insertResults(q: Queries, results: (LineResult & { n: number })[]): Promise<void> {
-  for (const slice of slices(results))
+  for (const slice of slices(results, 256))
     await q.all(
       `INSERT INTO batch_results
          (batch_id, line, stream, n, model, input_tokens, cached_tokens, output_tokens, attempts, code, body)
@@ -99,11 +124,13 @@ async function insertResults(q: Queries, results: (LineResult & { n: number })[]
     );
 }
 
-/** Lets somebody close the batch. */
-export async function openClosing(q: Queries, batchId: string): Promise<void> {
-  await q.all("UPDATE batch_chunks SET state = 'ready' WHERE batch_id = ? AND seq = 0 AND state = 'held'", [
-    batchId,
-  ]);
+/** Lets somebody close these batches. */
+export async function openClosing(q: Queries, batchIds: readonly string[]): Promise<void> {
+  for (const { sql, params } of inLists(batchIds))
+    await q.all(
+      `UPDATE batch_chunks SET state = 'ready' WHERE batch_id IN ${sql} AND seq = 0 AND state = 'held'`,
+      params,
+    );
 }
 
 /** Only lines with an output are paid for. */

@@ -10,9 +10,22 @@ import type { Value } from '../db.ts';
 const maxParameters = 16_384;
 
 /** `(?,?,?),(?,?,?)` for `rows` rows of `width` columns. */
-export function tuples(rows: number, width: number, value = '?'): string {
-  const row = `(${Array(width).fill(value).join(',')})`;
-  return Array(rows).fill(row).join(',');
+export function tuples(rows: number, width: number): string {
+  return repeat(rows, Array<string>(width).fill('?'));
+}
+
+/** The same for a list that is no table's: without a column to take its type from, a parameter needs one of its own. */
+export function typedTuples(rows: number, types: readonly string[]): string {
+  return repeat(
+    rows,
+    types.map((type) => `CAST(? AS ${type})`),
+  );
+}
+
+function repeat(rows: number, values: readonly string[]): string {
+  return Array(rows)
+    .fill(`(${values.join(',')})`)
+    .join(',');
 }
 
 /**

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/system.ts';
+import type { Db, Queries } from '../../src/store/db.ts';
+import { migrate } from '../../src/store/migrations/migrate.ts';
+import { createSqlStore, type StoreOperations } from '../../src/store/sql/sql-store.ts';
+import { openSqlite } from '../../src/store/sqlite/db.ts';
+import type { Store } from '../../src/store/store.ts';
+import { addBatch, lease, output, start } from './fixtures.ts';
+
+/** Each statement is a trip to a database on another machine: how many an operation takes is what it costs there. */
+describe('trips to the database', () => {
+  let db: Db;
+  let store: StoreOperations;
+  let trips: number;
+
+  beforeEach(async () => {
+    db = openSqlite(':memory:', systemClock);
+    await migrate(db);
+    const counted = (q: Queries): Queries => ({ ...q, all: (...args) => (trips++, q.all(...args)) });
+    store = createSqlStore({ ...db, tx: (work) => db.tx((q) => work(counted(q))) });
+    trips = 0;
+  });
+  afterEach(() => db.close());
+
+  /** Records a line of each of so many batches, and the end of a chunk of each. */
+  const recordInto = async (batches: number): Promise<number> => {
+    const [results, finished] = [[], []] as [ReturnType<typeof output>[], ReturnType<typeof lease>[]];
+    for (let n = 0; n < batches; n++) {
+      const batch = await addBatch(store as Store);
+      const [chunk] = await store.batches.claim('w', batch.id, 'm1', 1, start);
+      results.push(output(batch, 0), output(batch, 1));
+      finished.push(lease(chunk!));
+    }
+    trips = 0;
+    const outcomes = await store.results.record('w', results, finished, start);
+    expect(outcomes.map(({ kept }) => kept)).toEqual(Array(batches).fill(2));
+    expect(await store.workers.keepOnly('w', [])).toBe(0);
+    return trips;
+  };
+
+  test('recording many batches takes as many as recording one', async () => {
+    const one = await recordInto(1);
+    expect(await recordInto(128)).toBe(one);
+  });
+});
