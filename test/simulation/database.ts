@@ -5,11 +5,12 @@ import { openSqlite } from '../../src/store/sqlite/db.ts';
 import type { Db } from '../../src/store/db.ts';
 import { beginAudit } from './audit.ts';
 import { type LockedDb, watchLocks } from './locked-db.ts';
+import { rememberReads } from './remembered-reads.ts';
 
 /** The real SQL on a database in memory, open to questions that no store answers. */
 export interface Database {
   store: StoreOperations;
-  db: Db;
+  db: Db & { readonly writes: number };
   locks: LockedDb;
   /** Begins a new world on the same database, whose time is `clock`'s from now on. */
   reset(clock: Clock): Promise<void>;
@@ -18,7 +19,7 @@ export interface Database {
 
 export async function openDatabase(): Promise<Database> {
   let clock: Pick<Clock, 'now'> = { now: () => 0 };
-  const db = openSqlite(':memory:', { now: () => clock.now() });
+  const db = rememberReads(openSqlite(':memory:', { now: () => clock.now() }));
   await migrate(db);
   const tables = await db.all<{ name: string }>(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_version'",

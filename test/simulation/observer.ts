@@ -80,6 +80,8 @@ export class Observer {
   #database: Database;
   #elapsed: () => number;
   #last = new Map<string, BatchRow>();
+  /** Writes that were looked at. */
+  #seen = -1;
 
   constructor(database: Database, elapsed: () => number) {
     this.#database = database;
@@ -110,7 +112,7 @@ export class Observer {
   async after(name: Operation, args: readonly unknown[], result: unknown, sentAt: number): Promise<void> {
     if (name === 'workers.beat' && result !== undefined)
       this.fences.beats.set(args[0] as string, virtualEpoch + this.#elapsed());
-    if (!changing.has(name)) return;
+    if (!changing.has(name) || this.#database.db.writes === this.#seen) return;
     const before = new Map(this.#last);
     const rows = await this.#database.db.all<BatchRow>(`SELECT ${columns} FROM batches`);
     for (const row of rows) {
@@ -121,6 +123,7 @@ export class Observer {
       this.#last.set(row.id, row);
     }
     const changes = await takeChanges(this.#database.db);
+    this.#seen = this.#database.db.writes;
     const doneAt = virtualEpoch + this.#elapsed();
     this.fences.judge({ name, args, result, changes, before, after: this.#last, sentAt, doneAt });
     for (const id of new Set(changes.results.map(({ batchId }) => batchId))) await this.#judgeBooks(name, id);
