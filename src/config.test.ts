@@ -50,6 +50,7 @@ describe('without a file', () => {
       resultTtlMs: 2_592_000_000,
       completionWindowMs: 86_400_000,
       cancelGraceMs: 2000,
+      lostModelAfterMs: 600_000,
     });
     expect(config.limits).toMatchObject({ requestsPerBatch: 10_000, bytesPerBatch: 33_554_432 });
     expect(config).not.toHaveProperty('apiKey');

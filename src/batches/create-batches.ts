@@ -8,13 +8,14 @@ import { ApiError, notFound } from '../core/errors.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, WorkerLoad } from '../store/store.ts';
 import type { Batches, BatchView } from './batches.ts';
 import { Closer } from './close/closer.ts';
 import { createBatch, type CreateParts, freezePrices, openInput, retryBatch } from './create/create.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { isDatabaseAway } from './database-fault.ts';
 import { DbTime } from './db-time.ts';
+import { MissingModels } from './missing-models.ts';
 import { estimateUsage } from './create/estimate.ts';
 import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
 import { readResults } from './read/results.ts';
@@ -32,7 +33,13 @@ export interface BatchesParts {
   random: Random;
   log: Log;
   limits: { openBatchesPerOrg: number };
-  batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number; cancelGraceMs: number };
+  batch: {
+    priceFactor: number;
+    resultTtlMs: number;
+    completionWindowMs: number;
+    cancelGraceMs: number;
+    lostModelAfterMs: number;
+  };
   /** How long `stop` waits for lines in flight. */
   drainMs: number;
   /** Whether this process is the only one on its database; then nobody else can be alive at the start. */
@@ -45,9 +52,14 @@ export function createBatches(parts: BatchesParts): Batches {
   const worker = ids.next('wrk_');
   const time = new DbTime(clock);
   // A heartbeat reads and writes, and touches no batch.
-  const probe = () => store.workers.beat(worker, { interactive: generate.interactiveLoad() });
+  const load = (): WorkerLoad => ({
+    interactive: generate.interactiveLoad(),
+    serves: generate.catalog.list().flatMap(({ id, aliases }) => [id, ...aliases]),
+  });
+  const probe = () => store.workers.beat(worker, load());
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
-  const inner = { ...parts, worker, time, isAway };
+  const missing = new MissingModels({ ...parts, time, lostAfterMs: settings.lostModelAfterMs });
+  const inner = { ...parts, worker, time, isAway, missing };
   const closer = new Closer(inner);
   const runner = new Runner({ ...inner, closer, holdsLeases: () => heartbeat.holds });
   // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
@@ -60,6 +72,8 @@ export function createBatches(parts: BatchesParts): Batches {
   };
   const heartbeat: Heartbeat = new Heartbeat({
     ...inner,
+    load,
+    onOthers: (others) => missing.learn(others),
     withLeases: (fn) => runner.withLeases(fn),
     onReaped: () => runner.wake(),
     moveWindows: parts.exclusive ? moveWindows : null,
@@ -82,7 +96,8 @@ export function createBatches(parts: BatchesParts): Batches {
       store.batches.running(batch.id),
       batch.err > 0 ? store.results.errorSummary(batch.id) : [],
     ]);
-    const waitingFor = (modelId: string) => generate.waiting(modelId);
+    const waitingFor = (name: string) =>
+      missing.waiting(name) ?? generate.waiting(generate.catalog.find(name)?.id ?? name);
     return viewOf(batch, ledger, { running, errorSummary, now: time.now(), waitingFor });
   };
 

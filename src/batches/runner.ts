@@ -9,6 +9,7 @@ import type { Lease, Store } from '../store/store.ts';
 import { Claimer } from './queue/claimer.ts';
 import type { Closer } from './close/closer.ts';
 import type { DbTime } from './db-time.ts';
+import type { MissingModels } from './missing-models.ts';
 import { Demand } from './queue/demand.ts';
 import { Dispatcher } from './run/dispatcher.ts';
 import { Fairness } from './queue/fairness.ts';
@@ -31,6 +32,7 @@ export interface RunnerParts {
   blobs: Blobs;
   generate: Generate;
   closer: Closer;
+  missing: MissingModels;
   worker: string;
   clock: Clock;
   time: DbTime;
@@ -58,7 +60,7 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    const { generate, clock } = parts;
+    const { generate, clock, missing } = parts;
     const work = new WorkInHand(clock);
     const suspects = new Suspects(work.held);
     const fairness = new Fairness();
@@ -74,7 +76,7 @@ export class Runner {
       },
     });
     const lanes = new PrefixLanes(generate, work.held);
-    const demand = new Demand({ generate, work, lanes, recorder });
+    const demand = new Demand({ generate, missing, work, lanes, recorder });
     this.work = work;
     this.#recorder = recorder;
     this.#setbacks = setbacks;

@@ -54,7 +54,7 @@ export const configKeys = {
     'connections',
     'connections_per_address',
   ],
-  batch: ['price_factor', 'result_ttl', 'completion_window', 'cancel_grace'],
+  batch: ['price_factor', 'result_ttl', 'completion_window', 'cancel_grace', 'lost_model_after'],
 } as const;
 
 /** The variables that set a value of the file, and what they set. */

@@ -27,5 +27,6 @@ export function batch(at: Located | undefined, check: Checker): Config['batch'] 
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs: check.duration(fields.completion_window) ?? 86_400_000,
     cancelGraceMs: check.duration(fields.cancel_grace) ?? 2000,
+    lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,
   };
 }

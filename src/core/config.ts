@@ -32,7 +32,14 @@ export interface Config {
     connections: number;
     connectionsPerAddress: number;
   };
-  batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number; cancelGraceMs: number };
+  batch: {
+    priceFactor: number;
+    resultTtlMs: number;
+    completionWindowMs: number;
+    cancelGraceMs: number;
+    /** A model that no process has served for so long is lost to the lines that name it. */
+    lostModelAfterMs: number;
+  };
   /** How long stored content that no file names is kept aside before it is removed. */
   quarantineMs: number;
   /** How long work in flight may go on after SIGTERM. */

@@ -134,12 +134,24 @@ CREATE INDEX files_by_expiry ON public.files USING btree (expires_at, id) WHERE 
 
 CREATE INDEX files_by_org ON public.files USING btree (org_id, id);
 
+CREATE TABLE found_slots (
+  model text COLLATE "C" NOT NULL,
+  replica text COLLATE "C" NOT NULL,
+  slots integer NOT NULL,
+  PRIMARY KEY (model, replica));
+
 CREATE TABLE installation (
   one integer NOT NULL,
   id text COLLATE "C" NOT NULL,
   made_at bigint NOT NULL,
   CHECK ((one = 1)),
   PRIMARY KEY (one));
+
+CREATE TABLE missing_models (
+  model text COLLATE "C" NOT NULL,
+  since bigint NOT NULL,
+  seen_at bigint NOT NULL,
+  PRIMARY KEY (model));
 
 CREATE TABLE orgs (
   id text COLLATE "C" NOT NULL,
@@ -181,6 +193,11 @@ CREATE TABLE schema_version (
   name text COLLATE "C" NOT NULL,
   applied_at bigint NOT NULL,
   PRIMARY KEY (version));
+
+CREATE TABLE slot_leases (
+  model text COLLATE "C" NOT NULL,
+  leases text COLLATE "C" NOT NULL,
+  PRIMARY KEY (model));
 
 CREATE TABLE usage_ledger (
   source_id text COLLATE "C" NOT NULL,

@@ -126,10 +126,21 @@ CREATE INDEX files_by_expiry ON files (expires_at, id) WHERE expires_at IS NOT N
 
 CREATE INDEX files_by_org ON files (org_id, id);
 
+CREATE TABLE found_slots (
+  model text NOT NULL,
+  replica text NOT NULL,
+  slots integer NOT NULL,
+  PRIMARY KEY (model, replica));
+
 CREATE TABLE installation (
   one integer PRIMARY KEY CHECK (one = 1),
   id text NOT NULL,
   made_at bigint NOT NULL);
+
+CREATE TABLE missing_models (
+  model text PRIMARY KEY,
+  since bigint NOT NULL,
+  seen_at bigint NOT NULL);
 
 CREATE TABLE orgs (
   id text PRIMARY KEY,
@@ -167,6 +178,10 @@ CREATE TABLE schema_version (
   version integer PRIMARY KEY,
   name text NOT NULL,
   applied_at bigint NOT NULL);
+
+CREATE TABLE slot_leases (
+  model text PRIMARY KEY,
+  leases text NOT NULL);
 
 CREATE TABLE usage_ledger (
   source_id text NOT NULL,

@@ -188,8 +188,6 @@ export interface BatchStore {
   states(ids: string[]): Promise<BatchState[]>;
   /** Batches with ready chunks for one of `models`, by `due`. Closing chunks are asked for as model `#close`. */
   candidates(models: string[], limit: number): Promise<Candidate[]>;
-  /** Models named by ready chunks of unfinished batches, for finding those that left the catalog. */
-  readyModels(): Promise<string[]>;
   /**
    * Leases up to `count` ready chunks, those with the fewest kills first, then by seq (validating becomes in_progress
    * first), and none with more than `mostKills`. The chunks' `lines` are those without a result; a chunk that has none left
@@ -351,11 +349,24 @@ export interface ResponseStore {
 export interface WorkerLoad {
   /** Interactive calls in flight, by model id. */
   interactive: Record<string, number>;
+  /** Names of the models it serves, aliases among them. Absent: a version that did not say so, which may serve any. */
+  serves?: readonly string[];
+}
+
+/** A model that chunks name and no process alive serves. */
+export interface MissingModel {
+  model: string;
+  since: number;
 }
 
 export interface WorkerStore {
   /** Says "alive". Answers with the database's time and the loads of the others alive. */
   beat(id: string, load: WorkerLoad): Promise<{ now: number; others: WorkerLoad[] }>;
+  /**
+   * The models of ready chunks that no process alive serves, each since it was first seen so. What nobody looked at for
+   * minutes, because nobody was alive, begins anew.
+   */
+  missingModels(now: number): Promise<MissingModel[]>;
   /** Releases chunks leased by `id` that are not in `held`. Returns how many. */
   keepOnly(id: string, held: Lease[]): Promise<number>;
   /** Takes chunks back from owners without a beat since `before` (kills + 1) and forgets them. Returns how many. */

@@ -75,6 +75,7 @@ export class SimProcess implements Worker {
         resultTtlMs: 86_400_000,
         completionWindowMs: world.plan.windowMs,
         cancelGraceMs: 2_000,
+        lostModelAfterMs: 20_000,
       },
       drainMs: 5_000,
       exclusive: false,

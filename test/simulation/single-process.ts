@@ -80,7 +80,13 @@ export async function startSingle(database: Database, options: SingleOptions = {
     random,
     log: silent,
     limits: { openBatchesPerOrg: 1_000 },
-    batch: { priceFactor: 0.5, resultTtlMs: 86_400_000, completionWindowMs: windowMs, cancelGraceMs: 2_000 },
+    batch: {
+      priceFactor: 0.5,
+      resultTtlMs: 86_400_000,
+      completionWindowMs: windowMs,
+      cancelGraceMs: 2_000,
+      lostModelAfterMs: 20_000,
+    },
     drainMs,
     exclusive,
   });

@@ -30,6 +30,10 @@ export interface AppOptions {
   limits?: Partial<Config['limits']>;
   batch?: Partial<Config['batch']>;
   drainMs?: number;
+  /** A `postgres://` URL; the embedded database if absent. */
+  database?: string;
+  /** Another on the same database, whose data folder it shares. */
+  beside?: RunningApp | undefined;
   /** Keys of other orgs, or with fewer rights, that are there from the start. */
   keys?: SeedKey[];
   overrides?: Overrides;
@@ -50,12 +54,13 @@ export interface RunningApp {
 
 export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-test-'));
-  const data = join(folder, 'data');
+  const data = options.beside?.data ?? join(folder, 'data');
   const defaults = loadConfig({ env: {}, cwd: folder });
   const config: Config = {
     ...defaults,
     server: { ...defaults.server, port: 0 },
     data,
+    ...(options.database !== undefined && { database: options.database }),
     models: options.models ?? [testModel()],
     limits: { ...defaults.limits, ...options.limits },
     batch: { ...defaults.batch, cancelGraceMs: 200, ...options.batch },

@@ -7,6 +7,7 @@ import { type Chunk, closeModel } from '../../core/batch.ts';
 import type { Candidate, Store } from '../../store/store.ts';
 import { choose } from './choose.ts';
 import type { DbTime } from '../db-time.ts';
+import type { MissingModels } from '../missing-models.ts';
 import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
@@ -20,8 +21,6 @@ const maxCandidates = 2_000;
 /** Polling is the contract; a wake-up only makes it sooner. */
 const busyPollMs = 250;
 const idlePollMs = 1_000;
-/** How often models that left the catalog are looked for; it reads every open chunk. */
-const lostModelsMs = 60_000;
 /** A database that fails is asked again after a while, at most this long. */
 const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
@@ -31,6 +30,7 @@ export interface ClaimerParts {
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
+  missing: Pick<MissingModels, 'look'>;
   fairness: Fairness;
   setbacks: Setbacks;
   worker: string;
@@ -65,7 +65,6 @@ export class Claimer {
   #pause: Timer | null = null;
   #failures = 0;
   #stopped = true;
-  #lookedForLost = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ClaimerParts) {
     this.#parts = parts;
@@ -145,7 +144,7 @@ export class Claimer {
     if (!holdsLeases()) return this.#pauseFor(idlePollMs);
     const yielded = work.takeYielded();
     if (yielded.length > 0) await store.batches.release(worker, yielded);
-    await this.#findLostModels();
+    await this.#parts.missing.look();
     const models = demand.models();
     const open = await store.batches.candidates([...models, closeModel], maxCandidates);
     let candidates = open.filter((each) => !this.#mustWait(each));
@@ -182,14 +181,6 @@ export class Claimer {
     const fault = 'A part of the batch cannot be read from the database any more.';
     await setbacks.add(batchId, error, model === closeModel ? null : fault);
     return false;
-  }
-
-  async #findLostModels(): Promise<void> {
-    const now = this.#parts.clock.monotonic();
-    if (now - this.#lookedForLost < lostModelsMs) return;
-    this.#lookedForLost = now;
-    const ready = await this.#parts.store.batches.readyModels();
-    this.#parts.demand.noteReady(ready.filter((model) => model !== closeModel));
   }
 
   /** Claims one chunk of a candidate; false when it has none left for us. */

@@ -12,6 +12,7 @@ describe('Demand', () => {
   let recorder: { hasRoom: boolean };
   let lanes: { wants(model: string): boolean };
   let room: number;
+  let lost: string[];
   let demand: Demand;
 
   beforeEach(() => {
@@ -19,8 +20,15 @@ describe('Demand', () => {
     recorder = { hasRoom: true };
     lanes = { wants: () => false };
     room = 8;
+    lost = [];
+    const missing = {
+      get lost() {
+        return lost;
+      },
+      isLost: (model: string) => lost.includes(model),
+    };
     const catalog = createCatalog([{ id: 'm', aliases: ['alias'], serves: ['chat'], prices, createdAt: 0 }]);
-    demand = new Demand({ generate: { catalog, room: () => room }, work, lanes, recorder });
+    demand = new Demand({ generate: { catalog, room: () => room }, missing, work, lanes, recorder });
   });
 
   it('has the room of the engine, less what is on its way there', () => {
@@ -65,8 +73,8 @@ describe('Demand', () => {
     expect(demand.wants('m')).toBe(true);
   });
 
-  it('runs the lines of models that left the catalog, which no engine holds up', () => {
-    demand.noteReady(['m', 'alias', 'gone']);
+  it('runs the lines of models that are lost, which no engine holds up', () => {
+    lost = ['gone'];
     expect(demand.models()).toEqual(['m', 'gone']);
     room = 0;
     expect(demand.room('gone')).toBe(64);

@@ -1,4 +1,5 @@
 import type { Generate } from '../../generate/generate.ts';
+import type { MissingModels } from '../missing-models.ts';
 import type { PrefixLanes } from '../hand/prefix-lanes.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
@@ -8,6 +9,8 @@ const prefetchLines = 64;
 
 export interface DemandParts {
   generate: Pick<Generate, 'catalog' | 'room'>;
+  /** Lines of the lost end as errors, which no engine holds up. */
+  missing: Pick<MissingModels, 'lost' | 'isLost'>;
   work: WorkInHand;
   lanes: Pick<PrefixLanes, 'wants'>;
   recorder: Pick<Recorder, 'hasRoom'>;
@@ -18,8 +21,6 @@ export class Demand {
   #parts: DemandParts;
   /** Models without a candidate when last asked; nobody asks again before the next wake-up or poll. */
   #dry = new Set<string>();
-  /** Models named by chunks that no engine serves any more; their lines end as errors. */
-  #lost = new Set<string>();
   #starting = new Map<string, number>();
 
   constructor(parts: DemandParts) {
@@ -27,15 +28,8 @@ export class Demand {
   }
 
   models(): string[] {
-    const { catalog } = this.#parts.generate;
-    // What was lost may be served again.
-    for (const model of this.#lost) if (catalog.find(model)) this.#lost.delete(model);
-    return [...catalog.list().map((model) => model.id), ...this.#lost];
-  }
-
-  /** Tells of models that chunks name. */
-  noteReady(models: readonly string[]): void {
-    for (const model of models) if (!this.#parts.generate.catalog.find(model)) this.#lost.add(model);
+    const { generate, missing } = this.#parts;
+    return [...generate.catalog.list().map((model) => model.id), ...missing.lost];
   }
 
   noteDry(model: string): void {
@@ -53,10 +47,10 @@ export class Demand {
 
   /** How many lines may be sent to a model now. */
   room(model: string): number {
-    const { recorder, generate } = this.#parts;
+    const { recorder, generate, missing } = this.#parts;
     if (!recorder.hasRoom) return 0;
     const starting = this.#starting.get(model) ?? 0;
-    if (this.#lost.has(model)) return prefetchLines - starting;
+    if (missing.isLost(model)) return prefetchLines - starting;
     return generate.room(model) - starting;
   }
 

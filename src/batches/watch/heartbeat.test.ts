@@ -45,7 +45,6 @@ describe('Heartbeat', () => {
     heartbeat = new Heartbeat({
       store: { workers } as Store,
       generate: {
-        interactiveLoad: () => ({ m: 2 }),
         setOthers: (interactive, processes) =>
           said.push(`others ${JSON.stringify(interactive)} of ${processes}`),
       },
@@ -57,6 +56,8 @@ describe('Heartbeat', () => {
         await claiming;
         await fn(held);
       },
+      load: () => ({ interactive: { m: 2 } }),
+      onOthers: () => {},
       moveWindows: async (by) => void said.push(`move ${by} at ${time.now() - began}`),
       onReaped: () => said.push('reaped'),
       onLost: () => said.push('lost'),

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Generate } from '../../generate/generate.ts';
-import type { Lease, Store } from '../../store/store.ts';
+import type { Lease, Store, WorkerLoad } from '../../store/store.ts';
 import type { DbTime } from '../db-time.ts';
 
 const beatMs = 10_000;
@@ -13,13 +13,17 @@ const marginMs = 5_000;
 
 export interface HeartbeatParts {
   store: Store;
-  generate: Pick<Generate, 'interactiveLoad' | 'setOthers'>;
+  generate: Pick<Generate, 'setOthers'>;
+  /** What this process tells the others. */
+  load: () => WorkerLoad;
   worker: string;
   clock: Clock;
   time: DbTime;
   log: Log;
   /** Passes every lease in hand to `fn`, while no claim is under way. */
   withLeases: (fn: (leases: Lease[]) => Promise<void>) => Promise<void>;
+  /** What the others alive told. */
+  onOthers: (others: readonly WorkerLoad[]) => void;
   /** Chunks of dead owners were taken back. */
   onReaped: () => void;
   /** This process was silent too long: its leases are gone, or will be in a moment. */
@@ -86,14 +90,15 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { store, generate, worker, clock } = this.#parts;
+    const { store, generate, worker, clock, load, onOthers } = this.#parts;
     // A process that stood still may wake here first: this beat must not prolong what has run out.
     if (this.#lapse && !this.holds) this.#lose();
     const before = (this.#begun = clock.monotonic());
-    const { now, others } = await store.workers.beat(worker, { interactive: generate.interactiveLoad() });
+    const { now, others } = await store.workers.beat(worker, load());
     await this.#learn(now, before);
     this.#prolong(before);
-    generate.setOthers(sumLoads(others.map((load) => load.interactive)), others.length + 1);
+    onOthers(others);
+    generate.setOthers(sumLoads(others.map(({ interactive }) => interactive)), others.length + 1);
     // Not waited for: it waits for claims, and one that hangs must not keep the next beat from being sent.
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
   }

@@ -6,6 +6,7 @@ import { installation } from './0003-installation.ts';
 import { conversations } from './0004-conversations.ts';
 import { webhooks } from './0005-webhooks.ts';
 import { batchStates } from './0006-batch-states.ts';
+import { fleet } from './0007-fleet.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
@@ -16,6 +17,7 @@ export const migrations: readonly Migration[] = [
   conversations,
   webhooks,
   batchStates,
+  fleet,
 ];
 
 /**

@@ -8,7 +8,7 @@ import type { ChunkRow } from './rows.ts';
 import { recordedLines } from './recorded-lines.ts';
 import { slices, tuples, typedTuples } from './statement.ts';
 
-type Chunks = Pick<BatchStore, 'candidates' | 'readyModels' | 'claim' | 'release' | 'split' | 'running'>;
+type Chunks = Pick<BatchStore, 'candidates' | 'claim' | 'release' | 'split' | 'running'>;
 
 /** The queue: which chunks may be had, and who has them (batch-engine.md, "Choosing and claiming"). */
 export function createChunks(db: Db): Chunks {
@@ -18,15 +18,6 @@ export function createChunks(db: Db): Chunks {
       const found = lines.length > 0 ? await linesToRun(db, lines, limit) : [];
       if (lines.length < models.length) found.push(...(await batchesToClose(db, limit)));
       return found.toSorted(byUrgency).slice(0, limit);
-    },
-
-    async readyModels() {
-      const rows = await db.all<{ model: string }>(
-        `SELECT DISTINCT c.model FROM batches b JOIN batch_chunks c ON c.batch_id = b.id
-         WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL AND c.state = 'ready'
-         ORDER BY c.model`,
-      );
-      return rows.map((row) => row.model);
     },
 
     claim: (worker, batchId, model, count, now, mostKills = 2 ** 31 - 1) =>
@@ -63,6 +54,16 @@ export function createChunks(db: Db): Chunks {
         return lines.length - (await recordedLines(q, lines)).size;
       }),
   };
+}
+
+/** Models named by ready chunks of unfinished batches; it reads all of those. */
+export async function readyModels(q: Queries): Promise<string[]> {
+  const rows = await q.all<{ model: string }>(
+    `SELECT DISTINCT c.model FROM batches b JOIN batch_chunks c ON c.batch_id = b.id
+     WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL AND c.state = 'ready'
+     ORDER BY c.model`,
+  );
+  return rows.map((row) => row.model).filter((model) => model !== closeModel);
 }
 
 interface CandidateRow {

@@ -1,6 +1,7 @@
 import type { Db, Queries } from '../db.ts';
 import type { Lease, WorkerLoad, WorkerStore } from '../store.ts';
 import { releaseLeases } from './chunks.ts';
+import { missingModels } from './missing-models.ts';
 
 /** A process whose last beat is older than this is not counted on (batch-engine.md, "Leases"). */
 const lifeMs = 30_000;
@@ -20,6 +21,8 @@ export function createWorkers(db: Db): WorkerStore {
       );
       return { now, others: rows.map((row) => JSON.parse(row.load) as WorkerLoad) };
     },
+
+    missingModels: (now) => missingModels(db, now, now - lifeMs),
 
     keepOnly: (id, held) =>
       db.tx(async (q) => {

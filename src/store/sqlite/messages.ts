@@ -40,7 +40,6 @@ export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> 
     moveWindows: true,
     states: true,
     candidates: true,
-    readyModels: true,
     claim: true,
     release: true,
     split: true,
@@ -70,7 +69,7 @@ export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> 
     remove: true,
     removeExpired: true,
   },
-  workers: { beat: true, keepOnly: true, reap: true, leave: true, clear: true },
+  workers: { beat: true, missingModels: true, keepOnly: true, reap: true, leave: true, clear: true },
   ledger: { add: true, of: true, ofMany: true },
   webhooks: {
     insert: true,

@@ -136,6 +136,7 @@ export async function startServer(
       resultTtlMs: 2_592_000_000,
       completionWindowMs: 86_400_000,
       cancelGraceMs: 100,
+      lostModelAfterMs: 0,
     },
     drainMs: 1000,
     exclusive: true,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Stores } from '../conformance.ts';
-import { addBatch, lease, start } from '../fixtures.ts';
+import { addBatch, lease, makeChunks, start } from '../fixtures.ts';
 
 export function workerTests(on: Stores): void {
   const idle = { interactive: {} };
@@ -18,6 +18,29 @@ export function workerTests(on: Stores): void {
       await on.store.workers.beat('w1', { interactive: { m1: 5, m2: 1 } });
       expect((await on.other.workers.beat('w2', idle)).others).toEqual([{ interactive: { m1: 5, m2: 1 } }]);
       expect((await on.store.workers.beat('w1', idle)).others).toEqual([idle]);
+    });
+
+    test('say which models they serve: those that chunks name and nobody serves are missing, and since when', async () => {
+      const minute = 60_000;
+      const batch = await addBatch(on.store, {}, (each) =>
+        makeChunks(each).map((chunk) => ({ ...chunk, model: `m${chunk.seq}` })),
+      );
+      const { now } = await on.store.workers.beat('w1', { interactive: {}, serves: ['m1', 'alias'] });
+      const missing = (after: number) => on.other.workers.missingModels(now + after);
+      expect(await missing(0)).toEqual([{ model: 'm2', since: now }]);
+      expect(await missing(4 * minute)).toEqual([
+        { model: 'm1', since: now + 4 * minute },
+        { model: 'm2', since: now },
+      ]);
+      await on.other.workers.beat('w2', { interactive: {}, serves: ['m2'] });
+      expect(await missing(0)).toEqual([]);
+      await on.other.workers.leave('w2');
+      expect(await missing(1)).toEqual([{ model: 'm2', since: now + 1 }]);
+      expect(await missing(7 * minute)).toMatchObject([{}, { model: 'm2', since: now + 7 * minute }]);
+      await on.store.batches.claim('w', batch.id, 'm2', 1, start);
+      expect(await missing(0)).toEqual([]);
+      await on.other.workers.beat('older', idle);
+      expect(await missing(0)).toEqual([]);
     });
 
     test('keep only what they hold', async () => {

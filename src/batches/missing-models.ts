@@ -1,0 +1,79 @@
+import type { Clock } from '../base/clock.ts';
+import type { WaitingCause } from '../core/waiting.ts';
+import type { Generate } from '../generate/generate.ts';
+import type { Store, WorkerLoad } from '../store/store.ts';
+import type { DbTime } from './db-time.ts';
+
+/** How often they are looked for, at most and at least; it reads every open chunk. */
+const look = { mostMs: 60_000, leastMs: 1_000 } as const;
+
+export interface MissingModelsParts {
+  store: { workers: Pick<Store['workers'], 'missingModels'> };
+  generate: Pick<Generate, 'catalog'>;
+  clock: Clock;
+  time: DbTime;
+  /** A model that nobody has served for so long is lost. */
+  lostAfterMs: number;
+}
+
+/**
+ * Models of open batches that no process serves. A configuration that changes from process to process, and a restart, take
+ * them away for a while: only after a grace, which the database counts for all, do their lines end as errors.
+ */
+export class MissingModels {
+  #parts: MissingModelsParts;
+  #lookMs: number;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #since = new Map<string, number>();
+  /** Those that were asked for before the first look at them. */
+  #noticed = new Map<string, number>();
+  #others: readonly WorkerLoad[] = [];
+
+  constructor(parts: MissingModelsParts) {
+    this.#parts = parts;
+    this.#lookMs = Math.max(look.leastMs, Math.min(look.mostMs, parts.lostAfterMs / 4));
+  }
+
+  /** What the other processes alive said last. */
+  learn(others: readonly WorkerLoad[]): void {
+    this.#others = others;
+  }
+
+  /** Asks the database, now and then. */
+  async look(): Promise<void> {
+    const { store, clock, time } = this.#parts;
+    const now = clock.monotonic();
+    if (now - this.#lookedAt < this.#lookMs) return;
+    this.#lookedAt = now;
+    const found = await store.workers.missingModels(time.now());
+    // Of those that are lost the last lines may be in hand.
+    const lost = this.lost.map((model) => [model, this.#since.get(model) ?? 0] as const);
+    this.#since = new Map([...lost, ...found.map(({ model, since }) => [model, since] as const)]);
+    this.#noticed.clear();
+  }
+
+  /** Those whose lines end as errors. */
+  get lost(): string[] {
+    return this.#since.size === 0 ? [] : [...this.#since.keys()].filter((model) => this.isLost(model));
+  }
+
+  isLost(model: string): boolean {
+    const since = this.#since.get(model);
+    if (since === undefined || !this.#isMissing(model)) return false;
+    return this.#parts.time.now() - since >= this.#parts.lostAfterMs;
+  }
+
+  /** Why lines of a model wait that nobody serves; null while somebody does. */
+  waiting(model: string): WaitingCause | null {
+    if (!this.#isMissing(model)) return null;
+    const since = this.#since.get(model) ?? this.#noticed.get(model) ?? this.#parts.time.now();
+    this.#noticed.set(model, since);
+    const message = `No server of this installation is configured with the model '${model}' at present.`;
+    return { scope: 'model', code: 'model_not_found', message, since };
+  }
+
+  #isMissing(model: string): boolean {
+    if (this.#parts.generate.catalog.find(model)) return false;
+    return !this.#others.some(({ serves }) => serves?.includes(model) ?? true);
+  }
+}

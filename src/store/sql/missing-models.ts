@@ -1,0 +1,48 @@
+import type { Db, Queries } from '../db.ts';
+import type { MissingModel, WorkerLoad } from '../store.ts';
+import { readyModels } from './chunks.ts';
+
+/** So long nobody looked: nobody was alive, and whoever serves the model may be about to start, too. */
+const unseenMs = 5 * 60_000;
+/** That somebody looks is written down so often. */
+const seenMs = 60_000;
+
+interface Row {
+  model: string;
+  since: number;
+  seen_at: number;
+}
+
+/** @param aliveSince processes without a beat since then are dead */
+export async function missingModels(db: Db, now: number, aliveSince: number): Promise<MissingModel[]> {
+  const ready = await readyModels(db);
+  return db.tx(async (q) => {
+    const rows = await q.all<Row>(
+      `SELECT model, since, seen_at FROM missing_models ORDER BY model ${q.lock}`,
+    );
+    if (ready.length === 0 && rows.length === 0) return [];
+    const isServed = await servedNow(q, aliveSince);
+    const missing = ready.filter((model) => !isServed(model));
+    for (const { model } of rows)
+      if (!missing.includes(model)) await q.all('DELETE FROM missing_models WHERE model = ?', [model]);
+    const found: MissingModel[] = [];
+    for (const model of missing) {
+      const known = rows.find((row) => row.model === model);
+      const since = known && now - known.seen_at < unseenMs ? known.since : now;
+      if (!known || now - known.seen_at >= seenMs)
+        await q.all(
+          `INSERT INTO missing_models (model, since, seen_at) VALUES (?, ?, ?)
+           ON CONFLICT (model) DO UPDATE SET since = excluded.since, seen_at = excluded.seen_at`,
+          [model, since, now],
+        );
+      found.push({ model, since });
+    }
+    return found;
+  });
+}
+
+async function servedNow(q: Queries, aliveSince: number): Promise<(model: string) => boolean> {
+  const rows = await q.all<{ load: string }>('SELECT load FROM workers WHERE beat_at > ?', [aliveSince]);
+  const loads = rows.map(({ load }) => JSON.parse(load) as WorkerLoad);
+  return (model) => loads.some(({ serves }) => serves?.includes(model) ?? true);
+}

@@ -1,0 +1,96 @@
+import { afterAll, afterEach, describe, expect, it, test } from 'vitest';
+import { startApp, testModel, upstreamEngine } from '../support/app.ts';
+import type { AppOptions, RunningApp } from '../support/app.ts';
+import { chatLines } from '../support/batch-lines.ts';
+import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { PostgresServer } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+
+// Several processes on one database.
+
+const postgres = await startPostgres();
+
+if ('reason' in postgres) test.skip(`a fleet (skipped: ${postgres.reason})`, () => {});
+else {
+  afterAll(() => postgres.stop());
+  fleetTests(postgres);
+}
+
+function fleetTests(server: PostgresServer): void {
+  let upstream: FakeUpstream;
+  let fleet: RunningApp[] = [];
+
+  afterEach(async () => {
+    await Promise.all(fleet.slice(1).map((each) => each.stop()));
+    // The data folder is the first one's.
+    await fleet[0]?.stop();
+    fleet = [];
+    await upstream.close();
+  });
+
+  async function join(database: string, options: AppOptions): Promise<RunningApp> {
+    const joined = await startApp({ ...options, database, beside: fleet[0] });
+    fleet.push(joined);
+    return joined;
+  }
+
+  const served = (id: string) => ({
+    ...testModel(upstreamEngine(upstream.url)),
+    id,
+    aliases: [`${id}-alias`],
+  });
+  const linesOf = (model: string, count: number) =>
+    chatLines(count).map((line) => ({ ...line, body: { ...line.body, model } }));
+
+  describe('processes that serve other models', () => {
+    it("leave one another's lines alone", async () => {
+      const held: (() => void)[] = [];
+      upstream = await startFakeUpstream(
+        (response, asked) => void held.push(() => complete('ok')(response, asked)),
+      );
+      const database = await server.createDatabase();
+      const a = await join(database, { models: [served('m1')] });
+      const first = await a.api.createBatch({ requests: linesOf('m1', 200) });
+      await until('its slots are full', () => held.length > 8);
+      const b = await join(database, { models: [served('m2')], batch: { lostModelAfterMs: 1 } });
+      upstream.answer = complete('ok');
+      const second = await b.api.createBatch({ requests: linesOf('m2', 200) });
+      const done = { request_counts: { completed: 200, failed: 0 } };
+      expect(await b.api.finished(second.id)).toMatchObject(done);
+      for (const answer of held) answer();
+      expect(await b.api.finished(first.id)).toMatchObject(done);
+    });
+
+    it('wait for the one that has theirs, and say so', async () => {
+      upstream = await startFakeUpstream(complete('ok'));
+      const database = await server.createDatabase();
+      const b = await join(database, { models: [served('m2')] });
+      const a = await join(database, { models: [served('m1')] });
+      upstream.answer = () => {};
+      const { id } = await a.api.createBatch({ requests: linesOf('m1', 20) });
+      await a.stop();
+      fleet.pop();
+      const waiting = async () =>
+        (await b.api.get<{ waiting: { reason: string } | null }>(`/v1/batches/${id}`)).waiting;
+      // Until its next heartbeat the one takes the other for alive.
+      expect(await until('it waits', waiting)).toMatchObject({ reason: 'model_missing' });
+      upstream.answer = complete('ok');
+      await join(database, { models: [{ ...served('m3'), aliases: ['m1'] }, served('m1')] });
+      expect(await b.api.finished(id)).toMatchObject({ request_counts: { completed: 20, failed: 0 } });
+    });
+
+    it('end the lines of a model that nobody serves for the grace', async () => {
+      upstream = await startFakeUpstream(() => {});
+      const database = await server.createDatabase();
+      await join(database, { models: [served('m2')], batch: { lostModelAfterMs: 1 } });
+      const a = await join(database, { models: [served('m1')] });
+      const { id } = await a.api.createBatch({ requests: linesOf('m1', 20) });
+      await a.stop();
+      fleet.pop();
+      const done = await fleet[0]!.api.finished(id);
+      expect(done).toMatchObject({ request_counts: { completed: 0, failed: 20 } });
+    });
+  });
+}
