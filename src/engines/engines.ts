@@ -126,6 +126,8 @@ export interface NativeEvent {
   data: string;
   /** With the first event that tells them. */
   promptTokens?: number;
+  /** What it adds to the answer: text, thoughts, arguments. */
+  said?: string;
   /** With the last event. */
   usage?: ChatUsage;
 }

@@ -95,13 +95,27 @@ describe('createGenerate', () => {
       expect(charged).toMatchObject([charge]);
     });
 
-    it('is charged for what had come of a stream that is abandoned', async () => {
+    it('is charged for what had been said of a stream that is abandoned', async () => {
       natively(async function* () {
         yield events;
-        yield events;
+        yield [{ type: 'content_block_delta', data: '{}', said: 'twelve bytes' }];
+        yield [{ type: 'content_block_delta', data: '{}', said: 'of many more' }];
       });
-      for await (const _ of generate.nativeStream('messages', given, call)) break;
-      expect(charged).toMatchObject([{ usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 2 } }]);
+      let lists = 0;
+      for await (const _ of generate.nativeStream('messages', given, call)) if (++lists === 2) break;
+      expect(charged).toMatchObject([{ usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 3 } }]);
+    });
+
+    it('is not charged as a stream that its engine breaks off, whatever had come', async () => {
+      natively(async function* () {
+        yield events;
+        throw new ApiError('upstream_error', 'broken');
+      });
+      const reading = async () => {
+        for await (const _ of generate.nativeStream('messages', given, call));
+      };
+      await expect(reading()).rejects.toThrow('broken');
+      expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);
     });
   });
 
@@ -187,10 +201,10 @@ describe('createGenerate', () => {
     });
 
     it('charges what was produced when the client leaves, and gives the slot back', async () => {
-      engine.chunks = [chatChunk('a'), chatChunk('b'), chatChunk('c'), usageChunk(9, 3)];
+      engine.chunks = [chatChunk('in a few'), chatChunk(' words'), chatChunk('c'), usageChunk(9, 3)];
       const seen = await read(generate.chatStream(chatRequest(), call), 2);
       expect(seen).toHaveLength(2);
-      expect(charged).toMatchObject([{ usage: { inputTokens: 11, cachedTokens: 0, outputTokens: 2 } }]);
+      expect(charged).toMatchObject([{ usage: { inputTokens: 11, cachedTokens: 0, outputTokens: 4 } }]);
       expect(generate.interactiveLoad()).toEqual({});
     });
 

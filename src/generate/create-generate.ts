@@ -7,8 +7,9 @@ import { modelFor } from '../core/model-access.ts';
 import type { Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { Engine } from '../engines/engines.ts';
-import type { ChatRequest, ChatUsage } from '../wire/chat/chat.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/estimate-prompt.ts';
+import { spoken } from '../wire/chat/spoken.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import { embeddingsResponse } from '../wire/embeddings/response.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -17,6 +18,7 @@ import { createPromise, type Promised } from './promises/promise.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall, ServedModel } from './generate.ts';
 import { requireInputs } from './inputs.ts';
 import { Lanes } from './lanes.ts';
+import { Meter, type Metered, metered } from './meter.ts';
 import { keepsItself, namings } from './native-answers.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
@@ -76,6 +78,20 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return { promised, ...admit(request.model, caller, 'chat') };
   };
 
+  const accountOf = (
+    meter: Meter,
+    { model, countPrompt, leave }: Awaited<ReturnType<typeof admitChat>>,
+    chat: ChatRequest,
+    call: InteractiveCall,
+  ): Pick<Metered<unknown, unknown>, 'leave' | 'settle'> => ({
+    leave,
+    async settle() {
+      const count = () => countPrompt(chat, call.caller.orgId).catch(() => estimatePrompt(chat));
+      const spent = await meter.spent(count);
+      if (spent !== noUsage) charge(call, model, spent);
+    },
+  });
+
   const chatOnce = async (
     { pool, model }: ServedModel,
     request: JsonBody<ChatRequest>,
@@ -121,40 +137,25 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }
     },
 
-    async *chatStream(request, call) {
-      const { model, pool, promised, countPrompt, leave } = await admitChat(request.value, call.caller);
-      const id = ids.next('chatcmpl_');
-      const created = unixSeconds(clock.now());
-      let usage: Usage | null = null;
-      let pieces = 0;
-      let failed = false;
-      try {
-        const asking = askingOf(pool, model, request);
-        const produced = (whole: ChatUsage) => {
-          usage = usageOf(whole);
-          // The engine is done; how long the client reads is its own affair.
-          leave();
+    chatStream: (request, call) =>
+      metered(async () => {
+        const lane = await admitChat(request.value, call.caller);
+        const { model, pool, promised } = lane;
+        const name = { id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: model.id };
+        const meter = new Meter(lane.leave);
+        return {
+          lists: promised.stream(askingOf(pool, model, request), howOf(call), (usage) =>
+            meter.told(usageOf(usage)),
+          ),
+          read(chunks) {
+            for (const { usage, choices } of chunks)
+              if (usage) meter.told(usageOf(usage));
+              else for (const { delta } of choices) meter.said(spoken(delta));
+            return chunks.map((chunk) => ({ ...chunk, ...name }));
+          },
+          ...accountOf(meter, lane, request.value, call),
         };
-        const how = howOf(call);
-        for await (const chunks of promised.stream(asking, how, produced)) {
-          for (const chunk of chunks)
-            if (!chunk.usage) pieces++;
-            else if (chunk.choices.length === 0) produced(chunk.usage);
-            else usage = usageOf(chunk.usage);
-          yield chunks.map((chunk) => ({ ...chunk, id, created, model: model.id }));
-        }
-      } catch (error) {
-        failed = !call.signal.aborted;
-        throw error;
-      } finally {
-        leave();
-        const count = () => countPrompt(request.value, call.caller.orgId);
-        // An answer that broke off on our side, or its server's, is none.
-        const isNone = failed || (!usage && pieces === 0);
-        const spent = isNone ? noUsage : (usage ?? (await producedSoFar(count, request.value, pieces)));
-        if (spent.inputTokens + spent.outputTokens > 0) charge(call, model, spent);
-      }
-    },
+      }, call.signal),
 
     goesNatively(op, chat, caller) {
       const { capabilities } = laneOf(modelFor(catalog, caller, chat.model, 'chat').id).pool;
@@ -172,30 +173,24 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }
     },
 
-    async *nativeStream(op, { request, chat }, call) {
-      const { model, pool, leave } = await admitChat(chat, call.caller);
-      const name = { id: ids.next('msg_'), model: model.id };
-      let usage: Usage | null = null;
-      let inputTokens = 0;
-      let pieces = 0;
-      try {
-        for await (const events of pool.native.stream(op, request, howOf(call))) {
-          for (const { usage: whole, promptTokens } of events) {
-            inputTokens = promptTokens ?? inputTokens;
-            pieces++;
-            if (!whole) continue;
-            usage = usageOf(whole);
-            leave();
-          }
-          yield events.map((event) => ({ type: event.type, data: namings[op].event(event, name) }));
-        }
-      } finally {
-        leave();
-        const spent =
-          usage ?? (pieces === 0 ? noUsage : { inputTokens, cachedTokens: 0, outputTokens: pieces });
-        if (spent.inputTokens + spent.outputTokens > 0) charge(call, model, spent);
-      }
-    },
+    nativeStream: (op, { request, chat }, call) =>
+      metered(async () => {
+        const lane = await admitChat(chat, call.caller);
+        const name = { id: ids.next('msg_'), model: lane.model.id };
+        const meter = new Meter(lane.leave);
+        return {
+          lists: lane.pool.native.stream(op, request, howOf(call)),
+          read(events) {
+            for (const { usage, promptTokens, said } of events) {
+              meter.promptTokens ??= promptTokens;
+              meter.said(said ?? '');
+              if (usage) meter.told(usageOf(usage));
+            }
+            return events.map((event) => ({ type: event.type, data: namings[op].event(event, name) }));
+          },
+          ...accountOf(meter, lane, chat, call),
+        };
+      }, call.signal),
 
     async countTokens(request, { caller, signal }) {
       const { countPrompt } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
@@ -251,13 +246,3 @@ function howOf({ signal, caller }: InteractiveCall): EngineHow {
 }
 
 type EngineHow = Parameters<Engine['generate']>[1];
-
-/** What an abandoned stream had cost by then: the prompt, and a token a piece. */
-async function producedSoFar(
-  count: () => Promise<number>,
-  request: ChatRequest,
-  pieces: number,
-): Promise<Usage> {
-  const inputTokens = await count().catch(() => estimatePrompt(request));
-  return { inputTokens, cachedTokens: 0, outputTokens: pieces };
-}

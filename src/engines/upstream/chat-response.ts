@@ -1,4 +1,5 @@
 import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../wire/chat/chat.ts';
+import { spoken } from '../../wire/chat/spoken.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
@@ -124,9 +125,4 @@ function readToolCall(given: unknown, newCallId: () => string, repairs: Repairs)
 export function argumentsText(json: unknown): string {
   if (typeof json === 'string') return json === '' ? '{}' : json;
   return json === undefined || json === null ? '{}' : JSON.stringify(json);
-}
-
-function spoken({ content, reasoning, tool_calls = [] }: AssistantMessage): string {
-  const calls = tool_calls.map((call) => call.function.name + call.function.arguments);
-  return [content ?? '', reasoning ?? '', ...calls].join('');
 }

@@ -1,6 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../wire/chat/chat.ts';
+import { spoken } from '../../wire/chat/spoken.ts';
 import { argumentsText, createdOf, saidIn, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
@@ -199,10 +200,4 @@ function isWhole(json: string): boolean {
   } catch {
     return false;
   }
-}
-
-function spoken({ content, reasoning, tool_calls: calls }: ChatDelta): string {
-  let text = (content ?? '') + (reasoning ?? '');
-  for (const { function: called } of calls ?? []) text += (called?.name ?? '') + (called?.arguments ?? '');
-  return text;
 }

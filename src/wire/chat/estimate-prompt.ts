@@ -7,7 +7,11 @@ const utf8 = new TextEncoder();
 
 /** Tokens of text, about: one for four bytes of UTF-8, as in English. */
 export function estimateText(text: string): number {
-  return Math.ceil(utf8.encode(text).length / bytesPerToken);
+  return tokensOfBytes(utf8.encode(text).length);
+}
+
+export function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / bytesPerToken);
 }
 
 /** Tokens of a prompt, about: its text, and a number for each picture, whose base64 is no text. */

@@ -1,5 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.ts';
+import { spoken } from '../../../wire/chat/spoken.ts';
 import type { StreamOptions } from '../chat-stream.ts';
 import { fieldsOf, isObject, stringOr } from '../fields.ts';
 import type { Fields } from '../fields.ts';
@@ -52,9 +53,7 @@ function createReader({ asked, newCallId, repairs, context }: StreamOptions) {
   let isOver = false;
 
   const chunk = (delta: ChatDelta, end: Partial<ChatChunk['choices'][number]> = {}): ChatChunk => {
-    answered += (delta.content ?? '') + (delta.reasoning ?? '');
-    for (const { function: called } of delta.tool_calls ?? [])
-      answered += (called?.name ?? '') + (called?.arguments ?? '');
+    answered += spoken(delta);
     return {
       ...head,
       choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...end }],

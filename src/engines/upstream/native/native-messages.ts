@@ -1,6 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { NativeEvent } from '../../engines.ts';
-import { fieldsOf } from '../fields.ts';
+import { tokensOfBytes } from '../../../wire/chat/estimate-prompt.ts';
+import { fieldsOf, stringOr } from '../fields.ts';
 import type { Fields } from '../fields.ts';
 import { chatUsage } from '../messages/read-message.ts';
 import { errorInStream } from '../messages/stream-errors.ts';
@@ -33,7 +34,7 @@ function checked(usage: Fields, answered: string, { asked, repairs }: Reading) {
   return found;
 }
 
-/** The first and the last events tell the usage; those between, of which there are many, go on unread. */
+/** The first and the last events tell the usage, those between what is said; all go on as they are. */
 async function* readStream(
   bytes: AsyncIterable<Uint8Array>,
   options: StreamReading,
@@ -41,7 +42,7 @@ async function* readStream(
   const usage: Fields = {};
   let isOver = false;
   let isFinished = false;
-  let pieces = 0;
+  let saidBytes = 0;
 
   function addUsage(told: unknown): void {
     for (const [name, value] of Object.entries(fieldsOf(told))) if (value !== null) usage[name] = value;
@@ -58,11 +59,19 @@ async function* readStream(
       addUsage(fields['usage']);
       isFinished ||= typeof fieldsOf(fields['delta'])['stop_reason'] === 'string';
     }
-    if (event === 'content_block_delta') pieces++;
+    if (event === 'content_block_delta') {
+      const { text, thinking, partial_json: json } = fieldsOf(parseObject(data)['delta']);
+      const said = stringOr(text ?? thinking ?? json, '');
+      saidBytes += Buffer.byteLength(said);
+      return { type: event, data, said };
+    }
     if (event !== 'message_stop') return { type: event, data };
     isOver = true;
-    // Where nothing is told, a token a piece.
-    return { type: event, data, usage: checked({ output_tokens: pieces, ...usage }, '', options) };
+    return {
+      type: event,
+      data,
+      usage: checked({ output_tokens: tokensOfBytes(saidBytes), ...usage }, '', options),
+    };
   }
 
   for await (const events of readEvents(bytes)) {
