@@ -12,7 +12,11 @@ import { errorRows } from './sdk/errors/error-rows.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { configKeys, environmentKeys } from '../src/config/keys.ts';
 import { loadConfig } from '../src/config.ts';
+import { batchStatuses } from '../src/core/batch.ts';
 import { catalogue } from '../src/core/errors.ts';
+import { batchSchema } from '../src/server/openapi/answer-schemas.ts';
+import { routes } from '../src/server/routes/routes.ts';
+import { validator } from '../src/wire/validate.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -125,13 +129,37 @@ function leaves(command: Command, path: string[] = []): { name: string; command:
   return command.commands.flatMap((child) => leaves(child, here));
 }
 
-describe('README.md', () => {
-  const snippets = new Map(
-    [...read('README.md').matchAll(/<!-- test: (\S+) -->\n```\w+\n([\s\S]*?)```/g)].map(([, name, text]) => [
-      name,
-      text ?? '',
-    ]),
-  );
+/** What stands in the blocks of a page that are to be tested, by their names. */
+function snippetsOf(path: string): Map<string, string> {
+  const blocks = read(path).matchAll(/<!-- test: (\S+) -->\n```\w+\n([\s\S]*?)```/g);
+  return new Map(Array.from(blocks, ([, name = '', text = '']) => [name, text]));
+}
+
+describe('docs/batches.md', () => {
+  const parts = sections(read('docs/batches.md'), 2);
+
+  it('shows a batch that is one, with every field', () => {
+    const batch = JSON.parse(snippetsOf('docs/batches.md').get('batch') ?? '') as object;
+    expect(validator(batchSchema as never)(batch)).toEqual([]);
+    expect(Object.keys(batch).toSorted()).toEqual(
+      Object.keys((batchSchema as { properties: object }).properties).toSorted(),
+    );
+  });
+
+  it('has every state', () => {
+    expect(firstCells(parts.get('The batch') ?? '').toSorted()).toEqual(batchStatuses.toSorted());
+  });
+
+  it('has every call', () => {
+    const told = read('docs/batches.md').split('## The batch')[0] ?? '';
+    for (const { path } of routes.filter((route) => route.path.startsWith('/v1/batches')))
+      expect(told).toContain(path.replace(':batch_id', '{id}').replace(/.*(?=\/errors)/, ''));
+  });
+});
+
+describe('the snippets of README.md and docs/batches.md', () => {
+  const snippets = snippetsOf('README.md');
+  const ofBatches = snippetsOf('docs/batches.md');
   let place: Workspace;
   let server: Server;
 
@@ -175,5 +203,17 @@ describe('README.md', () => {
     const [batch] = out.split('}{');
     expect(batch).toContain('"object":"batch"');
     expect(batch).toContain('"total":1');
+  });
+
+  it.skipIf(spawnSync('curl', ['--version']).status !== 0)('make a batch and follow its events', () => {
+    const env = { ...process.env, ...server.env };
+    const input = ofBatches.get('create') ?? '';
+    const made = execFileSync('sh', ['-eu'], { cwd: place.folder, env, input, encoding: 'utf8' });
+    const batch = JSON.parse(made) as { id: string; request_counts: object };
+    expect(batch.request_counts).toEqual({ total: 1, completed: 0, failed: 0 });
+    place.write('events.mjs', ofBatches.get('events') ?? '');
+    const argv = ['events.mjs', server.env.OFFPEAK_URL ?? '', batch.id];
+    const out = execFileSync(process.execPath, argv, { cwd: place.folder, env, encoding: 'utf8' });
+    expect(out.trim().split('\n').at(-1)).toBe('completed 1');
   });
 });

@@ -26,6 +26,12 @@ export interface Batches extends Service {
     id: string,
     creation: Creation | undefined,
   ): Promise<{ batch: BatchView; replayed: boolean }>;
+  /**
+   * The batch as it is, then whenever it has changed, at most once a second, until it is final. Followers of one batch are
+   * given the same values. What is returned throws the reason of `signal`, and `shutting_down` when the engine stops.
+   * @throws ApiError `not_found`
+   */
+  follow(caller: Caller, id: string, signal: AbortSignal): Promise<AsyncIterable<BatchView>>;
   /** Result lines behind line `after` that are committed now, byte-identical while running and later. */
   results(caller: Caller, id: string, stream: ResultStream, after: number): Promise<ResultLines>;
 }

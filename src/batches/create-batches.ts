@@ -18,6 +18,7 @@ import { DbTime } from './db-time.ts';
 import { MissingModels } from './missing-models.ts';
 import { estimateUsage } from './create/estimate.ts';
 import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
+import { Followers } from './read/followers.ts';
 import { readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
 import { amountOf, viewOf } from './read/view.ts';
@@ -101,6 +102,15 @@ export function createBatches(parts: BatchesParts): Batches {
     return viewOf(batch, ledger, { running, errorSummary, now: time.now(), waitingFor });
   };
 
+  const followers = new Followers({
+    clock,
+    log,
+    async look(id) {
+      const batch = await store.batches.find(id);
+      return batch && view(batch);
+    },
+  });
+
   const owned = async (orgId: string, id: string): Promise<Batch> => {
     const batch = await store.batches.get(orgId, id);
     if (!batch) throw notFound('batch');
@@ -182,12 +192,18 @@ export function createBatches(parts: BatchesParts): Batches {
       return { batch: await view(await owned(caller.orgId, newId)), replayed };
     },
 
+    async follow(caller, id, signal) {
+      await owned(caller.orgId, id);
+      return followers.follow(id, signal);
+    },
+
     async results(caller, id, stream, after) {
       return readResults(parts, await owned(caller.orgId, id), stream, after);
     },
   };
 
   async function stopOnce(): Promise<void> {
+    followers.stop();
     if (!started) return;
     await watch.stop();
     await runner.drain(parts.drainMs);

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { batchCreate } from './batch-create.ts';
 import { batchList } from './batch-list.ts';
 import { batchCancel, batchGet, batchRetry } from './batch-one.ts';
+import { batchEvents } from './batch-events.ts';
 import { batchErrors, batchOutput } from './batch-results.ts';
 import { batchRun } from './batch-run.ts';
 import { batchWatch } from './batch-watch.ts';
@@ -15,6 +16,7 @@ export function batch(cli: Cli): Command {
     batchList,
     batchGet,
     batchWatch,
+    batchEvents,
     batchOutput,
     batchErrors,
     batchCancel,

@@ -1,4 +1,7 @@
-import type { BatchStatus, ResultStream } from '../core/batch.ts';
+import { type BatchStatus, isFinal, type ResultStream } from '../core/batch.ts';
+import { ClientError, Unreachable } from './errors.ts';
+import type { RemoteError } from './errors.ts';
+import { eventsOf } from './events.ts';
 import type { Page, PageQuery, RemoteBatch } from './resources.ts';
 import { bytesOf } from './transport.ts';
 import type { Transport } from './transport.ts';
@@ -10,6 +13,11 @@ export interface BatchesClient {
   cancel(id: string): Promise<RemoteBatch>;
   /** A new batch of the failed requests of a finished one. */
   retry(id: string): Promise<RemoteBatch>;
+  /**
+   * The batch as it is, then whenever it has changed, until it is final.
+   * @throws Unreachable when the stream stops before, ClientError when an error arrives in it
+   */
+  events(id: string, signal?: AbortSignal): AsyncIterable<RemoteBatch>;
   /** The result lines behind line `after` that are there now. */
   results(id: string, stream: ResultStream, options?: ResultsQuery): Promise<Results>;
 }
@@ -47,6 +55,20 @@ export function createBatchesClient(transport: Transport): BatchesClient {
       transport.json<Page<RemoteBatch>>({ path: '/v1/batches', query: { limit, after, status }, signal }),
     cancel: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/cancel` }),
     retry: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/retry` }),
+    async *events(id, signal) {
+      const response = await transport.send({ path: `${pathOf(id)}/events`, signal });
+      const requestId = response.headers.get('x-request-id');
+      for await (const data of eventsOf(response, transport.baseUrl)) {
+        const told = JSON.parse(data) as RemoteBatch | { type: 'error'; error: RemoteError };
+        if ('error' in told) {
+          const { error } = told;
+          throw new ClientError(error.message ?? 'The stream failed.', { status: 200, requestId, error });
+        }
+        yield told;
+        if (isFinal(told.status)) return;
+      }
+      throw new Unreachable(transport.baseUrl, 'the stream ended before the batch did');
+    },
     async results(id, stream, { after = 0, signal } = {}) {
       const query = after === 0 ? {} : { after };
       const response = await transport.send({ path: `${pathOf(id)}/${stream}`, query, signal });

@@ -1,9 +1,8 @@
-import { createParser } from 'eventsource-parser';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import { ClientError, Unreachable } from './errors.ts';
 import type { RemoteError } from './errors.ts';
-import { bytesOf } from './transport.ts';
+import { eventsOf } from './events.ts';
 import type { Transport } from './transport.ts';
 
 export interface GenerationClient {
@@ -36,15 +35,4 @@ export function createGenerationClient(transport: Transport): GenerationClient {
     embeddings: (request, signal) =>
       transport.json({ method: 'POST', path: '/v1/embeddings', json: request, signal }),
   };
-}
-
-/** The data of each server-sent event. */
-async function* eventsOf(response: Response, baseUrl: string): AsyncGenerator<string> {
-  const ready: string[] = [];
-  const parser = createParser({ onEvent: (event) => ready.push(event.data) });
-  const decoder = new TextDecoder();
-  for await (const bytes of bytesOf(response, baseUrl)) {
-    parser.feed(decoder.decode(bytes, { stream: true }));
-    yield* ready.splice(0);
-  }
 }

@@ -126,6 +126,39 @@ describe('batches', () => {
     expect((await cli('batch', 'cancel', 'batch_1')).out).toContain('batch_1  cancelled');
   });
 
+  it('are followed as lines of JSON, whose last decides the exit code', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    const { batch } = server.batches.get('batch_1')!;
+    const events = ['in_progress', 'expired'].map(
+      (status) => `event: batch\ndata: ${JSON.stringify({ ...batch, status })}\n\n`,
+    );
+    server.behaviour.before = (_, path) =>
+      path.endsWith('/events') ? new Response(events.join(': keep-alive\n\n')) : undefined;
+    const { code, out } = await cli('batch', 'events', 'batch_1');
+    const states = out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { status: string }).status);
+    expect([code, states]).toEqual([4, ['in_progress', 'expired']]);
+    events.pop();
+    expect(await cli('batch', 'events', 'batch_1')).toMatchObject({ code: 5 });
+    events.push(
+      'event: error\ndata: {"type":"error","error":{"code":"shutting_down","message":"It stops."}}\n\n',
+    );
+    expect((await cli('batch', 'events', 'batch_1')).err).toContain('It stops. (shutting_down');
+  });
+
+  it('are run again where they failed', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    server.behaviour.before = (_, path) =>
+      path.endsWith('/retry')
+        ? Response.json({ ...server.batches.get('batch_1')!.batch, id: 'batch_2', retry_of: 'batch_1' })
+        : undefined;
+    const { out } = await cli('batch', 'retry', 'batch_1');
+    expect(server.requests.at(-1)).toMatchObject({ method: 'POST', path: '/v1/batches/batch_1/retry' });
+    expect(out).toMatch(/^batch_2 [\s\S]*retry of +batch_1/);
+  });
+
   it('refuse metadata that is not key=value', async () => {
     const { code, err } = await cli('batch', 'create', 'in.jsonl', '-m', 'team');
     expect([code, err]).toEqual([1, "Error: --metadata takes key=value, not 'team'.\n"]);

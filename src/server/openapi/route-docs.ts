@@ -13,7 +13,7 @@ export interface RouteDocs {
   /** What a success looks like: its status, and its content type. */
   answer: {
     status: 200 | 201;
-    type: 'application/json' | 'application/jsonl' | 'application/octet-stream';
+    type: 'application/json' | 'application/jsonl' | 'application/octet-stream' | 'text/event-stream';
     schema?: Schema;
   };
   /** Another success that the body may ask for. */

@@ -6,6 +6,7 @@ import { createOrg } from './admin-orgs-create.ts';
 import { listOrgs } from './admin-orgs-list.ts';
 import { cancelBatch } from './batches-cancel.ts';
 import { createBatch } from './batches-create.ts';
+import { streamBatchEvents } from './batches-events.ts';
 import { getBatch } from './batches-get.ts';
 import { listBatches } from './batches-list.ts';
 import { getBatchErrors, getBatchOutput } from './batches-results.ts';
@@ -39,6 +40,7 @@ export const routes: readonly Route[] = [
   getBatch,
   cancelBatch,
   retryBatch,
+  streamBatchEvents,
   getBatchOutput,
   getBatchErrors,
   createFile,

@@ -1,0 +1,135 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { type Batch, isFinal } from '../../core/batch.ts';
+import { ApiError, notFound } from '../../core/errors.ts';
+import type { BatchView } from '../batches.ts';
+
+/** How often a batch is looked at while anybody follows it. */
+const lookMs = 1_000;
+
+export interface FollowersParts {
+  /** The batch as it is now; undefined when there is no such batch any more. */
+  look: (batchId: string) => Promise<BatchView | undefined>;
+  clock: Clock;
+  log: Log;
+}
+
+interface Waiter {
+  resolve: (view: BatchView) => void;
+  reject: (reason: unknown) => void;
+}
+
+/** A batch that somebody follows. */
+interface Followed {
+  followers: number;
+  latest: BatchView | undefined;
+  waiting: Set<Waiter>;
+  timer: Timer | undefined;
+}
+
+/**
+ * Tells whoever follows a batch how it changes. One look a second at each such batch serves all its followers; nobody
+ * looks at batches that nobody follows. Who is slow misses states in between and never the last one.
+ */
+export class Followers {
+  #parts: FollowersParts;
+  #followed = new Map<string, Followed>();
+  #stopped = false;
+
+  constructor(parts: FollowersParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The batch as it is, then whenever it has changed, the same value for all; over once it is final.
+   * @throws ApiError `shutting_down` when the engine stops, `not_found` when the batch goes; the reason of `signal`
+   */
+  async *follow(batchId: string, signal: AbortSignal): AsyncGenerator<BatchView> {
+    const followed = this.#join(batchId);
+    try {
+      for (let seen: BatchView | undefined; ;) {
+        const view = await this.#next(followed, seen, signal);
+        yield view;
+        if (isFinal(view.batch.status)) return;
+        seen = view;
+      }
+    } finally {
+      followed.followers--;
+      if (followed.followers === 0) this.#forget(batchId, followed);
+    }
+  }
+
+  /** Ends all following. */
+  stop(): void {
+    this.#stopped = true;
+    for (const [batchId, followed] of this.#followed) this.#fail(batchId, followed, shuttingDown());
+  }
+
+  #join(batchId: string): Followed {
+    let followed = this.#followed.get(batchId);
+    if (!followed) {
+      followed = { followers: 0, latest: undefined, waiting: new Set(), timer: undefined };
+      this.#followed.set(batchId, followed);
+      void this.#look(batchId, followed);
+    }
+    followed.followers++;
+    return followed;
+  }
+
+  #next(followed: Followed, seen: BatchView | undefined, signal: AbortSignal): Promise<BatchView> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      if (this.#stopped) return reject(shuttingDown());
+      if (followed.latest && followed.latest !== seen) return resolve(followed.latest);
+      const leave = () => {
+        followed.waiting.delete(waiter);
+        signal.removeEventListener('abort', abort);
+      };
+      const abort = () => waiter.reject(signal.reason);
+      const waiter: Waiter = {
+        resolve: (view) => (leave(), resolve(view)),
+        reject: (reason) => (leave(), reject(reason)),
+      };
+      followed.waiting.add(waiter);
+      signal.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  async #look(batchId: string, followed: Followed): Promise<void> {
+    const { look, clock, log } = this.#parts;
+    try {
+      const view = await look(batchId);
+      if (!view) return this.#fail(batchId, followed, notFound('batch'));
+      if (!followed.latest || stateOf(view) !== stateOf(followed.latest)) {
+        followed.latest = view;
+        for (const { resolve } of followed.waiting) resolve(view);
+      }
+      if (isFinal(view.batch.status)) return;
+    } catch (error) {
+      // The next look may do; the followers wait.
+      log.warn({ err: error, batch: batchId }, 'a batch that is followed could not be read');
+    }
+    if (followed.followers > 0 && !this.#stopped)
+      followed.timer = clock.after(lookMs, () => void this.#look(batchId, followed));
+  }
+
+  #fail(batchId: string, followed: Followed, reason: ApiError): void {
+    this.#forget(batchId, followed);
+    for (const { reject } of followed.waiting) reject(reason);
+  }
+
+  #forget(batchId: string, followed: Followed): void {
+    followed.timer?.cancel();
+    if (this.#followed.get(batchId) === followed) this.#followed.delete(batchId);
+  }
+}
+
+/** What is worth telling when it has changed. How fast the batch is and when it will end, changes with every look. */
+function stateOf({ batch, running, waiting }: BatchView): string {
+  const { status, ok, err }: Batch = batch;
+  return JSON.stringify([status, ok, err, running, waiting]);
+}
+
+function shuttingDown(): ApiError {
+  return new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
+}
