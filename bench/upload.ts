@@ -16,7 +16,7 @@ const rounds = 7;
 /** Uploading and validating a batch file, against nothing but parsing its lines. */
 export const upload: Workload = {
   name: 'upload',
-  about: `POST /v1/files with ${rows} lines in 32 MB, validated line by line, against a process that only reads the file, splits it and runs JSON.parse on each line.`,
+  about: `POST /v1/files with ${rows} lines in 32 MB, validated line by line, against two processes: one receives the same form, hashes and writes it; the other reads the file, splits it and runs JSON.parse on each line.`,
 
   async run(): Promise<Report> {
     const data = createDataFolder();
@@ -69,9 +69,13 @@ export const upload: Workload = {
       return {
         figures: [
           {
+            name: 'speed against receiving, hashing, writing and JSON.parse, by CPU',
+            value: of((r) => (r.stored.cpuMs + r.parsed.cpuMs) / r.uploaded.cpuMs),
+            atLeast: 0.8,
+          },
+          {
             name: 'speed against JSON.parse alone, by CPU',
             value: of((r) => r.parsed.cpuMs / r.uploaded.cpuMs),
-            atLeast: 0.5,
           },
           {
             name: 'the same, without what receiving and storing cost',

@@ -27,7 +27,7 @@ export interface UploadOptions {
 }
 
 export interface Upload {
-  /** The bytes it keeps in memory: of the line whose end has not come. */
+  /** The bytes it keeps in memory: of the line whose end has not come, and of what waits to be written. */
   readonly held: number;
   /** @throws ApiError `payload_too_large` as soon as the cap is crossed */
   write(chunk: Uint8Array): Promise<void>;

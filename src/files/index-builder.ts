@@ -14,7 +14,7 @@ export class IndexBuilder {
   readonly #length: number[] = [];
   readonly #model: number[] = [];
   readonly #est: number[] = [];
-  readonly #hashes: number[] = [];
+  readonly #hashes: Uint32Array[] = [];
 
   add(line: SplitLine, checked: CheckedLine): void {
     const { model } = checked;
@@ -23,12 +23,14 @@ export class IndexBuilder {
     this.#length.push(line.length);
     this.#model.push(this.#models.get(model)!);
     this.#est.push(checked.est);
-    const hashes =
-      checked.url === '/v1/chat/completions' ? prefixHashes(checked.request as ChatRequest) : none;
-    for (const hash of hashes) this.#hashes.push(hash);
+    this.#hashes.push(
+      checked.url === '/v1/chat/completions' ? prefixHashes(checked.request as ChatRequest) : none,
+    );
   }
 
   build(): InputIndex {
+    const hashes = new Uint32Array(this.#hashes.length * prefixLevels);
+    for (const [line, each] of this.#hashes.entries()) hashes.set(each, line * prefixLevels);
     return {
       count: this.#offset.length,
       models: [...this.#models.keys()],
@@ -36,7 +38,7 @@ export class IndexBuilder {
       length: Uint32Array.from(this.#length),
       model: Uint16Array.from(this.#model),
       est: Uint32Array.from(this.#est),
-      hashes: Uint32Array.from(this.#hashes),
+      hashes,
     };
   }
 }

@@ -6,40 +6,51 @@ import type { ChatMessage, ChatRequest } from '../wire/chat/chat.ts';
  * Every cut moves back to the last message boundary since the previous cut, so that prompts which share a whole system
  * message meet there whatever its length. 0 where the prompt is shorter than the level.
  *
- * Characters are UTF-16 units, for English the same as bytes. It runs for every line of an upload: the beginning of a
- * prompt is joined, copied out natively as it stands in memory, and hashed two characters at a time.
+ * Of a character only the lower byte counts: where prompts differ, they differ there. It runs for every line of an
+ * upload: the beginning of a prompt is copied out natively and hashed four characters at a time.
  */
 export const prefixLevels = 8;
 const firstLevel = 256;
 const longest = firstLevel << (prefixLevels - 1);
 
 /** The beginning of the prompt at hand. One is enough: hashing is synchronous. */
-const units = new Uint16Array(longest);
-const bytes = Buffer.from(units.buffer);
-const words = new Uint32Array(units.buffer);
+const bytes = Buffer.alloc(longest);
+const words = new Uint32Array(bytes.buffer, bytes.byteOffset, longest / 4);
 
 export function prefixHashes({ tools, messages }: Pick<ChatRequest, 'messages' | 'tools'>): Uint32Array {
   /** Where tools and messages end. */
   const ends: number[] = [];
-  let text = '';
+  let length = 0;
   if (tools && tools.length > 0) {
-    text = JSON.stringify(tools);
-    ends.push(text.length);
+    length = put(JSON.stringify(tools), 0);
+    ends.push(length);
   }
   for (const message of messages) {
-    if (text.length >= longest) break;
-    text += `${message.role}\0${contentOf(message)}\0`;
-    ends.push(text.length);
+    if (length >= longest) break;
+    length = putMark(message.role, length);
+    length = putMark('', putContent(message, length));
+    ends.push(length);
   }
-  if (text.length < firstLevel) return new Uint32Array(prefixLevels);
-  return hashLevels(bytes.write(text, 'utf16le') / 2, ends);
+  return hashLevels(length, ends);
 }
 
-function contentOf({ content, tool_calls: calls }: ChatMessage): string {
-  let text = '';
-  if (typeof content === 'string') text = content.length > longest ? content.slice(0, longest) : content;
-  else for (const part of content ?? []) text += part.text ?? JSON.stringify(part);
-  return calls ? text + JSON.stringify(calls) : text;
+/** @returns where it ends, or where the room does */
+function put(text: string, at: number): number {
+  return at + bytes.write(text, at, 'latin1');
+}
+
+/** A few characters and a zero behind them. */
+function putMark(text: string, at: number): number {
+  const end = Math.min(longest, at + text.length + 1);
+  for (let to = at; to < end; to += 1) bytes[to] = text.charCodeAt(to - at);
+  return end;
+}
+
+function putContent({ content, tool_calls: calls }: ChatMessage, from: number): number {
+  let at = from;
+  if (typeof content === 'string') at = put(content, at);
+  else for (const part of content ?? []) at = put(part.text ?? JSON.stringify(part), at);
+  return calls ? put(JSON.stringify(calls), at) : at;
 }
 
 function hashLevels(length: number, ends: readonly number[]): Uint32Array {
@@ -51,7 +62,7 @@ function hashLevels(length: number, ends: readonly number[]): Uint32Array {
     if (cut > length) break;
     let end = cut;
     for (; next < ends.length && ends[next]! <= cut; next += 1) end = ends[next]!;
-    mixWords(state, (end >> 2) * 2);
+    mixWords(state, (end >> 3) * 2);
     hashes[level] = finish(state, end);
   }
   return hashes;
@@ -81,7 +92,7 @@ function mixWords(state: Lanes, to: number): void {
 /** The hash of the first `end` characters, most of which are mixed. Never 0, which means "shorter". */
 function finish(state: Lanes, end: number): number {
   let hash = state.even ^ ((state.odd << 16) | (state.odd >>> 16)) ^ end;
-  for (let at = state.words * 2; at < end; at += 1) hash = Math.imul(hash ^ units[at]!, 0x01000193);
+  for (let at = state.words * 4; at < end; at += 1) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0 || 1;

@@ -13,6 +13,7 @@ import type { LineChecker } from '../wire/batch/line.ts';
 import { createSplitter } from '../wire/batch/split.ts';
 import type { SplitItem, Splitter } from '../wire/batch/split.ts';
 import type { SealedUpload, Upload, UploadMeta } from './files.ts';
+import { gathered, type GatheredWriter } from './gathered-writer.ts';
 import { IndexBuilder } from './index-builder.ts';
 import { encodeIndex } from './input-index-codec.ts';
 import { UploadFaults } from './upload-faults.ts';
@@ -56,7 +57,7 @@ export class SpooledUpload implements Upload {
   readonly #deps: UploadDeps;
   readonly #target: UploadTarget;
   readonly #blobId: string;
-  #writer: BlobWriter | undefined;
+  #writer: GatheredWriter | undefined;
   readonly #splitter: Splitter;
   readonly #checker: LineChecker;
   readonly #hash = createHash('sha256');
@@ -73,7 +74,7 @@ export class SpooledUpload implements Upload {
     this.#deps = deps;
     this.#target = target;
     this.#blobId = blobId;
-    this.#writer = writer;
+    this.#writer = gathered(writer);
     this.#splitter = createSplitter({ lineBytes: deps.limits.lineBytes, guess: source === 'file' });
     this.#checker = createLineChecker({
       source,
@@ -82,7 +83,7 @@ export class SpooledUpload implements Upload {
   }
 
   get held(): number {
-    return this.#splitter.held;
+    return this.#splitter.held + (this.#writer?.held ?? 0);
   }
 
   async write(chunk: Uint8Array): Promise<void> {

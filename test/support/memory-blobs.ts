@@ -48,7 +48,8 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
       return {
         async write(chunk) {
           await turn('write', name);
-          chunks.push(chunk.slice());
+          // A copy: `slice` of a Buffer is none.
+          chunks.push(new Uint8Array(chunk));
         },
         async commit() {
           await turn('commit', name);

@@ -39,6 +39,7 @@ function checkAgreement(request: ChatBody): Fault[] {
 type Add = (param: string, message: string) => void;
 
 function checkTools({ tools, tool_choice: choice }: ChatBody, add: Add): void {
+  if (!tools && !choice) return;
   const functions = (tools ?? []).map((tool) => (isFunction(tool) ? tool.function.name : undefined));
   const names = checkNames(functions, (index) => [`tools[${index}].function.name`, `tools[${index}]`], add);
   if (choice === 'required' && names.size === 0) add('tool_choice', '"required" needs tools');
@@ -53,9 +54,11 @@ function checkTools({ tools, tool_choice: choice }: ChatBody, add: Add): void {
     add('tool_choice.allowed_tools.tools', 'none of them is among the tools');
 }
 
-function checkFunctions({ functions, function_call: choice, ...request }: ChatBody, add: Add): void {
+function checkFunctions(request: ChatBody, add: Add): void {
+  const { functions, function_call: choice } = request;
+  if (!functions && !choice) return;
   const hasTools = (request.tools ?? request.tool_choice ?? null) !== null;
-  if (hasTools && (functions ?? choice ?? null) !== null)
+  if (hasTools)
     return add(functions ? 'functions' : 'function_call', 'cannot be mixed with tools: use one of the two');
   const defined = (functions ?? []).map(({ name }) => name);
   const names = checkNames(defined, (index) => [`functions[${index}].name`, `functions[${index}]`], add);
