@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import type { Db } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrations/migrate.ts';
-import { openPostgres, usualBounds } from '../../src/store/postgres/db.ts';
+import { openPostgres, usualBounds, usualShare } from '../../src/store/postgres/db.ts';
 import type { Bounds } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
 import type { LineResult } from '../../src/store/store.ts';
@@ -10,7 +10,7 @@ import { StoreError } from '../../src/core/store-error.ts';
 import { startSilentLine } from '../support/silent-line.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { addBatch, output, range, start } from './fixtures.ts';
+import { addBatch, makeOrg, output, range, start } from './fixtures.ts';
 import { expectOldResponses } from './old-responses.ts';
 import { dumpPostgres } from './schema-dump.ts';
 
@@ -25,7 +25,10 @@ else
 
 function faultTests(postgres: PostgresServer): void {
   const withDb = async (work: (db: Db) => Promise<void>, bounds?: Partial<Bounds>) => {
-    const db = openPostgres(await postgres.createDatabase(), silent, { ...usualBounds, ...bounds });
+    const db = openPostgres(await postgres.createDatabase(), silent, {
+      ...usualShare,
+      bounds: { ...usualBounds, ...bounds },
+    });
     try {
       await work(db);
     } finally {
@@ -232,7 +235,10 @@ function faultTests(postgres: PostgresServer): void {
       const url = new URL(await postgres.createDatabase());
       const line = await startSilentLine(Number(url.port));
       url.port = String(line.port);
-      const db = openPostgres(url.href, silent, { ...usualBounds, connect: 300, answer: 300 });
+      const db = openPostgres(url.href, silent, {
+        ...usualShare,
+        bounds: { ...usualBounds, connect: 300, answer: 300 },
+      });
       expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
       line.silent = true;
       await expect(db.all('SELECT 1 AS one')).rejects.toMatchObject(late);
@@ -293,6 +299,28 @@ function faultTests(postgres: PostgresServer): void {
       await db.close();
       expect((await starting(url)).code).toBe('newer_schema');
     });
+  });
+
+  test('requests that wait keep no beat, no answers and no claim waiting', async () => {
+    const url = await postgres.createDatabase();
+    const store = createPostgresStore({ url, log: silent });
+    await store.start();
+    await store.orgs.insert(makeOrg({ id: 'org_a' }));
+    const batch = await addBatch(store);
+    const beside = openPostgres(url, silent);
+    let created = 0;
+    const creates = await beside.tx(async (q) => {
+      await q.all("SELECT id FROM orgs WHERE id = 'org_a' FOR UPDATE");
+      const waiting = range(0, 50).map(() => addBatch(store).then(() => created++));
+      await store.workers.beat('w', { interactive: {} });
+      await store.batches.claim('w', batch.id, 'm1', 9, start);
+      expect(await store.results.record('w', [output(batch, 0)], [], start)).toMatchObject([{ kept: 1 }]);
+      expect(created).toBe(0);
+      return { waiting };
+    });
+    await Promise.all(creates.waiting);
+    expect(created).toBe(50);
+    await Promise.all([store.stop(), beside.close()]);
   });
 
   test('start and stop may come in any number and order', async () => {

@@ -105,6 +105,20 @@ describe('Heartbeat', () => {
     expect(heartbeat.holds).toBe(true);
   });
 
+  it('has time for another beat when the database gave one up', async () => {
+    await heartbeat.start();
+    await clock.advance(10_000);
+    said = [];
+    let giveUp: () => void = () => {};
+    hangs = new Promise((_, reject) => (giveUp = () => reject(new Error('no answer in time'))));
+    await clock.advance(18_000);
+    giveUp();
+    hangs = null;
+    await clock.advance(6_999);
+    expect(said[0]).toBe('beat {"m":2}');
+    expect(said).not.toContain('lost');
+  });
+
   it('lets go of everything while a beat hangs, and believes no answer that comes too late', async () => {
     await heartbeat.start();
     said = [];

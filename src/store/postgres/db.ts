@@ -9,8 +9,6 @@ import { isConflict, isLost, isUnanswered, translate } from './errors.ts';
 /** A conflict resolves itself as soon as the other transaction is through. */
 const maxConflicts = 10;
 
-const connections = 10;
-
 const nowSql = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
 
 /** How long something may take before it fails with `unreachable`, in milliseconds. */
@@ -27,23 +25,29 @@ export interface Bounds {
 
 export const usualBounds: Bounds = { connect: 30_000, statement: 30_000, lock: 15_000, answer: 35_000 };
 
+export const usualShare: Share = { connections: 5, bounds: usualBounds };
+
 /** A step of the schema may rewrite a table, and whoever starts meanwhile waits for it. */
-export const migrationBounds: Bounds = {
-  connect: 30_000,
-  statement: 1_800_000,
-  lock: 1_800_000,
-  answer: 1_810_000,
+export const migrationShare: Share = {
+  connections: 2,
+  bounds: { connect: 30_000, statement: 1_800_000, lock: 1_800_000, answer: 1_810_000 },
 };
 
 /** Whatever runs statements: the pool, each on a connection of its choice, or one connection. */
 type Runner = Pick<Pool, 'query'>;
+
+/** What a process may take of a database that many share. */
+export interface Share {
+  connections: number;
+  bounds: Bounds;
+}
 
 /**
  * A pool of connections as a `Db`. Conflicts between transactions are tried again; a connection that was lost is replaced
  * and the work tried once more where nothing can have happened twice: reads, and transactions that had not come to their
  * commit. Nothing waits for ever, whatever the server or the network does.
  */
-export function openPostgres(url: string, log: Log, bounds: Bounds = usualBounds): Db {
+export function openPostgres(url: string, log: Log, { connections, bounds }: Share = usualShare): Db {
   // A service on the embedded database starts without the driver.
   const { Pool, types } = createRequire(import.meta.url)('pg') as typeof Driver;
   const sockets = new Set<Socket>();

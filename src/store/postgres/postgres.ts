@@ -1,10 +1,11 @@
 import type { Log } from '../../base/log.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { createSqlStore } from '../sql/sql-store.ts';
+import { eachOperation, type Lane } from '../sql/lanes.ts';
+import { createSqlStore, type StoreOperations } from '../sql/sql-store.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
-import { migrationBounds, openPostgres } from './db.ts';
+import { migrationShare, openPostgres, type Share, usualBounds, usualShare } from './db.ts';
 import { nameOf } from './errors.ts';
 
 export interface PostgresStoreOptions {
@@ -14,38 +15,52 @@ export interface PostgresStoreOptions {
 }
 
 /**
+ * Connections of their own for each lane, ten together. A beat that was lost leaves time for another one before the leases
+ * of the process end.
+ */
+const shares: Record<Lane, Share> = {
+  beat: { connections: 1, bounds: { connect: 8_000, statement: 7_000, lock: 5_000, answer: 8_000 } },
+  record: { connections: 1, bounds: usualBounds },
+  engine: { connections: 3, bounds: usualBounds },
+  request: usualShare,
+};
+
+/**
  * The store of many processes on many machines. `start` connects and brings the schema up to date; of several processes
  * that start together one does it while the others wait.
  * @throws StoreError from `start`, when the database cannot be reached or used
  */
 export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
-  const db = openPostgres(url, log);
+  const dbs = Object.entries(shares).map(([lane, share]) => ({ lane, db: openPostgres(url, log, share) }));
+  const stores = Object.fromEntries(dbs.map(({ lane, db }) => [lane, createSqlStore(db)])) as Record<
+    Lane,
+    StoreOperations
+  >;
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
 
   const begin = async () => {
-    await requireServer(db, url);
-    await migrateWith(openPostgres(url, log, migrationBounds));
+    const db = openPostgres(url, log, migrationShare);
+    try {
+      await requireServer(db, url);
+      await migrate(db);
+    } finally {
+      await db.close();
+    }
     log.info({ database: nameOf(url) }, 'Connected to the database.');
   };
   const end = async () => {
     await started?.catch(() => {});
-    await db.close();
+    await Promise.all(dbs.map(({ db }) => db.close()));
   };
 
   return {
-    ...createSqlStore(db),
+    ...eachOperation((group, name, lane) => Reflect.get(stores[lane][group], name)),
+    ping: stores.request.ping,
+    scrub: stores.request.scrub,
     start: () => (started ??= begin()),
     stop: () => (stopped ??= end()),
   };
-}
-
-async function migrateWith(db: Db): Promise<void> {
-  try {
-    await migrate(db);
-  } finally {
-    await db.close();
-  }
 }
 
 const leastVersion = 14;

@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import type { ErrorCode } from '../../core/errors.ts';
-import type { StoreOperations } from '../sql/sql-store.ts';
+import type { Group } from '../sql/lanes.ts';
 import { StoreError } from '../../core/store-error.ts';
 import type { StoreErrorCode } from '../../core/store-error.ts';
 
@@ -8,85 +8,6 @@ import type { StoreErrorCode } from '../../core/store-error.ts';
  * What crosses between the main thread and the database's: one message an operation, one an answer. Lists of rows are
  * packed (`packed-rows.ts`).
  */
-
-export type Group = Exclude<keyof StoreOperations, 'ping' | 'scrub'>;
-
-/** Every operation by name; the type makes it complete. */
-export const operations: { [G in Group]: Record<keyof StoreOperations[G], true> } = {
-  installation: { id: true, claim: true },
-  orgs: { insert: true, get: true, list: true },
-  keys: { insert: true, findByHash: true, list: true, revoke: true, touch: true },
-  files: {
-    insert: true,
-    get: true,
-    find: true,
-    list: true,
-    remove: true,
-    removeExpired: true,
-    knownBlobs: true,
-    newestBlobs: true,
-    removedBlobs: true,
-    forgetRemoved: true,
-  },
-  batches: {
-    create: true,
-    get: true,
-    find: true,
-    list: true,
-    cancel: true,
-    expire: true,
-    fail: true,
-    atRisk: true,
-    moveWindows: true,
-    states: true,
-    candidates: true,
-    claim: true,
-    release: true,
-    split: true,
-    running: true,
-    shut: true,
-    publish: true,
-  },
-  results: {
-    record: true,
-    recordMissing: true,
-    missing: true,
-    tail: true,
-    errorSummary: true,
-    leftovers: true,
-    purge: true,
-  },
-  responses: {
-    insert: true,
-    storedBytes: true,
-    get: true,
-    chain: true,
-    sizes: true,
-    texts: true,
-    finish: true,
-    renew: true,
-    abandoned: true,
-    remove: true,
-    removeExpired: true,
-  },
-  workers: { beat: true, missingModels: true, keepOnly: true, reap: true, leave: true, clear: true },
-  ledger: { add: true, of: true, ofMany: true },
-  webhooks: {
-    insert: true,
-    get: true,
-    list: true,
-    update: true,
-    rotate: true,
-    remove: true,
-    deliveries: true,
-    replay: true,
-    addClaimed: true,
-    claim: true,
-    finish: true,
-    release: true,
-    removeDeliveries: true,
-  },
-};
 
 export interface WorkerOptions {
   /** The database file. Its folder is locked. */

@@ -4,8 +4,9 @@ import { sleep, type Clock, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
-import { operations, unpackError } from './messages.ts';
-import type { Group, Reply, Request, WorkerOptions } from './messages.ts';
+import { eachOperation, type Group } from '../sql/lanes.ts';
+import { unpackError } from './messages.ts';
+import type { Reply, Request, WorkerOptions } from './messages.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
 export interface SqliteStoreOptions {
@@ -34,23 +35,16 @@ interface Call {
 export function createSqliteStore(options: SqliteStoreOptions): Store {
   const thread = createThread(options);
   return {
-    ...(Object.fromEntries(
-      Object.entries(operations).map(([group, names]) => [
-        group,
-        proxy(thread, group as Group, Object.keys(names)),
-      ]),
-    ) as unknown as Pick<Store, Group>),
+    ...eachOperation(
+      (group, name) =>
+        (...args: unknown[]) =>
+          thread.call(group, name, args),
+    ),
     ping: () => thread.call(null, 'ping', []) as Promise<void>,
     scrub: () => thread.call(null, 'scrub', []) as Promise<void>,
     start: () => thread.start(),
     stop: () => thread.stop(),
   };
-}
-
-function proxy(thread: Thread, group: Group, names: string[]) {
-  return Object.fromEntries(
-    names.map((name) => [name, (...args: unknown[]) => thread.call(group, name, args)]),
-  );
 }
 
 interface Thread {

@@ -2,10 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import { pid } from 'node:process';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { ApiError } from '../../core/errors.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
+import { type Lane, operations } from '../sql/lanes.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import { openSqlite } from './db.ts';
 import { diskFull, folderFault, lockFolder } from './folder-lock.ts';
@@ -22,8 +23,14 @@ const { path } = workerData as WorkerOptions;
 let now = 0;
 let lock: FolderLock | undefined;
 let db: Db | undefined;
-/** Answers under way, which a stop waits for. */
-const answers = new Set<Promise<void>>();
+
+type Call = Extract<Request, { type: 'call' }>;
+
+/** Calls that wait: those in the lanes named first go before the others, however many there are. */
+const urgent: readonly Lane[] = ['beat', 'record'];
+const waiting: Call[][] = [...urgent, 'others'].map(() => []);
+let working = false;
+let stopping = false;
 
 const reply = (message: Reply, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
 
@@ -46,31 +53,50 @@ function startError(error: unknown): unknown {
 }
 
 async function close(): Promise<void> {
-  await Promise.all(answers);
   await db?.close();
   lock?.release();
   port.close();
 }
 
-function serve(operations: Record<string, unknown>): void {
-  const answer = async (request: Extract<Request, { type: 'call' }>) => {
+function take(request: Request): void {
+  if (request.type === 'stop') {
+    stopping = true;
+    return;
+  }
+  now = request.now;
+  const { group, operation } = request;
+  const lane = group && (operations[group] as Record<string, Lane>)[operation];
+  const rank = urgent.findIndex((name) => name === lane);
+  waiting.at(rank)!.push(request);
+}
+
+function serve(store: Record<string, unknown>): void {
+  const answer = async (call: Call) => {
     try {
-      const owner = request.group === null ? operations : operations[request.group];
-      const operation = (owner as Record<string, (...args: unknown[]) => Promise<unknown>>)[
-        request.operation
-      ]!;
-      const value = packRows(await operation(...request.args.map(unpackRows)));
-      reply({ type: 'done', id: request.id, value }, buffersOf([value]));
+      const owner = call.group === null ? store : store[call.group];
+      const operation = (owner as Record<string, (...args: unknown[]) => Promise<unknown>>)[call.operation]!;
+      const value = packRows(await operation(...call.args.map(unpackRows)));
+      reply({ type: 'done', id: call.id, value }, buffersOf([value]));
     } catch (error) {
-      reply({ type: 'threw', id: request.id, error: packError(error) });
+      reply({ type: 'threw', id: call.id, error: packError(error) });
     }
   };
+  const work = async () => {
+    for (;;) {
+      // What came meanwhile may be more urgent than what was there.
+      for (let more; (more = receiveMessageOnPort(port));) take(more.message as Request);
+      const next = waiting.find((calls) => calls.length > 0)?.shift();
+      if (!next) break;
+      await answer(next);
+    }
+    working = false;
+    if (stopping) await close();
+  };
   port.on('message', (request: Request) => {
-    if (request.type === 'call') {
-      now = request.now;
-      const answered = answer(request).finally(() => answers.delete(answered));
-      answers.add(answered);
-    } else void close();
+    take(request);
+    if (working) return;
+    working = true;
+    void work();
   });
 }
 
