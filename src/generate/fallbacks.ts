@@ -79,6 +79,6 @@ async function* inTurn<T>(
 }
 
 /** The text keeps the name that was asked for; engines replace it by their own. */
-function renamed<T extends { model: string }>({ value, text }: JsonBody<T>, model: string): JsonBody<T> {
-  return { value: value.model === model ? value : { ...value, model }, text };
+function renamed<T extends { model: string }>(body: JsonBody<T>, model: string): JsonBody<T> {
+  return body.value.model === model ? body : { ...body, value: { ...body.value, model } };
 }

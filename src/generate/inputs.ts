@@ -16,16 +16,13 @@ const named: Readonly<Record<ModelInput, string>> = { image: 'images', audio: 'a
  * Refuses what the engine cannot take: left out silently, the answer would be about something else.
  * @throws ApiError `validation_error` (422) with every part that is too much
  */
-export function requireInputs(
-  { messages }: ChatRequest,
-  { capabilities }: Pick<Engine, 'capabilities'>,
-): void {
+export function requireInputs({ messages }: ChatRequest, engine: Pick<Engine, 'capabilities'>): void {
   const faults: Fault[] = [];
   for (const [at, { content }] of messages.entries()) {
     if (typeof content === 'string') continue;
     for (const [index, { type }] of (content ?? []).entries()) {
       const input = needs[type];
-      if (input === undefined || capabilities.inputs.includes(input)) continue;
+      if (input === undefined || engine.capabilities.inputs.includes(input)) continue;
       const param = `messages[${at}].content[${index}]`;
       faults.push({ param, code: 'validation_error', message: `this model takes no ${named[input]}` });
     }

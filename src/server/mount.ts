@@ -6,7 +6,7 @@ import type { Caller } from '../core/org.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
 import { headerValues, refuseDuplicates } from './headers.ts';
 import type { Connections } from './plugins/connections.ts';
-import type { Traffic } from './plugins/traffic.ts';
+import type { Exchange, Traffic } from './plugins/traffic.ts';
 import { decodeText, readBody, requireMediaType } from './read-body.ts';
 import { readForm } from './read-form.ts';
 import type { Incoming, Route, ServerLimits, Services } from './route.ts';
@@ -28,12 +28,14 @@ const nobody: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models:
 /** Puts a route on the server: who asks, may they, what do they send; then the handler; then its answer. */
 export function mount(app: FastifyInstance, route: Route, mounting: Mounting): void {
   const { services, traffic, connections } = mounting;
+  const answer = (request: FastifyRequest, reply: FastifyReply) =>
+    void run(request, reply).catch((error: unknown) => fail(request, reply, error));
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.path,
-    handler(request, reply) {
-      run(request, reply).catch((error: unknown) => fail(request, reply, error));
-    },
+    // Before Fastify would look at the body, which it has no use for, unless it is a form.
+    ...(route.body !== 'multipart' && { onRequest: answer }),
+    handler: answer,
   });
 
   async function run(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -44,7 +46,7 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
     const recheck = async () => void (await callerOf(request, route, services));
     exchange.caller = caller;
     if (route.access !== 'open') connections.welcome(request, reply);
-    const share = route.body ? shareOf(caller, reply) : noShare;
+    const share = route.body ? shareOf(exchange, caller, reply) : noShare;
     const incoming: Incoming = {
       requestId: exchange.requestId,
       caller,
@@ -60,8 +62,7 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
       signal: exchange.signal,
     };
     if (services.clock.monotonic() - begun >= recheckAfterMs) await recheck();
-    const answer = await route.handle(incoming, services);
-    await sendAnswer(reply, answer, {
+    await sendAnswer(reply, await route.handle(incoming, services), {
       clock: services.clock,
       signal: exchange.signal,
       failed: exchange.failed,
@@ -69,10 +70,10 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
   }
 
   /** What the request holds of the budget, until it is answered. */
-  function shareOf(caller: Caller, reply: FastifyReply): BodyShare {
+  function shareOf(exchange: Exchange, caller: Caller, reply: FastifyReply): BodyShare {
     const share = mounting.budget.open(caller.orgId);
     if (reply.raw.destroyed) throw new Error('the client went away');
-    reply.raw.once('close', share.release);
+    exchange.release = share.release;
     return share;
   }
 

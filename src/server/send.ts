@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../base/clock.ts';
@@ -21,6 +22,8 @@ export interface SendContext {
 export async function sendAnswer(reply: FastifyReply, answer: Answer, context: SendContext): Promise<void> {
   if (answer.kind === 'events') return sendEvents(reply, answer, context);
   const isHead = reply.request.method === 'HEAD';
+  // Nothing is left for Fastify to find out; a body that still comes is (early-answers.ts).
+  if (answer.kind === 'json' && !isHead && reply.request.raw.complete) return sendText(reply, answer);
   reply.headers(answer.headers);
   if (answer.kind === 'json') {
     reply.code(answer.status).header('content-type', jsonType);
@@ -31,6 +34,15 @@ export async function sendAnswer(reply: FastifyReply, answer: Answer, context: S
   void reply
     .code(200)
     .send(isHead || !answer.bytes ? undefined : Readable.from(noting(answer.bytes, context.failed)));
+}
+
+function sendText(reply: FastifyReply, { status, headers, text }: Extract<Answer, { kind: 'json' }>): void {
+  const { raw } = reply;
+  const given = reply.getHeaders();
+  reply.hijack();
+  const size = { 'content-type': jsonType, 'content-length': Buffer.byteLength(text) };
+  raw.writeHead(status, { ...given, ...headers, ...size } as OutgoingHttpHeaders);
+  raw.end(text);
 }
 
 /** Passes on what comes and tells of a failure: half a body cannot become an error any more, only end early. */

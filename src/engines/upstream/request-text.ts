@@ -25,7 +25,7 @@ export interface Wording {
 /** The text to send for a chat request: the client's bytes, but for what must differ. */
 export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string {
   const { model, traits, told, members } = wording;
-  const { value, text, edits } = allowed(request, members);
+  const { value, text, scan, edits } = allowed(request, members);
   edits.set('model', JSON.stringify(model));
   if (stream) {
     edits.set('stream', 'true');
@@ -56,7 +56,7 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   const limit = value.max_completion_tokens ?? value.max_tokens ?? 0;
   if (traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY))
     for (const name of ['max_tokens', 'max_completion_tokens']) edits.set(name, null);
-  return editMembers(text, edits);
+  return editMembers(text, edits, scan);
 }
 
 /** The text to send for embeddings; floats are asked for, since some servers ignore base64 and none refuses floats. */
@@ -75,9 +75,10 @@ export function embeddingsText(
  * which is rare, is taken out at once.
  */
 function allowed<T extends Record<string, unknown>>(
-  { value, text }: JsonBody<T>,
+  request: JsonBody<T>,
   members: Members,
 ): JsonBody<T> & { edits: Edits } {
+  const { value, text } = request;
   const edits: Edits = new Map();
   for (const name in value) {
     const shape = members.get(name);
@@ -87,5 +88,5 @@ function allowed<T extends Record<string, unknown>>(
       return { value: JSON.parse(picked) as T, text: picked, edits: new Map() };
     }
   }
-  return { value, text, edits };
+  return { ...request, edits };
 }

@@ -15,6 +15,8 @@ export interface Exchange {
   /** Aborts when the client goes away, or with `shutting_down` when the server stops waiting. */
   readonly signal: AbortSignal;
   caller: Caller | undefined;
+  /** Called when it is over. */
+  release: () => void;
   /** Notes what is answered instead, for the log. */
   failed: (error: ApiError) => void;
 }
@@ -72,16 +74,18 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       startedAt: clock.now(),
       signal: controller.signal,
       caller: undefined,
+      release() {},
       failed: (error) => void (failure = error),
     };
     (request.raw as Carrier)[carried] = exchange;
     inFlight.set(reply.raw, controller);
-    reply.headers({ 'x-request-id': requestId, 'request-id': requestId });
+    reply.header('x-request-id', requestId).header('request-id', requestId);
     const version = printable(request.headers['anthropic-version']);
     if (version !== undefined) reply.header('anthropic-version', version);
 
     reply.raw.once('close', () => {
       inFlight.delete(reply.raw);
+      exchange.release();
       const gone = !reply.raw.writableFinished;
       if (gone) controller.abort(new Error('the client went away'));
       report(request, {

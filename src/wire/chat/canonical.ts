@@ -32,7 +32,8 @@ const noTools: Members = { tools: null, tool_choice: null, parallel_tool_calls: 
  * The canonical form of a checked body: functions become tools, an allowed choice a shorter list of them; tools that run on
  * somebody's server are passed over. All else stays as it came, to the byte; most requests stay as they are.
  */
-export function canonicalChat({ value, text }: JsonBody<ChatBody>): CanonicalChat {
+export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
+  const { value } = given;
   const places: Places = new Map();
   const hasFunctions = Boolean(value.functions);
   const members: Members = {
@@ -41,17 +42,18 @@ export function canonicalChat({ value, text }: JsonBody<ChatBody>): CanonicalCha
     ...(value.functions !== undefined && { functions: null }),
     ...(value.function_call !== undefined && { function_call: null }),
   };
-  return { body: edited(value, text, members), places, hasFunctions };
+  return { body: edited(given, members), places, hasFunctions };
 }
 
-function edited(value: ChatBody, text: string, members: Members): JsonBody<ChatRequest> {
+function edited(given: JsonBody<ChatBody>, members: Members): JsonBody<ChatRequest> {
   const changed = Object.entries(members);
-  if (changed.length === 0) return { value: value as ChatRequest, text };
+  if (changed.length === 0) return given as JsonBody<ChatRequest>;
+  const { value, text, scan } = given;
   const edits: Edits = new Map(
     changed.map(([name, member]) => [name, member === null ? null : JSON.stringify(member)]),
   );
   const kept = Object.entries({ ...value, ...members }).filter(([name]) => edits.get(name) !== null);
-  return { value: Object.fromEntries(kept) as unknown as ChatRequest, text: editMembers(text, edits) };
+  return { value: Object.fromEntries(kept) as unknown as ChatRequest, text: editMembers(text, edits, scan) };
 }
 
 function fromFunctions({ functions, function_call: choice }: ChatBody, places: Places): Members {

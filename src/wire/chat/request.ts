@@ -12,10 +12,10 @@ const checkShape = validator(chatRequestSchema);
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
 export function parseChatRequest(text: string): CanonicalChat {
-  const { value } = parseJson(text, { what: 'The request body' });
+  const { value, scan } = parseJson(text, { what: 'The request body' });
   const faults = checkChatRequest(value);
   if (faults.length > 0) throw faultsError(faults);
-  return canonicalChat({ value: value as ChatBody, text });
+  return canonicalChat({ value: value as ChatBody, text, scan });
 }
 
 /** Every fault of a parsed body; paths start at the body. Also the rule for a batch line's body. */
@@ -30,8 +30,8 @@ function checkAgreement(request: ChatBody): Fault[] {
   const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
   if (typeof request.top_logprobs === 'number' && request.logprobs !== true)
     add('top_logprobs', 'needs logprobs: true');
-  checkTools(request, add);
-  checkFunctions(request, add);
+  if (request.tools || request.tool_choice) checkTools(request, add);
+  if (request.functions || request.function_call) checkFunctions(request, add);
   checkMessages(request.messages, add);
   return faults;
 }

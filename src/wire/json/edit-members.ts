@@ -4,9 +4,15 @@ import type { JsonMember, JsonScan } from './scan.ts';
 /** New JSON text by member name; null takes the member out. */
 export type Edits = Map<string, string | null>;
 
-/** `text` with some of its top-level members replaced, removed or put first, every other byte as it was. */
-export function editMembers(text: string, edits: Edits): string {
-  const scan = scanJson(text, { maxDepth: Infinity, maxNodes: Infinity });
+/**
+ * `text` with some of its top-level members replaced, removed or put first, every other byte as it was.
+ * @param scan of this very text, if there is one
+ */
+export function editMembers(
+  text: string,
+  edits: Edits,
+  scan = scanJson(text, { maxDepth: Infinity, maxNodes: Infinity }),
+): string {
   const replaced = scan.members.filter(({ name }) => typeof edits.get(name) === 'string');
   const isReplaceOnly = replaced.length === edits.size;
   return isReplaceOnly ? replaceSpans(text, replaced, edits) : rebuild(text, scan, edits);
