@@ -14,6 +14,7 @@ import { configKeys, environmentKeys } from '../src/config/keys.ts';
 import { loadConfig } from '../src/config.ts';
 import { batchStatuses } from '../src/core/batch.ts';
 import { catalogue } from '../src/core/errors.ts';
+import { waitingReasons } from '../src/core/waiting.ts';
 import { batchSchema } from '../src/server/openapi/answer-schemas.ts';
 import { routes } from '../src/server/routes/routes.ts';
 import { validator } from '../src/wire/validate.ts';
@@ -148,6 +149,14 @@ describe('docs/batches.md', () => {
 
   it('has every state', () => {
     expect(firstCells(parts.get('The batch') ?? '').toSorted()).toEqual(batchStatuses.toSorted());
+  });
+
+  it('has every reason to wait', () => {
+    const told = parts.get('Why it waits') ?? '';
+    const rows = [...told.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) =>
+      cell.replaceAll('`', '').split(', '),
+    );
+    expect(rows.flat().toSorted()).toEqual(waitingReasons.toSorted());
   });
 
   it('has every call', () => {

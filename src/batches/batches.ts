@@ -2,7 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { Batch, BatchEndpoint, BatchStatus, ResultStream } from '../core/batch.ts';
 import type { Caller } from '../core/org.ts';
 import type { Usage } from '../core/usage.ts';
-import type { WaitingCause } from '../core/waiting.ts';
+import type { Waiting } from '../core/waiting.ts';
 import type { Creation, ErrorSummary } from '../store/store.ts';
 
 /** Batches from creation to their result files (api.md, section 5). Starting it starts the run loop. */
@@ -65,8 +65,10 @@ export interface BatchView {
   ratePerMinute: number | null;
   /** Epoch milliseconds, or null when unknown or finished, and while it waits. */
   eta: number | null;
-  /** Why no request of it is taken at present: of its first model of which nobody takes any; null otherwise. */
-  waiting: WaitingCause | null;
+  /** Why no request of it is sent at present; null otherwise. */
+  waiting: Waiting | null;
+  /** How many batches of its org go before it while it is queued; else null. */
+  ahead: number | null;
   errorSummary: ErrorSummary[];
 }
 

@@ -22,6 +22,7 @@ import { Followers } from './read/followers.ts';
 import { readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
 import { amountOf, viewOf } from './read/view.ts';
+import { type Surroundings, waitingOf } from './read/waiting.ts';
 import { Watch } from './watch/watch.ts';
 
 export interface BatchesParts {
@@ -91,15 +92,21 @@ export function createBatches(parts: BatchesParts): Batches {
   let stopping: Promise<void> | null = null;
   let started = false;
 
+  const idOf = (name: string) => generate.catalog.find(name)?.id ?? name;
+  const surroundings: Surroundings = {
+    waiting: (name) => missing.waiting(name) ?? generate.waiting(idOf(name)),
+    room: (name) => generate.room(idOf(name)),
+  };
+
   const view = async (batch: Batch): Promise<BatchView> => {
     const [ledger, running, errorSummary] = await Promise.all([
       store.ledger.of(batch.id),
       store.batches.running(batch.id),
       batch.err > 0 ? store.results.errorSummary(batch.id) : [],
     ]);
-    const waitingFor = (name: string) =>
-      missing.waiting(name) ?? generate.waiting(generate.catalog.find(name)?.id ?? name);
-    return viewOf(batch, ledger, { running, errorSummary, now: time.now(), waitingFor });
+    const waiting = waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings);
+    const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch) : null;
+    return viewOf(batch, ledger, { running, errorSummary, waiting, ahead, now: time.now() });
   };
 
   const followers = new Followers({

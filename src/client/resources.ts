@@ -56,7 +56,14 @@ export interface RemoteBatch {
     output_tokens: number;
     total_tokens: number;
   } | null;
-  progress?: { pending: number; running: number; rate_per_minute: number | null; eta: string | null } | null;
+  progress?: {
+    pending: number;
+    running: number;
+    rate_per_minute: number | null;
+    eta: string | null;
+    /** While it is queued: batches of the org that go before it. */
+    batches_ahead?: number | null;
+  } | null;
   waiting?: RemoteWaiting | null;
   /** Decimal strings in `currency`; `list_amount` is the price of the same usage without a batch. */
   cost?: { currency: string; amount: string; list_amount: string } | null;

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorCode, Scope } from './errors.ts';
-import { waitingReason } from './waiting.ts';
+import { waitingFor } from './waiting.ts';
 
-describe('waitingReason', () => {
+describe('waitingFor', () => {
   it.each<[Scope, ErrorCode, string]>([
-    ['account', 'upstream_error', 'key_refused'],
+    ['account', 'upstream_error', 'credentials_refused'],
     ['model', 'model_not_found', 'model_missing'],
-    ['model', 'engine_overloaded', 'overloaded'],
-    ['replica', 'engine_overloaded', 'overloaded'],
-    ['replica', 'upstream_error', 'engine_failing'],
-    ['replica', 'invalid_upstream_response', 'engine_failing'],
-    ['replica', 'upstream_unreachable', 'engine_away'],
-    ['replica', 'upstream_timeout', 'engine_away'],
+    ['model', 'engine_overloaded', 'rate_limited'],
+    ['replica', 'engine_overloaded', 'rate_limited'],
+    ['replica', 'upstream_error', 'engine_unavailable'],
+    ['replica', 'invalid_upstream_response', 'engine_unavailable'],
+    ['replica', 'upstream_unreachable', 'engine_unavailable'],
+    ['replica', 'upstream_timeout', 'engine_unavailable'],
   ])('%s, %s: %s', (scope, code, reason) => {
-    expect(waitingReason({ scope, code })).toBe(reason);
+    expect(waitingFor({ scope, code, message: 'x', since: 1 })).toEqual({ reason, message: 'x', since: 1 });
   });
 });

@@ -1,16 +1,24 @@
 import type { ErrorCode, Scope } from './errors.ts';
 
-/** Why nobody takes requests of a model, in a word that programs may rely on (`docs/engines/README.md`). */
+/** Why nothing of a batch is sent to its model, in a word that programs may rely on (`docs/batches.md`). */
 export const waitingReasons = [
-  'engine_away',
-  'engine_failing',
-  'key_refused',
+  'queued',
+  'engine_unavailable',
+  'credentials_refused',
   'model_missing',
-  'overloaded',
+  'rate_limited',
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
-/** Why requests wait, as far as their owner is told. */
+/** Why requests wait, as their owner is told. */
+export interface Waiting {
+  reason: WaitingReason;
+  message: string;
+  /** Epoch milliseconds. */
+  since: number;
+}
+
+/** Why nobody takes requests of a model. */
 export interface WaitingCause {
   scope: Scope;
   code: ErrorCode;
@@ -19,9 +27,12 @@ export interface WaitingCause {
   since: number;
 }
 
-export function waitingReason({ scope, code }: Pick<WaitingCause, 'scope' | 'code'>): WaitingReason {
-  if (scope === 'account') return 'key_refused';
+export function waitingFor({ scope, code, message, since }: WaitingCause): Waiting {
+  return { reason: reasonOf(scope, code), message, since };
+}
+
+function reasonOf(scope: Scope, code: ErrorCode): WaitingReason {
+  if (scope === 'account') return 'credentials_refused';
   if (code === 'model_not_found') return 'model_missing';
-  if (code === 'engine_overloaded') return 'overloaded';
-  return code === 'upstream_error' || code === 'invalid_upstream_response' ? 'engine_failing' : 'engine_away';
+  return code === 'engine_overloaded' ? 'rate_limited' : 'engine_unavailable';
 }

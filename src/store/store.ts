@@ -205,6 +205,8 @@ export interface BatchStore {
   release(worker: string, leases: Lease[]): Promise<number>;
   /** Replaces a leased suspect by one chunk a remaining line, ready, with the same `kills`. False when fenced. */
   split(worker: string, lease: Lease): Promise<boolean>;
+  /** How many batches of its org that may still be claimed go before this one. */
+  ahead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>): Promise<number>;
   /** Lines claimed and not recorded yet. */
   running(id: string): Promise<number>;
   /** Shuts the gate of a batch that is closing: nothing is recorded any more but by `recordMissing`. False when fenced. */

@@ -1,8 +1,9 @@
 import { isoSeconds } from '../base/clock.ts';
-import { type WaitingCause, waitingReason } from '../core/waiting.ts';
+import type { Waiting } from '../core/waiting.ts';
 
 /** Why requests wait, or null. */
-export function presentWaiting(cause: WaitingCause | null) {
-  if (cause === null) return null;
-  return { reason: waitingReason(cause), message: cause.message, since: isoSeconds(cause.since) };
+export function presentWaiting(waiting: Waiting | null) {
+  if (waiting === null) return null;
+  const { reason, message, since } = waiting;
+  return { reason, message, since: isoSeconds(since) };
 }

@@ -327,7 +327,7 @@ describe('config check', () => {
 });
 
 describe('a model that takes no requests', () => {
-  const waiting = { reason: 'engine_away', message: 'It is away.', since: '2026-11-21T09:30:00Z' };
+  const waiting = { reason: 'engine_unavailable', message: 'It is away.', since: '2026-11-21T09:30:00Z' };
 
   it('stands in what batch commands show', async () => {
     await cli('files', 'upload', 'in.jsonl');
@@ -336,10 +336,10 @@ describe('a model that takes no requests', () => {
     const { batch } = server.batches.get('batch_1')!;
     batch.waiting = waiting;
     const shown = await cli('batch', 'get', 'batch_1');
-    expect(shown.out).toContain('since 2026-11-21T09:30:00Z: It is away. (engine_away)');
-    expect((await cli('batch', 'list')).out).toMatch(/\tengine_away\n$/);
+    expect(shown.out).toContain('since 2026-11-21T09:30:00Z: It is away. (engine_unavailable)');
+    expect((await cli('batch', 'list')).out).toMatch(/\tengine_unavailable\n$/);
     const watched = await cli('batch', 'watch', 'batch_1');
-    expect(watched.err).toContain('waiting: It is away. (engine_away)');
+    expect(watched.err).toContain('waiting: It is away. (engine_unavailable)');
   });
 
   it('stands in the list of models, for those who administer', async () => {
@@ -355,7 +355,7 @@ describe('a model that takes no requests', () => {
     const seen = await runCli(['models', 'list'], { server, cwd, env: { OFFPEAK_ADMIN_KEY: 'admin' } });
     expect(seen.out).toBe('tiny\tdefault\tchat\t1 of 2 up, 2 in flight, 8 slots\n');
     expect(seen.err).toBe(
-      'tiny: gpu-2/v1 takes no requests since 2026-11-21T09:30:00Z. It is away. (engine_away)\n',
+      'tiny: gpu-2/v1 takes no requests since 2026-11-21T09:30:00Z. It is away. (engine_unavailable)\n',
     );
   });
 });

@@ -42,10 +42,10 @@ async function start(answer: Answer) {
 
 describe('a batch whose model takes nothing', () => {
   it.each([
-    ['engine_failing', 500, 'broken'],
-    ['key_refused', 401, 'no such key'],
+    ['engine_unavailable', 500, 'broken'],
+    ['credentials_refused', 401, 'no such key'],
     ['model_missing', 404, 'The model `real-name` does not exist.'],
-    ['overloaded', 429, 'slow down'],
+    ['rate_limited', 429, 'slow down'],
   ])('says %s', async (reason, status, message) => {
     await start(refuse(status, message));
     const { id } = await running.api.createBatch({ requests: chatLines(4) });
@@ -68,11 +68,48 @@ describe('a batch whose model takes nothing', () => {
     const admin = createApi(running.url, running.keys[0]!);
     const { data } = await admin.get<{ data: Model[] }>('/v1/models');
     const [replica] = data[0]!.replicas!;
-    expect(replica).toMatchObject({ health: 'open', in_flight: 0, waiting: { reason: 'engine_away' } });
+    expect(replica).toMatchObject({
+      health: 'open',
+      in_flight: 0,
+      waiting: { reason: 'engine_unavailable' },
+    });
     expect(replica!.name).toBe(`127.0.0.1:${upstream.port}/v1`);
     expect((await admin.get<Model>('/v1/models/default')).replicas).toHaveLength(1);
     const { data: others } = await running.api.get<{ data: Model[] }>('/v1/models');
     expect(others[0]).not.toHaveProperty('replicas');
     expect(await running.api.get<Model>('/v1/models/default')).not.toHaveProperty('replicas');
+  });
+});
+
+describe('a batch behind others', () => {
+  it('says that it is queued and how many go before it, and goes on when they are done', async () => {
+    running = await startApp({ models: [testModel({ kind: 'scripted', slots: 2, delayMs: 0 })] });
+    interface Seen {
+      waiting: Waiting | null;
+      progress: { batches_ahead: number | null };
+      created_at: string;
+    }
+    const seen = (id: string) => running.api.get<Seen>(`/v1/batches/${id}`);
+    const first = await running.api.createBatch({ requests: chatLines(8, () => '[[hang]]') });
+    await until(
+      'the first has all places',
+      async () => (await running.api.batch(first.id)).progress.running > 0,
+    );
+    const others = [];
+    for (let n = 0; n < 2; n++) others.push(await running.api.createBatch({ requests: chatLines(16) }));
+    for (const [n, { id }] of others.entries()) {
+      const told = await until('it waits', async () => {
+        const batch = await seen(id);
+        return batch.waiting && batch;
+      });
+      expect(told).toMatchObject({
+        waiting: { reason: 'queued', since: told.created_at },
+        progress: { batches_ahead: n + 1 },
+      });
+    }
+    expect(await seen(first.id)).toMatchObject({ waiting: null, progress: { batches_ahead: null } });
+    await running.api.send(`/v1/batches/${first.id}/cancel`, { method: 'POST' });
+    for (const { id } of others)
+      expect(await running.api.finished(id)).toMatchObject({ status: 'completed', waiting: null });
   });
 });

@@ -91,6 +91,8 @@ describe('an index serves', () => {
       AND expires_at <= 1 ORDER BY expires_at, id LIMIT 1`,
     'the open batches of an org': `SELECT count(*) FROM batches WHERE org_id = 'a'
       AND status IN ('validating', 'in_progress', 'cancelling')`,
+    'the batches before another one': `SELECT count(*) FROM batches WHERE org_id = 'a'
+      AND status IN ('validating', 'in_progress', 'cancelling') AND closing IS NULL AND (due < 1 OR due = 1 AND id < 'b')`,
     'the open batches of a file': `SELECT 1 FROM batches b WHERE b.input_file_id = 'f'
       AND b.status IN ('validating', 'in_progress', 'cancelling')`,
     'what is to be purged': `SELECT id FROM batches

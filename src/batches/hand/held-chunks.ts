@@ -76,6 +76,11 @@ export class HeldChunks {
     return this.#unsent.get(model) ?? 0;
   }
 
+  /** Lines in hand that were not sent, of one batch. */
+  unsentOf(batchId: string): number {
+    return this.ofBatch(batchId).reduce((sum, { todo, parked }) => sum + todo.length + parked.length, 0);
+  }
+
   inFlight(model: string): number {
     return this.#inFlight.get(model) ?? 0;
   }

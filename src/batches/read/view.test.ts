@@ -12,7 +12,7 @@ const row = (model: string, day: string, input: number, cached: number, output: 
   usage: { inputTokens: input, cachedTokens: cached, outputTokens: output },
   amount: null,
 });
-const extra = { running: 0, errorSummary: [], now: 0, waitingFor: () => null };
+const extra = { running: 0, errorSummary: [], now: 0, waiting: null, ahead: null };
 
 describe('money', () => {
   const prices = { m: { input: 150_000_000, cachedInput: 75_000_000, output: 600_000_000 } };
@@ -88,22 +88,14 @@ describe('viewOf', () => {
     expect(viewOf(batch, [], { ...extra, now: 0 })).toMatchObject({ ratePerMinute: 0, eta: null });
   });
 
-  it('waits for the first of its models of which nobody takes requests, and knows no end meanwhile', () => {
-    const price = { input: 0, cachedInput: 0, output: 0 };
-    const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 5 } as const;
-    const waitingFor = (model: string) => (model === 'b' ? cause : null);
-    const running: Parameters<typeof storedBatch>[0] = {
-      status: 'in_progress',
-      inProgressAt: 0,
-      total: 10,
-      ok: 5,
-      prices: { a: price, b: price },
-    };
-    const seen = (changes: Parameters<typeof storedBatch>[0]) =>
-      viewOf(storedBatch({ ...running, ...changes }), [], { ...extra, now: 9, waitingFor });
-    expect(seen({})).toMatchObject({ waiting: cause, eta: null });
-    expect(seen({ prices: { a: price } })).toMatchObject({ waiting: null, eta: 18 });
-    expect(seen({ closing: 'completed' }).waiting).toBeNull();
-    expect(seen({ status: 'cancelled' }).waiting).toBeNull();
+  it('knows no end while it waits', () => {
+    const waiting = { reason: 'queued', message: 'Wait.', since: 5 } as const;
+    const batch = storedBatch({ status: 'in_progress', inProgressAt: 0, total: 10, ok: 5 });
+    expect(viewOf(batch, [], { ...extra, now: 9 })).toMatchObject({ waiting: null, eta: 18 });
+    expect(viewOf(batch, [], { ...extra, now: 9, waiting, ahead: 3 })).toMatchObject({
+      waiting,
+      ahead: 3,
+      eta: null,
+    });
   });
 });

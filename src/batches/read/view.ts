@@ -1,7 +1,7 @@
 import { type Batch, isFinal } from '../../core/batch.ts';
 import { cost, type Prices } from '../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
-import type { WaitingCause } from '../../core/waiting.ts';
+import type { Waiting } from '../../core/waiting.ts';
 import type { ErrorSummary, LedgerRow } from '../../store/store.ts';
 import type { BatchView } from '../batches.ts';
 
@@ -35,37 +35,27 @@ export function viewOf(
     running: number;
     errorSummary: ErrorSummary[];
     now: number;
-    /** Why nobody takes requests of a model, by its id. */
-    waitingFor: (modelId: string) => WaitingCause | null;
+    waiting: Waiting | null;
+    /** Batches that go before it; null unless it is queued. */
+    ahead: number | null;
   },
 ): BatchView {
   const byModel = usageByModel(ledger);
-  const waiting = waitingOf(batch, extra.waitingFor);
+  const { running, errorSummary, waiting, ahead } = extra;
   const { ratePerMinute, eta } = pace(batch, extra.now);
   return {
     batch,
     usage: [...byModel.values()].reduce(addUsage, noUsage),
     amount: amountOf(byModel, batch.prices, batch.priceFactor),
     listAmount: amountOf(byModel, batch.prices, 1),
-    running: extra.running,
-    errorSummary: extra.errorSummary,
+    running,
+    errorSummary,
     waiting,
+    ahead,
     ratePerMinute,
     // What was done so far says nothing of when somebody takes requests again.
     eta: waiting ? null : eta,
   };
-}
-
-function waitingOf(
-  { status, closing, prices }: Batch,
-  waitingFor: (modelId: string) => WaitingCause | null,
-): WaitingCause | null {
-  if (isFinal(status) || closing !== null) return null;
-  for (const model of Object.keys(prices)) {
-    const cause = waitingFor(model);
-    if (cause) return cause;
-  }
-  return null;
 }
 
 function pace(batch: Batch, now: number): { ratePerMinute: number | null; eta: number | null } {

@@ -47,7 +47,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
   }
 }
 
-/** `The model's server cannot be reached. (engine_away)`. */
+/** `The model's server cannot be reached. (engine_unavailable)`. */
 export function waitingText({ message, reason }: RemoteWaiting): string {
   return `${message} (${reason})`;
 }

@@ -31,7 +31,7 @@ const cost = Type.Object({ currency: Type.Literal('USD'), amount: decimal, list_
 
 const waiting = {
   type: ['object', 'null'],
-  description: 'Why nobody takes requests of the model at present.',
+  description: 'Why nothing is sent to the model at present.',
   properties: { reason: choice(waitingReasons), message: Type.String(), since: instant },
   required: ['reason', 'message', 'since'],
   ...closed,
@@ -83,6 +83,9 @@ export const batchSchema = Type.Object(
       running: Type.Integer(),
       rate_per_minute: nullable('number'),
       eta: instantOrNull,
+      batches_ahead: nullable('integer', {
+        description: 'While it is queued: how many of the organization go before it.',
+      }),
     }),
     waiting,
     usage,

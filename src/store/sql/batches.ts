@@ -9,7 +9,7 @@ import { batchColumns, fromBatch, packLines, toBatch } from './rows.ts';
 import type { BatchRow } from './rows.ts';
 import { inLists, slices, tuples, Undo } from './statement.ts';
 
-type BatchRows = Pick<BatchStore, 'create' | 'get' | 'find' | 'list' | 'states'>;
+type BatchRows = Pick<BatchStore, 'create' | 'get' | 'find' | 'list' | 'states' | 'ahead'>;
 
 /** Batches as rows: made, read, listed. What moves them stands in `chunks.ts`, `record.ts` and `ending.ts`. */
 export function createBatchRows(db: Db): BatchRows {
@@ -73,8 +73,20 @@ export function createBatchRows(db: Db): BatchRows {
       }
       return found;
     },
+
+    async ahead({ id, orgId, due }) {
+      const [row] = await db.all<{ ahead: number }>(
+        `SELECT count(*) AS ahead FROM batches
+         WHERE org_id = ? AND ${open} AND closing IS NULL AND (due < ? OR due = ? AND id < ?)`,
+        [orgId, due, due, id],
+      );
+      return row!.ahead;
+    },
   };
 }
+
+/** Batches that are not finished. */
+const open = "status IN ('validating', 'in_progress', 'cancelling')";
 
 const stateColumns = 'id, org_id, status, closing, accept_until, expires_at, total, ok, err';
 
@@ -143,8 +155,7 @@ async function lockOrg(q: Queries, orgId: string): Promise<void> {
 
 async function countOpen(q: Queries, orgId: string): Promise<number> {
   const [row] = await q.all<{ open: number }>(
-    `SELECT count(*) AS open FROM batches
-     WHERE org_id = ? AND status IN ('validating', 'in_progress', 'cancelling')`,
+    `SELECT count(*) AS open FROM batches WHERE org_id = ? AND ${open}`,
     [orgId],
   );
   return row!.open;

@@ -43,6 +43,7 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
     claim: 'engine',
     release: 'engine',
     split: 'engine',
+    ahead: 'request',
     running: 'request',
     shut: 'engine',
     publish: 'engine',

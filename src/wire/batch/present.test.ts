@@ -47,6 +47,7 @@ const view = (changes: Partial<Batch> = {}, more: Partial<PresentableBatch> = {}
   ratePerMinute: null,
   eta: null,
   waiting: null,
+  ahead: null,
   errorSummary: [],
   ...more,
 });
@@ -89,7 +90,13 @@ describe('a batch as clients see it', () => {
       cancelling_at: null,
       cancelled_at: null,
       request_counts: { total: 10, completed: 3, failed: 1 },
-      progress: { pending: 4, running: 2, rate_per_minute: 12.3, eta: '2026-11-21T09:31:00Z' },
+      progress: {
+        pending: 4,
+        running: 2,
+        rate_per_minute: 12.3,
+        eta: '2026-11-21T09:31:00Z',
+        batches_ahead: null,
+      },
       waiting: null,
       usage: {
         input_tokens: 100,
@@ -109,9 +116,9 @@ describe('a batch as clients see it', () => {
   });
 
   it('tells why it waits, and since when', () => {
-    const cause = { scope: 'account', code: 'upstream_error', message: 'No.', since: created } as const;
+    const cause = { reason: 'credentials_refused', message: 'No.', since: created } as const;
     expect(presentBatch(view({}, { waiting: cause })).waiting).toEqual({
-      reason: 'key_refused',
+      reason: 'credentials_refused',
       message: 'No.',
       since: '2026-11-21T09:30:00Z',
     });

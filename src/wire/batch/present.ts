@@ -2,7 +2,7 @@ import { isoSeconds } from '../../base/clock.ts';
 import type { Batch, BatchEndpoint, BatchFault } from '../../core/batch.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { WaitingCause } from '../../core/waiting.ts';
+import type { Waiting } from '../../core/waiting.ts';
 import { presentWaiting } from '../waiting.ts';
 
 /** A batch and what is added up on reading it; `BatchView` of `batches/` is one. */
@@ -16,7 +16,9 @@ export interface PresentableBatch {
   ratePerMinute: number | null;
   /** Epoch milliseconds. */
   eta: number | null;
-  waiting: WaitingCause | null;
+  waiting: Waiting | null;
+  /** Batches that go before it while it is queued. */
+  ahead: number | null;
   errorSummary: readonly { code: string; count: number; example: string }[];
 }
 
@@ -58,6 +60,7 @@ export function presentBatch(view: PresentableBatch) {
       running: view.running,
       rate_per_minute: view.ratePerMinute === null ? null : Math.round(view.ratePerMinute * 10) / 10,
       eta: iso(view.eta),
+      batches_ahead: view.ahead,
     },
     waiting: presentWaiting(view.waiting),
     usage: presentBatchUsage(view.usage),

@@ -1,7 +1,7 @@
 import { isoSeconds, unixSeconds } from '../../base/clock.ts';
 import type { Model } from '../../core/model.ts';
 import { formatDollars } from '../../core/price.ts';
-import type { WaitingCause } from '../../core/waiting.ts';
+import { type WaitingCause, waitingFor } from '../../core/waiting.ts';
 import { listBody } from '../list.ts';
 import { presentWaiting } from '../waiting.ts';
 import type { ModelPage } from './list.ts';
@@ -51,5 +51,11 @@ export function presentModels(
 }
 
 function presentReplica({ name, health, slots, inFlight, waiting }: PresentableReplica) {
-  return { name, health, slots, in_flight: inFlight, waiting: presentWaiting(waiting) };
+  return {
+    name,
+    health,
+    slots,
+    in_flight: inFlight,
+    waiting: presentWaiting(waiting && waitingFor(waiting)),
+  };
 }

@@ -120,6 +120,17 @@ export function batchTests(on: Stores): void {
       expect(ids(await on.store.batches.list('org_a', both))).toEqual([]);
     });
 
+    test('tell how many of their org go before them', async () => {
+      const add = (due: number, fields: Partial<Batch> = {}) => addBatch(on.store, { due, ...fields });
+      const [first, second] = [await add(start), await add(start)];
+      await add(start, { orgId: 'org_b' });
+      await on.store.batches.cancel('org_a', (await add(start - 9)).id, start, 0);
+      const last = await add(start + 1);
+      await add(start + 2);
+      const ahead = await Promise.all([first, second, last].map((batch) => on.store.batches.ahead(batch)));
+      expect(ahead).toEqual([0, 1, 2]);
+    });
+
     test('tell their state in short', async () => {
       const [a, b] = [await addBatch(on.store), await addBatch(on.store, { orgId: 'org_b' })];
       await on.store.batches.fail(b.id, { code: 'x', message: 'y', param: null, line: null }, start);

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { makeBatch } from '../../../test/store/fixtures.ts';
+import type { Batch } from '../../core/batch.ts';
+import { waitingOf } from './waiting.ts';
+
+const price = { input: 0, cachedInput: 0, output: 0 };
+const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 5 } as const;
+const running: Partial<Batch> = {
+  status: 'in_progress',
+  createdAt: 1,
+  inProgressAt: 2,
+  ok: 5,
+  prices: { a: price, b: price },
+};
+
+const seen = (
+  changes: Partial<Batch>,
+  { inFlight = 0, away = [''], full = [''] }: { inFlight?: number; away?: string[]; full?: string[] },
+) =>
+  waitingOf(makeBatch({ ...running, ...changes }), inFlight, {
+    waiting: (model) => (away.includes(model) ? cause : null),
+    room: (model) => (full.includes(model) ? 0 : 1),
+  });
+
+describe('a batch waits', () => {
+  it('for the first of its models of which nobody takes requests', () => {
+    const told = { reason: 'engine_unavailable', message: 'Away.', since: 5 };
+    expect(seen({}, { away: ['b'], inFlight: 3 })).toEqual(told);
+    expect(seen({ prices: { a: price } }, { away: ['b'] })).toBeNull();
+  });
+
+  it('in the queue while others have all places of all its models, and nothing of it is under way', () => {
+    expect(seen({}, { full: ['a', 'b'] })).toMatchObject({ reason: 'queued', since: 2 });
+    expect(seen({ status: 'validating', inProgressAt: null }, { full: ['a', 'b'] })?.since).toBe(1);
+    expect(seen({}, { full: ['a'] })).toBeNull();
+    expect(seen({}, { full: ['a', 'b'], inFlight: 1 })).toBeNull();
+    expect(seen({ prices: {} }, {})).toBeNull();
+    expect(seen({ ok: 8 }, { full: ['a', 'b'] })).toBeNull();
+  });
+
+  it('for nothing once its end is decided', () => {
+    for (const changes of [{ closing: 'completed' }, { status: 'cancelled' }] as const)
+      expect(seen(changes, { away: ['a'], full: ['a', 'b'] })).toBeNull();
+  });
+});

@@ -1,0 +1,30 @@
+import { type Batch, isFinal } from '../../core/batch.ts';
+import { type Waiting, type WaitingCause, waitingFor } from '../../core/waiting.ts';
+
+/** What a batch may wait for, as far as this process knows. */
+export interface Surroundings {
+  /** Why nobody takes requests of a model, by its id. */
+  waiting: (modelId: string) => WaitingCause | null;
+  /** How many more requests of a model may be sent now. */
+  room: (modelId: string) => number;
+}
+
+/**
+ * Why nothing of a batch is sent at present: of its first model of which nobody takes requests; or because others have all
+ * places. Null where something of it is under way or may be.
+ * @param inFlight its requests that were sent and not answered
+ */
+export function waitingOf(batch: Batch, inFlight: number, { waiting, room }: Surroundings): Waiting | null {
+  const { status, closing, prices, total, ok, err } = batch;
+  if (isFinal(status) || closing !== null) return null;
+  const models = Object.keys(prices);
+  for (const model of models) {
+    const cause = waiting(model);
+    if (cause) return waitingFor(cause);
+  }
+  const isQueued =
+    inFlight <= 0 && ok + err < total && models.length > 0 && models.every((model) => room(model) <= 0);
+  if (!isQueued) return null;
+  const since = batch.inProgressAt ?? batch.createdAt;
+  return { reason: 'queued', message: 'Other requests have all places of the model.', since };
+}
