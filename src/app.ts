@@ -21,6 +21,8 @@ import type { Model } from './core/model.ts';
 import type { Pool, ReplicaState } from './engines/engines.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createStartPulls } from './engines/llama/files/start-pulls.ts';
+import { createEgress } from './events/egress.ts';
+import { createWebhooks } from './events/create-webhooks.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
 import { closeToOthers } from './files/private-folder.ts';
@@ -126,6 +128,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     exclusive: embedded,
   });
   const responses = createResponses({ ...shared, store, generate: single, limits, exclusive: embedded });
+  const egress = createEgress(config.egress);
+  const webhooks = createWebhooks({ ...shared, store, egress, exclusive: embedded });
   const ready = async () => {
     try {
       await Promise.all([store.ping(), blobs.ping()]);
@@ -141,6 +145,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     batches,
     generate: single,
     responses,
+    webhooks,
     accounts,
     catalog,
     ready,
@@ -161,6 +166,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     accounts,
     files,
     responses,
+    webhooks,
     batches,
     server,
   ];
@@ -271,6 +277,7 @@ const unreadKeys = [
   'hub',
   'limits',
   'batch',
+  'egress',
   'quarantineMs',
   'drainMs',
   'logLevel',

@@ -79,6 +79,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     },
     limits: limits(file.limits, check),
     batch: batch(file.batch, check),
+    egress: { allow: opened(check.object(file.egress, configKeys.egress).allow, check) },
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
     drainMs: check.duration(file.drain) ?? 25_000,
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
@@ -139,12 +140,27 @@ function readRoot(
 }
 
 function addresses(at: Located | undefined, check: Checker): string[] {
+  const hint = 'For example 10.0.0.5 or 10.0.0.0/8';
+  return items(at, check, isAddressRange, ['must be an address or a range of them', hint]);
+}
+
+function opened(at: Located | undefined, check: Checker): string[] {
+  const isHost = (text: string) => /^(?!.*\/)(?=.*[a-z])[\w-]+(\.[\w-]+)*$/i.test(text);
+  const hint = 'For example 10.0.0.0/8 or hooks.internal';
+  const what = 'must be an address, a range of them or the name of a host';
+  return items(at, check, (text) => isAddressRange(text) || isHost(text), [what, hint]);
+}
+
+function items(
+  at: Located | undefined,
+  check: Checker,
+  isFit: (text: string) => boolean,
+  [message, hint]: [string, string],
+): string[] {
   return (check.list(at) ?? []).flatMap((item) => {
     const found = check.text(item);
-    if (found === undefined || isAddressRange(found)) return found ?? [];
-    return (
-      check.fail(item, 'must be an address or a range of them', 'For example 10.0.0.5 or 10.0.0.0/8') ?? []
-    );
+    if (found === undefined || isFit(found)) return found ?? [];
+    return check.fail(item, message, hint) ?? [];
   });
 }
 

@@ -12,6 +12,7 @@ export const configKeys = {
     'hub',
     'limits',
     'batch',
+    'egress',
     'quarantine',
     'drain',
     'log_level',
@@ -54,6 +55,7 @@ export const configKeys = {
     'connections',
     'connections_per_address',
   ],
+  egress: ['allow'],
   batch: ['price_factor', 'result_ttl', 'completion_window', 'cancel_grace', 'lost_model_after'],
 } as const;
 

@@ -26,6 +26,8 @@ export const catalogue = {
   nothing_to_retry: { status: 409, kind: 'conflict' },
   file_in_use: { status: 409, kind: 'conflict' },
   response_not_cancellable: { status: 409, kind: 'conflict' },
+  too_many_webhooks: { status: 409, kind: 'conflict' },
+  webhook_disabled: { status: 409, kind: 'conflict' },
   payload_too_large: { status: 413, kind: 'invalid' },
   unsupported_media_type: { status: 415, kind: 'invalid' },
   validation_error: { status: 422, kind: 'invalid' },
@@ -192,6 +194,8 @@ export function invalid(param: string, message: string, code: ErrorCode = 'valid
 }
 
 /** The answer to an unknown id and to another org's id: the same bytes (api.md, section 2). */
-export function notFound(what: 'batch' | 'file' | 'key' | 'org' | 'response'): ApiError {
+export function notFound(
+  what: 'batch' | 'file' | 'key' | 'org' | 'response' | 'webhook' | 'delivery',
+): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }

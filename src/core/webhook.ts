@@ -1,3 +1,5 @@
+import { unixSeconds } from '../base/clock.ts';
+
 /** What webhooks are told of (api.md, section 7). */
 export const eventTypes = [
   'batch.completed',
@@ -31,6 +33,14 @@ export interface WebhookEvent {
   at: number;
   /** What it happened to. */
   resourceId: string;
+}
+
+/**
+ * An event as it is told, in the form of the official service: no more than whose news there are, so that the news are
+ * asked for with a key.
+ */
+export function toldEvent({ id, type, at, resourceId }: WebhookEvent) {
+  return { id, object: 'event', type, created_at: unixSeconds(at), data: { id: resourceId } };
 }
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;

@@ -6,6 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { Batches } from '../batches/batches.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller, Scope } from '../core/org.ts';
+import type { Webhooks } from '../events/webhooks.ts';
 import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Responses } from '../responses/responses.ts';
@@ -19,6 +20,7 @@ export interface Services {
   batches: Batches;
   generate: Generate;
   responses: Responses;
+  webhooks: Webhooks;
   accounts: Accounts;
   catalog: Catalog;
   clock: Clock;
@@ -36,13 +38,13 @@ export interface Services {
  * Authentication, scope and the form of an id are checked before `handle` is called.
  */
 export interface Route {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `:name` for a parameter, or `*` at the end for a parameter with slashes. A GET answers HEAD too. */
   path: string;
   /** The scope a key needs; `key` for any key, `open` for no key at all. */
   access: Scope | 'key' | 'open';
   /** The parameter of the path when it is an id of ours: what is malformed is answered 404 without asking further. */
-  id?: { prefix: IdPrefix; what: 'batch' | 'file' | 'key' | 'response' };
+  id?: { prefix: IdPrefix; what: 'batch' | 'file' | 'key' | 'response' | 'webhook' | 'delivery' };
   /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
   body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
   docs: RouteDocs;

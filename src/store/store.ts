@@ -453,7 +453,7 @@ export interface WebhookStore {
     orgId: string,
     id: string,
     replay: { id: string; now: number },
-  ): Promise<{ outcome: 'missing' | 'disabled' } | { outcome: 'added'; delivery: Delivery }>;
+  ): Promise<{ outcome: 'missing' } | { outcome: 'disabled' } | { outcome: 'added'; delivery: Delivery }>;
   /** Makes a delivery that is claimed already, also for a disabled webhook. */
   addClaimed(
     worker: string,

@@ -18,8 +18,16 @@ beforeAll(async () => {
     json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests: [chatLine(0)] },
   });
   const response = await app.call('POST', '/v1/responses', { key, json: { model: 'tiny', input: 'secret' } });
-  expect([file.status, batch.status, response.status]).toEqual([201, 201, 200]);
-  foreign = { file_id: file.json.id, batch_id: batch.json.id, response_id: response.json.id };
+  const webhook = await app.call('POST', '/v1/webhooks', { key, json: { url: 'http://127.0.0.1:9/' } });
+  expect([file.status, batch.status, response.status, webhook.status]).toEqual([201, 201, 200, 201]);
+  const delivery = await app.call('POST', `/v1/webhooks/${webhook.json.id}/test`, { key });
+  foreign = {
+    file_id: file.json.id,
+    batch_id: batch.json.id,
+    response_id: response.json.id,
+    webhook_id: webhook.json.id,
+    delivery_id: delivery.json.id,
+  };
 });
 afterAll(() => app.stop());
 
@@ -46,12 +54,13 @@ describe('an id of another org', () => {
 
   it.each(owned.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '404: %s answers as to an unknown one, and changes nothing',
-    async (_name, { method, path }) => {
+    async (_name, { method, path, body }) => {
+      const how = body ? { json: {} } : {};
       const id = foreign[parameterOf(path)]!;
       const at = (other: string) => path.replace(/:[^/]+/, other);
-      const answer = await app.call(method, at(id));
+      const answer = await app.call(method, at(id), how);
       expect(answer.status).toBe(404);
-      expect(withoutId(answer)).toEqual(withoutId(await app.call(method, at(unknownOf(id)))));
+      expect(withoutId(answer)).toEqual(withoutId(await app.call(method, at(unknownOf(id)), how)));
       if (method === 'GET') {
         const head = await app.call('HEAD', at(id));
         expect(withoutId(head)).toEqual(withoutId(await app.call('HEAD', at(unknownOf(id)))));
@@ -61,7 +70,7 @@ describe('an id of another org', () => {
   );
 
   it('stands in no list', async () => {
-    for (const list of ['/v1/files', '/v1/batches', `/v1/files?order=asc&limit=10000`]) {
+    for (const list of ['/v1/files', '/v1/batches', '/v1/webhooks', `/v1/files?order=asc&limit=10000`]) {
       expect((await app.call('GET', list)).json.data).toEqual([]);
       expect((await app.call('GET', list, { key: app.keys.b })).json.data.length).toBeGreaterThan(0);
     }

@@ -156,6 +156,31 @@ describe('real answers', () => {
     expectDescribed('POST', `${of}/cancel`, await app.call('POST', `${responseAt}/cancel`));
     expectDescribed('DELETE', of, await app.call('DELETE', responseAt));
     expectDescribed('DELETE', of, await app.call('DELETE', responseAt));
+    const receiver = { url: 'http://127.0.0.1:9/' };
+    const webhook = await app.call('POST', '/v1/webhooks', { json: receiver });
+    expectDescribed('POST', '/v1/webhooks', webhook);
+    const webhookAt = `/v1/webhooks/${webhook.json.id}`;
+    const ofWebhook = '/v1/webhooks/{webhook_id}';
+    const changed = await app.call('PATCH', webhookAt, { json: { enabled: false } });
+    expectDescribed('PATCH', ofWebhook, changed);
+    expectDescribed('GET', ofWebhook, await app.call('GET', webhookAt));
+    expectDescribed('GET', '/v1/webhooks', await app.call('GET', '/v1/webhooks'));
+    expectDescribed('POST', `${ofWebhook}/rotate`, await app.call('POST', `${webhookAt}/rotate`));
+    const tested = await app.call('POST', `${webhookAt}/test`);
+    expectDescribed('POST', `${ofWebhook}/test`, tested);
+    expectDescribed('GET', `${ofWebhook}/deliveries`, await app.call('GET', `${webhookAt}/deliveries`));
+    const replay = (id: string) => app.call('POST', `/v1/webhooks/deliveries/${id}/replay`);
+    const replayPath = '/v1/webhooks/deliveries/{delivery_id}/replay';
+    expectDescribed('POST', replayPath, await replay(tested.json.id));
+    await app.call('PATCH', webhookAt, { json: { enabled: true } });
+    expectDescribed('POST', replayPath, await replay(tested.json.id));
+    expectDescribed('DELETE', ofWebhook, await app.call('DELETE', webhookAt));
+    expectDescribed('DELETE', ofWebhook, await app.call('DELETE', webhookAt));
+    for (let i = 0; i < 21; i++) {
+      const made = await app.call('POST', '/v1/webhooks', { json: receiver });
+      expect(made.status).toBe(i < 20 ? 201 : 409);
+      expectDescribed('POST', '/v1/webhooks', made);
+    }
     expectDescribed('GET', '/v1/models', await app.call('GET', '/v1/models'));
     expectDescribed('GET', '/v1/models/{model}', await app.call('GET', '/v1/models/tiny'));
     expectDescribed('GET', '/v1/models/{model}', await app.call('GET', '/v1/models/nope'));

@@ -29,6 +29,7 @@ export interface AppOptions {
   models?: ModelConfig[];
   limits?: Partial<Config['limits']>;
   batch?: Partial<Config['batch']>;
+  egress?: Config['egress'];
   drainMs?: number;
   /** A `postgres://` URL; the embedded database if absent. */
   database?: string;
@@ -64,6 +65,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     models: options.models ?? [testModel()],
     limits: { ...defaults.limits, ...options.limits },
     batch: { ...defaults.batch, cancelGraceMs: 200, ...options.batch },
+    egress: options.egress ?? defaults.egress,
     drainMs: options.drainMs ?? 2000,
     apiKey: 'test-key-0123456789-abcdefghijklmnop',
     logLevel: 'silent',

@@ -2,6 +2,7 @@ import { type Schema, Type } from '../../wire/json-schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { scopes } from '../../core/org.ts';
+import { deliveryStatuses, eventTypes } from '../../core/webhook.ts';
 import { waitingReasons } from '../../core/waiting.ts';
 
 /** What the operations answer, for the document. The tests check real answers against these. */
@@ -175,6 +176,61 @@ export const keySchema = Type.Object(keyFields, { title: 'ApiKey', ...closed });
 export const newKeySchema = Type.Object(
   { ...keyFields, key: Type.String({ description: 'The secret. It is shown here and never again.' }) },
   { title: 'NewApiKey', ...closed },
+);
+
+const webhookFields = {
+  id: Type.String({ pattern: '^wh_' }),
+  object: Type.Literal('webhook_endpoint'),
+  name: Type.String(),
+  url: Type.String(),
+  event_types: Type.Array(choice(eventTypes)),
+  enabled: Type.Boolean(),
+  disabled_at: nullable('integer'),
+  disabled_reason: nullable('string'),
+  created_at: unixSeconds,
+};
+
+export const webhookSchema = Type.Object(webhookFields, { title: 'Webhook', ...closed });
+
+export const newWebhookSchema = Type.Object(
+  {
+    ...webhookFields,
+    signing_secret: Type.String({
+      description: 'What deliveries are verified with. It is shown here alone.',
+    }),
+  },
+  { title: 'NewWebhook', ...closed },
+);
+
+export const deletedWebhookSchema = Type.Object(
+  { id: Type.String(), object: Type.Literal('webhook_endpoint.deleted'), deleted: Type.Literal(true) },
+  { title: 'DeletedWebhook', ...closed },
+);
+
+export const deliverySchema = Type.Object(
+  {
+    id: Type.String({ pattern: '^dlv_' }),
+    object: Type.Literal('webhook_delivery'),
+    webhook_id: Type.String(),
+    event: Type.Object(
+      {
+        id: Type.String({ description: 'The webhook-id of every attempt.' }),
+        object: Type.Literal('event'),
+        type: Type.String(),
+        created_at: unixSeconds,
+        data: Type.Object({ id: Type.String() }, closed),
+      },
+      closed,
+    ),
+    status: choice(deliveryStatuses),
+    attempts: Type.Integer(),
+    created_at: unixSeconds,
+    next_attempt_at: nullable('integer'),
+    last_attempt_at: nullable('integer'),
+    last_status_code: nullable('integer', { description: 'What the receiver answered, if it did.' }),
+    last_error: nullable('string'),
+  },
+  { title: 'WebhookDelivery', ...closed },
 );
 
 export const embeddingsSchema = Type.Object(

@@ -106,7 +106,7 @@ function statusesOf({ access, body, path, docs }: Route, method: string): number
   if (body) statuses.push(413, 415);
   if (docs.tag === 'Generation') statuses.push(402, 404, 502, 504);
   if (docs.answer.status === 201) statuses.push(507);
-  if (method !== 'GET' && path.includes(':')) statuses.push(409);
+  if (method !== 'GET' && (path.includes(':') || docs.tag === 'Webhooks')) statuses.push(409);
   return statuses.toSorted((a, b) => a - b);
 }
 

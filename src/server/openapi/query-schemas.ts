@@ -3,6 +3,7 @@ import { filePurposes } from '../../core/file.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
+import { webhookListLimits } from '../../wire/webhooks/lists.ts';
 import { inputItemsLimits } from '../../wire/responses/queries.ts';
 
 /** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
@@ -37,6 +38,8 @@ export const fileListQuery: QueryDocs = {
   order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By creation.' },
   purpose: { type: 'string', enum: filePurposes, description: 'Only files with this purpose.' },
 };
+
+export const webhookListQuery: QueryDocs = { limit: limit(webhookListLimits), after };
 
 export const modelListQuery: QueryDocs = {
   limit: limit(modelListLimits),

@@ -32,6 +32,15 @@ import { deleteResponse } from './responses-delete.ts';
 import { getResponse } from './responses-get.ts';
 import { listInputItems } from './responses-input-items.ts';
 import { countInputTokens } from './responses-input-tokens.ts';
+import { createWebhook } from './webhooks-create.ts';
+import { deleteWebhook } from './webhooks-delete.ts';
+import { listDeliveries } from './webhooks-deliveries.ts';
+import { getWebhook } from './webhooks-get.ts';
+import { listWebhooks } from './webhooks-list.ts';
+import { replayDelivery } from './webhooks-replay.ts';
+import { rotateWebhook } from './webhooks-rotate.ts';
+import { testWebhook } from './webhooks-test.ts';
+import { updateWebhook } from './webhooks-update.ts';
 
 /** Every operation of the API. What is not here does not exist. */
 export const routes: readonly Route[] = [
@@ -61,6 +70,15 @@ export const routes: readonly Route[] = [
   createEmbeddings,
   listModels,
   getModel,
+  createWebhook,
+  listWebhooks,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  rotateWebhook,
+  testWebhook,
+  listDeliveries,
+  replayDelivery,
   createOrg,
   listOrgs,
   createKey,

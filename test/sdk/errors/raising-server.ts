@@ -60,6 +60,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     catalog: generate.catalog,
     files: {} as never,
     batches: {} as never,
+    webhooks: {} as never,
     ready: async () => ({ ok: true }),
     version: '1',
     limits: testLimits,

@@ -13,6 +13,8 @@ import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import type { Model } from '../../../src/core/model.ts';
 import type { Engine } from '../../../src/engines/engines.ts';
 import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
+import { createEgress } from '../../../src/events/egress.ts';
+import { createWebhooks } from '../../../src/events/create-webhooks.ts';
 import { createFiles } from '../../../src/files/create-files.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
 import type { Generate } from '../../../src/generate/generate.ts';
@@ -142,9 +144,19 @@ export async function startServer(
     exclusive: true,
   });
   const responses = createResponses({ store, generate, clock, ids, log, limits, exclusive: true });
+  const webhooks = createWebhooks({
+    store,
+    egress: createEgress({ allow: ['127.0.0.0/8'] }),
+    clock,
+    random: systemRandom,
+    ids,
+    log,
+    exclusive: true,
+  });
   const server = createServer({
     files,
     batches,
+    webhooks,
     generate,
     responses,
     accounts,
@@ -157,7 +169,7 @@ export async function startServer(
     ...overrides,
     limits,
   });
-  const services = [store, blobs, accounts, generate, files, responses, batches, server];
+  const services = [store, blobs, accounts, generate, files, responses, webhooks, batches, server];
   for (const service of services) await service.start();
   const second = await accounts.orgs.create({ name: 'second' });
   const keys = {

@@ -6,7 +6,7 @@ import { checkAnswer, contentLength, hostOf } from './remote.ts';
 import type { RemoteFile } from './remote.ts';
 import { retried } from './retried.ts';
 import type { RetryDeps } from './retried.ts';
-import { networkReason } from './web.ts';
+import { networkReason } from '../../../base/network-reason.ts';
 import type { Web, WebAnswer } from './web.ts';
 
 export interface FetchDeps extends RetryDeps {

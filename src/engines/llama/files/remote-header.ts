@@ -8,7 +8,7 @@ import type { ModelDeps } from './pull-model.ts';
 import { checkAnswer, hostOf, lookAt } from './remote.ts';
 import type { RemoteFile } from './remote.ts';
 import { retried } from './retried.ts';
-import { networkReason } from './web.ts';
+import { networkReason } from '../../../base/network-reason.ts';
 
 /** Asked for at once: most of a vocabulary, without most of the weights. */
 const windowBytes = 2 * 1024 ** 2;

@@ -2,7 +2,8 @@ import { GgufFault } from '../gguf/cursor.ts';
 import { checkMagic } from '../gguf/header.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
-import { drop, networkReason } from './web.ts';
+import { networkReason } from '../../../base/network-reason.ts';
+import { drop } from './web.ts';
 import type { Web, WebAnswer } from './web.ts';
 
 /** A file on a server, as its first bytes showed it. */

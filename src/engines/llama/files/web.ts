@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
+import { networkReason } from '../../../base/network-reason.ts';
 import { isTrusted } from '../../../core/model-source.ts';
 import { Broken, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
@@ -136,13 +137,4 @@ function networkFault(error: unknown, url: URL): Error {
       cause: error,
     });
   return new Broken(networkReason(error, url.host), { cause: error });
-}
-
-/** Why a connection failed, as the end of a sentence. */
-export function networkReason(error: unknown, host: string): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `there is no host ${host}, or no network`;
-  if (code === 'ECONNREFUSED') return `${host} refuses connections`;
-  if (/TIMEOUT|TIMEDOUT/.test(code)) return `${host} went silent`;
-  return `the connection to ${host} broke (${code || (error instanceof Error ? error.message : String(error))})`;
 }

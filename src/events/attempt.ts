@@ -1,0 +1,77 @@
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { toldEvent } from '../core/webhook.ts';
+import type { AttemptOutcome, ClaimedDelivery } from '../store/store.ts';
+import type { Egress, EgressAnswer } from './egress.ts';
+import { EgressError } from './egress.ts';
+import { signedHeaders } from './signature.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** Pauses between attempts: three days and some hours together. */
+const pauses = [
+  5_000,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+];
+const longestPause = 24 * hour;
+
+/** How long a receiver has, from the lookup of its name to the end of its answer. */
+export const attemptMs = 20_000;
+
+export interface AttemptParts {
+  egress: Egress;
+  clock: Clock;
+  random: Random;
+}
+
+/** Sends a delivery once, and says what follows. Never rejects; one that `signal` aborts has failed for now. */
+export async function attempt(
+  { egress, clock, random }: AttemptParts,
+  delivery: ClaimedDelivery,
+  signal: AbortSignal,
+): Promise<AttemptOutcome> {
+  const late = new AbortController();
+  const timer = clock.after(attemptMs, () => late.abort());
+  const body = JSON.stringify(toldEvent(delivery.event));
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'offpeak-webhooks',
+    ...signedHeaders(delivery.secrets, delivery.event.id, clock.now(), body),
+  };
+  const answer = await egress
+    .post(delivery.url, { headers, body }, AbortSignal.any([signal, late.signal]))
+    .catch((error: unknown) => failureOf(error, late.signal))
+    .finally(() => timer.cancel());
+  if (typeof answer === 'string') return failed(null, answer);
+  const { status } = answer;
+  if (status >= 200 && status < 300) return { status: 'delivered', answered: status, error: null };
+  const said = `The receiver answered ${status}`;
+  if (status === 410)
+    return { ...failed(status, `${said}.`), disable: 'The receiver answered 410: it is gone.' };
+  if (status >= 300 && status < 400)
+    return failed(status, `${said}; redirects are not followed.`, answer.retryAfterMs);
+  return failed(status, `${said}.`, answer.retryAfterMs);
+
+  function failed(answered: number | null, error: string, retryAfterMs = 0): AttemptOutcome {
+    const pause = pauses[delivery.attempts - 1];
+    if (pause === undefined || answered === 410) return { status: 'failed', answered, error };
+    // Never sooner: whoever is away for three days is still told.
+    const jittered = Math.round(pause * (1 + random.float() / 10));
+    const retryInMs = Math.max(jittered, Math.min(retryAfterMs, longestPause));
+    return { status: 'pending', answered, error, retryInMs };
+  }
+}
+
+function failureOf(error: unknown, late: AbortSignal): EgressAnswer | string {
+  if (late.aborted) return `The receiver did not answer within ${attemptMs / 1000} s.`;
+  if (!(error instanceof EgressError)) return 'The attempt was broken off.';
+  return error.refused ? `The URL is refused: ${error.message}.` : `Nothing was answered: ${error.message}.`;
+}

@@ -1,0 +1,125 @@
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import { ApiError, invalid, notFound } from '../core/errors.ts';
+import { testEventType, type Webhook } from '../core/webhook.ts';
+import type { Store } from '../store/store.ts';
+import type { Egress } from './egress.ts';
+import { EgressError } from './egress.ts';
+import { createSender, deliveryLeaseMs } from './sender.ts';
+import { makeSecret } from './signature.ts';
+import type { Webhooks } from './webhooks.ts';
+
+export interface WebhooksDeps {
+  store: Pick<Store, 'webhooks'>;
+  egress: Egress;
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+  log: Log;
+  /** No other process uses this database. */
+  exclusive: boolean;
+}
+
+const mostPerOrg = 20;
+const oldSecretMs = 86_400_000;
+
+export function createWebhooks(deps: WebhooksDeps): Webhooks {
+  const { egress, clock, random, ids } = deps;
+  const store = deps.store.webhooks;
+  const worker = ids.next('wrk_');
+  const sender = createSender({ ...deps, store, worker });
+
+  async function checkUrl(url: string): Promise<void> {
+    try {
+      await egress.check(url);
+    } catch (error) {
+      throw error instanceof EgressError ? invalid('url', error.message) : error;
+    }
+  }
+
+  function found(webhook: Webhook | undefined): Webhook {
+    if (!webhook) throw notFound('webhook');
+    return webhook;
+  }
+
+  return {
+    start: () => sender.start(),
+    stop: () => sender.stop(),
+
+    async create({ orgId }, input) {
+      await checkUrl(input.url);
+      const webhook: Webhook = {
+        ...input,
+        id: ids.next('wh_'),
+        orgId,
+        createdAt: clock.now(),
+        disabledAt: null,
+        disabledReason: null,
+      };
+      const secret = makeSecret(random);
+      if (await store.insert(webhook, secret, mostPerOrg)) return { webhook, secret };
+      throw new ApiError('too_many_webhooks', `An org has at most ${mostPerOrg} webhooks; delete one.`);
+    },
+
+    get: async ({ orgId }, id) => found(await store.get(orgId, id)),
+
+    async list({ orgId }, { limit, ...query }) {
+      const page = await store.list(orgId, { ...query, limit: limit + 1 });
+      return { webhooks: page.slice(0, limit), hasMore: page.length > limit };
+    },
+
+    async update({ orgId }, id, { enabled, ...changes }) {
+      if (changes.url !== undefined) {
+        // What is not there is not found, whatever its URL should be.
+        found(await store.get(orgId, id));
+        await checkUrl(changes.url);
+      }
+      const switched =
+        enabled === undefined
+          ? {}
+          : enabled
+            ? { disabledAt: null, disabledReason: null }
+            : { disabledAt: clock.now(), disabledReason: 'It was disabled by a request.' };
+      return found(await store.update(orgId, id, { ...changes, ...switched }));
+    },
+
+    async rotate({ orgId }, id) {
+      const secret = makeSecret(random);
+      const webhook = found(await store.rotate(orgId, id, secret, clock.now() + oldSecretMs));
+      return { webhook, secret };
+    },
+
+    async remove({ orgId }, id) {
+      if (!(await store.remove(orgId, id))) throw notFound('webhook');
+    },
+
+    async deliveries({ orgId }, id, { limit, ...query }) {
+      found(await store.get(orgId, id));
+      const page = await store.deliveries(orgId, id, { ...query, limit: limit + 1 });
+      return { deliveries: page.slice(0, limit), hasMore: page.length > limit };
+    },
+
+    async replay({ orgId }, id) {
+      const replayed = await store.replay(orgId, id, { id: ids.next('dlv_'), now: clock.now() });
+      if (replayed.outcome === 'missing') throw notFound('delivery');
+      if (replayed.outcome === 'disabled')
+        throw new ApiError('webhook_disabled', 'The webhook is disabled. Enable it first.');
+      sender.wake();
+      return replayed.delivery;
+    },
+
+    async test({ orgId }, id) {
+      if (!sender.hasRoom)
+        throw new ApiError('server_overloaded', 'Too many deliveries are on their way.', { retryAfter: 5 });
+      const at = clock.now();
+      const event = { id: ids.next('evt_'), type: testEventType, at, resourceId: id } as const;
+      const made = { id: ids.next('dlv_'), event };
+      const claimed = await store.addClaimed(worker, orgId, id, made, deliveryLeaseMs);
+      if (!claimed) throw notFound('webhook');
+      const { status, answered, error } = await sender.sendOnce(claimed);
+      return { ...claimed, status, lastAttemptAt: at, lastStatus: answered, lastError: error };
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { Client } from 'undici';
+import { addressMatcher, isAddressRange, plainAddress } from '../base/addresses.ts';
+import { networkReason } from '../base/network-reason.ts';
+import { isPublicAddress } from './public-addresses.ts';
+
+/** The only way to an address that a client named. */
+export interface Egress {
+  /** @throws EgressError `refused` for a URL that nothing is sent to */
+  check(url: string): Promise<void>;
+  /**
+   * Sends one request and follows no redirect. The answer's body is not read but for its beginning, and kept nowhere:
+   * it may be of a machine that the caller could not ask himself.
+   * @throws EgressError, or the reason of the signal
+   */
+  post(
+    url: string,
+    request: { headers: Record<string, string>; body: string },
+    signal: AbortSignal,
+  ): Promise<EgressAnswer>;
+}
+
+export interface EgressAnswer {
+  status: number;
+  /** The value of `retry-after`, if it is a number of seconds. */
+  retryAfterMs: number | undefined;
+}
+
+/** Says why as a sentence without an end, as faults of fields are. */
+export class EgressError extends Error {
+  readonly refused: boolean;
+
+  constructor(message: string, refused: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'EgressError';
+    this.refused = refused;
+  }
+}
+
+export interface EgressOptions {
+  /** Addresses, ranges of them (base/addresses.ts) and names of hosts that may be reached though they are not public. */
+  allow: readonly string[];
+  /** All addresses of a host; the system's own lookup when absent. */
+  resolve?: (host: string) => Promise<LookupAddress[]>;
+}
+
+const connectMs = 10_000;
+/** More of an answer is not waited for. */
+const mostBytes = 65_536;
+
+interface Target {
+  url: URL;
+  addresses: LookupAddress[];
+}
+
+/**
+ * A URL is read once, its host resolved once, each of its addresses checked, and the connection made to one of these: what
+ * a name server says a moment later changes nothing. Proxies of the environment are not used.
+ */
+export function createEgress({ allow, resolve = resolveHost }: EgressOptions): Egress {
+  const isOpened = addressMatcher(allow.filter(isAddressRange));
+  const openedHosts = new Set(allow.filter((item) => !isAddressRange(item)).map(plainHost));
+
+  async function reach(text: string): Promise<Target> {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (!url || !/^https?:$/.test(url.protocol)) throw refusal('expected an https:// URL');
+    if (url.username !== '' || url.password !== '')
+      throw refusal('must have no user and no password in it; deliveries are signed instead');
+    const host = url.hostname.replaceAll(/^\[|\]$/g, '');
+    const family = isIP(host);
+    const addresses = family === 0 ? await resolve(host).catch(() => []) : [{ address: host, family }];
+    const isOpen = ({ address }: LookupAddress) =>
+      openedHosts.has(plainHost(host)) || isOpened(plainAddress(address));
+    const mayReach = (each: LookupAddress) => isOpen(each) || isPublicAddress(each.address);
+    // The same words for a name that nobody has and for one that leads inside: who asks learns nothing of the inside.
+    if (addresses.length === 0 || !addresses.every(mayReach))
+      throw refusal(
+        `${url.hostname} has no public address; others are only reached where egress.allow opens them`,
+      );
+    if (url.protocol === 'http:' && !addresses.every(isOpen))
+      throw refusal('expected an https:// URL; http:// is only for what egress.allow opens');
+    return { url, addresses };
+  }
+
+  return {
+    check: async (text) => void (await reach(text)),
+
+    async post(text, { headers, body }, signal) {
+      const { url, addresses } = await unlessAborted(reach(text), signal);
+      const client = new Client(url.origin, {
+        allowH2: false,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        connect: { timeout: connectMs, lookup: pinnedTo(addresses) },
+      });
+      try {
+        const path = url.pathname + url.search;
+        const answer = await client.request({ method: 'POST', path, headers, body, signal });
+        await answer.body.dump({ limit: mostBytes, signal }).catch(() => {});
+        return { status: answer.statusCode, retryAfterMs: retryAfter(answer.headers['retry-after']) };
+      } catch (error) {
+        signal.throwIfAborted();
+        throw new EgressError(networkReason(error, url.host), false, error);
+      } finally {
+        await client.destroy();
+      }
+    },
+  };
+}
+
+function refusal(message: string): EgressError {
+  return new EgressError(message, true);
+}
+
+function resolveHost(host: string): Promise<LookupAddress[]> {
+  return lookup(host, { all: true });
+}
+
+function plainHost(host: string): string {
+  return host.toLowerCase().replace(/\.$/, '');
+}
+
+/** Answers whoever connects with what was checked. */
+function pinnedTo(addresses: LookupAddress[]): LookupFunction {
+  return (_host, options, callback) => {
+    const [first] = addresses;
+    if (options.all === true) callback(null, addresses);
+    else callback(null, first!.address, first!.family);
+  };
+}
+
+/** A lookup cannot be called off, but nobody has to wait for it. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    work.catch(() => {});
+  }
+}
+
+function retryAfter(value: string | string[] | undefined): number | undefined {
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) * 1000 : undefined;
+}

@@ -1,0 +1,36 @@
+import { isIP } from 'node:net';
+import { addressMatcher, plainAddress } from '../base/addresses.ts';
+
+/** What belongs to a machine, a network, a provider or nobody, by the registries of special-purpose addresses. */
+const isSpecial = addressMatcher([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '168.63.129.16', // the host of Azure's machines
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '2001::/23', // Teredo among them: it holds an IPv4 address, as 6to4 does
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+]);
+
+/** All that is given out of IPv6. IPv4 written as IPv6, NAT64, link-local and unique local addresses are outside. */
+const isGlobal = addressMatcher(['2000::/3']);
+
+/** Whether an address is anybody's on the internet. */
+export function isPublicAddress(address: string): boolean {
+  const plain = plainAddress(address);
+  if (isIP(plain) === 4) return !isSpecial(plain);
+  return isIP(plain) === 6 && isGlobal(plain) && !isSpecial(plain);
+}

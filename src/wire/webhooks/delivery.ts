@@ -1,0 +1,23 @@
+import { unixSeconds } from '../../base/clock.ts';
+import { type Delivery, toldEvent } from '../../core/webhook.ts';
+
+/** What a webhook was told, and how far that is. Times are Unix seconds, as in the event. */
+export function presentDelivery(delivery: Delivery) {
+  return {
+    id: delivery.id,
+    object: 'webhook_delivery',
+    webhook_id: delivery.webhookId,
+    event: toldEvent(delivery.event),
+    status: delivery.status,
+    attempts: delivery.attempts,
+    created_at: unixSeconds(delivery.createdAt),
+    next_attempt_at: secondsOrNull(delivery.nextAttemptAt),
+    last_attempt_at: secondsOrNull(delivery.lastAttemptAt),
+    last_status_code: delivery.lastStatus,
+    last_error: delivery.lastError,
+  };
+}
+
+function secondsOrNull(ms: number | null): number | null {
+  return ms === null ? null : unixSeconds(ms);
+}

@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEgress } from '../../src/events/egress.ts';
+import { startReceiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+let port: string;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  ({ port } = new URL(receiver.url));
+});
+afterEach(() => receiver.close());
+
+/** Names and what they lead to. */
+const hosts: Record<string, string[]> = {
+  'public.test': ['93.184.216.34', '2606:4700::1111'],
+  'inside.test': ['10.0.0.7'],
+  'half.test': ['93.184.216.34', '10.0.0.7'],
+  'mapped.test': ['::ffff:169.254.169.254'],
+  localhost: ['127.0.0.1', '::1'],
+};
+const resolve = async (host: string) => {
+  const addresses = hosts[host.toLowerCase()];
+  if (!addresses) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
+  return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+};
+const egress = (...allow: string[]) => createEgress({ allow, resolve });
+const message = { headers: { 'x-one': '1' }, body: '{"a":1}' };
+const never = new AbortController().signal;
+
+describe('a URL', () => {
+  it.each([
+    'https://public.test/hook?a=1',
+    'https://PUBLIC.test:8443',
+    'https://1.1.1.1/',
+    'https://[2606:4700::1]/',
+  ])('may lead to the public: %s', (url) => expect(egress().check(url)).resolves.toBeUndefined());
+
+  it.each([
+    'https://127.0.0.1/',
+    'https://2130706433/',
+    'https://0x7f000001/',
+    'https://017700000001/',
+    'https://127.1/',
+    'https://0/',
+    'https://１２７.０.０.１/',
+    'https://127。0。0。1/',
+    'https://[::1]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::ffff:7f00:1]/',
+    'https://[64:ff9b::a9fe:a9fe]/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://localhost/',
+    'https://LOCALHOST/',
+    'https://inside.test/',
+    'https://half.test/',
+    'https://mapped.test/',
+    'https://unknown.test/',
+    'https://127.0.0.1\\@public.test/',
+    'https://public.test@127.0.0.1/',
+    'https://user:password@public.test/',
+    'http://public.test/',
+    'http://1.1.1.1/',
+    'ftp://public.test/',
+    'file:///etc/passwd',
+    'gopher://127.0.0.1/',
+    'javascript:alert(1)',
+    '//public.test/',
+    'public.test',
+    'https://',
+    '',
+  ])('is refused: %s', async (url) => {
+    await expect(egress().check(url)).rejects.toMatchObject({ name: 'EgressError', refused: true });
+    await expect(egress().post(url, message, never)).rejects.toMatchObject({ refused: true });
+  });
+
+  it('tells the same of a name that leads inside and of one that nobody has', async () => {
+    const told = (host: string) =>
+      egress()
+        .check(`https://${host}/`)
+        .catch((error: Error) => error.message.replace(host, 'HOST'));
+    expect(await told('inside.test')).toBe(await told('unknown.test'));
+  });
+
+  it.each([
+    ['10.0.0.0/8', 'http://inside.test/'],
+    ['inside.test', 'http://INSIDE.test./'],
+    ['10.0.0.7', 'https://half.test/'],
+    ['::1', 'http://[::1]:8080/'],
+    ['169.254.0.0/16', 'http://mapped.test/'],
+  ])('may lead to what %s opens: %s', async (allow, url) => {
+    hosts['inside.test.'] = ['10.0.0.7'];
+    await expect(egress(allow).check(url)).resolves.toBeUndefined();
+    await expect(egress('192.168.0.0/16', 'other.test').check(url)).rejects.toMatchObject({ refused: true });
+  });
+});
+
+describe('a request', () => {
+  const open = () => egress('127.0.0.0/8');
+
+  it('is posted as it is, and its answer told', async () => {
+    receiver.answer = (response) => void response.writeHead(503, { 'retry-after': '7' }).end('later');
+    const answer = await open().post(`${receiver.url}?a=b`, message, never);
+    expect(answer).toEqual({ status: 503, retryAfterMs: 7000 });
+    expect(receiver.received).toMatchObject([
+      { path: '/hook?a=b', body: '{"a":1}', headers: { 'x-one': '1', host: `127.0.0.1:${port}` } },
+    ]);
+  });
+
+  it('goes to the address that was checked, whatever the name says a moment later', async () => {
+    let lookups = 0;
+    const rebinding = createEgress({
+      allow: ['127.0.0.1'],
+      resolve: async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '10.0.0.7', family: 4 }],
+    });
+    const answer = await rebinding.post(`http://rebound.test:${port}/`, message, never);
+    expect([answer.status, lookups]).toEqual([200, 1]);
+    expect(receiver.received[0]!.headers.host).toBe(`rebound.test:${port}`);
+    await expect(rebinding.post(`http://rebound.test:${port}/`, message, never)).rejects.toMatchObject({
+      refused: true,
+    });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('follows no redirect', async () => {
+    const target = await startReceiver();
+    receiver.answer = (response) => void response.writeHead(302, { location: target.url }).end();
+    expect((await open().post(receiver.url, message, never)).status).toBe(302);
+    expect(target.received).toEqual([]);
+    await target.close();
+  });
+
+  it('is over when its signal says so, before the answer and within it', async () => {
+    receiver.answer = (_, { path }) => (path === '/hang' ? late.abort(new Error('late')) : undefined);
+    const late = new AbortController();
+    await expect(open().post(receiver.url.replace('hook', 'hang'), message, late.signal)).rejects.toThrow(
+      'late',
+    );
+    const slow = new AbortController();
+    receiver.answer = (response) => {
+      response.writeHead(200).write('a');
+      setImmediate(() => slow.abort(new Error('slow')));
+    };
+    const answer = await open()
+      .post(receiver.url, message, slow.signal)
+      .catch((error: Error) => error.message);
+    expect([{ status: 200, retryAfterMs: undefined }, 'slow']).toContainEqual(answer);
+    const hanging = createEgress({ allow: [], resolve: () => new Promise(() => {}) });
+    const stopped = new AbortController();
+    const waiting = hanging.post('https://public.test/', message, stopped.signal);
+    stopped.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+  });
+
+  it('reads no more of an answer than its beginning', async () => {
+    let written = 0;
+    const gone = new Promise<void>((done) => {
+      receiver.answer = (response) => {
+        response.writeHead(200);
+        const more = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536))) written += 65_536;
+        };
+        response.on('drain', more).on('close', () => done());
+        more();
+      };
+    });
+    expect((await open().post(receiver.url, message, never)).status).toBe(200);
+    await gone;
+    expect(written).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  it('tells why nothing was answered', async () => {
+    await receiver.close();
+    await expect(open().post(receiver.url, message, never)).rejects.toMatchObject({
+      refused: false,
+      message: `127.0.0.1:${port} refuses connections`,
+    });
+  });
+
+  it('asks for the certificate of the name, and believes no other', async () => {
+    const file = (name: string) =>
+      readFileSync(new URL(`../engines/upstream/tls/${name}`, import.meta.url), 'utf8');
+    let asked: string | undefined;
+    const server = createTlsServer({
+      key: file('key.pem'),
+      cert: file('certificate.pem'),
+      SNICallback: (name, done) => {
+        asked = name;
+        done(null);
+      },
+    });
+    await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+    const at = (server.address() as AddressInfo).port;
+    hosts['tls.test'] = ['127.0.0.1'];
+    const refused = egress('tls.test').post(`https://tls.test:${at}/`, message, never);
+    await expect(refused).rejects.toMatchObject({
+      refused: false,
+      message: expect.stringMatching(/CERT|SELF/),
+    });
+    expect(asked).toBe('tls.test');
+    server.close();
+  });
+});

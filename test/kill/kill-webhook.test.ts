@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { chatLines } from '../support/batch-lines.ts';
+import { startReceiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { install, scriptedYaml } from '../support/server-process.ts';
+import type { Installation } from '../support/server-process.ts';
+
+// F44: the server dies while a receiver has the event and before it has answered. The event comes again, as the same one.
+
+let place: Installation;
+let receiver: Receiver;
+beforeEach(async () => {
+  place = install(scriptedYaml({ more: 'egress: { allow: [127.0.0.1] }\n' }));
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await place.remove();
+  await receiver.close();
+});
+
+it.each(['SIGKILL', 'SIGTERM'] as const)(
+  'a server ended by %s within a delivery sends the same event again after its start, and once',
+  async (signal) => {
+    const first = await place.start();
+    const { id } = await first.api.post<{ id: string }>('/v1/webhooks', { url: receiver.url });
+    receiver.answer = () => {};
+    const batch = await first.api.createBatch({ requests: chatLines(2) });
+    await receiver.has(1);
+    await first.end(signal);
+
+    receiver.answer = (response) => void response.end();
+    const second = await place.start();
+    const [before, after] = await receiver.has(2);
+    expect(JSON.parse(before!.body)).toMatchObject({ type: 'batch.completed', data: { id: batch.id } });
+    expect(after!.body).toBe(before!.body);
+    expect(after!.headers['webhook-id']).toBe(before!.headers['webhook-id']);
+    await expect
+      .poll(() => second.api.get(`/v1/webhooks/${id}/deliveries`), { timeout: 20_000 })
+      .toMatchObject({ data: [{ status: 'delivered', attempts: 2 }] });
+    await second.end('SIGKILL');
+
+    // Whatever is left to be sent goes out at the start, before the next event.
+    const third = await place.start();
+    const next = await third.api.createBatch({ requests: chatLines(2) });
+    const [, , last] = await receiver.has(3);
+    expect(JSON.parse(last!.body)).toMatchObject({ data: { id: next.id } });
+  },
+);
