@@ -87,11 +87,15 @@ CREATE TABLE batches (
   paused_ms bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id));
 
+CREATE INDEX batches_by_creation ON public.batches USING btree (org_id, created_at, id);
+
 CREATE INDEX batches_by_due ON public.batches USING btree (due, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));
 
 CREATE INDEX batches_by_expiry ON public.batches USING btree (expires_at, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));
 
 CREATE INDEX batches_by_org ON public.batches USING btree (org_id, id);
+
+CREATE INDEX batches_by_status ON public.batches USING btree (org_id, status, id);
 
 CREATE INDEX batches_ending ON public.batches USING btree (due, id) WHERE ((closing IS NOT NULL) AND (status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'cancelling'::text])));
 

@@ -80,11 +80,15 @@ CREATE TABLE batches (
   cancelled_at bigint,
   purged integer NOT NULL DEFAULT 0, at_risk_at bigint, retry_of text, paused_at bigint, paused_ms bigint NOT NULL DEFAULT 0);
 
+CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
+
 CREATE INDEX batches_by_due ON batches (due, id) WHERE status IN ('validating', 'in_progress') AND closing IS NULL;
 
 CREATE INDEX batches_by_expiry ON batches (expires_at, id) WHERE status IN ('validating', 'in_progress') AND closing IS NULL;
 
 CREATE INDEX batches_by_org ON batches (org_id, id);
+
+CREATE INDEX batches_by_status ON batches (org_id, status, id);
 
 CREATE INDEX batches_ending ON batches (due, id) WHERE closing IS NOT NULL AND status IN ('validating', 'in_progress', 'cancelling');
 

@@ -12,12 +12,19 @@ describe('trips to the database', () => {
   let db: Db;
   let store: StoreOperations;
   let trips: number;
+  /** How rows are looked for by statements outside a transaction. */
+  let plan: { detail: string }[];
 
   beforeEach(async () => {
     db = openSqlite(':memory:', systemClock);
     await migrate(db);
     const counted = (q: Queries): Queries => ({ ...q, all: (...args) => (trips++, q.all(...args)) });
-    store = createSqlStore({ ...db, tx: (work) => db.tx((q) => work(counted(q))) });
+    const watched: Db['all'] = async (sql, params) => {
+      plan.push(...(await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, params)));
+      return db.all(sql, params);
+    };
+    store = createSqlStore({ ...db, all: watched, tx: (work) => db.tx((q) => work(counted(q))) });
+    plan = [];
     trips = 0;
   });
   afterEach(() => db.close());
@@ -41,5 +48,35 @@ describe('trips to the database', () => {
   test('recording many batches takes as many as recording one', async () => {
     const one = await recordInto(1);
     expect(await recordInto(128)).toBe(one);
+  });
+
+  test.each([
+    [
+      'of a status',
+      { status: 'failed' as const },
+      ['batches USING INDEX batches_by_status (org_id=? AND status=?)'],
+    ],
+    [
+      'of a status since an instant',
+      { status: 'failed' as const, createdAfter: start },
+      [
+        'batches USING INDEX batches_by_status (org_id=? AND status=? AND id>?)',
+        'batches USING COVERING INDEX batches_by_creation (org_id=? AND created_at>?)',
+      ],
+    ],
+    [
+      'since an instant',
+      { createdAfter: start },
+      [
+        'batches USING INDEX batches_by_org (org_id=? AND id>?)',
+        'batches USING COVERING INDEX batches_by_creation (org_id=? AND created_at>?)',
+      ],
+    ],
+  ])('batches %s are found without a walk over the others', async (_, query, expected) => {
+    await store.batches.list('org_a', { limit: 20, ...query });
+    const searches = plan
+      .map(({ detail }) => detail)
+      .filter((detail) => /^(SEARCH|SCAN) batches|TEMP B-TREE/.test(detail));
+    expect(searches).toEqual(expected.map((search) => `SEARCH ${search}`));
   });
 });

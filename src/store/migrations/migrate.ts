@@ -7,6 +7,7 @@ import { conversations } from './0004-conversations.ts';
 import { webhooks } from './0005-webhooks.ts';
 import { batchStates } from './0006-batch-states.ts';
 import { fleet } from './0007-fleet.ts';
+import { batchLists } from './0008-batch-lists.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
@@ -18,6 +19,7 @@ export const migrations: readonly Migration[] = [
   webhooks,
   batchStates,
   fleet,
+  batchLists,
 ];
 
 /**

@@ -55,8 +55,10 @@ export function createBatchRows(db: Db): BatchRows {
         params.push(status);
       }
       if (createdAfter !== undefined) {
-        where.push('created_at >= ?');
-        params.push(createdAfter);
+        // A walk by id ends at the least id of those made first since then: ids follow creation but for clocks that differ.
+        where.push(`+created_at >= ? AND id >= (SELECT min(id) FROM (
+          SELECT id FROM batches WHERE org_id = ? AND created_at >= ? ORDER BY created_at, id LIMIT 1000) AS first)`);
+        params.push(createdAfter, orgId, createdAfter);
       }
       const rows = await db.all<BatchRow>(
         `SELECT ${batchColumns} FROM batches WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ?`,
