@@ -2,7 +2,7 @@ import type { Json } from './any-value.ts';
 import type { Element, GrammarBuilder } from './grammar.ts';
 import type { Walk } from './merge.ts';
 import type { Strings } from './regular/strings.ts';
-import type { FaultAt } from './shape.ts';
+import type { FaultAt } from './pointers.ts';
 
 /** What the rules of one schema are made with. */
 export interface Conversion {

@@ -16,10 +16,11 @@ import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
 import { createStrings } from './regular/strings.ts';
 import { satisfies } from './satisfies.ts';
-import { type FaultAt, checkShape, isObject } from './shape.ts';
+import { type FaultAt, isObject } from './pointers.ts';
 import { stringRule } from './string-rule.ts';
 
 export interface SchemaSource {
+  /** One that was found to be a JSON Schema: that its keywords have the values they may have is not looked at again. */
   schema: unknown;
   /** Where the schema stands in the request, such as `response_format.json_schema.schema`. */
   param: string;
@@ -38,10 +39,8 @@ const maxSteps = 20_000;
  */
 export function schemaRule(b: GrammarBuilder, source: SchemaSource): Element {
   const fault: FaultAt = (pointer, message, code) => invalid(`${source.param}#${pointer}`, message, code);
-  const checked = new Set<object>();
-  checkShape(source.schema, '', fault, checked);
   try {
-    return convertSchema(b, source, fault, checked);
+    return convertSchema(b, source, fault);
   } catch (error) {
     if (error instanceof TooManyBranches) {
       throw fault('', 'the combinations of its branches are too many', 'schema_too_complex');
@@ -54,12 +53,7 @@ export function schemaRule(b: GrammarBuilder, source: SchemaSource): Element {
   }
 }
 
-function convertSchema(
-  b: GrammarBuilder,
-  source: SchemaSource,
-  fault: FaultAt,
-  checked: Set<object>,
-): Element {
+function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt): Element {
   const { strict } = source;
   const json = createJson(b);
   const known = new Map<object, Element>();
@@ -119,7 +113,6 @@ function convertSchema(
     if (typeof target !== 'boolean' && !isObject(target)) {
       throw fault(`${pointer}/$ref`, `${JSON.stringify(reference)} points to no schema`);
     }
-    checkShape(target, reference.slice(1), fault, checked);
     return { schema: target, pointer: reference.slice(1) };
   }
 

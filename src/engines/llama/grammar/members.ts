@@ -1,7 +1,7 @@
 import type { Conversion } from './conversion.ts';
 import { type Schema, type SchemaObject, mergeSchemas } from './merge.ts';
 import { satisfies } from './satisfies.ts';
-import { encodePointer } from './shape.ts';
+import { encodePointer } from './pointers.ts';
 
 /** A member with a name that the schema spells out. */
 export interface Member {

@@ -5,7 +5,7 @@ import { type Schema, type SchemaObject, mergeSchemas } from './merge.ts';
 import { otherName } from './other-name.ts';
 import { RegexTooLarge, type Regex } from './regular/regex.ts';
 import { regularRule } from './regular/regular-rule.ts';
-import { encodePointer } from './shape.ts';
+import { encodePointer } from './pointers.ts';
 import { stringLanguages } from './string-rule.ts';
 
 interface Others {
