@@ -12,6 +12,7 @@ import { models } from './models.ts';
 import { orgs } from './orgs.ts';
 import { reportError } from './report.ts';
 import { serve } from './serve.ts';
+import { webhooks } from './webhooks.ts';
 
 /** The whole command line: one line a command. */
 export function createProgram(cli: Cli): Command {
@@ -20,7 +21,7 @@ export function createProgram(cli: Cli): Command {
     .version(packageVersion())
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help to see how it is used.');
-  for (const make of [serve, demo, batch, files, chat, models, orgs, keys, config, doctor])
+  for (const make of [serve, demo, batch, files, chat, models, webhooks, orgs, keys, config, doctor])
     program.addCommand(make(cli));
   return harden(program, cli);
 }

@@ -9,6 +9,8 @@ import type { GenerationClient } from './generation.ts';
 import type { Page, RemoteModel } from './resources.ts';
 import { createTransport } from './transport.ts';
 import type { TransportOptions } from './transport.ts';
+import { createWebhooksClient } from './webhooks.ts';
+import type { WebhooksClient } from './webhooks.ts';
 
 /** A server seen from outside. Every call rejects with `ClientError` or `Unreachable`. */
 export interface Client extends GenerationClient {
@@ -16,6 +18,7 @@ export interface Client extends GenerationClient {
   files: FilesClient;
   batches: BatchesClient;
   models: { list(): Promise<Page<RemoteModel>> };
+  webhooks: WebhooksClient;
   admin: AdminClient;
 }
 
@@ -26,6 +29,7 @@ export function createClient(options: TransportOptions): Client {
     files: createFilesClient(transport),
     batches: createBatchesClient(transport),
     models: { list: () => transport.json({ path: '/v1/models' }) },
+    webhooks: createWebhooksClient(transport),
     admin: createAdminClient(transport),
     ...createGenerationClient(transport),
   };

@@ -1,0 +1,81 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { startReceiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { startServer } from '../server/support/start-server.ts';
+import type { Running } from '../server/support/start-server.ts';
+import { runCli } from './support/run-cli.ts';
+
+// The commands against a real server and a real receiver.
+
+let app: Running;
+let receiver: Receiver;
+beforeAll(async () => {
+  app = await startServer();
+});
+afterAll(() => app.stop());
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(() => receiver.close());
+
+const cli = (...argv: string[]) =>
+  runCli(['webhooks', ...argv], {
+    fetch,
+    env: { OFFPEAK_URL: app.url, OFFPEAK_API_KEY: app.keys.a },
+  });
+const json = async (...argv: string[]) => JSON.parse((await cli(...argv, '--json')).out);
+
+it('a webhook is made, listed, changed, rotated and deleted', async () => {
+  const created = await cli('create', receiver.url, '--name', 'ours', '--events', 'batch.failed');
+  expect([created.code, created.err]).toEqual([0, 'Keep the secret: it is not shown again.\n']);
+  const id = /^id +(wh_\w+)$/m.exec(created.out)![1]!;
+  const secret = /^secret +(whsec_\S+)$/m.exec(created.out)![1]!;
+  expect((await cli('list')).out).toBe(`${id}\tenabled\t${receiver.url}\tbatch.failed\tours\t\n`);
+  const disabled = await cli('update', id, '--disable', '--name', 'theirs');
+  expect(disabled.out).toMatch(/^disabled +It was disabled by a request\.$/m);
+  expect((await cli('update', id, '--enable', '--disable')).code).toBe(1);
+  expect(await json('update', id, '--enable', '--to', `${receiver.url}/2`)).toMatchObject({
+    enabled: true,
+    name: 'theirs',
+    url: `${receiver.url}/2`,
+    event_types: ['batch.failed'],
+  });
+  const rotated = await cli('rotate', id);
+  expect(rotated.out).toContain('whsec_');
+  expect(rotated.out).not.toContain(secret);
+  expect((await cli('delete', id)).out).toBe(`Deleted ${id}.\n`);
+  expect((await cli('list')).out).toBe('');
+});
+
+it('a test tells how it went, in its exit code too, and is replayed', async () => {
+  const { id } = await json('create', receiver.url);
+  const good = await cli('test', id);
+  expect([good.code, good.out]).toEqual([0, expect.stringMatching(/^status +delivered$/m)]);
+  receiver.answer = (response) => void response.writeHead(404).end();
+  const bad = await cli('test', id);
+  expect([bad.code, bad.out]).toEqual([1, expect.stringMatching(/^error +The receiver answered 404\.$/m)]);
+  const [failed] = (await cli('deliveries', id, '-n', '1')).out.split('\n');
+  expect(failed!.split('\t').slice(1)).toEqual([
+    'webhook.test',
+    id,
+    'failed',
+    '1',
+    '404',
+    '',
+    'The receiver answered 404.',
+  ]);
+  receiver.answer = (response) => void response.end();
+  const replayed = await json('replay', failed!.split('\t')[0]!);
+  const [, second, third] = await receiver.has(3);
+  expect(third!.headers['webhook-id']).toBe(second!.headers['webhook-id']);
+  expect(replayed.event.id).toBe(second!.headers['webhook-id']);
+  await cli('delete', id);
+});
+
+it('a URL that nothing is sent to is refused with a reason', async () => {
+  const { code, err } = await cli('create', 'https://10.0.0.1/');
+  expect(code).toBe(1);
+  expect(err).toContain(
+    'url: 10.0.0.1 has no public address; others are only reached where egress.allow opens',
+  );
+});
