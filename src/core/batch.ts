@@ -96,6 +96,8 @@ export interface LineRef {
   line: number;
   offset: number;
   length: number;
+  /** CRC-32 of its bytes; absent for files stored before there were any. */
+  sum?: number;
 }
 
 /** Neighbours that share a prompt prefix, claimed and run together: the lane of `batch-engine.md`. */

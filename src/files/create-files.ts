@@ -14,7 +14,7 @@ import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
 import { SpooledUpload, indexName } from './upload.ts';
 import type { FileLimits } from './upload.ts';
-import { createVerifiedReads } from './verified-bytes.ts';
+import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 
 export interface FilesDeps {
   store: SweeperDeps['store'];
@@ -106,6 +106,7 @@ export function createFiles(deps: FilesDeps): Files {
     },
 
     read,
+    requireContent: (file) => requireLength(blobs, file),
 
     async index(file) {
       const name = indexName(file.blobId);

@@ -17,6 +17,11 @@ export interface Files extends Service {
    * @throws BlobError `missing` or `damaged`, before the first byte but for a very large file
    */
   read(file: StoredFile): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * A look at the content without reading it.
+   * @throws BlobError `missing`, or `damaged` when it has another length than was stored
+   */
+  requireContent(file: StoredFile): Promise<void>;
   /** The index beside an input file, for planning. */
   index(file: StoredFile): Promise<InputIndex>;
 }

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { SplitLine } from '../wire/batch/split.ts';
 import type { CheckedLine } from '../wire/batch/line.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
@@ -12,6 +13,7 @@ export class IndexBuilder {
   readonly #models = new Map<string, number>();
   readonly #offset: number[] = [];
   readonly #length: number[] = [];
+  readonly #sum: number[] = [];
   readonly #model: number[] = [];
   readonly #est: number[] = [];
   readonly #hashes: Uint32Array[] = [];
@@ -21,6 +23,7 @@ export class IndexBuilder {
     if (!this.#models.has(model)) this.#models.set(model, this.#models.size);
     this.#offset.push(line.offset);
     this.#length.push(line.length);
+    this.#sum.push(crc32(line.bytes));
     this.#model.push(this.#models.get(model)!);
     this.#est.push(checked.est);
     this.#hashes.push(
@@ -36,6 +39,7 @@ export class IndexBuilder {
       models: [...this.#models.keys()],
       offset: Float64Array.from(this.#offset),
       length: Uint32Array.from(this.#length),
+      sum: Uint32Array.from(this.#sum),
       model: Uint16Array.from(this.#model),
       est: Uint32Array.from(this.#est),
       hashes,

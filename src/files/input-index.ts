@@ -11,6 +11,8 @@ export interface InputIndex {
   /** Byte offset of the line in the blob, and its length without the newline. */
   offset: Float64Array;
   length: Uint32Array;
+  /** CRC-32 of the bytes of each line; absent from an index that was stored before there were any. */
+  sum?: Uint32Array;
   /** Index into `models`. */
   model: Uint16Array;
   /** Estimated tokens: bytes / 4 + min(max_tokens, 512). */

@@ -47,13 +47,19 @@ export function createVerifiedReads(blobs: Blobs): ReadVerified {
   }
 
   return async (file) => {
-    const size = await blobs.size(file.blobId);
-    if (size === undefined) throw damaged(file, 'its blob is missing', 'missing');
-    if (size !== file.bytes) throw damaged(file, `its blob has ${size} bytes instead of ${file.bytes}`);
+    await requireLength(blobs, file);
+    const size = file.bytes;
     if (size <= heldBytes) return once(await checked(blobs, file));
     if (size <= checkedFirstBytes && !whole.has(file.blobId)) for await (const _ of streamed(file));
     return streamed(file);
   };
+}
+
+/** @throws BlobError `missing` or `damaged` */
+export async function requireLength(blobs: Blobs, file: StoredFile): Promise<void> {
+  const size = await blobs.size(file.blobId);
+  if (size === undefined) throw damaged(file, 'its blob is missing', 'missing');
+  if (size !== file.bytes) throw damaged(file, `its blob has ${size} bytes instead of ${file.bytes}`);
 }
 
 async function checked(blobs: Blobs, file: StoredFile): Promise<Uint8Array> {

@@ -86,6 +86,45 @@ describe.each(damages)('a result file with %s', (_, damage) => {
   });
 });
 
+describe('a batch with a line whose bytes were changed', () => {
+  it('fails, and never sends what nobody asked', async () => {
+    const { api } = running;
+    const content = jsonl(chatLines(40, (n) => `[[delay 20]] ask ${n} in peace`));
+    const file = await api.upload(content);
+    const path = blobOf(content);
+    // JSON as before, with another word in it.
+    writeFileSync(path, readFileSync(path, 'utf8').replace('ask 33 in peace', 'ask 33 in anger'));
+    const { id } = await api.createBatch(file.id);
+    const batch = await api.finished(id);
+    expect(batch.status).toBe('failed');
+    expect(batch.request_counts.completed + batch.request_counts.failed).toBe(40);
+    expect((await api.results(id, 'output')).text).not.toContain('anger');
+  });
+});
+
+describe('a file whose content has another length than it had', () => {
+  it.each([
+    ['less', (whole: string) => whole.slice(0, -10)],
+    ['more', (whole: string) => `${whole}{}`],
+  ])('%s: makes no batch, and says why', async (_, damage) => {
+    const { api } = running;
+    const content = jsonl(chatLines(20, (n) => `a file of another length, ${_}, ${n}`));
+    const file = await api.upload(content);
+    const path = blobOf(content);
+    writeFileSync(path, damage(readFileSync(path, 'utf8')));
+    const { status, text } = await api.send('/v1/batches', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        input_file_id: file.id,
+        endpoint: '/v1/chat/completions',
+        completion_window: '24h',
+      }),
+    });
+    expect([status, (JSON.parse(text) as ErrorBody).error.code]).toEqual([500, 'storage_damaged']);
+  });
+});
+
 describe('a batch whose input is gone', () => {
   it('fails as a whole, saying so, with every line told', async () => {
     const { api } = running;

@@ -61,9 +61,10 @@ export class SimProcess implements Worker {
       ),
       blobs: world.blobs.seenThrough(() => this.#turn()),
       files: {
+        requireContent: async () => {},
         index: (file) => this.#turn().then(() => world.indexOf(file)),
         read: createVerifiedReads(world.blobs.seenThrough(() => this.#turn())),
-      } as Files,
+      } as Partial<Files> as Files,
       generate: world.calls.seenThrough(this, generate),
       clock,
       ids,

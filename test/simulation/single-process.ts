@@ -73,7 +73,11 @@ export async function startSingle(database: Database, options: SingleOptions = {
       const fault = faults.get(name) ?? faults.get('*');
       if (fault && /^(read|slices?|create|write|commit)$/.test(operation)) throw fault;
     }),
-    files: { index: async (file) => inputs.get(file.id)!.index, read: createVerifiedReads(blobs) } as Files,
+    files: {
+      requireContent: async () => {},
+      index: async (file) => inputs.get(file.id)!.index,
+      read: createVerifiedReads(blobs),
+    } as Partial<Files> as Files,
     generate,
     clock,
     ids,

@@ -203,7 +203,12 @@ export class Closer {
     if (!index) return async () => unknown;
     const lines = new ChunkLines(blobs, file.blobId);
     return async (line) => {
-      const ref: LineRef = { line, offset: index.offset[line] ?? 0, length: index.length[line] ?? 0 };
+      const ref: LineRef = {
+        line,
+        offset: index.offset[line] ?? 0,
+        length: index.length[line] ?? 0,
+        ...(index.sum && { sum: index.sum[line]! }),
+      };
       const model = index.models[index.model[line] ?? 0] ?? unknown.model;
       const read = await lines.read(ref).catch(giveUp);
       return { customId: read?.customId ?? null, model };

@@ -43,6 +43,7 @@ describe('createBatch', () => {
       hashes: new Uint32Array(names.length * prefixLevels),
     });
     const files = {
+      requireContent: async () => undefined,
       index: async () => index(),
       begin: async () => ({
         write: async () => undefined,

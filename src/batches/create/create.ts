@@ -72,6 +72,7 @@ async function storedInput(
   if (!file) throw invalid('input_file_id', 'no such file, or it has expired');
   if (file.purpose !== 'batch')
     throw invalid('input_file_id', `the purpose of the file is ${file.purpose}, not batch`);
+  await files.requireContent(file);
   return { file, index: await files.index(file), sealed: null };
 }
 

@@ -118,6 +118,7 @@ function toChunk(batchId: string, seq: number, lines: number[], index: InputInde
     line,
     offset: index.offset[line]!,
     length: index.length[line]!,
+    ...(index.sum && { sum: index.sum[line]! }),
   }));
   const est = lines.reduce((sum, line) => sum + index.est[line]!, 0);
   return {

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { BlobPlace, Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
@@ -38,6 +39,7 @@ export class ChunkLines {
   async read(ref: LineRef): Promise<BatchLine> {
     const bytes = this.#ahead.get(ref.line) ?? (await this.#blobs.slice(this.#blob, ref.offset, ref.length));
     try {
+      if (ref.sum !== undefined && crc32(bytes) !== ref.sum) throw new Error('Its checksum is wrong.');
       return readLine(decoder.decode(bytes));
     } catch (error) {
       throw new BlobError(

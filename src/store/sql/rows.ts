@@ -189,14 +189,20 @@ export interface ChunkRow {
   kills: number;
 }
 
-/** A chunk's lines as stored: `[[line, offset, length], ...]` in the order in which they are to be sent. */
+/** A chunk's lines as stored: `[[line, offset, length, sum], ...]`, the sum where there is one, in the order in which they are to be sent. */
 export function packLines(lines: readonly LineRef[]): string {
-  return JSON.stringify(lines.map(({ line, offset, length }) => [line, offset, length]));
+  return JSON.stringify(
+    lines.map(({ line, offset, length, sum }) =>
+      [line, offset, length, sum].slice(0, sum === undefined ? 3 : 4),
+    ),
+  );
 }
 
 export function unpackLines(text: string): LineRef[] {
-  const packed = JSON.parse(text) as [number, number, number][];
-  return packed.map(([line, offset, length]) => ({ line, offset, length }));
+  const packed = JSON.parse(text) as [number, number, number, number?][];
+  return packed.map(([line, offset, length, sum]) =>
+    sum === undefined ? { line, offset, length } : { line, offset, length, sum },
+  );
 }
 
 export function toChunk(row: ChunkRow): Chunk {

@@ -10,6 +10,8 @@ export interface SplitLine {
   offset: number;
   /** Bytes without the newline, and without the carriage return before it. */
   length: number;
+  /** Those bytes; only until the next line is asked for. */
+  bytes: Uint8Array;
   text: string;
 }
 
@@ -181,7 +183,7 @@ class LineSplitter implements Splitter {
     const what = this.#seenText ? undefined : detectFirstLine(text);
     this.#seenText = true;
     if (what) return this.#fatal('invalid_json_line', what, number);
-    return { line: { number, offset, length: content.length, text } };
+    return { line: { number, offset, length: content.length, bytes: content, text } };
   }
 
   #fatal(code: 'invalid_encoding' | 'invalid_json_line', what: string, line?: number): SplitItem {
