@@ -79,7 +79,7 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
  *
  * `start` brings the parts up from the store to the door and rejects with a sentence for the operator (and a `hint` where
  * there is one) when the data folder, a model or the port cannot be had; what had started is stopped again. `stop` drains
- * (cli-and-config.md): the door closes and nothing is claimed, work in flight has `drainMs`, then it is given back.
+ * (batch-engine.md, "Leases"): the door closes and nothing is claimed, work in flight has `drainMs`, then it is given back.
  */
 export function createApp(config: Config, overrides: Overrides = {}): App {
   const { clock = systemClock, random = systemRandom } = overrides;

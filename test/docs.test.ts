@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -62,6 +62,83 @@ describe('docs/configuration.md', () => {
     for (const [variable, key] of Object.entries(environmentKeys))
       expect(environment).toMatch(new RegExp(`^\\| \`${variable}\` \\| \`${key}\``, 'm'));
   });
+});
+
+describe('docs/reliability.md', () => {
+  const rows = [...read('docs/reliability.md').matchAll(/^\| (F\d\d) \|.*\| ([^|]+) \|$/gm)];
+
+  it.each(rows.map(([, id, tests]) => [id!, tests!]))(
+    '%s stands in the tests that its row names',
+    (id, tests) => {
+      const paths = [...tests.matchAll(/`([^`]+)`/g)].map(([, path]) => path!);
+      expect(paths.length).toBeGreaterThan(0);
+      for (const path of paths) expect(read(path), path).toMatch(new RegExp(`\\b${id}\\b|${rangeWith(id)}`));
+    },
+  );
+
+  it('has every fault from F01 to F55, if only among those that are not tried', () => {
+    const page = read('docs/reliability.md');
+    const all = Array.from({ length: 55 }, (_, n) => `F${`${n + 1}`.padStart(2, '0')}`);
+    expect(all.filter((id) => !page.includes(id))).toEqual([]);
+  });
+
+  /** Matches a range that holds the fault, such as `F12 to F14`, by its two ends. */
+  function rangeWith(id: string): string {
+    const n = Number(id.slice(1));
+    const before = [n - 1, n - 2].map((each) => `F${`${each}`.padStart(2, '0')}`);
+    const after = [n + 1, n + 2].map((each) => `F${`${each}`.padStart(2, '0')}`);
+    return before.flatMap((from) => after.map((to) => `${from} to ${to}`)).join('|');
+  }
+});
+
+describe('pages that comments refer to', () => {
+  const files = execFileSync('git', ['ls-files', 'src/*.ts', 'test/*.ts', 'bench/*.ts'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const references = files
+    .trim()
+    .split('\n')
+    .flatMap((file) =>
+      [
+        ...read(file)
+          .replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ')
+          .matchAll(/(?<![/\w-])([a-z-]+\.md)(?:`?, (sections? [\da-e., and]+|"[^"]+"))?/g),
+      ].map(([, page, place]) => ({ file, page: page!, place: place ?? '' })),
+    );
+
+  it('exist, with the sections that are named', () => {
+    expect(references.length).toBeGreaterThan(50);
+    const wrong = references.filter(({ page, place }) => !stands(page, place));
+    expect(wrong).toEqual([]);
+  });
+
+  function stands(page: string, place: string): boolean {
+    const path = ['docs/design', 'docs', '.']
+      .map((folder) => join(folder, page))
+      .find((each) => existsSync(join(root, each)));
+    if (path === undefined) return false;
+    const headings = [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!);
+    const numbers = [...place.matchAll(/\d[\d.]*[a-e]?/g)].map(([number]) => number.replace(/\.$/, ''));
+    const names = [...place.matchAll(/"([^"]+)"/g)].map(([, name]) => name!);
+    return (
+      numbers.every(
+        (number) =>
+          headings.some((heading) => heading.replace('. ', ' ').startsWith(`${number} `)) ||
+          ruleOf(path, number),
+      ) && names.every((name) => headings.includes(name))
+    );
+  }
+
+  /** `0.8` is the eighth rule of section 0. */
+  function ruleOf(path: string, number: string): boolean {
+    const [section, rule] = number.split('.');
+    const text =
+      read(path)
+        .split(new RegExp(`^## ${section}\\. .*$`, 'm'))[1]
+        ?.split(/^## /m)[0] ?? '';
+    return rule !== undefined && new RegExp(`^${rule}\\. `, 'm').test(text);
+  }
 });
 
 describe('docs/clients.md', () => {

@@ -84,7 +84,7 @@ export function createBatches(parts: BatchesParts): Batches {
   const watch = new Watch({
     ...inner,
     work: runner.work,
-    onEnding: () => runner.wake(),
+    onWork: () => runner.wake(),
     purge: (batchId) => closer.purge(batchId),
   });
   // Windows are counted in the database's time, whatever the wall clock of this machine says.

@@ -8,7 +8,7 @@ const prices = { input: 0, cachedInput: 0, output: 0 };
 const model = { id: 'mine', aliases: ['also-mine'], serves: ['chat' as const], prices, createdAt: 0 };
 const minute = 60_000;
 
-describe('MissingModels', () => {
+describe('MissingModels (F34)', () => {
   let clock: ManualClock;
   let found: Record<string, number>;
   let looks: number;

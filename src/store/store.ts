@@ -185,6 +185,12 @@ export interface BatchStore {
    * are shut, their urgency. Returns how many.
    */
   moveWindows(by: number): Promise<number>;
+  /**
+   * Makes the chunks of up to `limit` batches ready again of which lines have no result although no chunk is left: a database
+   * that failed over to a copy behind it, or lost what it had confirmed, may have forgotten results of chunks that were
+   * finished afterwards. Returns the batches.
+   */
+  reopen(limit: number): Promise<string[]>;
   states(ids: string[]): Promise<BatchState[]>;
   /** Batches with ready chunks for one of `models`, by `due`. Closing chunks are asked for as model `#close`. */
   candidates(models: string[], limit: number): Promise<Candidate[]>;

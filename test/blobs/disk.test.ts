@@ -376,7 +376,7 @@ describe('on a failing disk', () => {
     expect(await blobs.size(name)).toBeUndefined();
   });
 
-  test('no room for the name: insufficient_storage, and nothing stays', async () => {
+  test('F36: no room for the name: insufficient_storage, and nothing stays', async () => {
     const blobs = await open({ ...nodeFs, rename: () => Promise.reject(full()) });
     const writer = await blobs.create(name);
     await writer.write(pattern(8));

@@ -58,7 +58,7 @@ describe('a batch with good and bad lines', () => {
     expect(Number(batch.cost.amount) * 2).toBeCloseTo(Number(batch.cost.list_amount), 8);
   });
 
-  it('is completed, not failed, when every line fails, and says why', async () => {
+  it('F55: is completed, not failed, when every line fails, and says why', async () => {
     const { id } = await api.createBatch({ requests: chatLines(12, () => '[[fail 409]]') });
     const batch = await api.finished(id);
     expect(batch).toMatchObject({

@@ -80,7 +80,7 @@ describe('a server that is not itself', () => {
 });
 
 describe('one of two servers', () => {
-  it('may go away and come back: no line fails, no single request sees it, and it is used again', async () => {
+  it('F33: may go away and come back: no line fails, no single request sees it, and it is used again', async () => {
     let isAway = false;
     const slow: Answer = (response) => void setTimeout(() => send(response, 200, completion('fine')), 5);
     const steady = await serverOf(slow);

@@ -4,7 +4,7 @@ import { fuzz } from './fuzz.ts';
 import { makeLively } from './lively-engine.ts';
 import { endpoints } from './requests.ts';
 
-// Bad input over every format of generation (reliability.md, section 3): whatever is sent, the answer is ours to give and
+// Bad input over every format of generation (reliability.md, "Bad input"): whatever is sent, the answer is ours to give and
 // in the shape that the caller's library reads. `OFFPEAK_FUZZ=100000` sends so many requests, `OFFPEAK_FUZZ=100000:7` others.
 
 const [total, seed] = plan(process.env['OFFPEAK_FUZZ'] ?? '25000');

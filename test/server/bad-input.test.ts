@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/system.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
 import { type Answered, type Running, startServer } from './support/start-server.ts';
 
-// Rows of reliability.md, section 3, that hold for all three formats of generation. Any other bad input is test/fuzz.
+// Rows of reliability.md, "Bad input", that hold for all three formats of generation. Any other bad input is test/fuzz.
 
 type Json = Record<string, unknown>;
 

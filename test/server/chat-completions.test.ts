@@ -197,7 +197,7 @@ describe('POST /v1/chat/completions as a stream', () => {
     expect((await post({ model: 'tiny', messages: [], stream: true })).status).toBe(422);
   });
 
-  it('stops the engine when the client goes away, streaming or not', async () => {
+  it('F46: stops the engine when the client goes away, streaming or not', async () => {
     for (const more of [{ stream: true }, {}]) {
       const controller = new AbortController();
       const answer = fetch(`${app.url}${path}`, {

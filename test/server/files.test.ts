@@ -365,7 +365,7 @@ describe('GET and DELETE /v1/files/{id}', () => {
       expect((await app.call(method, `/v1/files/${id}${path}`)).status).toBe(404);
   });
 
-  it('409: a file that an unfinished batch reads, with x-should-retry: false', async () => {
+  it('F15: 409 for a file that an unfinished batch reads, with x-should-retry: false', async () => {
     const id = await upload(chatLines(1, { content: () => '[[hang]]' }));
     const batch = await app.call('POST', '/v1/batches', {
       json: { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: id },

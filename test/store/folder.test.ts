@@ -97,7 +97,7 @@ describe('a data folder', () => {
     expect(holding()).toEqual([]);
   });
 
-  test('whose disk hangs is unreachable after a minute, and not for longer than it hangs', async () => {
+  test('F37: whose disk hangs is unreachable after a minute, and not for longer than it hangs', async () => {
     const clock = createManualClock();
     const store = createSqliteStore({ path, clock, log: silent });
     await store.start();
@@ -117,7 +117,7 @@ describe('a data folder', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('belongs to one process: a second store is told which', async () => {
+  test('F37: belongs to one process: a second store is told which', async () => {
     const store = open();
     await store.start();
     const error = await failing();

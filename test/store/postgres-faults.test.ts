@@ -46,7 +46,7 @@ function faultTests(postgres: PostgresServer): void {
 
   test('the schema gives stored responses their sizes', () => withDb(expectOldResponses));
 
-  test('several processes that start together migrate once', async () => {
+  test('F49: several processes that start together migrate once', async () => {
     const url = await postgres.createDatabase();
     const stores = range(0, 5).map(() => createPostgresStore({ url, log: silent }));
     await Promise.all(stores.map((store) => store.start()));
@@ -59,7 +59,7 @@ function faultTests(postgres: PostgresServer): void {
     await db.close();
   });
 
-  test('connections that are cut under load lose nothing and double nothing', async () => {
+  test('F35: connections that are cut under load lose nothing and double nothing', async () => {
     const url = await postgres.createDatabase();
     const [one, two] = [createPostgresStore({ url, log: silent }), createPostgresStore({ url, log: silent })];
     await Promise.all([one.start(), two.start()]);

@@ -34,7 +34,7 @@ describe('the schema', () => {
     expect(await db.all('SELECT * FROM schema_version')).toEqual(versions);
   });
 
-  test('is there whole or not at all, wherever a migration was cut, and is then taken up', async () => {
+  test('F49: is there whole or not at all, wherever a migration was cut, and is then taken up', async () => {
     const whole = open();
     const versions = [''];
     await migrate({

@@ -14,6 +14,8 @@ export interface PostgresServer {
   createDatabase(): Promise<string>;
   /** Connections to all databases but the caller's are cut, as a failover does. Returns how many. */
   cutConnections(): Promise<number>;
+  /** One of its processes dies, so that it throws everybody out and recovers from its log before it lets anybody in. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -76,7 +78,8 @@ function unprivileged(): User | undefined {
 /** Nothing here has to survive a power cut. */
 const settings = {
   fsync: 'off',
-  synchronous_commit: 'off',
+  // Of a server that recovers, what was committed is there.
+  synchronous_commit: 'on',
   full_page_writes: 'off',
   shared_buffers: '64MB',
   max_connections: '100',
@@ -109,27 +112,45 @@ async function launch(bin: string, user: User): Promise<PostgresServer> {
       stdio: ['pipe', 'ignore', 'ignore'],
     },
   );
-  const admin = await connect(`postgres://postgres@127.0.0.1:${port}/postgres`);
-  return serverOf(shell, admin, port, folder);
+  await ask(port, 'SELECT 1');
+  return serverOf(shell, port, folder);
 }
 
-function serverOf(shell: ChildProcess, admin: Client, port: number, folder: string): PostgresServer {
+/** Rows of one question, on a connection of its own: whoever asks may have cut the others. */
+async function ask<Row extends object>(port: number, sql: string): Promise<Row[]> {
+  const client = await connect(`postgres://postgres@127.0.0.1:${port}/postgres`);
+  client.on('error', () => {});
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function serverOf(shell: ChildProcess, port: number, folder: string): PostgresServer {
   let databases = 0;
   return {
     async createDatabase() {
       const name = `test_${++databases}`;
-      await admin.query(`CREATE DATABASE ${name}`);
+      await ask(port, `CREATE DATABASE ${name}`);
       return `postgres://postgres@127.0.0.1:${port}/${name}`;
     },
     async cutConnections() {
-      const cut = await admin.query(
+      const cut = await ask(
+        port,
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname LIKE 'test_%' AND pid <> pg_backend_pid()`,
       );
-      return cut.rows.length;
+      return cut.length;
+    },
+    async crash() {
+      const backends = await ask<{ pid: number }>(
+        port,
+        "SELECT pid FROM pg_stat_activity WHERE datname LIKE 'test_%'",
+      );
+      process.kill(backends[0]!.pid, 'SIGKILL');
     },
     async stop() {
-      await admin.end();
       const exited = once(shell, 'exit');
       shell.stdin!.end();
       await exited;

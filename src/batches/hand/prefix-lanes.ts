@@ -22,7 +22,7 @@ export interface LanesNow {
 }
 
 /**
- * Lanes (engine.md, section 4): where each slot of an engine keeps a prefix cache of its own, a prefix stays with one slot
+ * Lanes (batch-engine.md, "Running"): where each slot of an engine keeps a prefix cache of its own, a prefix stays with one slot
  * and one line of it is in flight at a time, for as long as there are as many prefixes as slots.
  */
 export class PrefixLanes {

@@ -16,6 +16,7 @@ describe('Watch', () => {
   let expired: string[];
   let leftovers: string[];
   let said: string[];
+  let stranded: string[];
   let away: boolean;
   let asked: number;
   let watch: Watch;
@@ -32,6 +33,7 @@ describe('Watch', () => {
     expired = [];
     leftovers = [];
     said = [];
+    stranded = [];
     away = false;
     asked = 0;
     const store = {
@@ -42,6 +44,7 @@ describe('Watch', () => {
           said.push(`expire ${now - clock.now()}`);
           return expired;
         },
+        reopen: async () => stranded.splice(0),
         states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
       },
       results: { leftovers: async () => leftovers },
@@ -53,7 +56,7 @@ describe('Watch', () => {
       time: new DbTime(clock),
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
       log: silent,
-      onEnding: () => said.push('ending'),
+      onWork: () => said.push('work'),
       purge: async (id) => {
         if (id === 'batch_stuck') throw new Error('its rows cannot be read');
         said.push(`purge ${id}`);
@@ -107,7 +110,7 @@ describe('Watch', () => {
     expired = ['batch_9'];
     leftovers = ['batch_7', 'batch_8'];
     await clock.advance(500);
-    expect(said).toEqual(['expire 0', 'ending', 'purge batch_7', 'purge batch_8']);
+    expect(said).toEqual(['expire 0', 'work', 'purge batch_7', 'purge batch_8']);
   });
 
   it('asks a database that is away less and less often, and goes on when it is back', async () => {
@@ -126,5 +129,16 @@ describe('Watch', () => {
     await clock.advance(500);
     expect(batch.abort.signal.aborted).toBe(true);
     expect(said).toEqual(['purge batch_8']);
+  });
+
+  it('has batches run that nobody would end, and looks for them once a minute', async () => {
+    await clock.advance(1_000);
+    stranded = ['batch_a'];
+    said = [];
+    await clock.advance(50_000);
+    expect(said).not.toContain('work');
+    await clock.advance(11_000);
+    expect(said.filter((what) => what === 'work')).toHaveLength(1);
+    await watch.stop();
   });
 });

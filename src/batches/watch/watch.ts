@@ -9,6 +9,9 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 const watchMs = 500;
 const expireAtOnce = 100;
 const leftoversAtOnce = 4;
+/** How often it is looked for batches that nobody would end, and how many are mended at a time. */
+const strandedMs = 60_000;
+const strandedAtOnce = 10;
 /** What failed is done again after a while, at most this long. */
 const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
@@ -19,8 +22,8 @@ export interface WatchParts {
   time: DbTime;
   random: Random;
   log: Log;
-  /** The end of some batch was decided: there is closing work. */
-  onEnding: () => void;
+  /** There is work to claim: the end of some batch was decided, or one was reopened. */
+  onWork: () => void;
   /** A finished batch still has rows. */
   purge: (batchId: string) => Promise<void>;
 }
@@ -35,18 +38,21 @@ interface Step {
 
 /**
  * Twice a second: begins the end of batches whose window is over, learns which batches in hand were cancelled elsewhere,
- * and stops them (batch-engine.md, "Cancel" and "Expiry"); and clears away what finished ones have left.
+ * and stops them (batch-engine.md, "Cancel" and "Expiry"); clears away what finished ones have left; and now and then looks
+ * for batches that nobody would end (`BatchStore.reopen`).
  */
 export class Watch {
   #parts: WatchParts;
   #timer: Timer | null = null;
   #round: Promise<void> | null = null;
   #stopped = true;
-  #steps: Step[] = [() => this.#expire(), () => this.#followAll(), () => this.#clearAway()].map((run) => ({
-    run,
-    failures: 0,
-    notBefore: 0,
-  }));
+  #steps: Step[] = [
+    () => this.#expire(),
+    () => this.#followAll(),
+    () => this.#clearAway(),
+    () => this.#reopen(),
+  ].map((run) => ({ run, failures: 0, notBefore: 0 }));
+  #reopenedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -86,9 +92,9 @@ export class Watch {
   }
 
   async #expire(): Promise<void> {
-    const { store, time, onEnding } = this.#parts;
+    const { store, time, onWork } = this.#parts;
     const expired = await store.batches.expire(time.now(), expireAtOnce);
-    if (expired.length > 0) onEnding();
+    if (expired.length > 0) onWork();
   }
 
   async #followAll(): Promise<void> {
@@ -106,6 +112,16 @@ export class Watch {
     for (const id of await store.results.leftovers(leftoversAtOnce))
       await purge(id).catch((error: unknown) => errors.push(error));
     if (errors.length > 0) throw errors[0];
+  }
+
+  async #reopen(): Promise<void> {
+    const { store, clock, log, onWork } = this.#parts;
+    if (clock.monotonic() - this.#reopenedAt < strandedMs) return;
+    this.#reopenedAt = clock.monotonic();
+    const batches = await store.batches.reopen(strandedAtOnce);
+    if (batches.length === 0) return;
+    log.error({ batches }, 'the database has lost results that it had confirmed; their lines run again');
+    onWork();
   }
 
   #follow(id: string, state: BatchState | undefined): void {

@@ -38,6 +38,7 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
     fail: 'engine',
     atRisk: 'engine',
     moveWindows: 'engine',
+    reopen: 'engine',
     states: 'engine',
     candidates: 'engine',
     claim: 'engine',

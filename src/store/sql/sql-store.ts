@@ -11,6 +11,7 @@ import { createKeys } from './keys.ts';
 import { createLedger } from './ledger.ts';
 import { createOrgs } from './orgs.ts';
 import { createRecording } from './record.ts';
+import { createReopening } from './reopen.ts';
 import { createResponses } from './responses.ts';
 import { createResults } from './results.ts';
 import { createWebhooks } from './webhooks.ts';
@@ -26,7 +27,7 @@ export function createSqlStore(db: Db): StoreOperations {
     orgs: createOrgs(db),
     keys: createKeys(db),
     files: createFiles(db),
-    batches: { ...createBatchRows(db), ...createChunks(db), ...createEnding(db) },
+    batches: { ...createBatchRows(db), ...createChunks(db), ...createEnding(db), ...createReopening(db) },
     results: { ...createRecording(db), ...createResults(db) },
     responses: createResponses(db),
     workers: createWorkers(db),

@@ -26,7 +26,7 @@ export function fileTests(on: Stores): void {
       expect(await on.store.files.find('file-unknown')).toBeUndefined();
     });
 
-    test('that expired are gone for clients and there for running batches', async () => {
+    test('F16: that expired are gone for clients and there for running batches', async () => {
       const file = await add({ expiresAt: start + hour });
       expect(await on.store.files.get('org_a', file.id, start + hour - 1)).toEqual(file);
       expect(await on.store.files.get('org_a', file.id, start + hour)).toBeUndefined();

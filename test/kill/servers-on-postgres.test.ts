@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatLines, endings, parseLines } from '../support/batch-lines.ts';
+import { startCountingUpstream } from '../support/counting-upstream.ts';
+import type { CountingUpstream } from '../support/counting-upstream.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { PostgresServer } from '../support/postgres.ts';
+import { install, upstreamYaml } from '../support/server-process.ts';
+import type { Installation, ServerProcess } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
+
+// F08, F09 and F35: two servers on one Postgres and one data folder. One is killed, one stands still for longer than its
+// leases live, and the database throws everybody out. Every line ends once, and is asked again only where it had to be.
+
+const slots = 16;
+/** In flight are the slots and an eighth more; a group is at most 256 answers. */
+const repeatsALoss = Math.ceil((slots * 9) / 8) + 256;
+
+const postgres = await startPostgres();
+
+if ('reason' in postgres) it.skip(`two servers on one Postgres (skipped: ${postgres.reason})`, () => {});
+else describe('two servers on one Postgres', () => serverTests(postgres));
+
+function serverTests(database: PostgresServer): void {
+  let upstream: CountingUpstream;
+  let installation: Installation;
+
+  beforeAll(async () => {
+    upstream = await startCountingUpstream({ delayMs: 20 });
+  });
+
+  afterAll(async () => {
+    await installation?.remove();
+    await upstream?.close();
+    await database.stop();
+  });
+
+  const begin = async (lines: number): Promise<{ servers: [ServerProcess, ServerProcess]; id: string }> => {
+    await installation?.remove();
+    upstream.calls.clear();
+    const url = await database.createDatabase();
+    installation = install(upstreamYaml(upstream.url, { slots, more: `database: ${url}\n` }));
+    const servers: [ServerProcess, ServerProcess] = [await installation.start(), await installation.start()];
+    const file = await servers[0].api.upload(chatLines(lines));
+    const { id } = await servers[1].api.createBatch(file.id);
+    return { servers, id };
+  };
+
+  const asked = (calls: number) =>
+    until(`the upstream is asked ${calls} times`, () => upstream.total() >= calls);
+
+  async function expectOnce(server: ServerProcess, id: string, lines: number, losses: number): Promise<void> {
+    const batch = await server.api.finished(id, 100_000);
+    expect(batch.status).toBe('completed');
+    expect(batch.request_counts).toEqual({ total: lines, completed: lines, failed: 0 });
+    const output = (await server.api.results(id, 'output')).text;
+    const { all, distinct } = endings(output, (await server.api.results(id, 'errors')).text);
+    expect([all.length, distinct.size]).toEqual([lines, lines]);
+    const tokens = parseLines(output).reduce(
+      (sum, { response }) => sum + response!.body.usage.prompt_tokens,
+      0,
+    );
+    expect(batch.usage.input_tokens).toBe(tokens);
+    expect(upstream.calls.size).toBe(lines);
+    expect(upstream.total() - lines).toBeLessThanOrEqual(losses * repeatsALoss);
+  }
+
+  it('share a batch and ask nothing twice', async () => {
+    const { servers, id } = await begin(400);
+    await expectOnce(servers[0], id, 400, 0);
+  }, 60_000);
+
+  it('lose nothing when one of them is killed', async () => {
+    const { servers, id } = await begin(1_000);
+    await asked(200);
+    await servers[1].end('SIGKILL');
+    await expectOnce(servers[0], id, 1_000, 1);
+  }, 120_000);
+
+  it('record nothing twice when one stands still until the other has taken its work', async () => {
+    const { servers, id } = await begin(2_000);
+    await asked(300);
+    servers[1].signal('SIGSTOP');
+    const batch = await servers[0].api.finished(id, 100_000);
+    expect(batch.request_counts.completed).toBe(2_000);
+    servers[1].signal('SIGCONT');
+    await expectOnce(servers[1], id, 2_000, 1);
+    // Not a process that had nothing in hand.
+    expect(upstream.total()).toBeGreaterThan(2_000);
+  }, 120_000);
+
+  it('go on when the database throws them out, again and again', async () => {
+    const { servers, id } = await begin(1_500);
+    for (let n = 1; n <= 4; n++) {
+      await asked(n * 200);
+      if (n === 3) await database.crash();
+      else expect(await database.cutConnections()).toBeGreaterThan(0);
+    }
+    // Nobody dies and no lease runs out: nothing is asked twice.
+    await expectOnce(servers[0], id, 1_500, 0);
+  }, 120_000);
+}
