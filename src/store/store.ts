@@ -269,6 +269,12 @@ export interface ResultRow {
   body: Uint8Array;
 }
 
+/** At most so many rows; at least one, and none more once they hold so many bytes. */
+export interface PageSize {
+  rows: number;
+  bytes: number;
+}
+
 export interface ErrorSummary {
   code: string;
   count: number;
@@ -287,7 +293,7 @@ export interface ResultStore {
   /** Lines without a result, ascending. */
   missing(batchId: string, limit: number): Promise<number[]>;
   /** Rows behind `after` of one stream, in order. */
-  tail(batchId: string, stream: ResultStream, after: number, limit: number): Promise<ResultRow[]>;
+  tail(batchId: string, stream: ResultStream, after: number, most: PageSize): Promise<ResultRow[]>;
   /** Live from the rows, or as stored at the end. */
   errorSummary(batchId: string): Promise<ErrorSummary[]>;
   /** Finished batches whose rows still exist. */

@@ -90,7 +90,7 @@ describe('a data folder', () => {
     expect(holding()).not.toEqual([]);
     await closeBatch(store, batch.id);
     for (const limit of [7, 50, 1_000]) await store.results.purge(batch.id, limit);
-    expect(await store.results.tail(batch.id, 'output', 0, 10)).toEqual([]);
+    expect(await store.results.tail(batch.id, 'output', 0, { rows: 10, bytes: 1e9 })).toEqual([]);
     await store.scrub();
     expect(holding()).toEqual([]);
     await store.stop();
@@ -318,7 +318,7 @@ test.skipIf('reason' in disk)(
       });
       expect(kept).toBeGreaterThan(3);
       expect(await store.batches.find(batch.id)).toMatchObject({ ok: kept });
-      expect(await store.results.tail(batch.id, 'output', 0, 1_000)).toHaveLength(kept);
+      expect(await store.results.tail(batch.id, 'output', 0, { rows: 1_000, bytes: 1e9 })).toHaveLength(kept);
       rmSync(filler);
       expect(await record(kept)).toMatchObject([{ kept: 1 }]);
       await store.stop();

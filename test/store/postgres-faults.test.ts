@@ -98,7 +98,9 @@ function faultTests(postgres: PostgresServer): void {
     expect(cut).toBeGreaterThan(0);
     for (const error of failures) expect(error).toMatchObject({ name: 'StoreError', code: 'unreachable' });
     expect(await one.batches.find(batch.id)).toMatchObject({ ok: 600, err: 0, closing: 'completed' });
-    expect((await one.results.tail(batch.id, 'output', 0, 1_000)).map((row) => row.n)).toEqual(range(1, 601));
+    expect(
+      (await one.results.tail(batch.id, 'output', 0, { rows: 1_000, bytes: 1e9 })).map((row) => row.n),
+    ).toEqual(range(1, 601));
     expect(await one.ledger.of(batch.id)).toMatchObject([{ requests: 600, usage: { inputTokens: 6_000 } }]);
     await Promise.all([one.stop(), two.stop()]);
   });

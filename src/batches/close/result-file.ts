@@ -3,10 +3,10 @@ import type { Ids } from '../../base/ids.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { Batch, ResultStream } from '../../core/batch.ts';
 import type { StoredFile } from '../../core/file.ts';
-import type { Store } from '../../store/store.ts';
+import type { PageSize, Store } from '../../store/store.ts';
 
-/** Rows fetched at a time while a result file is written. */
-const pageRows = 500;
+/** What is fetched at a time while a result file is written. */
+const page: PageSize = { rows: 500, bytes: 4 << 20 };
 const newline = Uint8Array.of(0x0a);
 
 /** `batch_<id>_output.jsonl`, `batch_<id>_errors.jsonl` (api.md, section 4). */
@@ -30,12 +30,12 @@ export async function assembleResultFile(
   let bytes = 0;
   try {
     for (let after = 0; ;) {
-      const rows = await store.results.tail(batch.id, stream, after, pageRows);
+      const rows = await store.results.tail(batch.id, stream, after, page);
       if (rows.length === 0) break;
-      const page = Buffer.concat(rows.flatMap((row) => [row.body, newline]));
-      hash.update(page);
-      bytes += page.length;
-      await writer.write(page);
+      const lines = Buffer.concat(rows.flatMap((row) => [row.body, newline]));
+      hash.update(lines);
+      bytes += lines.length;
+      await writer.write(lines);
       after = rows.at(-1)!.n;
     }
     if (bytes === 0) {

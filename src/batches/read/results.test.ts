@@ -6,7 +6,7 @@ import { createIds } from '../../base/ids.ts';
 import { systemRandom } from '../../base/system.ts';
 import type { Batch, ResultStream } from '../../core/batch.ts';
 import type { StoredFile } from '../../core/file.ts';
-import type { ResultRow, Store } from '../../store/store.ts';
+import type { PageSize, ResultRow, Store } from '../../store/store.ts';
 import { createVerifiedReads } from '../../files/verified-bytes.ts';
 import { assembleResultFile, resultFilename } from '../close/result-file.ts';
 import { readResults } from './results.ts';
@@ -25,8 +25,8 @@ function createRows(count: number) {
   const batches = new Map<string, Batch>();
   const store = {
     results: {
-      tail: async (_batchId: string, stream: ResultStream, after: number, limit: number) =>
-        stream === 'output' ? rows.filter((row) => row.n > after).slice(0, limit) : [],
+      tail: async (_batchId: string, stream: ResultStream, after: number, most: PageSize) =>
+        stream === 'output' ? rows.filter((row) => row.n > after).slice(0, most.rows) : [],
     },
     batches: { find: async (id: string) => batches.get(id) },
     files: { find: async (id: string) => files.get(id) },

@@ -3,10 +3,11 @@ import { type Batch, isFinal, type ResultStream } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { Files } from '../../files/files.ts';
-import type { ResultRow, Store } from '../../store/store.ts';
+import type { PageSize, ResultRow, Store } from '../../store/store.ts';
 import type { ResultLines } from '../batches.ts';
 
-const pageRows = 500;
+/** What one reader holds at a time, however large a result is, but for one result. */
+const page: PageSize = { rows: 500, bytes: 1 << 20 };
 const newline = Uint8Array.of(0x0a);
 
 export interface ResultsParts {
@@ -69,7 +70,10 @@ async function nextRows(
   { store }: ResultsParts,
   { batchId, stream, after, last }: Range,
 ): Promise<ResultRow[] | undefined> {
-  const rows = await store.results.tail(batchId, stream, after, Math.min(pageRows, last - after));
+  const rows = await store.results.tail(batchId, stream, after, {
+    ...page,
+    rows: Math.min(page.rows, last - after),
+  });
   return rows[0]?.n === after + 1 ? rows : undefined;
 }
 

@@ -22,10 +22,17 @@ export function createResults(db: Db): Reading {
       return rows.map((row) => row.line);
     },
 
-    tail: (batchId, stream, after, limit) =>
+    // What fits is found out from the lengths alone: bodies that do not are not read.
+    tail: (batchId, stream, after, { rows, bytes }) =>
       db.all<ResultRow>(
-        `SELECT n, line, body FROM batch_results WHERE batch_id = ? AND stream = ? AND n > ? ORDER BY n LIMIT ?`,
-        [batchId, stream, after, limit],
+        `SELECT n, line, body FROM batch_results WHERE batch_id = ? AND stream = ? AND n > ? AND n <= (
+           SELECT max(n) FROM (
+             SELECT n, sum(size) OVER (ORDER BY n) - size AS before FROM (
+               SELECT n, length(body) AS size FROM batch_results
+               WHERE batch_id = ? AND stream = ? AND n > ? ORDER BY n LIMIT ?) AS sizes) AS page
+           WHERE before < ?)
+         ORDER BY n`,
+        [batchId, stream, after, batchId, stream, after, rows, bytes],
       ),
 
     errorSummary: (batchId) =>

@@ -64,7 +64,10 @@ export function closingTests(on: Stores): void {
       expect(await on.store.batches.find(batch.id)).toMatchObject({ ok: 1, err: 5 });
       expect(await on.store.results.missing(batch.id, 10)).toEqual([6, 7]);
       expect(
-        (await on.store.results.tail(batch.id, 'errors', 0, 10)).map(({ n, line }) => [n, line]),
+        (await on.store.results.tail(batch.id, 'errors', 0, { rows: 10, bytes: 1e9 })).map(({ n, line }) => [
+          n,
+          line,
+        ]),
       ).toEqual([
         [1, 1],
         [2, 2],
@@ -243,8 +246,8 @@ export function closingTests(on: Stores): void {
       expect(await on.store.results.leftovers(10)).toEqual([batch.id]);
       const left = async () =>
         [
-          ...(await on.store.results.tail(batch.id, 'errors', 0, 10)),
-          ...(await on.store.results.tail(batch.id, 'output', 0, 10)),
+          ...(await on.store.results.tail(batch.id, 'errors', 0, { rows: 10, bytes: 1e9 })),
+          ...(await on.store.results.tail(batch.id, 'output', 0, { rows: 10, bytes: 1e9 })),
         ].map((row) => row.n);
       expect(await on.store.results.purge(batch.id, 3)).toBe(false);
       expect(await left()).toEqual([4, 5, 6, 1, 2]);
@@ -263,7 +266,7 @@ export function closingTests(on: Stores): void {
     test('is refused for a batch that is not finished', async () => {
       const batch = await cancelled((made) => [output(made, 0)]);
       await expect(on.store.results.purge(batch.id, 10)).rejects.toThrow('its results are still needed');
-      expect(await on.store.results.tail(batch.id, 'output', 0, 10)).toHaveLength(1);
+      expect(await on.store.results.tail(batch.id, 'output', 0, { rows: 10, bytes: 1e9 })).toHaveLength(1);
       expect(await on.store.results.purge('batch_unknown', 10)).toBe(true);
     });
 

@@ -25,8 +25,13 @@ export function recordTests(on: Stores): void {
     return { batch, leases: chunks.map(lease) };
   };
   const record = (results: LineResult[], now = start) => on.store.results.record('w', results, [], now);
-  const tail = (batch: Batch, stream: 'output' | 'errors' = 'output', after = 0, limit = 10_000) =>
-    on.store.results.tail(batch.id, stream, after, limit);
+  const tail = (
+    batch: Batch,
+    stream: 'output' | 'errors' = 'output',
+    after = 0,
+    rows = 10_000,
+    bytes = 1e9,
+  ) => on.store.results.tail(batch.id, stream, after, { rows, bytes });
 
   describe('recording', () => {
     test('counts, numbers and keeps what came', async () => {
@@ -219,6 +224,20 @@ export function recordTests(on: Stores): void {
       expect((await tail(batch, 'output', 5, 3)).map((row) => row.n)).toEqual([6]);
       expect(await tail(batch, 'output', 6)).toEqual([]);
       expect(await tail(batch, 'errors')).toEqual([]);
+    });
+
+    test('gives no more than fits, and one row at least', async () => {
+      const { batch } = await running();
+      const sizes = [10, 20, 5, 100, 1, 1];
+      await record(sizes.map((size, line) => output(batch, line, { body: new Uint8Array(size) })));
+      const read = async (after: number, rows: number, bytes: number) =>
+        (await tail(batch, 'output', after, rows, bytes)).map((row) => row.n);
+      expect(await read(0, 10, 30)).toEqual([1, 2]);
+      expect(await read(0, 10, 31)).toEqual([1, 2, 3]);
+      expect(await read(3, 10, 50)).toEqual([4]);
+      expect(await read(4, 10, 50)).toEqual([5, 6]);
+      expect(await read(0, 1, 1_000)).toEqual([1]);
+      expect(await read(6, 10, 50)).toEqual([]);
     });
 
     test('finds the lines that are missing', async () => {
