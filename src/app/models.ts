@@ -85,7 +85,11 @@ export function createModelPool(
       return createPool({ ...parts, replicas });
     }
     case 'openai':
-      return createPool({ ...parts, replicas: engine.replicas.map((each) => upstreamReplica(engine, each)) });
+      return createPool({
+        ...parts,
+        replicas: engine.replicas.map((each) => upstreamReplica(engine, each)),
+        isShared: true,
+      });
     case 'scripted': {
       const { slots, delayMs } = engine;
       return createPool({ ...parts, replicas: one(id, createScriptedEngine({ ...parts, slots, delayMs })) });

@@ -11,6 +11,7 @@ import type { Closer } from './close/closer.ts';
 import type { DbTime } from './db-time.ts';
 import type { MissingModels } from './missing-models.ts';
 import { Demand } from './queue/demand.ts';
+import { SlotLeases } from './queue/slot-leases.ts';
 import { Dispatcher } from './run/dispatcher.ts';
 import { Fairness } from './queue/fairness.ts';
 import { leaseOf } from './hand/held-chunks.ts';
@@ -55,6 +56,7 @@ export class Runner {
   #claimer: Claimer;
   #dispatcher: Dispatcher;
   #setbacks: Setbacks;
+  #slots: SlotLeases;
   #closing = new Set<Promise<void>>();
   #running = false;
 
@@ -77,7 +79,9 @@ export class Runner {
     });
     const lanes = new PrefixLanes(generate, work.held);
     const demand = new Demand({ generate, missing, work, lanes, recorder });
+    const slots = new SlotLeases({ ...parts, held: work.held, onRoom: () => this.#dispatcher.dispatch() });
     this.work = work;
+    this.#slots = slots;
     this.#recorder = recorder;
     this.#setbacks = setbacks;
     this.#dispatcher = new Dispatcher({
@@ -89,6 +93,7 @@ export class Runner {
       recorder,
       setbacks,
       leaders: new PrefixLeaders(clock),
+      slots,
       lanes,
       fetch: () => this.#claimer.fetch(),
     });
@@ -120,6 +125,7 @@ export class Runner {
     this.#running = false;
     const { clock, closer } = this.#parts;
     this.#dispatcher.stop();
+    this.#slots.stop();
     const claimed = this.#claimer.stop();
     const deadline = clock.monotonic() + ms;
     while (this.work.held.totalInFlight() > 0 && clock.monotonic() < deadline) await sleep(clock, 10);

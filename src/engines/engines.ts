@@ -63,8 +63,13 @@ export interface Pool extends Engine {
    * nobody takes any, 1 while it is tried out whether somebody does again.
    */
   readonly most: number;
-  /** Requests answered so far. Where it grows while one request fails again and again, that request is at fault. */
-  readonly answered: number;
+  /** Whether other processes ask the same servers, where they serve the same model. */
+  readonly isShared: boolean;
+  /**
+   * When the latest request was sent that was answered, or a server said that it is well; in monotonic milliseconds.
+   * What failed before and fails again since is at fault itself.
+   */
+  readonly workedAt: number;
   /** Why no replica takes requests at present; null while one does. */
   readonly waiting: Waiting | null;
   readonly replicas: readonly ReplicaState[];

@@ -8,7 +8,7 @@ function manualClock() {
   return { clock, advance: (ms: number) => (t += ms) };
 }
 
-const pool = (slots: number) => ({ slots, most: withHeadroom(slots) });
+const pool = (slots: number) => ({ slots, most: withHeadroom(slots), waiting: null });
 const withHeadroom = (slots: number) => slots + Math.ceil(slots / 8);
 
 describe('Admission', () => {
@@ -56,6 +56,29 @@ describe('Admission', () => {
     leave();
     leave();
     expect(admission.room).toBe(24);
+  });
+
+  it('keeps to the lines that are leased to it, as long as there are others', () => {
+    const { clock } = manualClock();
+    const admission = new Admission(pool(64), clock);
+    admission.lease(20);
+    expect(admission.room).toBe(72);
+    admission.setOthers(0, 10);
+    admission.enter('batch');
+    expect(admission.room).toBe(19);
+    admission.lease(0);
+    expect(admission.room).toBe(-1);
+    admission.lease(null);
+    expect(admission.room).toBe(6);
+  });
+
+  it('tries servers that take nothing by itself, whatever is leased', () => {
+    const { clock } = manualClock();
+    const waiting = { scope: 'replica', code: 'upstream_unreachable', message: 'x', since: 0 } as const;
+    const admission = new Admission({ slots: 64, most: 1, waiting }, clock);
+    admission.setOthers(0, 10);
+    admission.lease(0);
+    expect(admission.room).toBe(1);
   });
 
   it('leaves every process one line while there is room at all, however many share the slots', () => {

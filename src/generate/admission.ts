@@ -4,26 +4,29 @@ import type { Pool } from '../engines/engines.ts';
 /** How long after the last interactive call batches may use the slots kept free for the next one. */
 const idleMs = 10_000;
 
+type AdmittedPool = Pick<Pool, 'slots' | 'most' | 'waiting'>;
+
 /**
  * Counts what one model has in flight and says how many more batch lines it can take (batch-engine.md, "Running"):
  *
  *   room = interactive idle for 10 s ? most : min(most, max(1, floor(L x 7/8)) - I)
  *
- * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere. P processes take 1/P each, but one line
- * at least while there is any room, minus their own lines in flight: few slots among many processes must not mean that
- * nobody runs anything.
+ * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere. Processes that ask the same servers lease
+ * it from one another. Where they cannot, P of them take 1/P each, but one line at least while there is any room: few slots
+ * among many processes must not mean that nobody runs anything. Servers that take nothing are tried by each for itself.
  */
 export class Admission {
-  #pool: Pick<Pool, 'slots' | 'most'>;
+  #pool: AdmittedPool;
   #clock: Clock;
   #interactive = 0;
   #lines = 0;
   #others = 0;
   #processes = 1;
+  #leased: number | null = null;
   #lastInteractive = Number.NEGATIVE_INFINITY;
   #onIdle: (() => void)[] = [];
 
-  constructor(pool: Pick<Pool, 'slots' | 'most'>, clock: Clock) {
+  constructor(pool: AdmittedPool, clock: Clock) {
     this.#pool = pool;
     this.#clock = clock;
   }
@@ -33,19 +36,32 @@ export class Admission {
     return this.#interactive;
   }
 
-  get room(): number {
+  /** Lines that all processes together may have in flight. */
+  get limit(): number {
     const here = this.#interactive + this.#others;
     if (here > 0) this.#lastInteractive = this.#clock.monotonic();
     const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
     const { slots, most } = this.#pool;
-    const all = idle ? most : Math.min(most, Math.max(1, Math.floor((slots * 7) / 8)) - here);
-    const share = Math.floor(all / this.#processes);
-    return (all > 0 ? Math.max(1, share) : share) - this.#lines;
+    return idle ? most : Math.min(most, Math.max(1, Math.floor((slots * 7) / 8)) - here);
+  }
+
+  get room(): number {
+    return this.#share(this.limit) - this.#lines;
+  }
+
+  #share(all: number): number {
+    if (this.#processes === 1 || all <= 0 || this.#pool.waiting) return all;
+    return Math.min(all, this.#leased ?? Math.max(1, Math.floor(all / this.#processes)));
   }
 
   setOthers(interactive: number, processes: number): void {
     this.#others = interactive;
     this.#processes = Math.max(1, processes);
+  }
+
+  /** How many lines this process may have in flight among those that share; null where that is not known. */
+  lease(lines: number | null): void {
+    this.#leased = lines;
   }
 
   /** Counts a call in; the returned function counts it out, once. */

@@ -46,7 +46,7 @@ describe('createGenerate', () => {
     schemas = createInlineSchemas(clock);
     generate = createGenerate({
       models: [
-        { model: model('m', ['chat']), pool: poolOf(engine, { clock }) },
+        { model: model('m', ['chat']), pool: poolOf(engine, { clock, isShared: true }) },
         { model: model('vectors', ['embeddings']), pool: poolOf(createFakeEngine(), { clock }) },
       ],
       accounts: { charge: async (entry) => void charged.push(entry) },
@@ -340,8 +340,11 @@ describe('createGenerate', () => {
 
   it('makes room for interactive calls elsewhere', () => {
     const before = generate.room('m');
-    generate.setOthers({ m: 2 }, 1);
+    generate.setOthers([{ interactive: { m: 2 }, serves: ['m'] }]);
+    expect(generate.contended()).toEqual(['m']);
+    generate.lease('m', 100);
     expect(generate.room('m')).toBeLessThan(before);
+    expect(generate.room('m')).toBe(generate.limit('m'));
     expect(generate.room('vectors')).toBe(before);
   });
 });

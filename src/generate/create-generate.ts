@@ -228,7 +228,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     room: (modelId) => lanes.get(modelId)?.admission.room ?? 0,
     slots: (modelId) => lanes.get(modelId)?.pool.slots ?? 0,
-    answered: (modelId) => lanes.get(modelId)?.pool.answered ?? 0,
+    workedAt: (modelId) => lanes.get(modelId)?.pool.workedAt ?? Number.NEGATIVE_INFINITY,
     waiting: (modelId) => lanes.get(modelId)?.pool.waiting ?? null,
     replicas: (modelId) => lanes.get(modelId)?.pool.replicas ?? [],
     onRoom: (listener) => lanes.onRoom(listener),
@@ -237,7 +237,10 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       Object.fromEntries(
         [...lanes.all()].map(([id, { admission }]) => [id, admission.interactive]).filter(([, n]) => n !== 0),
       ),
-    setOthers: (interactive, processes) => lanes.setOthers(interactive, processes),
+    setOthers: (others) => lanes.setOthers(others),
+    contended: () => lanes.contended,
+    limit: (modelId) => lanes.get(modelId)?.admission.limit ?? 0,
+    lease: (modelId, lines) => lanes.get(modelId)?.admission.lease(lines),
   };
 }
 

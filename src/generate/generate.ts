@@ -51,8 +51,8 @@ export interface Generate extends Service {
   room(modelId: string): number;
   /** How many requests `modelId` works on at once. */
   slots(modelId: string): number;
-  /** Requests of `modelId` answered so far: it grows while others get through. */
-  answered(modelId: string): number;
+  /** When the latest request of `modelId` was sent that was answered, in monotonic milliseconds: others got through. */
+  workedAt(modelId: string): number;
   /** Why nobody takes requests of `modelId` at present; null while somebody does. */
   waiting(modelId: string): Waiting | null;
   /** The servers of `modelId`, each with how it is. */
@@ -63,8 +63,21 @@ export interface Generate extends Service {
   prefixCache(modelId: string): 'slot' | 'shared' | 'none';
   /** Interactive calls in flight by model, for the heartbeat. */
   interactiveLoad(): Record<string, number>;
-  /** What the other processes reported, and how many processes share the engines. */
-  setOthers(interactive: Record<string, number>, processes: number): void;
+  /** What the other processes alive reported. */
+  setOthers(others: readonly OtherProcess[]): void;
+  /** Models whose servers other processes ask, too: those share what may be in flight there. */
+  contended(): readonly string[];
+  /** How many batch lines of `modelId` all processes together may have in flight. */
+  limit(modelId: string): number;
+  /** How many of them this process may have; null where that cannot be agreed upon. */
+  lease(modelId: string, lines: number | null): void;
+}
+
+export interface OtherProcess {
+  /** Interactive calls in flight, by model. */
+  interactive: Record<string, number>;
+  /** Names of the models it serves; it may serve any where it does not say. */
+  serves?: readonly string[];
 }
 
 export interface ServedModel {

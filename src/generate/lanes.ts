@@ -4,7 +4,7 @@ import { type Catalog, createCatalog, type Model } from '../core/model.ts';
 import type { Pool } from '../engines/engines.ts';
 import { Admission } from './admission.ts';
 import { createCountPrompt } from './count-tokens.ts';
-import type { ServedModel } from './generate.ts';
+import type { OtherProcess, ServedModel } from './generate.ts';
 
 /** A model with all that serves it in this process. */
 export interface Lane extends ServedModel {
@@ -25,7 +25,8 @@ export class Lanes {
   /** Those in use, and those that end what they have in flight. */
   #pools = new Set<Pool>();
   #listeners: (() => void)[] = [];
-  #others: { interactive: Record<string, number>; processes: number } = { interactive: {}, processes: 1 };
+  #others: readonly OtherProcess[] = [];
+  #contended: string[] = [];
   #isStopped = false;
 
   constructor(models: readonly ServedModel[], clock: Clock) {
@@ -53,9 +54,20 @@ export class Lanes {
     this.#listeners.push(listener);
   }
 
-  setOthers(interactive: Record<string, number>, processes: number): void {
-    this.#others = { interactive, processes };
-    for (const [id, { admission }] of this.#lanes) admission.setOthers(interactive[id] ?? 0, processes);
+  get contended(): readonly string[] {
+    return this.#contended;
+  }
+
+  setOthers(others: readonly OtherProcess[]): void {
+    this.#others = others;
+    this.#contended = [];
+    for (const [id, { pool, admission }] of this.#lanes) {
+      const sharing = pool.isShared ? others.filter(({ serves }) => serves?.includes(id) ?? true) : [];
+      const calls = sharing.reduce((sum, { interactive }) => sum + (interactive[id] ?? 0), 0);
+      admission.setOthers(calls, sharing.length + 1);
+      if (sharing.length > 0) this.#contended.push(id);
+      else admission.lease(null);
+    }
   }
 
   async start(): Promise<void> {
@@ -78,8 +90,7 @@ export class Lanes {
     }
     const before = [...this.#lanes.values()];
     this.#serve(models);
-    const { interactive, processes } = this.#others;
-    this.setOthers(interactive, processes);
+    this.setOthers(this.#others);
     const kept = new Set(models.map(({ pool }) => pool));
     for (const lane of before) if (!kept.has(lane.pool)) void this.#retire(lane);
     this.#tellRoom();

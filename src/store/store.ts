@@ -3,6 +3,7 @@ import type { Batch, BatchFault, BatchStatus, Chunk, FinalStatus, ResultStream }
 import type { FilePurpose, StoredFile } from '../core/file.ts';
 import type { ApiKey, Org } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
+import type { SlotAsk } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
 import type { Delivery, DeliveryStatus, Webhook, WebhookEvent } from '../core/webhook.ts';
 
@@ -381,6 +382,11 @@ export interface WorkerStore {
    * minutes, because nobody was alive, begins anew.
    */
   missingModels(now: number): Promise<MissingModel[]>;
+  /**
+   * Leases slots to `id` for some seconds, by model (`core/slot-leases.ts`), and answers how many lines it may have in
+   * flight. What is not asked for again lapses.
+   */
+  leaseSlots(id: string, asks: Record<string, SlotAsk>, now: number): Promise<Record<string, number>>;
   /** Releases chunks leased by `id` that are not in `held`. Returns how many. */
   keepOnly(id: string, held: Lease[]): Promise<number>;
   /** Takes chunks back from owners without a beat since `before` (kills + 1) and forgets them. Returns how many. */

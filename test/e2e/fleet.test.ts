@@ -93,4 +93,19 @@ function fleetTests(server: PostgresServer): void {
       expect(done).toMatchObject({ request_counts: { completed: 0, failed: 20 } });
     });
   });
+
+  describe('processes that ask the same server', () => {
+    it('lease its slots: one with work has what the others do not use, and no more than there are', async () => {
+      const held: (() => void)[] = [];
+      upstream = await startFakeUpstream(
+        (response, asked) => void held.push(() => complete('ok')(response, asked)),
+      );
+      const database = await server.createDatabase();
+      for (let at = 0; at < 4; at++) await join(database, { models: [served('m')] });
+      const { id } = await fleet[3]!.api.createBatch({ requests: linesOf('m', 9) });
+      await until('all lines are in flight', () => held.length === 9);
+      for (const answer of held.splice(0)) answer();
+      expect(await fleet[0]!.api.finished(id)).toMatchObject({ request_counts: { completed: 9 } });
+    });
+  });
 }

@@ -47,7 +47,7 @@ export class SimProcess implements Worker {
     const generate = createGenerate({
       models: createEngines(world, this).map(({ model, engine }) => ({
         model,
-        pool: poolOf(engine, { clock, random }),
+        pool: poolOf(engine, { clock, random, isShared: true }),
       })),
       accounts: { charge: () => Promise.resolve() },
       schemas: createInlineSchemas(clock),

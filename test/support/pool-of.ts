@@ -6,15 +6,19 @@ import { createPool } from '../../src/engines/pool/pool.ts';
 import { silent } from '../../src/base/log.ts';
 
 /** A pool of one replica, as a model with one engine has it. */
-export function poolOf(engine: Engine, parts: { clock?: Clock; random?: Random } = {}): Pool {
-  const { clock = systemClock, random = systemRandom } = parts;
+export function poolOf(
+  engine: Engine,
+  parts: { clock?: Clock; random?: Random; isShared?: boolean } = {},
+): Pool {
+  const { clock = systemClock, random = systemRandom, isShared = false } = parts;
   const replicas = [{ name: 'only', engine, account: 'only', weight: 1, isDraining: false }];
-  return createPool({ replicas, clock, random, log: silent });
+  return createPool({ replicas, clock, random, log: silent, isShared });
 }
 
 /** A pool that learns nothing from failures: each request meets the engine itself. */
 export function forgetfulPool(engine: Engine): Pool {
   const slots = engine.slots ?? 1;
   const { native } = poolOf(engine);
-  return { ...engine, native, slots, most: slots, answered: 0, waiting: null, replicas: [], onRoom() {} };
+  const state = { slots, most: slots, workedAt: 0, waiting: null, replicas: [], isShared: false };
+  return { ...engine, native, ...state, onRoom() {} };
 }

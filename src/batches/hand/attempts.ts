@@ -10,8 +10,9 @@ export interface Attempts {
   /** Failures that are known to be its own. */
   own: number;
   /**
-   * How many requests of its model had been answered when it last failed in a way that may have been the server's; null
-   * where it did not. Once that number has grown, others get through, and the failure was its own.
+   * When it last failed in a way that may have been the server's, in monotonic milliseconds; null where it did not. Once a
+   * request of its model was answered that was sent since, others get through, and the failure was its own. What was under
+   * way before an outage tells nothing of it.
    */
   suspected: number | null;
 }
@@ -20,14 +21,20 @@ export const noAttempts: Attempts = { made: 0, own: 0, suspected: null };
 
 /**
  * Counts a failure that may be the line's own (reliability.md, F20).
- * @param answered requests of the model answered so far
+ * @param now monotonic milliseconds
+ * @param workedAt when the latest of the model's requests was sent that were answered
  */
-export function afterFailure({ made, own, suspected }: Attempts, blame: Blame, answered: number): Attempts {
-  const known = suspected !== null && answered > suspected ? own + 1 : own;
+export function afterFailure(
+  { made, own, suspected }: Attempts,
+  blame: Blame,
+  now: number,
+  workedAt: number,
+): Attempts {
+  const known = suspected !== null && workedAt >= suspected ? own + 1 : own;
   return {
     made: made + 1,
     own: blame.scope === 'request' ? known + 1 : known,
-    suspected: blame.scope === 'request' ? null : answered,
+    suspected: blame.scope === 'request' ? null : now,
   };
 }
 

@@ -9,6 +9,7 @@ import type { LineResult } from '../../store/store.ts';
 import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
+import type { SlotLeases } from '../queue/slot-leases.ts';
 import { type HeldChunk, leaseOf } from '../hand/held-chunks.ts';
 import { asApiError, linePauses } from '../lines/line-errors.ts';
 import { failedResult, outputResult } from '../lines/line-result.ts';
@@ -24,13 +25,14 @@ import type { Suspects } from '../hand/suspects.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 export interface DispatcherParts {
-  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'answered' | 'waiting'>;
+  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'workedAt' | 'waiting'>;
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
   fairness: Fairness;
   leaders: PrefixLeaders;
   lanes: PrefixLanes;
+  slots: Pick<SlotLeases, 'look'>;
   recorder: Recorder;
   setbacks: Pick<Setbacks, 'add'>;
   clock: Clock;
@@ -74,6 +76,7 @@ export class Dispatcher {
       while (demand.room(model) > 0 && this.#sendNext(model));
       if (demand.wants(model)) fetch();
     }
+    this.#parts.slots.look();
   }
 
   /** A chunk came into hand. One without lines left, whose results all exist, is finished as it is. */
@@ -152,7 +155,7 @@ export class Dispatcher {
   }
 
   #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {
-    const { generate, work, random, log, fairness } = this.#parts;
+    const { generate, work, clock, random, log, fairness } = this.#parts;
     const { batch, chunk } = held;
     // It was served nothing, and is charged again when it is sent again.
     fairness.charge(batch.orgId, -estimate(held));
@@ -168,7 +171,8 @@ export class Dispatcher {
     const attempts = afterFailure(
       held.attempts.get(ref.line) ?? noAttempts,
       error.blame,
-      generate.answered(chunk.model),
+      clock.monotonic(),
+      generate.workedAt(chunk.model),
     );
     held.attempts.set(ref.line, attempts);
     if (error.blame.retry && !isSpent(attempts)) {

@@ -45,8 +45,8 @@ describe('Heartbeat', () => {
     heartbeat = new Heartbeat({
       store: { workers } as Store,
       generate: {
-        setOthers: (interactive, processes) =>
-          said.push(`others ${JSON.stringify(interactive)} of ${processes}`),
+        setOthers: (told) =>
+          said.push(`others ${JSON.stringify(told.map(({ interactive }) => interactive))}`),
       },
       worker: 'wrk_1',
       clock,
@@ -68,7 +68,13 @@ describe('Heartbeat', () => {
     others = [{ m: 1, n: 4 }, { m: 2 }];
     reaped = 3;
     await heartbeat.start();
-    expect(said).toEqual(['beat {"m":2}', 'others {"m":3,"n":4} of 3', 'keep 1', 'reap -30000', 'reaped']);
+    expect(said).toEqual([
+      'beat {"m":2}',
+      'others [{"m":1,"n":4},{"m":2}]',
+      'keep 1',
+      'reap -30000',
+      'reaped',
+    ]);
     expect(time.now()).toBe(clock.now() + skew);
   });
 

@@ -97,8 +97,8 @@ export class Heartbeat {
     const { now, others } = await store.workers.beat(worker, load());
     await this.#learn(now, before);
     this.#prolong(before);
+    generate.setOthers(others);
     onOthers(others);
-    generate.setOthers(sumLoads(others.map(({ interactive }) => interactive)), others.length + 1);
     // Not waited for: it waits for claims, and one that hangs must not keep the next beat from being sent.
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
   }
@@ -143,10 +143,4 @@ export class Heartbeat {
       log.error({ err: error }, 'chunks of the dead could not be taken back; the next heartbeat tries again');
     }
   }
-}
-
-function sumLoads(loads: Record<string, number>[]): Record<string, number> {
-  const sum: Record<string, number> = {};
-  for (const load of loads) for (const [model, n] of Object.entries(load)) sum[model] = (sum[model] ?? 0) + n;
-  return sum;
 }

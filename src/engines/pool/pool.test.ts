@@ -206,12 +206,13 @@ describe('createPool', () => {
   it('counts what a server says of itself as a sign that others would get through', async () => {
     const one = server(4);
     poolOf([one]);
+    const failedAt = clock.monotonic();
     const asked = settled(ask());
     await turn();
     one.open[0]!.fail(broken);
     await asked;
     await turn();
-    expect(pool.answered).toBe(1);
+    expect(pool.workedAt).toBe(failedAt);
     one.probed = () => Promise.reject(broken);
     await clock.advance(1_000);
     const again = settled(ask());
@@ -219,7 +220,7 @@ describe('createPool', () => {
     one.open[0]!.fail(broken);
     await again;
     await turn();
-    expect(pool.answered).toBe(1);
+    expect(pool.workedAt).toBe(failedAt);
   });
 
   it('asks a server that works again for its slots, which may be others', async () => {

@@ -10,6 +10,8 @@ import { Replica, type ReplicaOptions } from './replica.ts';
 export interface PoolOptions {
   /** At least one. */
   replicas: readonly ReplicaOptions[];
+  /** Whether other processes ask the same servers. */
+  isShared?: boolean;
   /** How long a request that somebody waits for may wait for a place. */
   queueMs?: number;
   clock: Clock;
@@ -25,15 +27,29 @@ const elsewhere = { certain: 3, unclear: 1 } as const;
 const tokensRead = 1 / 16;
 
 /** Builds the pool of a model's replicas (engines.ts, `Pool`). It starts and stops their engines. */
-export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...options }: PoolOptions): Pool {
+export function createPool({
+  queueMs = defaultQueueMs,
+  isShared = false,
+  clock,
+  random,
+  log,
+  ...options
+}: PoolOptions): Pool {
   const replicas = options.replicas.map(
     (each) =>
-      new Replica(each, { clock, random, log, onChange: () => changed(), onWell: () => void answered++ }),
+      new Replica(each, {
+        clock,
+        random,
+        log,
+        onChange: () => changed(),
+        onWell: () => works(clock.monotonic()),
+      }),
   );
   const [some] = replicas;
   if (!some) throw new Error('a pool has at least one replica');
   const listeners = new Set<() => void>();
   let answered = 0;
+  let workedAt = Number.NEGATIVE_INFINITY;
   const entrance = createEntrance(replicas, clock, queueMs);
 
   const sum = (of: (replica: Replica) => number) => replicas.reduce((total, each) => total + of(each), 0);
@@ -63,8 +79,13 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
 
   function succeeded({ replica, sent }: Place, work: number): void {
     answered++;
+    works(sent.at);
     replica.answered(sent, Math.max(1, work));
     compare();
+  }
+
+  function works(at: number): void {
+    workedAt = Math.max(workedAt, at);
   }
 
   /** How slow each is against the others. */
@@ -152,8 +173,9 @@ export function createPool({ queueMs = defaultQueueMs, clock, random, log, ...op
     get most() {
       return sum((replica) => replica.most);
     },
-    get answered() {
-      return answered;
+    isShared,
+    get workedAt() {
+      return workedAt;
     },
     get waiting() {
       return entrance.waiting;

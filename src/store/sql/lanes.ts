@@ -73,6 +73,7 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
   },
   workers: {
     beat: 'beat',
+    leaseSlots: 'engine',
     missingModels: 'engine',
     keepOnly: 'engine',
     reap: 'engine',

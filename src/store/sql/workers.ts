@@ -2,6 +2,7 @@ import type { Db, Queries } from '../db.ts';
 import type { Lease, WorkerLoad, WorkerStore } from '../store.ts';
 import { releaseLeases } from './chunks.ts';
 import { missingModels } from './missing-models.ts';
+import { leaseSlotsOf } from './slot-leases.ts';
 
 /** A process whose last beat is older than this is not counted on (batch-engine.md, "Leases"). */
 const lifeMs = 30_000;
@@ -21,6 +22,8 @@ export function createWorkers(db: Db): WorkerStore {
       );
       return { now, others: rows.map((row) => JSON.parse(row.load) as WorkerLoad) };
     },
+
+    leaseSlots: (id, asks, now) => leaseSlotsOf(db, id, asks, now),
 
     missingModels: (now) => missingModels(db, now, now - lifeMs),
 

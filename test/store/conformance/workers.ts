@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Stores } from '../conformance.ts';
-import { addBatch, lease, makeChunks, start } from '../fixtures.ts';
+import { addBatch, lease, makeChunks, range, start } from '../fixtures.ts';
 
 export function workerTests(on: Stores): void {
   const idle = { interactive: {} };
@@ -41,6 +41,20 @@ export function workerTests(on: Stores): void {
       expect(await missing(0)).toEqual([]);
       await on.other.workers.beat('older', idle);
       expect(await missing(0)).toEqual([]);
+    });
+
+    test('lease slots from one another, at the same moment never more than there are', async () => {
+      const ask = (wants: number, inFlight = 0) => ({ m1: { limit: 20, wants, inFlight } });
+      const workers = range(0, 8).map((i) => [`w${i}`, i % 2 === 0 ? on.store : on.other] as const);
+      const renew = () =>
+        Promise.all(
+          workers.map(async ([id, { workers: store }]) => (await store.leaseSlots(id, ask(5), start)).m1!),
+        );
+      expect((await renew()).reduce((sum, n) => sum + n)).toBe(20);
+      await renew();
+      expect((await renew()).toSorted((a, b) => a - b)).toEqual([2, 2, 2, 2, 3, 3, 3, 3]);
+      expect(await on.store.workers.leaseSlots('late', ask(5), start + 60_000)).toEqual({ m1: 5 });
+      expect(await on.store.workers.leaseSlots('late', {}, start)).toEqual({});
     });
 
     test('keep only what they hold', async () => {

@@ -1,0 +1,114 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { silent } from '../../base/log.ts';
+import type { SlotAsk } from '../../core/slot-leases.ts';
+import { DbTime } from '../db-time.ts';
+import { SlotLeases } from './slot-leases.ts';
+
+describe('SlotLeases', () => {
+  let clock: ManualClock;
+  let contended: string[];
+  let unsent: number;
+  let inFlight: number;
+  let asked: SlotAsk[];
+  let grant: () => number;
+  let leased: (number | null)[];
+  let isAway: boolean;
+  let limit: number;
+  let slots: SlotLeases;
+
+  beforeEach(() => {
+    clock = createManualClock();
+    contended = ['m'];
+    unsent = 20;
+    inFlight = 0;
+    asked = [];
+    grant = () => 20;
+    leased = [];
+    isAway = false;
+    limit = 64;
+    slots = new SlotLeases({
+      store: {
+        workers: {
+          leaseSlots: async (_worker, asks) => {
+            asked.push(...Object.values(asks));
+            if (isAway) throw new Error('the database is away');
+            return Object.fromEntries(Object.keys(asks).map((model) => [model, grant()]));
+          },
+        },
+      },
+      generate: {
+        contended: () => contended,
+        limit: () => limit,
+        lease: (_model, lines) => leased.push(lines),
+        waiting: () => null,
+      },
+      held: { unsent: () => unsent, inFlight: () => inFlight },
+      worker: 'me',
+      clock,
+      time: new DbTime(clock),
+      log: silent,
+      onRoom: () => {
+        const more = Math.min(unsent, Math.max(0, (leased.at(-1) ?? 0) - inFlight));
+        unsent -= more;
+        inFlight += more;
+      },
+    });
+  });
+
+  const after = async (ms: number) => {
+    await clock.advance(ms);
+    return asked.length;
+  };
+
+  it('asks at once when work comes, and renews each second while there is some', async () => {
+    slots.look();
+    expect(await after(0)).toBe(1);
+    expect([inFlight, leased]).toEqual([20, [20]]);
+    expect(await after(999)).toBe(1);
+    expect(await after(1)).toBe(2);
+    inFlight = 0;
+    expect(await after(1_000)).toBe(3);
+    expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0 });
+    expect(await after(60_000)).toBe(3);
+    unsent = 5;
+    slots.look();
+    expect(await after(0)).toBe(4);
+  });
+
+  it('asks for more four times a second', async () => {
+    grant = () => 8;
+    slots.look();
+    expect(await after(0)).toBe(1);
+    expect(await after(1_000)).toBe(5);
+  });
+
+  it('asks nobody where nobody else is, or nothing is to be done', async () => {
+    contended = [];
+    slots.look();
+    expect(await after(10_000)).toBe(0);
+    contended = ['m'];
+    unsent = 0;
+    slots.look();
+    expect(await after(10_000)).toBe(0);
+    unsent = 5;
+    limit = 0;
+    slots.look();
+    expect(await after(10_000)).toBe(0);
+  });
+
+  it('goes on with what it has while the database is away, until that has run out', async () => {
+    slots.look();
+    await after(0);
+    isAway = true;
+    await after(2_999);
+    expect(leased).toEqual([20]);
+    await after(1_000);
+    expect(leased.at(-1)).toBeNull();
+    const tries = asked.length;
+    expect(await after(1_000)).toBe(tries + 4);
+    isAway = false;
+    await after(250);
+    expect(leased.at(-1)).toBe(20);
+  });
+});

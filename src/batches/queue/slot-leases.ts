@@ -1,0 +1,127 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { type SlotAsk, slotLeaseMs } from '../../core/slot-leases.ts';
+import type { Generate } from '../../generate/generate.ts';
+import type { Store } from '../../store/store.ts';
+import type { DbTime } from '../db-time.ts';
+import type { HeldChunks } from '../hand/held-chunks.ts';
+
+/** How often leases are renewed, and asked for again where they do not do. */
+const renewMs = { sated: 1_000, hungry: 250 } as const;
+
+export interface SlotLeasesParts {
+  store: { workers: Pick<Store['workers'], 'leaseSlots'> };
+  generate: Pick<Generate, 'contended' | 'limit' | 'lease' | 'waiting'>;
+  held: Pick<HeldChunks, 'unsent' | 'inFlight'>;
+  worker: string;
+  clock: Clock;
+  time: DbTime;
+  log: Log;
+  /** More may be sent than before. */
+  onRoom: () => void;
+}
+
+/**
+ * Slots of servers that several processes ask: each leases as many as it has work for, for a second or two, and gives back
+ * what it does not use. Who is alone with a model never comes here. Without the database each goes on with what it has
+ * until that lapses, and then with its share.
+ */
+export class SlotLeases {
+  #parts: SlotLeasesParts;
+  /** By model, how many lines may be in flight. */
+  #leased = new Map<string, number>();
+  #asking = false;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #grantedAt = Number.NEGATIVE_INFINITY;
+  #failed = false;
+  #timer: Timer | null = null;
+  #stopped = false;
+
+  constructor(parts: SlotLeasesParts) {
+    this.#parts = parts;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Lines came into hand or back: asks at once where nothing is leased yet, else when it is time. */
+  look(): void {
+    const models = this.#parts.generate.contended();
+    if (this.#asking || this.#stopped || (models.length === 0 && this.#leased.size === 0)) return;
+    const waits = models.map((model) => this.#wait(model));
+    const wait = Math.min(...waits, this.#leased.size > 0 ? renewMs.sated : Number.POSITIVE_INFINITY);
+    if (wait === Number.POSITIVE_INFINITY) return;
+    const left = this.#askedAt + wait - this.#parts.clock.monotonic();
+    if (left <= 0) void this.#ask(models);
+    else this.#schedule(left);
+  }
+
+  /** How long after it was asked last a model is asked for again. */
+  #wait(model: string): number {
+    const wants = this.#wants(model);
+    if (wants === 0) return Number.POSITIVE_INFINITY;
+    const leased = this.#leased.get(model);
+    if (leased === undefined) return this.#failed ? renewMs.hungry : 0;
+    return leased < wants ? renewMs.hungry : renewMs.sated;
+  }
+
+  /** Servers that take nothing are tried by each process for itself. */
+  #wants(model: string): number {
+    const { held, generate } = this.#parts;
+    if (generate.waiting(model)) return 0;
+    return Math.max(0, Math.min(generate.limit(model), held.unsent(model) + held.inFlight(model)));
+  }
+
+  #schedule(ms: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#parts.clock.after(ms, () => this.look());
+  }
+
+  async #ask(models: readonly string[]): Promise<void> {
+    const { store, worker, clock, time, log, onRoom } = this.#parts;
+    const asks = this.#asksFor(models);
+    this.#asking = true;
+    this.#askedAt = clock.monotonic();
+    this.#failed = false;
+    try {
+      const allowed = await store.workers.leaseSlots(worker, asks, time.now());
+      this.#grantedAt = this.#askedAt;
+      for (const model of this.#leased.keys()) if (!(model in asks)) this.#leased.delete(model);
+      for (const [model, slots] of Object.entries(allowed)) this.#learn(model, asks[model]!, slots);
+    } catch (error) {
+      this.#failed = true;
+      log.debug({ err: error }, 'slots could not be leased');
+      if (clock.monotonic() - this.#grantedAt >= slotLeaseMs) this.#lapse(models);
+    } finally {
+      this.#asking = false;
+    }
+    if (this.#stopped) return;
+    onRoom();
+    this.look();
+  }
+
+  #asksFor(models: readonly string[]): Record<string, SlotAsk> {
+    const { held, generate } = this.#parts;
+    const asks: Record<string, SlotAsk> = {};
+    for (const model of models) {
+      const limit = generate.limit(model);
+      const inFlight = held.inFlight(model);
+      const wants = this.#wants(model);
+      if (wants > 0 || this.#leased.has(model)) asks[model] = { limit, wants, inFlight };
+    }
+    return asks;
+  }
+
+  #learn(model: string, { wants, inFlight }: SlotAsk, slots: number): void {
+    if (wants === 0 && inFlight === 0) this.#leased.delete(model);
+    else this.#leased.set(model, slots);
+    this.#parts.generate.lease(model, slots);
+  }
+
+  #lapse(models: readonly string[]): void {
+    for (const model of models) this.#parts.generate.lease(model, null);
+    this.#leased.clear();
+  }
+}

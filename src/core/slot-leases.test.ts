@@ -1,0 +1,83 @@
+import { array, assert, integer, nat, property, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { leaseSlots, type SlotLease, slotLeaseMs } from './slot-leases.ts';
+
+const now = 1_000_000;
+const lease = (worker: string, slots: number, wants = slots): SlotLease => ({
+  worker,
+  slots,
+  wants,
+  until: now + 1,
+});
+const ask = (before: SlotLease[], wants: number, { limit = 64, inFlight = 0, at = now } = {}) =>
+  leaseSlots(before, 'me', { limit, wants, inFlight }, at).allowed;
+
+describe('leaseSlots', () => {
+  it('gives one process all it wants, and no more than there is', () => {
+    expect(ask([], 20)).toBe(20);
+    expect(ask([], 100)).toBe(64);
+  });
+
+  it('gives what others have left, and the fair share once they have given it back', () => {
+    expect(ask([lease('a', 64)], 64)).toBe(0);
+    expect(ask([lease('a', 40, 64)], 64)).toBe(24);
+    expect(ask([lease('a', 20, 64)], 64)).toBe(32);
+    expect(ask([lease('a', 10)], 64)).toBe(54);
+  });
+
+  it('makes who has more than his share give it back, without stopping what is in flight', () => {
+    const { allowed, leases } = leaseSlots(
+      [lease('a', 0, 64), lease('me', 64)],
+      'me',
+      { limit: 64, wants: 64, inFlight: 50 },
+      now,
+    );
+    expect(allowed).toBe(32);
+    expect(leases).toEqual([
+      lease('a', 0, 64),
+      { worker: 'me', slots: 50, wants: 64, until: now + slotLeaseMs },
+    ]);
+  });
+
+  it('forgets leases that were not renewed, and those of who has nothing to do any more', () => {
+    expect(ask([{ ...lease('a', 64), until: now }], 64)).toBe(64);
+    expect(leaseSlots([lease('me', 9)], 'me', { limit: 64, wants: 0, inFlight: 0 }, now).leases).toEqual([]);
+  });
+
+  it('lets more processes than slots take turns', () => {
+    const others = ['a', 'b', 'n', 'z'].map((worker) => lease(worker, 0, 9));
+    const turns = Array.from({ length: 20 }, (_, turn) =>
+      ask(
+        others.map((each) => ({ ...each, until: now * 9 })),
+        9,
+        { limit: 2, at: now + turn * 10_000 },
+      ),
+    );
+    expect(turns.reduce((sum, allowed) => sum + allowed)).toBe(8);
+  });
+
+  it('never hands out more than there is, and all of it once everybody has asked twice', () => {
+    const process = record({ wants: nat(100), renewals: nat(4) });
+    assert(
+      property(
+        integer({ min: 1, max: 200 }),
+        array(process, { minLength: 1, maxLength: 12 }),
+        (limit, all) => {
+          let leases: SlotLease[] = [];
+          const allowed = all.map(() => 0);
+          const renew = (at: number, inFlight: number) => {
+            const renewed = leaseSlots(leases, `w${at}`, { limit, wants: all[at]!.wants, inFlight }, now);
+            leases = renewed.leases;
+            allowed[at] = renewed.allowed;
+            expect(leases.reduce((sum, { slots }) => sum + slots, 0)).toBeLessThanOrEqual(limit);
+          };
+          for (const [at, { renewals }] of all.entries())
+            for (let n = 0; n < renewals; n++) renew(at, allowed[at]!);
+          for (let round = 0; round < 3; round++) for (const at of all.keys()) renew(at, 0);
+          const wanted = all.reduce((sum, { wants }) => sum + wants, 0);
+          expect(allowed.reduce((sum, n) => sum + n)).toBe(Math.min(limit, wanted));
+        },
+      ),
+    );
+  });
+});

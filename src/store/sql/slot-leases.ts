@@ -1,0 +1,36 @@
+import { leaseSlots, type SlotAsk, type SlotLease } from '../../core/slot-leases.ts';
+import type { Db, Queries } from '../db.ts';
+
+/** One row is one lock: processes are served one after the other, model by model. */
+export function leaseSlotsOf(
+  db: Db,
+  worker: string,
+  asks: Record<string, SlotAsk>,
+  now: number,
+): Promise<Record<string, number>> {
+  return db.tx(async (q) => {
+    const allowed: Record<string, number> = {};
+    for (const model of Object.keys(asks).toSorted()) {
+      const renewed = leaseSlots(await locked(q, model), worker, asks[model]!, now);
+      await q.all('UPDATE slot_leases SET leases = ? WHERE model = ?', [
+        JSON.stringify(renewed.leases),
+        model,
+      ]);
+      allowed[model] = renewed.allowed;
+    }
+    return allowed;
+  });
+}
+
+async function locked(q: Queries, model: string): Promise<SlotLease[]> {
+  const read = () =>
+    q.all<{ leases: string }>(`SELECT leases FROM slot_leases WHERE model = ? ${q.lock}`, [model]);
+  let [row] = await read();
+  if (!row) {
+    await q.all("INSERT INTO slot_leases (model, leases) VALUES (?, '[]') ON CONFLICT (model) DO NOTHING", [
+      model,
+    ]);
+    [row] = await read();
+  }
+  return JSON.parse(row!.leases) as SlotLease[];
+}
