@@ -1,5 +1,5 @@
 import type { ChatChunk, ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
-import { editMembers } from '../../wire/json/edit-members.ts';
+import { editBody } from '../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 
 type Request = JsonBody<ChatRequest>;
@@ -53,14 +53,9 @@ function wanted({ value: { n } }: Request): number {
 }
 
 /** Another seed, so that it is another answer. */
-function singleChoice({ value, text }: Request, index: number): Request {
-  const { n: _, ...rest } = value;
-  const seed = typeof value.seed === 'number' ? { seed: value.seed + index } : {};
-  const edits = new Map([
-    ['n', null],
-    ...Object.entries(seed).map(([name, each]) => [name, `${each}`] as const),
-  ]);
-  return { value: { ...rest, ...seed }, text: editMembers(text, edits) };
+function singleChoice(request: Request, index: number): Request {
+  const { seed } = request.value;
+  return editBody(request, { n: undefined, ...(typeof seed === 'number' && { seed: seed + index }) });
 }
 
 /** The prompt counts once, as where a server makes all choices at a time. */

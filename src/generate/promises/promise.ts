@@ -3,8 +3,9 @@ import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wir
 import type { Schemas } from '../schemas/schemas.ts';
 import { createCheck } from './check.ts';
 import { promisesNothing, ruleOf } from './rule.ts';
-import { type Asking, runPromised } from './run.ts';
+import { runPromised } from './run.ts';
 import { streamPromised } from './stream.ts';
+import type { Asking } from './ways.ts';
 
 /** What a request is promised beyond text: calls of tools, JSON under a schema (docs/decisions/0005-promises.md). */
 export interface Promised {
@@ -32,10 +33,10 @@ export async function createPromise(
 ): Promise<Promised> {
   if (promisesNothing(request)) return nothing;
   const rule = ruleOf(request);
-  const terms = { rule, check: await createCheck(request, rule, schemas, orgId) };
+  const check = await createCheck(request, rule, schemas, orgId);
   return {
-    run: (asking, call) => runPromised(terms, asking, call),
-    stream: (asking, call, produced) => streamPromised(terms, asking, call, produced),
+    run: (asking, call) => runPromised({ ...asking, rule, check }, call),
+    stream: (asking, call, produced) => streamPromised({ ...asking, rule, check }, call, produced),
   };
 }
 

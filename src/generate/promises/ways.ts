@@ -1,18 +1,30 @@
-import type { Capabilities } from '../../engines/engines.ts';
+import type { ApiError } from '../../core/errors.ts';
+import type { Capabilities, Engine } from '../../engines/engines.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import { type Changes as ChangesOf, editBody } from '../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
-import { type Changes, edited } from './edited.ts';
+import type { Check } from './check.ts';
 import { unfenced } from './json-text.ts';
 import { madeCall } from './made-calls.ts';
 import type { Rule } from './rule.ts';
 import { withSystemLine } from './system-line.ts';
 
-/** What an engine is to be asked. */
-export interface Question {
+/** The engine that is asked, and for what. */
+export interface Asking {
+  engine: Engine;
+  /** The one of which it was found out what is promised. */
   request: JsonBody<ChatRequest>;
-  rule: Rule;
-  capabilities: Capabilities;
+  /** Ids for calls that are made of text. */
   newCallId: () => string;
+  /** Told why an answer was not taken, before the engine is asked again. */
+  noteMiss: (problem: ApiError) => void;
+}
+
+/** The same with what its answer is held to. */
+export interface Question extends Asking {
+  rule: Rule;
+  /** Null where there is nothing to check. */
+  check: Check | null;
 }
 
 /** Why the answer before was not taken. */
@@ -31,6 +43,7 @@ export interface Try {
   read: (response: ChatResponse) => ChatResponse;
 }
 
+type Changes = ChangesOf<ChatRequest>;
 type Way = (question: Question, problem: Problem | null) => Try;
 
 interface Ways {
@@ -40,8 +53,8 @@ interface Ways {
 }
 
 /** The engine's own means where it has any (`Capabilities`), then others: JSON that a call is made of, or words. */
-export function waysOf({ rule: { kind }, capabilities }: Pick<Question, 'rule' | 'capabilities'>): Ways {
-  return table[kind](capabilities);
+export function waysOf({ rule: { kind }, engine }: Question): Ways {
+  return table[kind](engine.capabilities);
 }
 
 const table: Record<Rule['kind'], (capabilities: Capabilities) => Ways> = {
@@ -52,7 +65,7 @@ const table: Record<Rule['kind'], (capabilities: Capabilities) => Ways> = {
 
 /** By the engine's own means. */
 function natively(question: Question): Try {
-  return { request: edited(question.request, callChanges(question)), read: readerOf(question.rule) };
+  return { request: editBody(question.request, callChanges(question)), read: readerOf(question.rule) };
 }
 
 /** One of the tools that may be called is called. */
@@ -62,33 +75,34 @@ function asJson(question: Question, problem: Problem | null): Try {
 
 /** What is expected as a line of the system, for engines that do not hold it by themselves. */
 function inWords(question: Question, problem: Problem | null): Try {
-  const { request, rule, capabilities } = question;
-  const isUnknown = capabilities.jsonSchema === 'none' || problem?.isRefusal === true;
+  const { request, rule, engine } = question;
+  const isUnknown = engine.capabilities.jsonSchema === 'none' || problem?.isRefusal === true;
   const changes: Changes = {
     ...callChanges(question),
     messages: withSystemLine(request.value.messages, withProblem(expectation(question), problem)),
     ...(isUnknown && { response_format: undefined }),
   };
-  return { request: edited(request, changes), read: readerOf(rule) };
+  return { request: editBody(request, changes), read: readerOf(rule) };
 }
 
 /** In words; but a tool that the model chose to call, and not as its parameters say, is the one to be called now. */
 function again(question: Question, problem: Problem | null): Try {
   const name = problem?.unfitCall ?? null;
   if (name === null) return inWords(question, problem);
-  if (question.capabilities.forcedTool !== 'exact') return callAsJson(question, new Set([name]), problem);
+  if (question.engine.capabilities.forcedTool !== 'exact')
+    return callAsJson(question, new Set([name]), problem);
   const changes: Changes = {
     tool_choice: { type: 'function', function: { name } },
     response_format: undefined,
   };
-  return { request: edited(question.request, changes), read: (response) => response };
+  return { request: editBody(question.request, changes), read: (response) => response };
 }
 
 const noNames: ReadonlySet<string> = new Set();
 
 /** @param names of the tools of which one is to be called */
 function callAsJson(
-  { request, capabilities, newCallId }: Question,
+  { request, engine: { capabilities }, newCallId }: Question,
   names: ReadonlySet<string>,
   problem: Problem | null,
 ): Try {
@@ -106,7 +120,7 @@ function callAsJson(
     logprobs: undefined,
     top_logprobs: undefined,
   };
-  return { request: edited(request, changes), read };
+  return { request: editBody(request, changes), read };
 }
 
 function expectation({ request: { value }, rule: { kind, names, most } }: Question): string {
@@ -124,7 +138,8 @@ function expectation({ request: { value }, rule: { kind, names, most } }: Questi
 const withoutTools = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
 
 /** What has to differ in the fields about tools so that the engine understands them. */
-function callChanges({ request: { value }, rule, capabilities: { forcedTool } }: Question): Changes {
+function callChanges({ request: { value }, rule, engine }: Question): Changes {
+  const { forcedTool } = engine.capabilities;
   const choice = value.tool_choice;
   if (forcedTool === 'exact') return {};
   // Engines differ in what they make of "none"; without tools none is called.

@@ -1,9 +1,9 @@
-import { editMembers } from '../json/edit-members.ts';
-import type { Edits } from '../json/edit-members.ts';
+import { editBody } from '../json/edit-body.ts';
+import type { Changes } from '../json/edit-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import type { Places } from '../places.ts';
 import type { AllowedTools, BodyTool, ChatBody, FunctionDefinition } from './body.ts';
-import type { ChatMessage, ChatRequest, Tool, ToolChoice } from './chat.ts';
+import type { ChatRequest, Tool, ToolChoice } from './chat.ts';
 import { isForeign, toToolMessages } from './function-history.ts';
 
 /** A chat request as engines take it, and what is needed to answer the client in its own words. */
@@ -15,18 +15,10 @@ export interface CanonicalChat {
   hasFunctions: boolean;
 }
 
-/** New members; null takes one out. */
-interface Members {
-  messages?: ChatMessage[];
-  tools?: Tool[] | null;
-  tool_choice?: ToolChoice | null;
-  parallel_tool_calls?: false | null;
-  functions?: null;
-  function_call?: null;
-}
+type Members = Changes<ChatRequest>;
 
 /** Nothing can be called, so nothing is chosen. */
-const noTools: Members = { tools: null, tool_choice: null, parallel_tool_calls: null };
+const noTools: Members = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
 
 /**
  * The canonical form of a checked body: functions become tools, an allowed choice a shorter list of them; tools that run on
@@ -39,21 +31,10 @@ export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
   const members: Members = {
     ...(value.messages.some(isForeign) && { messages: toToolMessages(value.messages) }),
     ...(hasFunctions ? fromFunctions(value, places) : fromTools(value, places)),
-    ...(value.functions !== undefined && { functions: null }),
-    ...(value.function_call !== undefined && { function_call: null }),
+    ...(value.functions !== undefined && { functions: undefined }),
+    ...(value.function_call !== undefined && { function_call: undefined }),
   };
-  return { body: edited(given, members), places, hasFunctions };
-}
-
-function edited(given: JsonBody<ChatBody>, members: Members): JsonBody<ChatRequest> {
-  const changed = Object.entries(members);
-  if (changed.length === 0) return given as JsonBody<ChatRequest>;
-  const { value, text, scan } = given;
-  const edits: Edits = new Map(
-    changed.map(([name, member]) => [name, member === null ? null : JSON.stringify(member)]),
-  );
-  const kept = Object.entries({ ...value, ...members }).filter(([name]) => edits.get(name) !== null);
-  return { value: Object.fromEntries(kept) as unknown as ChatRequest, text: editMembers(text, edits, scan) };
+  return { body: editBody(given as JsonBody<ChatRequest>, members), places, hasFunctions };
 }
 
 function fromFunctions({ functions, function_call: choice }: ChatBody, places: Places): Members {

@@ -12,7 +12,7 @@ export async function foldChunks(lists: ChatChunks): Promise<ChatResponse> {
   for await (const chunks of lists)
     for (const chunk of chunks) {
       last = chunk;
-      for (const piece of chunk.choices) append((choices[piece.index] ??= begun(piece.index)), piece);
+      for (const piece of chunk.choices) gather(choices, piece);
     }
   if (!last?.usage) throw new ApiError('invalid_upstream_response', 'The answer of the engine has no usage.');
   const { id, created, model, usage, system_fingerprint: fingerprint } = last;
@@ -32,7 +32,9 @@ function begun(index: number): ChatChoice {
   return { index, message, logprobs: null, finish_reason: 'stop' };
 }
 
-function append(choice: ChatChoice, piece: ChatChunk['choices'][number]): void {
+/** Adds a piece of a stream to its choice, which it returns. */
+export function gather(choices: ChatChoice[], piece: ChatChunk['choices'][number]): ChatChoice {
+  const choice = (choices[piece.index] ??= begun(piece.index));
   const { delta, logprobs, finish_reason: finish, stop_reason } = piece;
   const { message } = choice;
   if (typeof delta.content === 'string') message.content = (message.content ?? '') + delta.content;
@@ -52,6 +54,7 @@ function append(choice: ChatChoice, piece: ChatChunk['choices'][number]): void {
   }
   if (finish !== null) choice.finish_reason = finish;
   if (stop_reason !== undefined) choice.stop_reason = stop_reason;
+  return choice;
 }
 
 function whole(choice: ChatChoice): ChatChoice {
