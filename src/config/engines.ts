@@ -97,13 +97,25 @@ function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConf
   const jsonSchema = check.choice(fields.json_schema, ['exact', 'native', 'none'] as const);
   const forcedTool = check.choice(fields.forced_tool, ['exact', 'native', 'filter', 'none'] as const);
   const prefixCache = check.choice(fields.prefix_cache, ['slot', 'shared', 'none'] as const);
-  const messages = check.choice(fields.messages, ['native', 'chat'] as const);
+  const speaks = speech(fields, check);
   return {
     ...(jsonSchema && { jsonSchema }),
     ...(forcedTool && { forcedTool }),
     ...(prefixCache && { prefixCache }),
-    ...(messages && { native: messages === 'native' ? ['messages' as const] : [] }),
+    ...(Object.keys(speaks).length > 0 && { speaks }),
   };
+}
+
+function speech(
+  fields: Partial<Record<'messages' | 'responses', Located>>,
+  check: Checker,
+): NonNullable<NonNullable<OpenAiEngineConfig['capabilities']>['speaks']> {
+  const of = (at: Located | undefined) => {
+    const found = check.choice(at, ['native', 'chat'] as const);
+    return found === 'chat' ? ('via chat' as const) : found;
+  };
+  const [messages, responses] = [of(fields.messages), of(fields.responses)];
+  return { ...(messages && { messages }), ...(responses && { responses }) };
 }
 
 /** What HTTP itself says of a message is not for a configuration. */

@@ -39,7 +39,7 @@ export const configKeys = {
     'slots',
     'timeouts',
   ],
-  capabilities: ['json_schema', 'forced_tool', 'prefix_cache', 'messages'],
+  capabilities: ['json_schema', 'forced_tool', 'prefix_cache', 'messages', 'responses'],
   urls: ['url', 'slots', 'api_key', 'weight', 'drain'],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],

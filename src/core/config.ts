@@ -91,8 +91,8 @@ export interface OpenAiEngineConfig {
     jsonSchema?: 'exact' | 'native' | 'none';
     forcedTool?: 'exact' | 'native' | 'filter' | 'none';
     prefixCache?: 'slot' | 'shared' | 'none';
-    /** What it is asked for in the client's own format. */
-    native?: 'messages'[];
+    /** How it is asked in other formats than chat completions. */
+    speaks?: Partial<Record<'messages' | 'responses', 'native' | 'via chat'>>;
   };
   /** Sent with every call; their values may be secrets. */
   headers?: Record<string, string>;

@@ -26,7 +26,7 @@ export interface Engine extends Service {
    */
   stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks;
   embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>;
-  /** Requests in the formats of `capabilities.native`. */
+  /** Requests in the formats that it speaks natively (`capabilities.speaks`). */
   readonly native?: NativeCalls;
   /** Tokens of the rendered prompt, or undefined when the engine cannot tell. */
   countTokens(request: ChatRequest): Promise<number | undefined>;
@@ -104,14 +104,17 @@ export interface EngineCall {
 }
 
 /** What else than chat completions an engine may be asked for in the words of the client. */
-export type Op = 'messages';
+export type Op = 'messages' | 'responses';
+
+/** In the client's own words, or as the chat completion that a request comes to. */
+export type Speech = 'native' | 'via chat';
 
 /** A checked request of any format. */
 export type NativeRequest = Record<string, unknown>;
 
 /**
- * Requests that go on as their clients wrote them, and answers that come back so; ids and the model's public name are put in
- * by `generate`. Failures are those of chat.
+ * Requests that go on as their clients wrote them, and answers that come back so, with the server's ids and name of the model.
+ * Failures are those of chat.
  */
 export interface NativeCalls {
   ask(op: Op, request: JsonBody<NativeRequest>, call: EngineCall): Promise<NativeAnswer>;
@@ -120,8 +123,9 @@ export interface NativeCalls {
 }
 
 export interface NativeAnswer {
-  /** JSON text as it came. */
+  /** JSON text as it came, and what it holds. */
   text: string;
+  fields: Record<string, unknown>;
   usage: ChatUsage;
 }
 
@@ -129,6 +133,8 @@ export interface NativeAnswer {
 export interface NativeEvent {
   type: string;
   data: string;
+  /** What `data` holds, where it had to be read. */
+  fields?: Record<string, unknown>;
   /** With the first event that tells them. */
   promptTokens?: number;
   /** What it adds to the answer: text, thoughts, arguments. */
@@ -172,6 +178,6 @@ export interface Capabilities {
    * knows it; `shared` by all requests, once the first has been read; `none`, or nothing that the order of lines changes.
    */
   prefixCache: 'slot' | 'shared' | 'none';
-  /** What it is asked for in the client's own format; all else is translated to chat completions. */
-  native?: readonly Op[];
+  /** How it is asked in other formats; `via chat` if absent. */
+  speaks?: Readonly<Partial<Record<Op, Speech>>>;
 }

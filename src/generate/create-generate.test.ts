@@ -17,10 +17,10 @@ import { silent } from '../base/log.ts';
 import { systemRandom } from '../base/system.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
-import type { NativeEvent } from '../engines/engines.ts';
+import type { NativeAnswer, NativeEvent } from '../engines/engines.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../wire/chat/chat.ts';
 import { createGenerate } from './create-generate.ts';
-import type { Generate, InteractiveCall } from './generate.ts';
+import type { Generate, InteractiveCall, Name } from './generate.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
 const prices = { input: 1, cachedInput: 1, output: 1 };
@@ -69,15 +69,20 @@ describe('createGenerate', () => {
     const begun = { type: 'message_start', data: '{"message":{"id":"x","model":"y"}}', promptTokens: 60 };
     const events: NativeEvent[] = [begun, { type: 'ping', data: '{}' }];
 
+    const naming = {
+      answer: ({ text }: NativeAnswer, { id, model: name }: Name) => `${text} as ${id} of ${name}`,
+      event: ({ type }: NativeEvent) => type,
+    };
+
     function natively(stream: () => AsyncGenerator<NativeEvent[]>): void {
-      const ask = async () => ({ text: '{"id":"x","model":"y","n":1.0}', usage: counted });
+      const ask = async () => ({ text: '{"n":1.0}', fields: { n: 1 }, usage: counted });
       Object.assign(engine, { native: { ask, stream } });
     }
 
     it('is answered under our id and the public name, and charged', async () => {
       natively(async function* () {});
-      const answer = await generate.native('messages', given, call);
-      expect(answer).toMatch(/^\{"id":"msg_[0-9a-f]{32}","model":"m","n":1\.0\}$/);
+      const answer = await generate.native('messages', given, call, naming);
+      expect(answer).toMatch(/^\{"n":1\.0\} as chatcmpl_[0-9a-f]{32} of m$/);
       expect(charged).toMatchObject([charge]);
     });
 
@@ -87,8 +92,8 @@ describe('createGenerate', () => {
         yield [{ type: 'message_stop', data: '{}', usage: counted }];
       });
       const types: string[] = [];
-      for await (const list of generate.nativeStream('messages', given, call)) {
-        types.push(...list.map(({ type }) => type));
+      for await (const list of generate.nativeStream('messages', given, call, naming)) {
+        types.push(...list);
         expect(generate.interactiveLoad()).toEqual(types.length < 3 ? { m: 1 } : {});
       }
       expect(types).toEqual(['message_start', 'ping', 'message_stop']);
@@ -102,7 +107,7 @@ describe('createGenerate', () => {
         yield [{ type: 'content_block_delta', data: '{}', said: 'of many more' }];
       });
       let lists = 0;
-      for await (const _ of generate.nativeStream('messages', given, call)) if (++lists === 2) break;
+      for await (const _ of generate.nativeStream('messages', given, call, naming)) if (++lists === 2) break;
       expect(charged).toMatchObject([{ usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 3 } }]);
     });
 
@@ -112,7 +117,7 @@ describe('createGenerate', () => {
         throw new ApiError('upstream_error', 'broken');
       });
       const reading = async () => {
-        for await (const _ of generate.nativeStream('messages', given, call));
+        for await (const _ of generate.nativeStream('messages', given, call, naming));
       };
       await expect(reading()).rejects.toThrow('broken');
       expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);

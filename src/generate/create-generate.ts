@@ -19,7 +19,7 @@ import type { Generate, InteractiveCall, LineAnswer, LineCall, ServedModel } fro
 import { requireInputs } from './inputs.ts';
 import { Lanes } from './lanes.ts';
 import { Meter, type Metered, metered } from './meter.ts';
-import { keepsItself, namings } from './native-answers.ts';
+import { keepsItself } from './promises/rule.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
 export interface GenerateParts {
@@ -159,24 +159,24 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     goesNatively(op, chat, caller) {
       const { capabilities } = laneOf(modelFor(catalog, caller, chat.model, 'chat').id).pool;
-      return capabilities.native?.includes(op) === true && keepsItself(chat, capabilities);
+      return capabilities.speaks?.[op] === 'native' && keepsItself(chat, capabilities);
     },
 
-    async native(op, { request, chat }, call) {
+    async native(op, { request, chat }, call, naming) {
       const { model, pool, leave } = await admitChat(chat, call.caller);
       try {
-        const { text, usage } = await pool.native.ask(op, request, howOf(call));
-        charge(call, model, usageOf(usage));
-        return namings[op].answer(text, { id: ids.next('msg_'), model: model.id });
+        const answer = await pool.native.ask(op, request, howOf(call));
+        charge(call, model, usageOf(answer.usage));
+        return naming.answer(answer, { id: ids.next('chatcmpl_'), model: model.id });
       } finally {
         leave();
       }
     },
 
-    nativeStream: (op, { request, chat }, call) =>
+    nativeStream: (op, { request, chat }, call, naming) =>
       metered(async () => {
         const lane = await admitChat(chat, call.caller);
-        const name = { id: ids.next('msg_'), model: lane.model.id };
+        const name = { id: ids.next('chatcmpl_'), model: lane.model.id };
         const meter = new Meter(lane.leave);
         return {
           lists: lane.pool.native.stream(op, request, howOf(call)),
@@ -186,7 +186,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
               meter.said(said ?? '');
               if (usage) meter.told(usageOf(usage));
             }
-            return events.map((event) => ({ type: event.type, data: namings[op].event(event, name) }));
+            return events.map((event) => naming.event(event, name));
           },
           ...accountOf(meter, lane, chat, call),
         };

@@ -49,6 +49,13 @@ export function withFallbacks(generate: Generate): Generate {
       return inTurn(names, (name) => generate.chatStream(renamed(request, name), call));
     },
 
+    /** A model that takes nothing is answered for by others, which may speak another format. */
+    goesNatively(op, chat, caller) {
+      if (!generate.goesNatively(op, chat, caller)) return false;
+      const model = catalog.find(chat.model);
+      return !model?.fallbacks?.length || generate.waiting(model.id) === null;
+    },
+
     embeddings(request, call) {
       const names = namesFor(request.value.model, call.caller, 'embeddings');
       if (names.length === 1) return generate.embeddings(request, call);

@@ -2,7 +2,15 @@ import type { Service } from '../base/service.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { Usage } from '../core/usage.ts';
-import type { NativeRequest, Op, Pool, ReplicaState, Waiting } from '../engines/engines.ts';
+import type {
+  NativeAnswer,
+  NativeEvent,
+  NativeRequest,
+  Op,
+  Pool,
+  ReplicaState,
+  Waiting,
+} from '../engines/engines.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -31,14 +39,20 @@ export interface Generate extends Service {
    * what is promised; `chat` is the same request as a chat completion.
    */
   goesNatively(op: Op, chat: ChatRequest, caller: Caller): boolean;
-  /** The answer as JSON text, under our id and the model's public name. `chat` is checked like any other. */
-  native(op: Op, request: Native, call: InteractiveCall): Promise<string>;
-  /** The events of an answer, each as its type and JSON text; charged as `chatStream` is. */
-  nativeStream(
+  /** The answer, put under our name by `naming`. `chat` is checked like any other. */
+  native<T>(
     op: Op,
     request: Native,
     call: InteractiveCall,
-  ): AsyncIterable<readonly { type: string; data: string }[]>;
+    naming: Pick<Naming<T, unknown>, 'answer'>,
+  ): Promise<T>;
+  /** The events of an answer; charged as `chatStream` is. */
+  nativeStream<T>(
+    op: Op,
+    request: Native,
+    call: InteractiveCall,
+    naming: Pick<Naming<unknown, T>, 'event'>,
+  ): AsyncIterable<readonly T[]>;
   /**
    * Tokens of the rendered prompt; an estimate (a token for four bytes) where the engine cannot tell. Takes no slot and
    * costs nothing, but the model must be one the caller may use, and few are counted at once (`createCountPrompt`).
@@ -89,6 +103,18 @@ export interface ServedModel {
 export interface Native {
   request: JsonBody<NativeRequest>;
   chat: ChatRequest;
+}
+
+/** How an answer of a format is told under our id and the model's public name. */
+export interface Naming<Answer, Event> {
+  answer(answer: NativeAnswer, name: Name): Answer;
+  event(event: NativeEvent, name: Name): Event;
+}
+
+export interface Name {
+  /** `chatcmpl_...`: formats put their own prefix before its digits. */
+  id: string;
+  model: string;
 }
 
 export interface InteractiveCall {

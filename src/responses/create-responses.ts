@@ -14,6 +14,7 @@ import { quoted } from '../wire/json/parse.ts';
 import { movedError } from '../wire/places.ts';
 import { firstEvents, ResponseStream } from '../wire/responses/from-chat-chunks.ts';
 import { fromChatResponse } from '../wire/responses/from-chat-response.ts';
+import { type NativePiece, nativeResponse, NativeResponseStream } from '../wire/responses/native-response.ts';
 import type { Piece } from '../wire/responses/output-builder.ts';
 import { replayed } from '../wire/responses/replay.ts';
 import { responseError } from '../wire/responses/response-error.ts';
@@ -40,6 +41,9 @@ export interface ResponsesDeps {
     responseBytesPerOrg: number;
   };
 }
+
+/** Events get our ids and numbers where the response is put together. */
+const asItIs = { event: (event: NativePiece) => event };
 
 const day = 86_400_000;
 /** How long a response is kept. */
@@ -111,12 +115,20 @@ export function createResponses(deps: ResponsesDeps): Responses {
     if (body.store) await insert(rowOf(prepared, body, caller, pieces));
   }
 
-  async function answer({ begun, chat, places }: Prepared, call: InteractiveCall): Promise<ResponseBody> {
-    const request = { value: chat, text: JSON.stringify(chat) };
-    const response = await generate.chat(request, call).catch((error: unknown) => {
+  /** As it is where its engine takes responses, else as a chat completion. */
+  async function answer(prepared: Prepared, call: InteractiveCall): Promise<ResponseBody> {
+    const { begun, chat, places } = prepared;
+    try {
+      if (generate.goesNatively('responses', chat, call.caller)) {
+        const native = { request: prepared.native(false), chat };
+        const named = (given: Required<NativePiece>) => nativeResponse(begun, given, seconds());
+        return await generate.native('responses', native, call, { answer: named });
+      }
+      const response = await generate.chat({ value: chat, text: JSON.stringify(chat) }, call);
+      return fromChatResponse(begun, response, { at: seconds(), newCallId });
+    } catch (error) {
       throw movedError(error, chat, places);
-    });
-    return fromChatResponse(begun, response, { at: seconds(), newCallId });
+    }
   }
 
   async function startInBackground(
@@ -160,10 +172,16 @@ export function createResponses(deps: ResponsesDeps): Responses {
   async function* streamPrepared(prepared: Prepared, call: InteractiveCall): ResponseEvents {
     const { begun, places } = prepared;
     const chat: ChatRequest = { ...prepared.chat, stream: true };
-    const stream = new ResponseStream(begun, newCallId);
+    const isNative = generate.goesNatively('responses', chat, call.caller);
+    const stream = isNative ? new NativeResponseStream(begun) : new ResponseStream(begun, newCallId);
     try {
-      for await (const chunks of generate.chatStream({ value: chat, text: JSON.stringify(chat) }, call))
-        yield chunks.flatMap((chunk) => stream.chunk(chunk));
+      if (stream instanceof NativeResponseStream) {
+        const native = { request: prepared.native(true), chat };
+        for await (const events of generate.nativeStream('responses', native, call, asItIs))
+          yield stream.read(events);
+      } else
+        for await (const chunks of generate.chatStream({ value: chat, text: JSON.stringify(chat) }, call))
+          yield stream.read(chunks);
     } catch (thrown) {
       const error = movedError(thrown, chat, places);
       const body = stream.broken(responseError(error));

@@ -9,6 +9,7 @@ import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { Places } from '../wire/places.ts';
 import { requireConversation } from '../wire/responses/request.ts';
+import { nativeRequest } from '../wire/responses/native-request.ts';
 import { newResponse } from '../wire/responses/response-body.ts';
 import type { ResponseBody, ResponsesRequest } from '../wire/responses/responses.ts';
 import { storedItems } from '../wire/responses/stored-items.ts';
@@ -21,6 +22,8 @@ export interface Prepared {
   begun: ResponseBody;
   chat: ChatRequest;
   places: Places;
+  /** The same for a server that speaks this format. */
+  native(stream: boolean): JsonBody<Record<string, unknown>>;
   /** The input as it is stored, references as they came; empty for what is not stored. */
   input: string;
   /** Bytes of the input, references counted as what they name. */
@@ -54,10 +57,11 @@ export function createPreparing(parts: PreparingParts): Preparing {
   const { responses, catalog, clock, ids, quota, memory, mostBytes } = parts;
 
   async function prepare(
-    { value: request, text }: JsonBody<ResponsesRequest>,
+    body: JsonBody<ResponsesRequest>,
     { caller, signal }: Call,
     reserve: (bytes: number) => Promise<() => void>,
   ): Promise<Prepared> {
+    const { value: request, text } = body;
     const { orgId } = caller;
     const model = modelFor(catalog, caller, request.model, 'chat').id;
     const id = ids.next('resp_');
@@ -79,7 +83,10 @@ export function createPreparing(parts: PreparingParts): Preparing {
       const begun = newResponse(request, { id, createdAt: unixSeconds(now), model, status: 'in_progress' });
       const input = begun.store ? JSON.stringify(own) : '';
       const inputBytes = Buffer.byteLength(input) + namedBytes;
-      return { begun, input, inputBytes, leave, ...toChatRequest(request, items) };
+      const isAll = items.length === own.length && namedBytes === 0;
+      const native = (stream: boolean) =>
+        nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
+      return { begun, input, inputBytes, leave, native, ...toChatRequest(request, items) };
     } catch (error) {
       leave();
       throw error;

@@ -26,14 +26,12 @@ export async function* messageEvents(
 
 /** The events of a message that came as one. */
 export async function* nativeEvents(
-  lists: AsyncIterable<readonly { type: string; data: string }[]>,
+  lists: AsyncIterable<readonly string[]>,
   moved: (error: unknown) => unknown,
 ): AsyncGenerator<string> {
   try {
     for await (const events of lists) {
-      let written = '';
-      for (const { type, data } of events) written += `event: ${type}\ndata: ${data}\n\n`;
-      yield written;
+      yield events.join('');
     }
   } catch (error) {
     throw moved(error);

@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../src/core/flavor.ts';
+import type { Speech } from '../../src/engines/engines.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { message, send, startFakeUpstream, streamed } from '../support/fake-upstream.ts';
@@ -11,9 +12,13 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 let fake: FakeUpstream;
 let running: RunningApp;
 
-async function start(flavor: Flavor = 'anthropic', native?: 'messages'[]) {
+async function start(flavor: Flavor = 'anthropic', messages?: Speech) {
   await running?.stop();
-  const engine = { ...upstreamEngine(fake.url), flavor, ...(native && { capabilities: { native } }) };
+  const engine = {
+    ...upstreamEngine(fake.url),
+    flavor,
+    ...(messages && { capabilities: { speaks: { messages } } }),
+  };
   running = await startApp({ models: [testModel(engine)] });
 }
 
@@ -92,12 +97,12 @@ describe('a request', () => {
     expect(JSON.parse(sent().text)).toEqual({ ...plain, ...mark, ...fields, model: 'real-name' });
   });
 
-  it.each<[Flavor, 'messages'[] | undefined, string]>([
+  it.each<[Flavor, Speech | undefined, string]>([
     ['vllm', undefined, '/v1/chat/completions'],
-    ['vllm', ['messages'], '/v1/messages'],
-    ['offpeak', [], '/v1/chat/completions'],
-  ])('to %s with %j goes to %s', async (flavor, native, path) => {
-    await start(flavor, native);
+    ['vllm', 'native', '/v1/messages'],
+    ['offpeak', 'via chat', '/v1/chat/completions'],
+  ])('to %s, which is told to speak it %s, goes to %s', async (flavor, speech, path) => {
+    await start(flavor, speech);
     expect((await post(plain)).status).toBe(200);
     expect(sent().path).toBe(path);
   });

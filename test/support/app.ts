@@ -22,7 +22,9 @@ export function testModel(engine: EngineConfig = { kind: 'scripted', slots: 8, d
 export function upstreamEngine(url: string, slots = 8): EngineConfig {
   const timeouts = { connectMs: 1000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
   const replicas = [{ url, apiKey: null, slots, weight: 1, drain: false }];
-  return { kind: 'openai', flavor: 'openai', replicas, model: 'real-name', timeouts };
+  // Most fakes speak chat completions alone.
+  const capabilities = { speaks: { responses: 'via chat' as const } };
+  return { kind: 'openai', flavor: 'openai', replicas, model: 'real-name', capabilities, timeouts };
 }
 
 export interface AppOptions {

@@ -76,8 +76,28 @@ export function completion(content = 'Hello there.', more: object = {}): object 
 }
 
 export function complete(content?: string, more?: object): Answer {
-  return (response, { path }) =>
-    send(response, 200, path.endsWith('/messages') ? message(content) : completion(content, more));
+  return (reply, { path }) => {
+    const isMessage = path.endsWith('/messages');
+    const other = isMessage ? message(content) : completion(content, more);
+    send(reply, 200, path.endsWith('/responses') ? responded(content) : other);
+  };
+}
+
+/** The same as a response. */
+export function responded(text = 'Hello there.', more: object = {}): object {
+  const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }];
+  return {
+    id: 'resp_theirs',
+    object: 'response',
+    created_at: 5,
+    model: 'real-name',
+    status: 'completed',
+    error: null,
+    store: false,
+    output: [{ id: 'msg_theirs', type: 'message', status: 'completed', role: 'assistant', content }],
+    usage: { input_tokens: 9, output_tokens: 3, total_tokens: 12 },
+    ...more,
+  };
 }
 
 /** The same as a message. */

@@ -232,7 +232,7 @@ interface Piece {
   usage?: ChatUsage | null;
 }
 
-/** Nobody asks for it where `capabilities.native` names nothing. */
+/** Nobody asks for it where `capabilities.speaks` names no format. */
 function nativeOf({ native }: Engine): NativeCalls {
   if (!native) throw new Error('this engine is asked for chat completions only');
   return native;

@@ -1,6 +1,6 @@
 import type { Flavor } from '../../core/flavor.ts';
 import type { ModelInput } from '../../core/model.ts';
-import type { Capabilities, Op } from '../engines.ts';
+import type { Capabilities, Op, Speech } from '../engines.ts';
 import type { CountWay } from './count-tokens.ts';
 import type { EffortWay } from './reasoning-effort.ts';
 import type { ReportWay } from './reports.ts';
@@ -16,8 +16,8 @@ export interface FlavorTraits {
   auth: Flag<{ header: string; scheme: string; beside?: Readonly<Record<string, string>> }>;
   /** What it speaks, if not chat completions (`dialects.ts`). */
   format?: Flag<'messages'>;
-  /** What it is asked for as the client wrote it, if anything, unless its configuration says otherwise. */
-  native?: Flag<readonly Op[]>;
+  /** How requests in other formats go on to it, unless its configuration says otherwise; `via chat` if absent. */
+  speaks?: Readonly<Partial<Record<Op, Flag<Speech>>>>;
   jsonSchema: Flag<Capabilities['jsonSchema']>;
   forcedTool: Flag<Capabilities['forcedTool']>;
   prefixCache: Flag<Capabilities['prefixCache']>;
@@ -49,9 +49,14 @@ export interface FlavorTraits {
 }
 
 const native = (reason: string) => ({ value: 'native' as const, reason });
+const viaChat = (reason: string) => ({ value: 'via chat' as const, reason });
 const shared = (reason: string) => ({ value: 'shared' as const, reason });
 const no = (reason: string) => ({ value: false, reason });
 const fields = (names: string, reason: string) => ({ value: names.split(/\s+/), reason });
+const newer = viaChat(
+  'newer versions have it, and none tells which it is; what it makes of tools differs by version',
+);
+const newerHaveBoth = { messages: newer, responses: newer };
 const bearer = { value: { header: 'authorization', scheme: 'Bearer ' }, reason: 'documented' };
 const byModels: FlavorTraits['report'] = {
   value: 'models',
@@ -65,6 +70,9 @@ const byTemplate = 'the chat template decides which roles exist, and most templa
 
 const openai: FlavorTraits = {
   auth: bearer,
+  speaks: {
+    responses: native('encrypted reasoning, custom tools and the phases of an answer are lost otherwise'),
+  },
   jsonSchema: native('strict structured output'),
   forcedTool: native('documented'),
   prefixCache: shared('documented: prompts of 1,024 tokens and more'),
@@ -85,6 +93,7 @@ const openai: FlavorTraits = {
 export const flavorTraits: Record<Flavor, FlavorTraits> = {
   vllm: {
     auth: bearer,
+    speaks: newerHaveBoth,
     jsonSchema: native('guided decoding, but skipped together with some reasoning parsers (vllm #52594)'),
     forcedTool: native('a named tool becomes guided decoding of its parameters'),
     prefixCache: shared('blocks of the cache are found by their content (automatic prefix caching)'),
@@ -143,6 +152,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   },
   'llama-server': {
     auth: bearer,
+    speaks: newerHaveBoth,
     jsonSchema: native('response_format becomes a grammar'),
     forcedTool: {
       value: 'filter',
@@ -182,6 +192,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   },
   ollama: {
     auth: bearer,
+    speaks: newerHaveBoth,
     jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
     forcedTool: { value: 'none', reason: 'tool_choice is not read at all (ollama #17921)' },
     prefixCache: { value: 'slot', reason: 'runs llama.cpp, whose slots keep a prompt each' },
@@ -205,6 +216,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   openai,
   azure: {
     ...openai,
+    speaks: { responses: viaChat('it has them at one of its addresses, not below that of a deployment') },
     auth: {
       value: { header: 'api-key', scheme: '' },
       reason: 'documented; the bearer is for tokens of Entra ID',
@@ -319,10 +331,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       reason: 'documented; by this version the fields for sampling are still read',
     },
     format: { value: 'messages', reason: 'its chat completions ignore formats and strict tools' },
-    native: {
-      value: ['messages'],
-      reason: 'signed thinking, marks for its cache and citations are lost otherwise',
-    },
+    speaks: { messages: native('signed thinking, marks for its cache and citations are lost otherwise') },
     jsonSchema: native('documented as output_config.format; models that do not have it refuse it'),
     forcedTool: native('documented'),
     prefixCache: shared('leader first serves most'),
@@ -340,7 +349,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   },
   offpeak: {
     auth: bearer,
-    native: { value: ['messages'], reason: 'passes on what its own engine takes' },
+    speaks: {
+      messages: native('passes on what its own engine takes'),
+      responses: native('passes on what its own engine takes'),
+    },
     jsonSchema: { value: 'exact', reason: 'conformed to or an error, whatever the engine behind it' },
     forcedTool: { value: 'exact', reason: 'forced or an error, whatever the engine behind it' },
     prefixCache: shared('what stands behind it is not known; leader first serves most'),

@@ -6,10 +6,10 @@ import type { Flavor } from '../../core/flavor.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { chunksOf } from '../../wire/chat/chunks-of.ts';
-import { estimatePrompt, estimateText } from '../../wire/chat/estimate-prompt.ts';
+import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import { foldChunks } from '../../wire/chat/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
-import type { Capabilities, Engine, NativeRequest, Report } from '../engines.ts';
+import type { Capabilities, Engine, Report } from '../engines.ts';
 import { addressOf } from './address.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { allChoices, streamAllChoices } from './choices.ts';
@@ -18,13 +18,13 @@ import type { Counter, Post } from './count-tokens.ts';
 import { dialects } from './dialects.ts';
 import type { Dialect } from './dialects.ts';
 import { readEmbeddings, refusedDimensions } from './embeddings-response.ts';
+import { createExchanges } from './exchanges.ts';
 import { fieldsOf } from './fields.ts';
 import { flavorOf } from './find-flavor.ts';
 import { flavorTraits } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
 import { headersOf } from './headers.ts';
-import { nativeFormats, nativeText } from './native/native-formats.ts';
-import { parseBody, requirePlain, unusable } from './parse-body.ts';
+import { createNativeCalls } from './native/native-calls.ts';
 import type { Repairs } from './repairs.ts';
 import { askHowItIs } from './reports.ts';
 import { chatMembers, embeddingsMembers } from './request-members.ts';
@@ -35,7 +35,7 @@ import type { RefusalContext } from './status-errors.ts';
 import { defaultTimeouts } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
 import { createTransport } from './transport.ts';
-import type { Reply, StreamedReply, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 export interface UpstreamOptions {
   /** Base address, mostly ending in `/v1` (`address.ts`). */
@@ -54,7 +54,7 @@ export interface UpstreamOptions {
   passThrough?: readonly string[] | undefined;
   /** What is known better than by its flavor. */
   capabilities?:
-    | Partial<Pick<Capabilities, 'jsonSchema' | 'forcedTool' | 'prefixCache' | 'native'>>
+    | Partial<Pick<Capabilities, 'jsonSchema' | 'forcedTool' | 'prefixCache' | 'speaks'>>
     | undefined;
   /** Sent with every call. */
   headers?: Readonly<Record<string, string>> | undefined;
@@ -184,10 +184,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     for (const repair of repairs) say(`an answer of the upstream was put right: ${repair}`, {});
   }
 
-  async function ask(path: string, text: string, signal: AbortSignal, repairs: Repairs) {
-    const reply = await connected().work.post(address.path(path), text, signal);
-    return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
-  }
+  const exchanges = createExchanges({
+    transport: () => connected().work,
+    pathOf: address.path,
+    context,
+    noteRepairs,
+  });
 
   const readingOf = ({ value }: JsonBody<ChatRequest>, repairs: Repairs): ReadOptions => ({
     asked: () => estimatePrompt(value),
@@ -197,16 +199,11 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     cutsAt: traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null,
   });
 
-  const nativeReading = ({ text }: JsonBody<NativeRequest>, repairs: Repairs) => ({
-    asked: () => estimateText(text),
-    repairs,
-  });
-
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
     if (traits.asStream) return foldChunks(stream(request, signal));
     const repairs: Repairs = new Set();
     const text = dialect.text(request, false, wording);
-    const { fields, bytes } = await ask(dialect.path, text, signal, repairs);
+    const { fields, bytes } = await exchanges.ask(dialect.path, text, signal, repairs);
     const response = dialect.read(fields, bytes, readingOf(request, repairs));
     noteRepairs(repairs);
     return response;
@@ -215,18 +212,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
     const repairs: Repairs = new Set();
     const text = dialect.text(request, true, wording);
-    const reply = await connected().work.postStreaming(address.path(dialect.path), text, signal);
+    const reply = await exchanges.open(dialect.path, text, signal, repairs);
     const reading = readingOf(request, repairs);
-    const { body, finish } = reply;
-    if (isStream(reply)) {
-      requirePlainStream(reply);
+    if (reply.isStream) {
+      const { body, finish } = reply;
       yield* dialect.readStream(body, { ...reading, context: context(), finish });
-    } else {
-      // Some servers answer at once all the same: an error, or the whole answer.
-      const bytes = await wholeBody(body);
-      const fields = parseBody({ ...reply, body: bytes }, context(), repairs);
-      yield [...chunksOf(dialect.read(fields, bytes, reading))];
-    }
+    } else yield [...chunksOf(dialect.read(reply.fields, reply.bytes, reading))];
     noteRepairs(repairs);
   }
 
@@ -240,8 +231,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         jsonSchema: traits.jsonSchema.value,
         forcedTool: traits.forcedTool.value,
         prefixCache: traits.prefixCache.value,
-        native: traits.native?.value ?? [],
         ...options.capabilities,
+        speaks: { ...speechOf(traits), ...options.capabilities?.speaks },
       };
     },
 
@@ -266,41 +257,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       return (request.value.n ?? 1) === 1 ? once(request) : streamAllChoices(request, once);
     },
 
-    native: {
-      async ask(op, request, { signal }) {
-        const repairs: Repairs = new Set();
-        const format = nativeFormats[op];
-        const { fields, bytes } = await ask(
-          format.path,
-          nativeText(request, format, wording),
-          signal,
-          repairs,
-        );
-        const usage = format.usageOf(fields, nativeReading(request, repairs));
-        noteRepairs(repairs);
-        return { text: bytes.toString(), usage };
-      },
-      async *stream(op, request, { signal }) {
-        const repairs: Repairs = new Set();
-        const format = nativeFormats[op];
-        const text = nativeText(request, format, wording);
-        const reply = await connected().work.postStreaming(address.path(format.path), text, signal);
-        const { body, finish } = reply;
-        if (!isStream(reply)) {
-          parseBody({ ...reply, body: await wholeBody(body) }, context(), repairs);
-          throw unusable('is not the stream that was asked for');
-        }
-        requirePlainStream(reply);
-        const reading = nativeReading(request, repairs);
-        yield* format.readStream(body, { ...reading, context: context(), finish });
-        noteRepairs(repairs);
-      },
-    },
+    native: createNativeCalls(exchanges, () => wording),
 
     async embed(request, { signal }) {
       const repairs: Repairs = new Set();
       const text = embeddingsText(request, embeddingsWording);
-      const { fields } = await ask('/embeddings', text, signal, repairs).catch((error: unknown) => {
+      const { fields } = await exchanges.ask('/embeddings', text, signal, repairs).catch((error: unknown) => {
         throw refusedDimensions(error, request.value);
       });
       const embeddings = readEmbeddings(fields, request.value, repairs);
@@ -329,22 +291,6 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   };
 }
 
-function isStream({ status, headers }: Reply<unknown>): boolean {
-  return status === 200 && (headers['content-type'] ?? '').includes('text/event-stream');
-}
-
-async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of body) parts.push(part);
-  return Buffer.concat(parts);
-}
-
-/** What is refused by its headers alone is not read, and would hold its connection. */
-function requirePlainStream({ headers, finish }: StreamedReply): void {
-  try {
-    requirePlain(headers);
-  } catch (error) {
-    finish();
-    throw error;
-  }
+function speechOf({ speaks = {} }: FlavorTraits): Capabilities['speaks'] {
+  return Object.fromEntries(Object.entries(speaks).map(([op, { value }]) => [op, value]));
 }

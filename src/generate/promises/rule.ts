@@ -53,6 +53,14 @@ export function isHeld({ kind }: Rule, { jsonSchema, forcedTool }: Capabilities)
   return kind === 'text' || (kind === 'call' ? forcedTool : jsonSchema) === 'exact';
 }
 
+/** Whether the engine itself keeps all that is promised, so that nobody has to look at the answer. */
+export function keepsItself(chat: ChatRequest, { jsonSchema, forcedTool }: Capabilities): boolean {
+  const { kind, most } = ruleOf(chat);
+  const hasFormat = (chat.response_format?.type ?? 'text') !== 'text';
+  const ofCalls = kind === 'call' || most !== Infinity || strictNames(chat).size > 0;
+  return (!ofCalls || forcedTool === 'exact') && (!hasFormat || jsonSchema === 'exact');
+}
+
 /** Whether there are calls that an answer may not hold, or must end with. */
 export function filtersCalls({ kind, names, most }: Rule): boolean {
   return kind === 'call' || names !== null || most !== Infinity;

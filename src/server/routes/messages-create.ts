@@ -1,5 +1,6 @@
 import type { ChatChunks } from '../../wire/chat/chat.ts';
 import { fromChatResponse } from '../../wire/messages/from-chat-response.ts';
+import { nativeMessage } from '../../wire/messages/native.ts';
 import { parseMessagesRequest } from '../../wire/messages/request.ts';
 import { messagesRequestSchema } from '../../wire/messages/request-schema.ts';
 import { messageSchema } from '../../wire/messages/response-schema.ts';
@@ -33,10 +34,12 @@ export const createMessage: Route = {
       const native = { request: { value: asked, text: body.text }, chat };
       const moved = (error: unknown) => movedError(error, chat, places);
       if (!chat.stream)
-        return jsonText(200, await generate.native('messages', native, call).catch(rethrown(moved)));
-      return events(nativeEvents(generate.nativeStream('messages', native, call), moved), (error) =>
-        messageErrorEvent(error, requestId),
-      );
+        return jsonText(
+          200,
+          await generate.native('messages', native, call, nativeMessage).catch(rethrown(moved)),
+        );
+      const lists = generate.nativeStream('messages', native, call, nativeMessage);
+      return events(nativeEvents(lists, moved), (error) => messageErrorEvent(error, requestId));
     }
     const request = { value: chat, text: JSON.stringify(chat) };
     const options = { hidesThinking: asked.thinking?.display === 'omitted' };

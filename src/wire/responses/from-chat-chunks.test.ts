@@ -41,7 +41,7 @@ const begin = () =>
 function encode(deltas: ChatDelta[], finish: FinishReason = 'stop') {
   const stream = begin();
   const events = [...deltas.map((delta) => chunkOf(delta)), chunkOf({}, finish), usage].flatMap((chunk) =>
-    stream.chunk(chunk),
+    stream.read([chunk]),
   );
   const { body, events: last } = stream.end(8);
   return { body, events: [...events, ...last], pieces: stream.pieces };
@@ -164,15 +164,15 @@ describe('the events of a stream', () => {
 
   it('come to an end without a word of usage', () => {
     const stream = begin();
-    stream.chunk(chunkOf({ content: 'x' }, 'stop'));
+    stream.read([chunkOf({ content: 'x' }, 'stop')]);
     expect(stream.end(8).body).toMatchObject({ status: 'completed', usage: null });
   });
 
   it('do not change once they are told', () => {
     const stream = begin();
-    const first = stream.chunk(chunkOf({ content: 'a' }));
+    const first = stream.read([chunkOf({ content: 'a' })]);
     const copy = structuredClone(first);
-    stream.chunk(chunkOf({ content: 'b' }));
+    stream.read([chunkOf({ content: 'b' })]);
     stream.end(8);
     expect(first).toEqual(copy);
   });
@@ -187,7 +187,7 @@ describe('a stream that breaks', () => {
 
   it('leaves what there was, as failed', () => {
     const stream = begin();
-    stream.chunk(chunkOf({ content: 'half' }));
+    stream.read([chunkOf({ content: 'half' })]);
     expect(stream.broken(responseError(error))).toMatchObject({
       status: 'failed',
       error: { code: 'server_error', message: 'The engine failed.' },
@@ -210,7 +210,10 @@ describe('a stream that breaks', () => {
 
   it('is replayed up to there, and then failed', () => {
     const stream = begin();
-    const events = [...stream.chunk(chunkOf({ content: 'ha' })), ...stream.chunk(chunkOf({ content: 'lf' }))];
+    const events = [
+      ...stream.read([chunkOf({ content: 'ha' })]),
+      ...stream.read([chunkOf({ content: 'lf' })]),
+    ];
     const body = stream.broken(responseError(error))!;
     const again = [...replayed(body, stream.pieces)].flat();
     expect(again.slice(0, -1)).toEqual(events);
@@ -239,7 +242,7 @@ it('tells the tokens of reasoning, and zero where the engine does not', () => {
         usage: { ...usage.usage!, ...(completion_tokens_details && { completion_tokens_details }) },
       },
     ])
-      stream.chunk(chunk);
+      stream.read([chunk]);
     return stream.end(8).body.usage?.output_tokens_details;
   };
   expect([told({ reasoning_tokens: 1 }), told()]).toEqual([{ reasoning_tokens: 1 }, { reasoning_tokens: 0 }]);

@@ -30,8 +30,13 @@ export class ResponseStream {
     return this.#output.pieces;
   }
 
-  /** The events of one chunk, in order. */
-  chunk(chunk: ChatChunk): ResponseEvent[] {
+  /** The events of these chunks, in order. */
+  read(chunks: readonly ChatChunk[]): ResponseEvent[] {
+    for (const chunk of chunks) this.#read(chunk);
+    return this.#taken();
+  }
+
+  #read(chunk: ChatChunk): void {
     if (this.#next === 0) this.#begin(chunk.model);
     if (chunk.usage) this.#usage = chunk.usage;
     const choice = chunk.choices.find(({ index }) => index === 0);
@@ -39,7 +44,6 @@ export class ResponseStream {
       this.#delta(choice.delta, choice.logprobs?.content ?? []);
       this.#finish = choice.finish_reason ?? this.#finish;
     }
-    return this.#taken();
   }
 
   /**

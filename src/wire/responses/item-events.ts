@@ -12,7 +12,10 @@ export interface EventFields {
 
 type ContentPart = MessageItem['content'][number];
 
-const added = (item: OutputItem): EventFields => ({ type: 'response.output_item.added', item: copyOf(item) });
+export const added = (item: OutputItem): EventFields => ({
+  type: 'response.output_item.added',
+  item: copyOf(item),
+});
 
 export const itemDone = (item: OutputItem): EventFields => ({
   type: 'response.output_item.done',
@@ -21,14 +24,14 @@ export const itemDone = (item: OutputItem): EventFields => ({
 
 /** A copy that stays as it is; `structuredClone` would cost more than all the rest of an answer. */
 function copyOf(item: OutputItem): OutputItem {
-  if (item.type === 'message') return { ...item, content: item.content.map(copyOfPart) };
+  if (item.type === 'message') return { ...item, content: item.content?.map(copyOfPart) };
   return item.type === 'reasoning'
-    ? { ...item, summary: item.summary.map((part) => ({ ...part })) }
+    ? { ...item, summary: item.summary?.map((part) => ({ ...part })) }
     : { ...item };
 }
 
 function copyOfPart(part: ContentPart): ContentPart {
-  return part.type === 'output_text' ? { ...part, logprobs: [...part.logprobs] } : { ...part };
+  return part.type === 'output_text' ? { ...part, logprobs: [...(part.logprobs ?? [])] } : { ...part };
 }
 
 const partOf = (item: MessageItem) => ({ item_id: item.id, content_index: item.content.length - 1 });
@@ -68,26 +71,26 @@ export const messageEvents = {
   },
 };
 
+const summaryOf = (item: ReasoningItem) => ({ item_id: item.id, summary_index: item.summary.length - 1 });
+
 export const reasoningEvents = {
   added: (item: ReasoningItem) => added(item),
 
   partAdded: (item: ReasoningItem): EventFields => ({
     type: 'response.reasoning_summary_part.added',
-    item_id: item.id,
-    summary_index: 0,
+    ...summaryOf(item),
     part: { type: 'summary_text', text: '' },
   }),
 
   delta: (item: ReasoningItem, delta: string): EventFields => ({
     type: 'response.reasoning_summary_text.delta',
-    item_id: item.id,
-    summary_index: 0,
+    ...summaryOf(item),
     delta,
   }),
 
   partDone(item: ReasoningItem): EventFields[] {
-    const part = { ...item.summary[0]! };
-    const at = { item_id: item.id, summary_index: 0 };
+    const part = { ...item.summary.at(-1)! };
+    const at = summaryOf(item);
     return [
       { type: 'response.reasoning_summary_text.done', ...at, text: part.text },
       { type: 'response.reasoning_summary_part.done', ...at, part },

@@ -3,6 +3,7 @@ import { firstEvents } from './from-chat-chunks.ts';
 import type { EventFields } from './item-events.ts';
 import { OutputBuilder } from './output-builder.ts';
 import type { Piece } from './output-builder.ts';
+import { wholeItem } from './whole-item.ts';
 import type { OutputItem, ResponseBody, ResponseEvent } from './responses.ts';
 
 /** Events that are told together; all of a long answer would keep everybody else waiting. */
@@ -17,17 +18,29 @@ export function* replayed(body: ResponseBody, pieces: readonly Piece[] | null): 
   let next = 0;
   const push = (fields: EventFields) => events.push({ ...fields, sequence_number: next++ });
   for (const event of firstEvents(body)) push(event);
-  const output = new OutputBuilder({ responseId: body.id, emit: push, newCallId: () => '' });
-  const rests = body.output.map(partsOf);
-  for (const [index, length] of pieces ?? wholePieces(body.output)) {
-    say(output, body.output[index]!, index, rests[index]!, length);
+  for (const told of pieces ? inPieces(body, pieces) : body.output.map(wholeItem)) {
+    for (const event of told) push(event);
     if (events.length < atOnce) continue;
+    yield events;
+    events = [];
+  }
+  push(lastEvent(body));
+  yield events;
+}
+
+/** The events of the output, in the pieces in which it came. */
+function* inPieces(body: ResponseBody, pieces: readonly Piece[]): Generator<EventFields[]> {
+  let events: EventFields[] = [];
+  const emit = (event: EventFields) => events.push(event);
+  const output = new OutputBuilder({ responseId: body.id, emit, newCallId: () => '' });
+  const rests = body.output.map(partsOf);
+  for (const [index, length] of pieces) {
+    say(output, body.output[index]!, index, rests[index]!, length);
     yield events;
     events = [];
   }
   if (body.status === 'completed') output.close('completed');
   else if (body.status === 'incomplete') output.close('incomplete');
-  push(lastEvent(body));
   yield events;
 }
 
@@ -52,10 +65,6 @@ function partsOf(item: OutputItem): Part[] {
       ? { kind: 'refusal', text: part.refusal }
       : { kind: 'text', text: part.text, logprobs: part.logprobs },
   );
-}
-
-function wholePieces(output: OutputItem[]): Piece[] {
-  return output.flatMap((item, index) => partsOf(item).map(({ text }): Piece => [index, text.length]));
 }
 
 /** Says the next `length` characters of an item; parts follow one another. */

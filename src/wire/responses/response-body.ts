@@ -77,7 +77,7 @@ export function incompleteReason(finish: FinishReason): 'max_output_tokens' | 'c
   return finish === 'content_filter' ? 'content_filter' : null;
 }
 
-function responseUsage(usage: ChatUsage): ResponseUsage {
+export function responseUsage(usage: ChatUsage): ResponseUsage {
   return {
     input_tokens: usage.prompt_tokens,
     input_tokens_details: {

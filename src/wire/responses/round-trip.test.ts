@@ -233,7 +233,7 @@ describe('any stream', () => {
   const run = (deltas: Delta[]) => {
     const stream = new ResponseStream(begun, options.newCallId);
     const events = [chunk({ role: 'assistant', content: '' }), ...chunksOf(deltas)].flatMap((each) =>
-      stream.chunk(each),
+      stream.read([each]),
     );
     const end = stream.end(2);
     return { body: end.body, events: [...events, ...end.events], pieces: stream.pieces };

@@ -10,7 +10,7 @@ import { unicode } from '../repairs.ts';
 import { readEvents } from '../sse-events.ts';
 import { checkedUsage } from '../usage.ts';
 import { chatUsage, ending, refusalOf } from './read-message.ts';
-import { errorInStream } from './stream-errors.ts';
+import { errorInStream } from '../stream-errors.ts';
 
 /**
  * The events of a streamed message as chunks of a chat completion, the usage by itself at the end.

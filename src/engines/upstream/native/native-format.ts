@@ -1,12 +1,14 @@
+import type { EventSourceMessage } from 'eventsource-parser';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import type { NativeEvent } from '../../engines.ts';
 import type { ReadOptions } from '../chat-response.ts';
 import type { StreamOptions } from '../chat-stream.ts';
 import type { Fields } from '../fields.ts';
+import { checkedUsage } from '../usage.ts';
 
 /** What is needed to read an answer of which only the usage is read. */
 export type Reading = Pick<ReadOptions, 'asked' | 'repairs'>;
-export type StreamReading = Reading & Pick<StreamOptions, 'context' | 'finish'>;
+export type StreamReading = Reading & Pick<StreamOptions, 'context'>;
 
 /** A format in which requests go on as their clients wrote them. */
 export interface NativeFormat {
@@ -15,7 +17,25 @@ export interface NativeFormat {
   /** The members of a request that go on. */
   members: ReadonlySet<string>;
   /** @throws ApiError `invalid_upstream_response` for what is no answer of this format */
-  usageOf(fields: Fields, options: Reading): ChatUsage;
-  /** @throws ApiError `invalid_upstream_response` when the stream ends before the answer did; what an error in it means */
-  readStream(bytes: AsyncIterable<Uint8Array>, options: StreamReading): AsyncIterable<NativeEvent[]>;
+  usageOf(answer: Fields, options: Reading): ChatUsage;
+  createReader(options: StreamReading): NativeReader;
+}
+
+/** Reads the events of one stream, in order. */
+export interface NativeReader {
+  /**
+   * The last one has the usage.
+   * @throws ApiError what an error among them means; `invalid_upstream_response` for an end before the answer's
+   */
+  read(event: EventSourceMessage): NativeEvent;
+}
+
+/**
+ * The usage as a chat completion tells it, made of what was told.
+ * @param answered estimated where its tokens are not told
+ */
+export function countedUsage(told: Fields, answered: string, { asked, repairs }: Reading): ChatUsage {
+  const { usage, estimated } = checkedUsage(told, { asked, answered });
+  if (estimated) repairs.add('usage estimated');
+  return usage;
 }

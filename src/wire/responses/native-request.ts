@@ -1,0 +1,52 @@
+import { editMembers } from '../json/edit-members.ts';
+import type { Edits } from '../json/edit-members.ts';
+import { exactValue } from '../json/exact-numbers.ts';
+import type { JsonBody } from '../json/json-body.ts';
+import type { InputItem, ResponsesRequest, ResponsesTool, StoredItem } from './responses.ts';
+
+/**
+ * A request as a server takes it that speaks this format and knows nothing of what is stored here: the client's bytes, with
+ * all that it refers to in its place, without ids of ours, and without tools that others would run at a price of their own.
+ * @param conversation all that is said, if it is more than the input
+ */
+export function nativeRequest(
+  body: JsonBody<ResponsesRequest>,
+  conversation: readonly StoredItem[] | null,
+  stream: boolean,
+): JsonBody<Record<string, unknown>> {
+  const { value, text } = body;
+  const edits: Edits = new Map([
+    ['store', 'false'],
+    ['stream', stream ? 'true' : null],
+  ]);
+  const items = conversation ?? (typeof value.input === 'string' ? [] : value.input);
+  if (conversation || items.some(({ id, type }) => id || type === 'reasoning'))
+    edits.set('input', JSON.stringify(items.flatMap((item) => sentItem(item))));
+  if (value.tools?.some((tool) => sentTool(tool) !== tool)) {
+    const tools = (exactValue(body).tools ?? []).flatMap((tool) => sentTool(tool) ?? []);
+    edits.set('tools', tools.length > 0 ? JSON.stringify(tools) : null);
+  }
+  // Nobody there remembers what was thought; told again, it goes on from there.
+  const { include, reasoning } = value;
+  if (reasoning && !include?.includes(thoughts))
+    edits.set('include', JSON.stringify([...(include ?? []), thoughts]));
+  return { value: { ...value }, text: editMembers(text, edits) };
+}
+
+const thoughts = 'reasoning.encrypted_content';
+
+/** Thoughts that only we can read are of no use to whoever runs the model. */
+function sentItem({ id, ...item }: InputItem): object[] {
+  if (item.type !== 'reasoning' || item['encrypted_content']) return [item];
+  return Array.isArray(item.content) && item.content.length > 0 ? [{ id, ...item }] : [];
+}
+
+/** Tools that the client itself runs; functions come nested as on chat completions, too. */
+const ofClients = new Set(
+  'function custom namespace local_shell apply_patch computer computer_use_preview'.split(' '),
+);
+
+function sentTool(tool: ResponsesTool): object | undefined {
+  if (!ofClients.has(tool.type)) return undefined;
+  return tool.function ? { type: tool.type, ...tool.function } : tool;
+}

@@ -1,0 +1,112 @@
+import type { ChatUsage } from '../chat/chat.ts';
+import { outputItemId } from './item-ids.ts';
+import { responseUsage } from './response-body.ts';
+import type { OutputItem, ResponseBody, ResponseEvent } from './responses.ts';
+
+type Fields = Record<string, unknown>;
+
+/** What an event of a server holds, the last one with the usage of all. */
+export interface NativePiece {
+  fields?: Fields;
+  usage?: ChatUsage;
+}
+
+/**
+ * A finished response as its server gave it, but for what is ours: ids, names, what the client said of it, the usage.
+ * @param at Unix seconds
+ */
+export function nativeResponse(
+  begun: ResponseBody,
+  { fields: given, usage }: Required<NativePiece>,
+  at: number,
+): ResponseBody {
+  const output = (given['output'] as Fields[]).map((item, place) => ownItem(begun, item, place));
+  const isWhole = given['status'] === 'completed';
+  return { ...ownBody(begun, given), output, usage: responseUsage(usage), completed_at: isWhole ? at : null };
+}
+
+const ours = [
+  'id',
+  'created_at',
+  'background',
+  'model',
+  'metadata',
+  'previous_response_id',
+  'store',
+  'safety_identifier',
+  'prompt_cache_key',
+  'service_tier',
+  'truncation',
+  'max_tool_calls',
+] as const;
+
+function ownBody(begun: ResponseBody, given: Fields): ResponseBody {
+  const kept = Object.fromEntries(ours.map((name) => [name, begun[name]]));
+  return { ...begun, ...given, ...kept };
+}
+
+/** References lead to an item by its id. */
+function ownItem({ id }: ResponseBody, item: Fields, place: number): OutputItem {
+  return { ...item, id: outputItemId(id, String(item['type']), place) } as OutputItem;
+}
+
+/** The events of a response as its server tells them, under our ids and numbers. */
+export class NativeResponseStream {
+  /** How its output came is not kept: told again, it is whole. */
+  readonly pieces = null;
+  #begun: ResponseBody;
+  #items: OutputItem[] = [];
+  #next = 0;
+  #last: Required<NativePiece> | undefined;
+
+  constructor(begun: ResponseBody) {
+    this.#begun = begun;
+  }
+
+  read(events: readonly NativePiece[]): ResponseEvent[] {
+    const told: ResponseEvent[] = [];
+    for (const { fields = {}, usage } of events)
+      if (usage) this.#last = { fields: fields['response'] as Fields, usage };
+      else told.push(this.#own(fields));
+    return told;
+  }
+
+  /**
+   * The end of an answer that is whole: its last event, and the response to be kept before it is sent.
+   * @param at Unix seconds
+   */
+  end(at: number): { body: ResponseBody; events: ResponseEvent[] } {
+    const body = nativeResponse(this.#begun, this.#last!, at);
+    return { body, events: [this.#numbered({ type: `response.${body.status}`, response: body })] };
+  }
+
+  /** What is left of an answer that broke off, or undefined when nothing of it was sent. */
+  broken(error: NonNullable<ResponseBody['error']>): ResponseBody | undefined {
+    if (this.#next === 0) return undefined;
+    const output = this.#items.map((item) =>
+      item.status === 'in_progress' ? { ...item, status: 'incomplete' as const } : item,
+    );
+    return { ...this.#begun, status: 'failed', error, output };
+  }
+
+  #own(fields: Fields): ResponseEvent {
+    const { response, item, item_id: itemId, output_index: place } = fields;
+    if (isObject(response)) return this.#numbered({ ...fields, response: ownBody(this.#begun, response) });
+    if (typeof place !== 'number') return this.#numbered(fields);
+    if (isObject(item)) {
+      const own = ownItem(this.#begun, item, place);
+      this.#items[place] = own;
+      return this.#numbered({ ...fields, item: own });
+    }
+    const id = this.#items[place]?.id;
+    return this.#numbered(itemId === undefined || id === undefined ? fields : { ...fields, item_id: id });
+  }
+
+  #numbered(fields: Fields): ResponseEvent {
+    return { ...fields, sequence_number: this.#next++ } as ResponseEvent;
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,294 @@
+import OpenAI from 'openai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Flavor } from '../../src/core/flavor.ts';
+import type { Speech } from '../../src/engines/engines.ts';
+import { startApp, testModel, upstreamEngine } from '../support/app.ts';
+import type { RunningApp } from '../support/app.ts';
+import { responded, send, startFakeUpstream, streamed } from '../support/fake-upstream.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+
+// Requests of /v1/responses that go on as their clients wrote them, and those that do not.
+
+let fake: FakeUpstream;
+let running: RunningApp;
+
+async function start(flavor: Flavor = 'openai', responses?: Speech) {
+  await running?.stop();
+  const engine = {
+    ...upstreamEngine(fake.url),
+    flavor,
+    capabilities: responses ? { speaks: { responses } } : {},
+  };
+  running = await startApp({ models: [testModel(engine)] });
+}
+
+beforeEach(async () => {
+  fake = await startFakeUpstream();
+  await start();
+});
+afterEach(async () => {
+  await running.stop();
+  await fake.close();
+});
+
+interface Body {
+  id: string;
+  status: string;
+  output: Record<string, unknown>[];
+  usage: Record<string, unknown>;
+  [name: string]: unknown;
+}
+
+const call = (path: string, body?: object | string) =>
+  fetch(`${running.url}/v1/responses${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${running.key}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+const post = (body: object | string) => call('', body);
+const read = async (answer: Response) => (await answer.json()) as Body;
+const sent = () => fake.received.at(-1)!;
+const sentBody = () => JSON.parse(sent().text) as Record<string, unknown>;
+const plain = { model: 'tiny', input: 'hi' };
+const tool = { type: 'function', name: 'f', parameters: { type: 'object' } };
+const reasoning = { id: 'rs_theirs', type: 'reasoning', summary: [], encrypted_content: 'gAAAA' };
+const custom = { id: 'ctc_1', type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: '*** x' };
+const theirMessage = {
+  id: 'msg_theirs',
+  type: 'message',
+  status: 'completed',
+  role: 'assistant',
+  phase: 'final_answer',
+  content: [{ type: 'output_text', text: 'Hi.', annotations: [{ type: 'url_citation' }], logprobs: [] }],
+};
+const output = [reasoning, custom, theirMessage];
+const usage = {
+  input_tokens: 60,
+  input_tokens_details: { cached_tokens: 30 },
+  output_tokens: 7,
+  output_tokens_details: { reasoning_tokens: 4 },
+  total_tokens: 67,
+};
+
+describe('a request', () => {
+  it('goes on to the byte, but for the name of the model and what is not to go on', async () => {
+    const rest = `"input" : [{"role":"user","content":"hi"},
+      {"type":"reasoning","summary":[],"encrypted_content":"gAAAA"},
+      {"type":"custom_tool_call","call_id":"call_1","name":"patch","input":"*** x"},
+      {"type":"custom_tool_call_output","call_id":"call_1","output":"done"}],
+      "tools":[{"type":"custom","name":"patch","format":{"type":"text"}}],"top_p":1.0,"prompt_cache_key":"k"}`;
+    const stays = `"service_tier":"flex","metadata":{"a":"b"},"safety_identifier":"u","truncation":"auto",`;
+    const answer = await post(`{"model":"tiny",${stays}${rest}`);
+    expect(answer.status).toBe(200);
+    expect(sent().path).toBe('/v1/responses');
+    const { model, store, ...others } = sentBody();
+    expect([model, store]).toEqual(['real-name', false]);
+    expect(others).toEqual(JSON.parse(`{${rest}`));
+    expect(sent().text).toContain('"top_p":1.0');
+  });
+
+  it('is sent without ids of ours, nested functions, and tools that would be run at a price', async () => {
+    await post(
+      `{"model":"tiny","input":[{"id":"msg_1","role":"user","content":"hi"},
+        {"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]}],
+        "tools":[{"type":"web_search"},{"type":"function","function":{"name":"f","parameters":{"type":"object",
+        "properties":{"n":{"const":12345678901234567890}}}}}]}`,
+    );
+    expect(sentBody()['input']).toEqual([{ role: 'user', content: 'hi' }]);
+    expect(sent().text).toContain(
+      '"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{"n":{"const":12345678901234567890}}}}]',
+    );
+  });
+
+  it('asks for thoughts that can be handed back where the model thinks', async () => {
+    await post({ ...plain, reasoning: { effort: 'low' }, include: ['message.output_text.logprobs'] });
+    expect(sentBody()['include']).toEqual(['message.output_text.logprobs', 'reasoning.encrypted_content']);
+  });
+
+  it('is checked first', async () => {
+    expect((await post({ ...plain, input: 7 })).status).toBe(422);
+    const parameters = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
+    expect((await post({ ...plain, tools: [{ ...tool, parameters }] })).status).toBe(422);
+    expect(fake.received).toEqual([]);
+  });
+
+  const promised: [string, object][] = [
+    ['a forced tool', { tools: [tool], tool_choice: 'required' }],
+    ['a strict tool', { tools: [{ ...tool, strict: true }] }],
+    ['one call at most', { tools: [tool], parallel_tool_calls: false }],
+    ['a format', { text: { format: { type: 'json_object' } } }],
+  ];
+
+  it.each(promised)('with %s is translated, since we see to it', async (_, fields) => {
+    await post({ ...plain, ...fields });
+    expect(fake.received.length).toBeGreaterThan(0);
+    expect(new Set(fake.received.map(({ path }) => path))).toEqual(new Set(['/v1/chat/completions']));
+  });
+
+  it.each(promised)('with %s goes on to another Offpeak, which sees to it', async (_, fields) => {
+    await start('offpeak');
+    await post({ ...plain, ...fields });
+    expect(sent().path).toBe('/v1/responses');
+    expect(sentBody()).toEqual({ ...plain, ...fields, model: 'real-name', store: false });
+  });
+
+  it.each<[Flavor, Speech | undefined, string]>([
+    ['vllm', undefined, '/v1/chat/completions'],
+    ['azure', undefined, '/v1/chat/completions'],
+    ['vllm', 'native', '/v1/responses'],
+    ['openai', 'via chat', '/v1/chat/completions'],
+  ])('to %s, which is told to speak it %s, goes to %s', async (flavor, speech, path) => {
+    await start(flavor, speech);
+    expect((await post(plain)).status).toBe(200);
+    expect(sent().path).toBe(path);
+  });
+});
+
+describe('an answer', () => {
+  beforeEach(() => {
+    fake.answer = (reply) =>
+      send(reply, 200, responded('', { output, usage, service_tier: 'flex', moderation: null }));
+  });
+
+  it('comes back as it was given, under our ids and names, and is kept', async () => {
+    const answer = await post({ ...plain, metadata: { a: 'b' } });
+    const body = await read(answer);
+    expect(body).toMatchObject({
+      model: 'tiny',
+      metadata: { a: 'b' },
+      store: true,
+      service_tier: 'default',
+      moderation: null,
+      status: 'completed',
+      usage: { ...usage, input_tokens_details: { cached_tokens: 30 } },
+    });
+    expect(body.id).toMatch(/^resp_[0-9a-f]{32}$/);
+    expect(body['created_at']).not.toBe(5);
+    const digits = body.id.slice(5);
+    expect(body.output).toEqual([
+      { ...reasoning, id: `rs_${digits}0000` },
+      { ...custom, id: `item_${digits}0001` },
+      { ...theirMessage, id: `msg_${digits}0002` },
+    ]);
+    expect(await read(await call(`/${body.id}`))).toEqual(body);
+  });
+
+  it('is gone on from with all that it holds, which its server does not remember', async () => {
+    const { id } = await read(await post(plain));
+    await post({ model: 'tiny', input: 'And?', previous_response_id: id });
+    const { id: _, ...rest } = reasoning;
+    const { id: __, ...patch } = custom;
+    expect(sentBody()).toMatchObject({
+      store: false,
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+        rest,
+        patch,
+        { role: 'assistant', phase: 'final_answer' },
+        { role: 'user', content: [{ type: 'input_text', text: 'And?' }] },
+      ],
+    });
+    expect(sentBody()).not.toHaveProperty('previous_response_id');
+    expect(sent().text).not.toContain(id.slice(5));
+  });
+
+  it('is made in the background, and told as events then', async () => {
+    const { id, status } = await read(await post({ ...plain, background: true }));
+    expect(status).toBe('queued');
+    await expect.poll(async () => (await read(await call(`/${id}`))).status).toBe('completed');
+    expect(sentBody()).not.toHaveProperty('background');
+    const text = await (await call(`/${id}?stream=true`)).text();
+    const types = [...text.matchAll(/^event: response\.(.+)$/gm)].map(([, type]) => type);
+    expect(types.join(' ')).toBe(
+      'created queued in_progress output_item.added output_item.done output_item.added output_item.done ' +
+        'output_item.added content_part.added output_text.delta output_text.done content_part.done ' +
+        'output_item.done completed',
+    );
+    expect(text).toContain('"encrypted_content":"gAAAA"');
+    expect(text).toContain('"input":"*** x"');
+  });
+
+  it.each([
+    ['is no response', { choices: [] }, 'invalid_upstream_response'],
+    ['is not finished', responded('', { status: 'in_progress' }), 'invalid_upstream_response'],
+    ['failed', responded('', { status: 'failed', error: { code: 'server_error' } }), 'upstream_error'],
+  ])('that %s is none', async (_, given, code) => {
+    fake.answer = (reply) => send(reply, 200, given);
+    const answer = await post(plain);
+    expect(answer.status).toBe(502);
+    expect(await answer.json()).toMatchObject({ error: { code } });
+  });
+});
+
+describe('a stream', () => {
+  let n = 0;
+  const event = (type: string, fields: object) =>
+    `event: response.${type}\ndata: ${JSON.stringify({ type: `response.${type}`, sequence_number: n++, ...fields })}\n\n`;
+  const at = { item_id: 'msg_theirs', output_index: 0 };
+  const begun = { ...theirMessage, status: 'in_progress', content: [] };
+  const part = theirMessage.content[0]!;
+  const opening =
+    event('created', { response: responded('', { status: 'in_progress', output: [], usage: null }) }) +
+    event('output_item.added', { output_index: 0, item: begun }) +
+    event('content_part.added', { ...at, content_index: 0, part: { ...part, text: '' } }) +
+    event('output_text.delta', { ...at, content_index: 0, delta: 'Hi', obfuscation: 'x' }) +
+    event('output_text.delta', { ...at, content_index: 0, delta: '.' });
+  const ending =
+    event('output_text.done', { ...at, content_index: 0, text: 'Hi.' }) +
+    event('content_part.done', { ...at, content_index: 0, part }) +
+    event('output_item.done', { output_index: 0, item: theirMessage });
+  const last = event('completed', { response: responded('', { output: [theirMessage], usage }) });
+
+  const dataOf = (text: string) =>
+    [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!) as Body & { type: string });
+
+  it('is told event by event under our ids and numbers, and kept', async () => {
+    fake.answer = streamed([opening, ending + last]);
+    const answer = await post({ ...plain, stream: true });
+    const text = await answer.text();
+    const events = dataOf(text);
+    const given = dataOf(opening + ending + last);
+    expect(events.map(({ type }) => type)).toEqual(given.map(({ type }) => type));
+    expect(events.map((each) => each['sequence_number'])).toEqual(events.map((_, index) => index));
+    expect(text).not.toContain('theirs');
+    expect(text).not.toContain('real-name');
+    const { response: body } = events.at(-1) as unknown as { response: Body };
+    const itemId = `msg_${body.id.slice(5)}0000`;
+    expect(events[3]).toMatchObject({ item_id: itemId, delta: 'Hi', obfuscation: 'x' });
+    expect(body).toMatchObject({ model: 'tiny', output: [{ ...theirMessage, id: itemId }] });
+    expect(await read(await call(`/${body.id}`))).toEqual(body);
+    expect(sentBody()).toEqual({ ...plain, model: 'real-name', stream: true, store: false });
+  });
+
+  it('comes to the official client', async () => {
+    fake.answer = streamed([opening, ending, last]);
+    const client = new OpenAI({ baseURL: `${running.url}/v1`, apiKey: running.key });
+    const final = await client.responses.stream({ model: 'tiny', input: 'hi' }).finalResponse();
+    expect(final.output_text).toBe('Hi.');
+  });
+
+  it.each([
+    ['stops in the middle', opening, 'invalid_upstream_response'],
+    [
+      'breaks',
+      opening +
+        event('failed', { response: responded('', { error: { code: 'server_error', message: 'x' } }) }),
+      'upstream_error',
+    ],
+    [
+      'is refused',
+      `${opening}event: error\ndata: {"type":"error","code":"rate_limit_exceeded","message":"x"}\n\n`,
+      'engine_overloaded',
+    ],
+  ])('that %s ends with an error, and is kept as failed', async (_, given, code) => {
+    fake.answer = streamed([given]);
+    const answer = await post({ ...plain, stream: true });
+    const events = dataOf(await answer.text());
+    expect(events.at(-1)).toMatchObject({ type: 'error', code });
+    const { response: begunBody } = events[0] as unknown as { response: Body };
+    expect(await read(await call(`/${begunBody.id}`))).toMatchObject({
+      status: 'failed',
+      output: [{ status: 'incomplete' }],
+    });
+  });
+});
