@@ -69,6 +69,8 @@ export interface BatchView {
   waiting: Waiting | null;
   /** How many batches of its org go before it while it is queued; else null. */
   ahead: number | null;
+  /** It will miss its window. */
+  atRisk: boolean;
   errorSummary: ErrorSummary[];
 }
 

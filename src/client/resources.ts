@@ -65,6 +65,7 @@ export interface RemoteBatch {
     batches_ahead?: number | null;
   } | null;
   waiting?: RemoteWaiting | null;
+  at_risk?: boolean;
   /** Decimal strings in `currency`; `list_amount` is the price of the same usage without a batch. */
   cost?: { currency: string; amount: string; list_amount: string } | null;
   error_summary?: { code: string; count: number; example: unknown }[] | null;

@@ -76,6 +76,8 @@ export interface Batch {
   prices: Record<string, Prices>;
   priceFactor: number;
   errors: BatchFault[];
+  /** When it was first seen that it would miss its window. */
+  atRiskAt: number | null;
   /** The batch whose failed lines it runs again. */
   retryOf: string | null;
   /** Lifetime of the result files in milliseconds. */

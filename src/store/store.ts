@@ -139,6 +139,12 @@ export interface Candidate {
   model: string;
 }
 
+/** What tells whether a batch will end within its window. */
+export type OpenBatch = Pick<
+  Batch,
+  'id' | 'orgId' | 'model' | 'due' | 'total' | 'ok' | 'err' | 'createdAt' | 'inProgressAt' | 'expiresAt'
+>;
+
 /** A lease on a chunk: valid while the stored epoch and owner are these. */
 export interface Lease {
   batchId: string;
@@ -212,6 +218,8 @@ export interface BatchStore {
   release(worker: string, leases: Lease[]): Promise<number>;
   /** Replaces a leased suspect by one chunk a remaining line, ready, with the same `kills`. False when fenced. */
   split(worker: string, lease: Lease): Promise<boolean>;
+  /** Batches whose end is not decided, by `due`. */
+  open(limit: number): Promise<OpenBatch[]>;
   /** How many batches of its org that may still be claimed go before this one. */
   ahead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>): Promise<number>;
   /** Lines claimed and not recorded yet. */

@@ -113,3 +113,16 @@ describe('a batch behind others', () => {
       expect(await running.api.finished(id)).toMatchObject({ status: 'completed', waiting: null });
   });
 });
+
+describe('a batch that is too slow', () => {
+  it('is at risk', async () => {
+    running = await startApp({ batch: { completionWindowMs: 20_000 } });
+    const contents = (n: number) => (n === 0 ? 'quick' : '[[hang]]');
+    const { id } = await running.api.createBatch({ requests: chatLines(50, contents) });
+    const seen = () => running.api.get<{ at_risk: boolean }>(`/v1/batches/${id}`);
+    expect((await seen()).at_risk).toBe(false);
+    await until('it is at risk', async () => (await seen()).at_risk);
+    await running.api.send(`/v1/batches/${id}/cancel`, { method: 'POST' });
+    expect((await seen()).at_risk).toBe(false);
+  });
+});

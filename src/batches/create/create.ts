@@ -208,6 +208,7 @@ async function insertBatch(
       prices: freezePrices(catalog, caller, opened),
       priceFactor: settings.priceFactor,
       errors: [],
+      atRiskAt: null,
       retryOf,
       resultTtlMs:
         outputExpiresAfterSeconds === undefined ? settings.resultTtlMs : outputExpiresAfterSeconds * 1000,

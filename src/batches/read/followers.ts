@@ -125,9 +125,9 @@ export class Followers {
 }
 
 /** What is worth telling when it has changed. How fast the batch is and when it will end, changes with every look. */
-function stateOf({ batch, running, waiting, ahead }: BatchView): string {
+function stateOf({ batch, running, waiting, ahead, atRisk }: BatchView): string {
   const { status, ok, err }: Batch = batch;
-  return JSON.stringify([status, ok, err, running, waiting, ahead]);
+  return JSON.stringify([status, ok, err, running, waiting, ahead, atRisk]);
 }
 
 function shuttingDown(): ApiError {

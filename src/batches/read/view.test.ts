@@ -88,6 +88,24 @@ describe('viewOf', () => {
     expect(viewOf(batch, [], { ...extra, now: 0 })).toMatchObject({ ratePerMinute: 0, eta: null });
   });
 
+  it('is at risk by its own pace, else as it was seen to be, and not once its end is decided', () => {
+    const going = {
+      status: 'in_progress',
+      createdAt: 0,
+      inProgressAt: 0,
+      expiresAt: 100,
+      total: 10,
+    } as const;
+    const seen = (changes: Parameters<typeof storedBatch>[0]) =>
+      viewOf(storedBatch({ ...going, ...changes }), [], { ...extra, now: 50 }).atRisk;
+    expect([seen({ ok: 4 }), seen({ ok: 5 }), seen({ ok: 5, atRiskAt: 9 })]).toEqual([true, false, false]);
+    expect([seen({}), seen({ atRiskAt: 9 }), seen({ atRiskAt: 9, closing: 'expired' })]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
   it('knows no end while it waits', () => {
     const waiting = { reason: 'queued', message: 'Wait.', since: 5 } as const;
     const batch = storedBatch({ status: 'in_progress', inProgressAt: 0, total: 10, ok: 5 });

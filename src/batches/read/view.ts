@@ -3,6 +3,7 @@ import { cost, type Prices } from '../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { ErrorSummary, LedgerRow } from '../../store/store.ts';
+import { expectedEnd } from '../risk.ts';
 import type { BatchView } from '../batches.ts';
 
 const minuteMs = 60_000;
@@ -52,10 +53,18 @@ export function viewOf(
     errorSummary,
     waiting,
     ahead,
+    atRisk: isAtRisk(batch, extra.now),
     ratePerMinute,
     // What was done so far says nothing of when somebody takes requests again.
     eta: waiting ? null : eta,
   };
+}
+
+/** By its own pace where there is one, which may have become better since it was first seen to be late. */
+function isAtRisk(batch: Batch, now: number): boolean {
+  if (isFinal(batch.status) || batch.closing !== null) return false;
+  const end = expectedEnd(batch, now);
+  return end === null ? batch.atRiskAt !== null : end > batch.expiresAt;
 }
 
 function pace(batch: Batch, now: number): { ratePerMinute: number | null; eta: number | null } {

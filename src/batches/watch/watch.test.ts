@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
+import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
-import type { BatchState, Store } from '../../store/store.ts';
+import type { BatchState, OpenBatch, Store } from '../../store/store.ts';
 import { DbTime } from '../db-time.ts';
 import type { RunningBatch } from '../hand/held-chunks.ts';
 import { Watch } from './watch.ts';
@@ -13,6 +14,7 @@ describe('Watch', () => {
   let work: WorkInHand;
   let batch: RunningBatch;
   let state: Partial<BatchState> | null;
+  let open: OpenBatch[];
   let expired: string[];
   let leftovers: string[];
   let said: string[];
@@ -30,6 +32,7 @@ describe('Watch', () => {
     work.held.add(chunk);
     work.held.take(chunk);
     state = { closing: null };
+    open = [];
     expired = [];
     leftovers = [];
     said = [];
@@ -45,6 +48,8 @@ describe('Watch', () => {
           return expired;
         },
         reopen: async () => stranded.splice(0),
+        open: async () => open,
+        atRisk: async (id: string) => said.push(`at risk ${id}`),
         states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
       },
       results: { leftovers: async () => leftovers },
@@ -111,6 +116,15 @@ describe('Watch', () => {
     leftovers = ['batch_7', 'batch_8'];
     await clock.advance(500);
     expect(said).toEqual(['expire 0', 'work', 'purge batch_7', 'purge batch_8']);
+  });
+
+  it('tells twice a minute which batches will miss their windows', async () => {
+    const soon = makeBatch({ createdAt: clock.now() - 9_000, expiresAt: clock.now() + 1_000 });
+    open = [soon, makeBatch({ createdAt: clock.now(), expiresAt: clock.now() + 86_400_000 })];
+    await clock.advance(30_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toEqual([`at risk ${soon.id}`]);
+    await clock.advance(1_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
   });
 
   it('asks a database that is away less and less often, and goes on when it is back', async () => {

@@ -3,10 +3,14 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { BatchState, Store } from '../../store/store.ts';
+import { lateOnes } from '../risk.ts';
 import type { DbTime } from '../db-time.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 const watchMs = 500;
+/** How often it is judged which batches will miss their windows, and of how many. */
+const judgeMs = 30_000;
+const judgedAtOnce = 2_000;
 const expireAtOnce = 100;
 const leftoversAtOnce = 4;
 /** How often it is looked for batches that nobody would end, and how many are mended at a time. */
@@ -28,9 +32,11 @@ export interface WatchParts {
   purge: (batchId: string) => Promise<void>;
 }
 
-/** Something done at every look; one that fails waits by itself. */
+/** Something done at every look, or less often; one that fails waits by itself. */
 interface Step {
   run: () => Promise<void>;
+  /** 0 for every look. */
+  everyMs: number;
   failures: number;
   /** On the monotonic clock. */
   notBefore: number;
@@ -38,8 +44,8 @@ interface Step {
 
 /**
  * Twice a second: begins the end of batches whose window is over, learns which batches in hand were cancelled elsewhere,
- * and stops them (batch-engine.md, "Cancel" and "Expiry"); clears away what finished ones have left; and now and then looks
- * for batches that nobody would end (`BatchStore.reopen`).
+ * and stops them (batch-engine.md, "Cancel" and "Expiry"); clears away what finished ones have left; and now and then tells
+ * which batches will miss their windows, and looks for batches that nobody would end (`BatchStore.reopen`).
  */
 export class Watch {
   #parts: WatchParts;
@@ -47,12 +53,12 @@ export class Watch {
   #round: Promise<void> | null = null;
   #stopped = true;
   #steps: Step[] = [
-    () => this.#expire(),
-    () => this.#followAll(),
-    () => this.#clearAway(),
-    () => this.#reopen(),
-  ].map((run) => ({ run, failures: 0, notBefore: 0 }));
-  #reopenedAt = Number.NEGATIVE_INFINITY;
+    this.#step(() => this.#expire()),
+    this.#step(() => this.#followAll()),
+    this.#step(() => this.#clearAway()),
+    this.#step(() => this.#reopen(), strandedMs),
+    this.#step(() => this.#judge(), judgeMs),
+  ];
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -83,12 +89,17 @@ export class Watch {
       try {
         await step.run();
         step.failures = 0;
+        step.notBefore = clock.monotonic() + step.everyMs;
       } catch (error) {
         const wait = backoffMs(++step.failures, pauses, random.float());
         step.notBefore = clock.monotonic() + wait;
         log.error({ err: error, wait_ms: wait }, 'the batches could not be watched');
       }
     }
+  }
+
+  #step(run: Step['run'], everyMs = 0): Step {
+    return { run, everyMs, failures: 0, notBefore: 0 };
   }
 
   async #expire(): Promise<void> {
@@ -105,6 +116,14 @@ export class Watch {
     for (const id of held) this.#follow(id, states.get(id));
   }
 
+  /** Tells once of each batch that will miss its window. */
+  async #judge(): Promise<void> {
+    const { store, time, log } = this.#parts;
+    const now = time.now();
+    for (const id of lateOnes(await store.batches.open(judgedAtOnce), now))
+      if (await store.batches.atRisk(id, now)) log.warn({ batch: id }, 'a batch will miss its window');
+  }
+
   /** A batch that cannot be cleared away does not keep the next ones. */
   async #clearAway(): Promise<void> {
     const { store, purge } = this.#parts;
@@ -115,9 +134,7 @@ export class Watch {
   }
 
   async #reopen(): Promise<void> {
-    const { store, clock, log, onWork } = this.#parts;
-    if (clock.monotonic() - this.#reopenedAt < strandedMs) return;
-    this.#reopenedAt = clock.monotonic();
+    const { store, log, onWork } = this.#parts;
     const batches = await store.batches.reopen(strandedAtOnce);
     if (batches.length === 0) return;
     log.error({ batches }, 'the database has lost results that it had confirmed; their lines run again');

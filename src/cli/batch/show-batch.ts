@@ -25,6 +25,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['created', batch.created_at],
     ['expires', batch.expires_at],
     ['expected', batch.progress?.eta],
+    ['at risk', batch.at_risk ? 'it will not be done before it expires' : null],
     ['waiting', batch.waiting && `since ${batch.waiting.since}: ${waitingText(batch.waiting)}`],
     ['completed', batch.completed_at],
     ['failed', batch.failed_at],

@@ -89,6 +89,7 @@ export const batchSchema = Type.Object(
       }),
     }),
     waiting,
+    at_risk: Type.Boolean({ description: 'By its pace, and what goes before it, it will miss its window.' }),
     usage,
     cost,
     error_summary: Type.Array(

@@ -9,7 +9,7 @@ import { batchColumns, fromBatch, packLines, toBatch } from './rows.ts';
 import type { BatchRow } from './rows.ts';
 import { inLists, slices, tuples, Undo } from './statement.ts';
 
-type BatchRows = Pick<BatchStore, 'create' | 'get' | 'find' | 'list' | 'states' | 'ahead'>;
+type BatchRows = Pick<BatchStore, 'create' | 'get' | 'find' | 'list' | 'states' | 'open' | 'ahead'>;
 
 /** Batches as rows: made, read, listed. What moves them stands in `chunks.ts`, `record.ts` and `ending.ts`. */
 export function createBatchRows(db: Db): BatchRows {
@@ -76,6 +76,21 @@ export function createBatchRows(db: Db): BatchRows {
       return found;
     },
 
+    async open(limit) {
+      const rows = await db.all<OpenRow>(
+        `SELECT id, org_id, model, due, total, ok, err, created_at, in_progress_at, expires_at FROM batches
+         WHERE status IN ('validating', 'in_progress') AND closing IS NULL ORDER BY due, id LIMIT ?`,
+        [limit],
+      );
+      return rows.map(({ org_id, created_at, in_progress_at, expires_at, ...same }) => ({
+        ...same,
+        orgId: org_id,
+        createdAt: created_at,
+        inProgressAt: in_progress_at,
+        expiresAt: expires_at,
+      }));
+    },
+
     async ahead({ id, orgId, due }) {
       const [row] = await db.all<{ ahead: number }>(
         `SELECT count(*) AS ahead FROM batches
@@ -91,6 +106,11 @@ export function createBatchRows(db: Db): BatchRows {
 const open = "status IN ('validating', 'in_progress', 'cancelling')";
 
 const stateColumns = 'id, org_id, status, closing, accept_until, expires_at, total, ok, err';
+
+type OpenRow = Pick<
+  BatchRow,
+  'id' | 'org_id' | 'model' | 'due' | 'total' | 'ok' | 'err' | 'created_at' | 'in_progress_at' | 'expires_at'
+>;
 
 interface StateRow {
   id: string;

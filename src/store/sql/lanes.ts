@@ -44,6 +44,7 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
     claim: 'engine',
     release: 'engine',
     split: 'engine',
+    open: 'engine',
     ahead: 'request',
     running: 'request',
     shut: 'engine',

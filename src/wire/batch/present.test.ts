@@ -27,6 +27,7 @@ const batch: Batch = {
   prices: {},
   priceFactor: 0.5,
   errors: [],
+  atRiskAt: null,
   retryOf: null,
   resultTtlMs: 0,
   createdAt: created,
@@ -48,6 +49,7 @@ const view = (changes: Partial<Batch> = {}, more: Partial<PresentableBatch> = {}
   eta: null,
   waiting: null,
   ahead: null,
+  atRisk: false,
   errorSummary: [],
   ...more,
 });
@@ -98,6 +100,7 @@ describe('a batch as clients see it', () => {
         batches_ahead: null,
       },
       waiting: null,
+      at_risk: false,
       usage: {
         input_tokens: 100,
         input_tokens_details: { cached_tokens: 40 },

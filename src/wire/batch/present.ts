@@ -19,6 +19,7 @@ export interface PresentableBatch {
   waiting: Waiting | null;
   /** Batches that go before it while it is queued. */
   ahead: number | null;
+  atRisk: boolean;
   errorSummary: readonly { code: string; count: number; example: string }[];
 }
 
@@ -63,6 +64,7 @@ export function presentBatch(view: PresentableBatch) {
       batches_ahead: view.ahead,
     },
     waiting: presentWaiting(view.waiting),
+    at_risk: view.atRisk,
     usage: presentBatchUsage(view.usage),
     cost: presentCost(view),
     error_summary: view.errorSummary.map(({ code, count, example }) => ({ code, count, example })),

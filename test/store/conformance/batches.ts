@@ -131,6 +131,15 @@ export function batchTests(on: Stores): void {
       expect(ahead).toEqual([0, 1, 2]);
     });
 
+    test('are open until their end is decided, the most urgent first', async () => {
+      const [late, early] = [await addBatch(on.store, { due: start + 1 }), await addBatch(on.store)];
+      await on.store.batches.cancel('org_a', (await addBatch(on.store)).id, start, 0);
+      const { id, orgId, model, due, total, ok, err, createdAt, inProgressAt, expiresAt } = early;
+      const short = { id, orgId, model, due, total, ok, err, createdAt, inProgressAt, expiresAt };
+      expect(await on.store.batches.open(10)).toEqual([short, expect.objectContaining({ id: late.id })]);
+      expect(await on.store.batches.open(1)).toEqual([short]);
+    });
+
     test('tell their state in short', async () => {
       const [a, b] = [await addBatch(on.store), await addBatch(on.store, { orgId: 'org_b' })];
       await on.store.batches.fail(b.id, { code: 'x', message: 'y', param: null, line: null }, start);

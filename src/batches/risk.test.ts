@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { OpenBatch } from '../store/store.ts';
+import { lateOnes } from './risk.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const batch = (id: string, fields: Partial<OpenBatch> = {}): OpenBatch => ({
+  id,
+  orgId: 'a',
+  model: 'm',
+  due: 0,
+  total: 1000,
+  ok: 0,
+  err: 0,
+  createdAt: 0,
+  inProgressAt: null,
+  expiresAt: day,
+  ...fields,
+});
+/** One that began at once and did so many. */
+const going = (id: string, ok: number, fields: Partial<OpenBatch> = {}) =>
+  batch(id, { inProgressAt: 0, ok, ...fields });
+
+describe('a batch is late', () => {
+  it('when it is too slow, failures counted', () => {
+    expect(lateOnes([going('slow', 40, { err: 1 }), going('fast', 42)], hour)).toEqual(['slow']);
+  });
+
+  it('but not by its first answers', () => {
+    expect(lateOnes([going('b', 1)], day / 101)).toEqual([]);
+    expect(lateOnes([going('b', 1)], day / 99)).toEqual(['b']);
+  });
+
+  it('when what goes before it in its organization takes too long, of the same model', () => {
+    const first = going('first', 100, { due: 1 });
+    const next = batch('next', { due: 2, total: 1500 });
+    const last = batch('last', { due: 3 });
+    const others = [batch('other org', { orgId: 'b', due: 9 }), batch('other model', { model: 'n', due: 9 })];
+    // 100 an hour: 900 + 1500 are done after 24 hours, one of which is over.
+    expect(lateOnes([last, first, next, ...others], hour)).toEqual(['next', 'last']);
+    expect(lateOnes([last, first, { ...next, total: 1400 }, ...others], hour)).toEqual(['last']);
+  });
+
+  it('when nothing of it was done in three quarters of its window, and nothing else is known', () => {
+    for (const silent of [batch('b'), going('b', 0)]) {
+      expect(lateOnes([silent], 0.75 * day - 1)).toEqual([]);
+      expect(lateOnes([silent], 0.75 * day)).toEqual(['b']);
+    }
+  });
+});
