@@ -38,9 +38,9 @@ export interface Batches extends Service {
 
 export interface CreateBatch {
   endpoint: BatchEndpoint;
-  /** Exactly one of these two. `requests` holds each item's JSON text as it came. */
+  /** Exactly one of these two. `requests` holds each item's JSON as it came, as UTF-8 without a line break. */
   inputFileId?: string;
-  requests?: string[];
+  requests?: readonly Uint8Array[];
   /** JSON text of the metadata object, as it came. */
   metadata?: string;
   outputExpiresAfterSeconds?: number;

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '../base/ids.ts';
+import { inTurns } from '../base/loop-turns.ts';
 import { notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
 import { headerValues, refuseDuplicates } from './headers.ts';
 import type { Connections } from './plugins/connections.ts';
 import type { Exchange, Traffic } from './plugins/traffic.ts';
-import { decodeText, readBody, requireMediaType } from './read-body.ts';
+import { checkedUtf8, decodeText, readBody, requireMediaType } from './read-body.ts';
 import { readForm } from './read-form.ts';
 import type { Incoming, Route, ServerLimits, Services } from './route.ts';
 import { sendAnswer, sendError } from './send.ts';
@@ -127,13 +128,32 @@ async function bodyOf(
     return noBody;
   }
   requireMediaType(request.raw, 'application/json');
-  const bytes = await readBody(request.raw, route.body.maxBytes(limits), share);
-  return { text: decodeText(bytes), sha256: () => sha256(bytes) };
+  return bodyFrom(await readBody(request.raw, route.body.maxBytes(limits), share));
 }
 
-function sha256(data: Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex');
+/** Decoded when a handler asks for the text: some work on the bytes alone. */
+function bodyFrom(bytes: Buffer): Incoming['body'] {
+  let text: string | undefined;
+  return {
+    get text() {
+      return (text ??= decodeText(bytes));
+    },
+    utf8: () => checkedUtf8(bytes),
+    sha256: () => inTurns(hashSteps(bytes)),
+  };
+}
+
+/** So many bytes are hashed in a turn. */
+const hashedInTurn = 4 << 20;
+
+function* hashSteps(bytes: Uint8Array): Generator<undefined, string> {
+  const hash = createHash('sha256');
+  for (let at = 0; at < bytes.length; at += hashedInTurn) {
+    if (at > 0) yield;
+    hash.update(bytes.subarray(at, at + hashedInTurn));
+  }
+  return hash.digest('hex');
 }
 
 const noShare: BodyShare = { hold() {} };
-const noBody: Incoming['body'] = { text: '', sha256: () => sha256(new Uint8Array()) };
+const noBody: Incoming['body'] = bodyFrom(Buffer.alloc(0));

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { LoopTurns } from '../base/loop-turns.ts';
 import { ApiError } from '../core/errors.ts';
@@ -70,6 +71,15 @@ export function decodeText(body: Buffer): string {
   } catch (error) {
     throw new ApiError('invalid_encoding', 'The body is not valid UTF-8.', { cause: error });
   }
+}
+
+/**
+ * The same bytes, known to be UTF-8, without a leading byte order mark.
+ * @throws ApiError `invalid_encoding`
+ */
+export function checkedUtf8(body: Buffer): Uint8Array {
+  if (!isUtf8(body)) throw new ApiError('invalid_encoding', 'The body is not valid UTF-8.');
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 }
 
 /**

@@ -80,8 +80,11 @@ export interface Incoming {
   headers: IncomingHttpHeaders;
   /** When the request began, in epoch milliseconds. */
   startedAt: number;
-  /** The JSON text of the body as it came, and its SHA-256; empty without a body. */
-  body: { text: string; sha256(): string };
+  /**
+   * The JSON of the body as it came, as text or as bytes, and its SHA-256; empty without a body.
+   * @throws ApiError `invalid_encoding`, for the first two
+   */
+  body: { readonly text: string; utf8(): Uint8Array; sha256(): Promise<string> };
   /** The parts of a multipart body, in order. */
   form(): AsyncIterable<FormPart>;
   /**

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeUtf8, utf8Length } from './utf8.ts';
+import { decodeUtf8 } from './utf8.ts';
 
 describe('decodeUtf8', () => {
   it('B07: returns any well-formed text', () => {
@@ -25,16 +25,5 @@ describe('decodeUtf8', () => {
 
   it('keeps a byte order mark', () => {
     expect(decodeUtf8(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61))).toBe('\ufeffa');
-  });
-});
-
-describe('utf8Length', () => {
-  it('agrees with the encoder on any text, lone surrogates included', () => {
-    const anyUnits = fc.array(fc.nat({ max: 0xffff })).map((units) => String.fromCharCode(...units));
-    fc.assert(
-      fc.property(fc.oneof(anyUnits, fc.string({ unit: 'binary' })), (text) => {
-        expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length);
-      }),
-    );
   });
 });

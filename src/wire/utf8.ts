@@ -10,27 +10,6 @@ export function decodeUtf8(bytes: Uint8Array): string | { invalidAt: number } {
   }
 }
 
-/** How many bytes a text takes as UTF-8. */
-export function utf8Length(text: string): number {
-  let length = text.length;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0x80) continue;
-    length += 1;
-    if (unit < 0x800) continue;
-    // Each half of a surrogate pair counts for two of its four bytes; a lone one becomes the three of U+FFFD.
-    const paired = unit >= 0xd800 && unit <= 0xdfff && isPaired(text, at);
-    if (!paired) length += 1;
-  }
-  return length;
-}
-
-function isPaired(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at);
-  const other = text.charCodeAt(unit < 0xdc00 ? at + 1 : at - 1);
-  return unit < 0xdc00 ? other >= 0xdc00 && other <= 0xdfff : other >= 0xd800 && other <= 0xdbff;
-}
-
 /**
  * By halving: the byte behind the longest prefix that decodes, or, when only the end is missing, the first byte of the
  * unfinished character.

@@ -84,7 +84,7 @@ describe('createBatch', () => {
 
   const create = (more: object = {}) =>
     createBatch(parts, caller, { endpoint, inputFileId: file.id, ...more }, undefined);
-  const inline = () => createBatch(parts, caller, { endpoint, requests: ['{}'] }, undefined);
+  const inline = () => createBatch(parts, caller, { endpoint, requests: [Buffer.from('{}')] }, undefined);
 
   it('begins with everything frozen that may change later', async () => {
     names = ['m', 'm-alias'];

@@ -42,7 +42,9 @@ export interface BatchInput {
   sealed: SealedUpload | null;
 }
 
-const encoder = new TextEncoder();
+const newline = Uint8Array.of(0x0a);
+/** Requests are handed on in pieces of this size or so. */
+const pieceBytes = 65_536;
 
 /**
  * Where the requests of a new batch stand: the uploaded file it names, or its inline requests validated and written as a
@@ -76,8 +78,18 @@ async function storedInput(
   return { file, index: await files.index(file), sealed: null };
 }
 
-function* jsonLines(requests: readonly string[]): Generator<Uint8Array> {
-  for (const request of requests) yield encoder.encode(`${request}\n`);
+function* jsonLines(requests: readonly Uint8Array[]): Generator<Uint8Array> {
+  let piece: Uint8Array[] = [];
+  let bytes = 0;
+  for (const request of requests) {
+    piece.push(request, newline);
+    bytes += request.length + 1;
+    if (bytes < pieceBytes) continue;
+    yield Buffer.concat(piece, bytes);
+    piece = [];
+    bytes = 0;
+  }
+  yield Buffer.concat(piece, bytes);
 }
 
 async function newInput(

@@ -1,3 +1,4 @@
+import { inTurns } from '../../base/loop-turns.ts';
 import { parseCreateBatch } from '../../wire/batch/create.ts';
 import { createBatchSchema } from '../../wire/batch/create-schema.ts';
 import { batchJson, presentEstimate } from '../../wire/batch/present.ts';
@@ -26,9 +27,9 @@ export const createBatch: Route = {
   async handle(incoming, { batches, limits }) {
     const { caller, body } = incoming;
     const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-    const { input, dryRun } = parseCreateBatch(body.text, most);
+    const { input, dryRun } = await inTurns(parseCreateBatch(body.utf8(), most));
     if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
-    const creation = creationOf(incoming, 'batches')(body.sha256());
+    const creation = creationOf(incoming, 'batches')(await body.sha256());
     const { batch, replayed } = await batches.create(caller, input, creation);
     return jsonText(201, batchJson(batch), replayHeaders(replayed));
   },

@@ -1,15 +1,32 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../core/errors.ts';
+import { scanJson } from '../json/scan.ts';
 import { parseCreateBatch } from './create.ts';
+import { scanFrame } from './scan-frame.ts';
 
 const frame = { endpoint: '/v1/chat/completions', completion_window: '24h' };
 const byFile = { ...frame, input_file_id: 'file-1' };
 const request = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'm' } };
 const text = (value: object) => JSON.stringify(value);
 
-function errorOf(body: string, limits?: { requests: number; bytes: number }): ApiError {
+type Limits = { requests: number; bytes: number };
+
+/** What a body asks for, the requests as text, and how often the reading of it pauses. */
+function read(body: string, limits?: Limits) {
+  const steps = parseCreateBatch(new TextEncoder().encode(body), limits);
+  let pauses = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) pauses += 1;
+  const { dryRun, input } = step.value;
+  const requests = input.requests?.map((each) => new TextDecoder().decode(each));
+  return { asked: { dryRun, input: { ...input, ...(requests && { requests }) } }, pauses };
+}
+const parse = (body: string, limits?: Limits) => read(body, limits).asked;
+
+function errorOf(body: string, limits?: Limits): ApiError {
   try {
-    parseCreateBatch(body, limits);
+    parse(body, limits);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;
@@ -29,7 +46,7 @@ describe('a create-batch body', () => {
       output_expires_after: { anchor: 'created_at', seconds: 3600 },
       dry_run: true,
     });
-    expect(parseCreateBatch(body)).toEqual({
+    expect(parse(body)).toEqual({
       dryRun: true,
       input: {
         endpoint: frame.endpoint,
@@ -42,18 +59,18 @@ describe('a create-batch body', () => {
 
   it('treats null as absent', () => {
     const nothing = { metadata: null, output_expires_after: null, dry_run: null };
-    expect(parseCreateBatch(text({ ...byFile, requests: null, ...nothing }))).toEqual({
+    expect(parse(text({ ...byFile, requests: null, ...nothing }))).toEqual({
       dryRun: false,
       input: { endpoint: frame.endpoint, inputFileId: 'file-1' },
     });
-    const inline = parseCreateBatch(text({ ...frame, input_file_id: null, requests: [request], ...nothing }));
+    const inline = parse(text({ ...frame, input_file_id: null, requests: [request], ...nothing }));
     expect(inline.input.requests).toEqual([text(request)]);
   });
 
   it('keeps inline requests as they came, on one line each', () => {
     const item = '{ "custom_id":"a","body":{"seed":12345678901234567890,"t":"line\\nbreak"},\n\r\n "x":1.10}';
     const body = `{"endpoint":"/v1/embeddings","completion_window":"24h","requests":[ ${item} ,\n 5 ]}`;
-    expect(parseCreateBatch(body).input.requests).toEqual([item.replaceAll(/[\n\r]/g, ' '), '5']);
+    expect(parse(body).input.requests).toEqual([item.replaceAll(/[\n\r]/g, ' '), '5']);
   });
 
   it('B34: exactly one of file and requests, and some requests', () => {
@@ -91,11 +108,11 @@ describe('a create-batch body', () => {
 
   it('B36: over 16 KiB and over eight levels are refused, exactly at them are not', () => {
     const sized = (bytes: number) => text({ ...byFile, metadata: { a: 'é'.repeat((bytes - 8) / 2) } });
-    expect(parseCreateBatch(sized(16_384)).input.metadata).toHaveLength(8 + 8_188);
+    expect(parse(sized(16_384)).input.metadata).toHaveLength(8 + 8_188);
     expect(errorOf(sized(16_386)).message).toBe('metadata: expected at most 16384 bytes of JSON, got 16386');
     const nested = (levels: number) =>
       `{"endpoint":"/v1/embeddings","completion_window":"24h","input_file_id":"f","metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`;
-    expect(parseCreateBatch(nested(8)).input.metadata).toContain('1');
+    expect(parse(nested(8)).input.metadata).toContain('1');
     expect(errorOf(nested(9)).message).toBe('metadata: expected at most 8 levels of nesting');
   });
 
@@ -103,7 +120,7 @@ describe('a create-batch body', () => {
     const metadata =
       '{ "__proto__":{"x":1},"n":1.10,"big":12345678901234567890,"nul":"\\u0000","b":2,"a":[1] }';
     const body = `{"endpoint":"/v1/embeddings","completion_window":"24h","input_file_id":"f","metadata":${metadata}}`;
-    expect(parseCreateBatch(body).input.metadata).toBe(metadata);
+    expect(parse(body).input.metadata).toBe(metadata);
     expect(({} as { x?: number }).x).toBeUndefined();
   });
 
@@ -121,7 +138,7 @@ describe('a create-batch body', () => {
   it('B29: 10,000 requests are accepted, one more is too_many_tasks', () => {
     const many = (count: number) =>
       `{"endpoint":"/v1/embeddings","completion_window":"24h","requests":[${Array.from({ length: count }, () => '{}').join()}]}`;
-    expect(parseCreateBatch(many(10_000)).input.requests).toHaveLength(10_000);
+    expect(parse(many(10_000)).input.requests).toHaveLength(10_000);
     const error = errorOf(many(10_001));
     expect([error.status, error.code, error.param]).toEqual([422, 'too_many_tasks', 'requests']);
   });
@@ -129,7 +146,7 @@ describe('a create-batch body', () => {
   it('B29: counts the bytes of the requests as JSON Lines', () => {
     const body = text({ ...frame, requests: ['é', 'é'] });
     // Two quotes, two bytes and a newline for each.
-    expect(parseCreateBatch(body, { requests: 10, bytes: 10 }).input.requests).toHaveLength(2);
+    expect(parse(body, { requests: 10, bytes: 10 }).input.requests).toHaveLength(2);
     const error = errorOf(body, { requests: 10, bytes: 9 });
     expect([error.status, error.code]).toEqual([413, 'payload_too_large']);
   });
@@ -152,11 +169,52 @@ describe('a create-batch body', () => {
     expect(errorOf(`{${keys}}`).status).toBe(422);
   });
 
+  it.each([
+    ['small requests', () => Array.from({ length: 10_000 }, (_, at) => ({ custom_id: `${at}`, a: [1, 2] }))],
+    ['one string full of quotes', () => ['"\\'.repeat(1_000_000)]],
+    ['brackets and commas', () => Array.from({ length: 2_000 }, () => Array.from({ length: 500 }, () => []))],
+    ['numbers', () => [Array.from({ length: 150_000 }, (_, at) => at)]],
+  ])('pauses in time, whatever it is made of: %s', (_, requests) => {
+    for (const spread of [undefined, 1]) {
+      const body = JSON.stringify({ ...frame, requests: requests() }, null, spread);
+      const { pauses } = read(body);
+      // Found and then cut out, each with a pause after 128 KiB; a string without an end in sight is one token.
+      expect(pauses).toBeGreaterThanOrEqual(Math.floor(body.length / 131_072) - 1);
+    }
+  });
+
+  it('finds the requests where a scan of the text does', () => {
+    const value = fc.jsonValue({ maxDepth: 4 });
+    const body = fc.tuple(fc.dictionary(fc.string(), value), fc.array(value), fc.constantFrom(undefined, 1));
+    fc.assert(
+      fc.property(body, fc.boolean(), ([others, list, spread], isEscaped) => {
+        const whole = JSON.stringify({ ...others, requests: list, last: others }, null, spread);
+        const json = isEscaped ? whole.replace('"requests"', '"\\u0072equests"') : whole;
+        const bytes = new TextEncoder().encode(json);
+        const steps = scanFrame(bytes, 3, 7);
+        let step = steps.next();
+        while (!step.done) step = steps.next();
+        const found = step.value;
+        const expected = scanJson(json, { elementsOf: 'requests' });
+        const cut = ({ start, end }: { start: number; end: number }) =>
+          new TextDecoder().decode(bytes.subarray(start, end));
+        expect(found.closed).toBe(true);
+        expect(found.requestCount).toBe(expected.elementCount);
+        expect(found.requests.map(cut)).toEqual(
+          expected.elements.slice(0, 3).map(({ start, end }) => json.slice(start, end)),
+        );
+        expect(found.members.map((member) => [member.name, cut(member)])).toEqual(
+          expected.members.map(({ name, start, end }) => [name, json.slice(start, end)]),
+        );
+      }),
+    );
+  });
+
   it('leaves the rules of a line to the line', () => {
     const body = text({ ...frame, requests: [{ nonsense: true }, { a: 1 }] }).replace(
       '{"a":1}',
       '{"a":1,"a":2}',
     );
-    expect(parseCreateBatch(body).input.requests).toEqual(['{"nonsense":true}', '{"a":1,"a":2}']);
+    expect(parse(body).input.requests).toEqual(['{"nonsense":true}', '{"a":1,"a":2}']);
   });
 });

@@ -1,18 +1,19 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import { parseJson, readJson } from '../json/parse.ts';
-import { memberOf, replaceMember, scanJson } from '../json/scan.ts';
-import type { JsonScan } from '../json/scan.ts';
-import { utf8Length } from '../utf8.ts';
+import { scanJson } from '../json/scan.ts';
+import type { JsonMember, JsonSpan } from '../json/scan.ts';
+import { decodeUtf8 } from '../utf8.ts';
 import { faultsError, validator } from '../validate.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
+import { type FrameScan, scanFrame } from './scan-frame.ts';
 
 /** What is to be created; `CreateBatch` of `batches/` is the same. */
 export interface CreateBatchInput {
   endpoint: BatchEndpoint;
-  /** Exactly one of these two. `requests` holds each item's JSON text as it came, on one line. */
+  /** Exactly one of these two. `requests` holds each item's JSON as it came, as bytes without a line break. */
   inputFileId?: string;
-  requests?: string[];
+  requests?: Uint8Array[];
   /** JSON text of the metadata object, as it came. */
   metadata?: string;
   outputExpiresAfterSeconds?: number;
@@ -30,10 +31,12 @@ export interface CreateBatchLimits {
 }
 
 const defaultLimits: CreateBatchLimits = { requests: 10_000, bytes: 33_554_432 };
-/** The array and its object around requests that may have 64 levels each. */
-const frameLevels = 66;
-/** Up to here a body that is no JSON is read again to say exactly what is wrong. */
-const explainedLength = 1 << 20;
+/** So many bytes are looked at between two pauses. */
+const pauseEvery = 131_072;
+/** The body without its requests: an id, metadata and a few words. */
+const frameBytes = 1 << 20;
+/** The most that a request may have which is written on several lines. */
+const spreadBytes = 8 << 20;
 
 interface Frame {
   endpoint: BatchEndpoint;
@@ -45,28 +48,32 @@ interface Frame {
 }
 
 const checkFrame = validator(createBatchFrameSchema);
+const openBracket = 0x5b;
+const newline = 0x0a;
+const carriageReturn = 0x0d;
 
 /**
- * Reads the body of `POST /v1/batches`. Inline requests are cut out as text and never parsed here: the rules of a line
- * see each one later.
+ * Reads the body of `POST /v1/batches`, in steps: it may be forty megabytes, and others want a turn. Inline requests are
+ * cut out as bytes and never parsed here: the rules of a line see each one later.
+ * @param bytes UTF-8
  * @throws ApiError `validation_error` and the other 422s with every fault found, `too_many_tasks`, `payload_too_large`
  */
-export function parseCreateBatch(
-  text: string,
+export function* parseCreateBatch(
+  bytes: Uint8Array,
   limits: CreateBatchLimits = defaultLimits,
-): CreateBatchRequest {
-  const scan = scanFrame(text, limits);
+): Generator<undefined, CreateBatchRequest> {
+  const scan = yield* scanBody(bytes, limits);
   const span = memberOf(scan, 'requests');
-  const isList = span !== undefined && text[span.start] === '[';
-  const frameText = isList ? replaceMember(text, scan, 'requests', '[]') : text;
+  const isList = span !== undefined && bytes[span.start] === openBracket;
+  const frameText = isList ? `${textOf(bytes, 0, span.start)}[]${textOf(bytes, span.end)}` : textOf(bytes);
   const frame = parseJson(frameText, { what: 'The request body' }).value as Frame;
   const faults = checkFrame(frame);
   if (faults.length > 0) throw faultsError(faults);
 
-  const metadata = readMetadata(text, scan, frame);
+  const metadata = readMetadata(bytes, scan, frame);
   const { input_file_id: fileId, requests, output_expires_after: expiry } = frame;
   const named = fileId ?? undefined;
-  const inline = requests ? readRequests(text, scan, limits) : undefined;
+  const inline = requests ? yield* readRequests(bytes, scan, limits) : undefined;
   if (named === undefined && inline === undefined)
     throw invalid('input_file_id', 'one of input_file_id and requests is required');
   if (named !== undefined && inline !== undefined)
@@ -83,46 +90,78 @@ export function parseCreateBatch(
   };
 }
 
-/** The values may be many: each request is bounded by itself. */
-function scanFrame(text: string, limits: CreateBatchLimits): JsonScan {
-  const options = { maxDepth: frameLevels, maxNodes: Infinity };
-  const scan = scanJson(text, { ...options, elementsOf: 'requests', maxElements: limits.requests });
-  if (scan.limit?.code === 'too_deep')
+function* scanBody(bytes: Uint8Array, limits: CreateBatchLimits): Generator<undefined, FrameScan> {
+  const scan = yield* scanFrame(bytes, limits.requests, pauseEvery);
+  if (scan.tooDeep)
     throw new ApiError('too_deep', 'The request body has more than 64 levels of nesting in a request.');
-  if (scan.limit)
+  if (scan.tooMany)
     throw new ApiError('validation_error', 'The request body has an object with too many keys.');
-  if (scan.closed) return scan;
-  if (text.length <= explainedLength) parseJson(text, { what: 'The request body', ...options });
+  const { start = 0, end = 0 } = memberOf(scan, 'requests') ?? {};
+  const isSmall = bytes.length <= frameBytes;
+  if (
+    scan.closed &&
+    (isSmall || (bytes[start] === openBracket && bytes.length - (end - start) <= frameBytes))
+  )
+    return scan;
+  // Read again, it tells exactly what is wrong.
+  if (isSmall) parseJson(textOf(bytes), { what: 'The request body', maxDepth: 66, maxNodes: Infinity });
+  if (scan.closed)
+    throw new ApiError(
+      'validation_error',
+      `The request body has more than ${frameBytes} bytes beside a list of requests.`,
+    );
   throw new ApiError(
     'validation_error',
     'The request body is not valid JSON: a bracket or a string is not closed.',
   );
 }
 
-function readMetadata(text: string, scan: JsonScan, frame: Frame): string | undefined {
+function memberOf(scan: FrameScan, name: string): JsonMember | undefined {
+  return scan.members.find((member) => member.name === name);
+}
+
+/** Of bytes that are known to be UTF-8. */
+function textOf(bytes: Uint8Array, start = 0, end = bytes.length): string {
+  return decodeUtf8(bytes.subarray(start, end)) as string;
+}
+
+function readMetadata(bytes: Uint8Array, scan: FrameScan, frame: Frame): string | undefined {
   const span = memberOf(scan, 'metadata');
   if (!span || !frame.metadata) return undefined;
-  const raw = text.slice(span.start, span.end);
-  const bytes = utf8Length(raw);
-  if (bytes > metadataLimits.bytes)
-    throw invalid('metadata', `expected at most ${metadataLimits.bytes} bytes of JSON, got ${bytes}`);
+  const size = span.end - span.start;
+  if (size > metadataLimits.bytes)
+    throw invalid('metadata', `expected at most ${metadataLimits.bytes} bytes of JSON, got ${size}`);
+  const raw = textOf(bytes, span.start, span.end);
   if (scanJson(raw, { maxDepth: metadataLimits.levels }).limit)
     throw invalid('metadata', `expected at most ${metadataLimits.levels} levels of nesting`);
   return raw;
 }
 
-function readRequests(text: string, scan: JsonScan, limits: CreateBatchLimits): string[] {
-  if (scan.elementCount === 0) throw invalid('requests', 'must not be empty');
-  if (scan.elementCount > limits.requests)
+function* readRequests(
+  bytes: Uint8Array,
+  scan: FrameScan,
+  limits: CreateBatchLimits,
+): Generator<undefined, Uint8Array[]> {
+  if (scan.requestCount === 0) throw invalid('requests', 'must not be empty');
+  if (scan.requestCount > limits.requests)
     throw invalid(
       'requests',
-      `expected at most ${limits.requests} requests, got ${scan.elementCount}`,
+      `expected at most ${limits.requests} requests, got ${scan.requestCount}`,
       'too_many_tasks',
     );
-  const requests = scan.elements.map(({ start, end }, index) => oneLine(text.slice(start, end), index));
-  // Three bytes a UTF-16 unit is the most there can be.
-  const most = text.length * 3 + requests.length;
-  if (most > limits.bytes && jsonlBytes(requests) > limits.bytes)
+  const requests: Uint8Array[] = [];
+  let total = 0;
+  let sinceLast = 0;
+  for (const [index, span] of scan.requests.entries()) {
+    const request = oneLine(bytes, span, index);
+    requests.push(request);
+    total += request.length + 1;
+    sinceLast += request.length;
+    if (sinceLast < pauseEvery) continue;
+    sinceLast = 0;
+    yield;
+  }
+  if (total > limits.bytes)
     throw new ApiError(
       'payload_too_large',
       `The requests are more than ${limits.bytes} bytes as JSON Lines.`,
@@ -134,16 +173,14 @@ function readRequests(text: string, scan: JsonScan, limits: CreateBatchLimits): 
 }
 
 /** Line breaks between the tokens of a request become spaces; in a string they would be a fault that is told. */
-function oneLine(request: string, index: number): string {
-  if (request === '') throw invalid(`requests[${index}]`, 'a value is missing between two commas');
-  if (!request.includes('\n') && !request.includes('\r')) return request;
-  const { problem } = readJson(request);
-  if (problem) throw invalid(`requests[${index}]`, `not valid JSON: ${problem.message}`, 'invalid_json_line');
-  return request.replaceAll(/[\n\r]/g, ' ');
-}
-
-function jsonlBytes(requests: string[]): number {
-  let bytes = 0;
-  for (const request of requests) bytes += utf8Length(request) + 1;
-  return bytes;
+function oneLine(bytes: Uint8Array, { start, end }: JsonSpan, index: number): Uint8Array {
+  const place = `requests[${index}]`;
+  if (start === end) throw invalid(place, 'a value is missing between two commas');
+  const request = bytes.subarray(start, end);
+  if (!request.includes(newline) && !request.includes(carriageReturn)) return request;
+  if (request.length > spreadBytes)
+    throw invalid(place, `longer than ${spreadBytes} bytes, on several lines`, 'line_too_long');
+  const { problem } = readJson(textOf(request));
+  if (problem) throw invalid(place, `not valid JSON: ${problem.message}`, 'invalid_json_line');
+  return request.map((byte) => (byte === newline || byte === carriageReturn ? 0x20 : byte));
 }

@@ -20,7 +20,7 @@ export interface JsonScan {
   inside: number;
   /** Values of the top-level object's members, in order. Keys are unescaped. */
   members: JsonMember[];
-  /** Elements of the top-level array member named by `elementsOf`, up to `maxElements` of them. */
+  /** Elements of the top-level array member named by `elementsOf`. */
   elements: JsonSpan[];
   /** How many elements that array really has. */
   elementCount: number;
@@ -42,7 +42,6 @@ export interface ScanOptions {
   /** 200,000 when absent. */
   maxNodes?: number;
   elementsOf?: string;
-  maxElements?: number;
 }
 
 const quote = 0x22;
@@ -55,7 +54,7 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
-  const { maxDepth = 64, maxNodes = 200_000, elementsOf, maxElements = Infinity } = options;
+  const { maxDepth = 64, maxNodes = 200_000, elementsOf } = options;
   const scan: JsonScan = {
     closed: false,
     nodes: 0,
@@ -111,7 +110,7 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
           memberStart = -1;
         }
       } else if (depth === 2 && elementStart >= 0) {
-        endElement(scan, elementStart, tokenEnd, maxElements);
+        endElement(scan, elementStart, tokenEnd);
         elementStart = skipSpace(text, at);
       }
     } else if (code === openBrace || code === openBracket) {
@@ -134,7 +133,7 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
         scan.members.push({ name: memberName, start: memberStart, end: tokenEnd });
         memberStart = -1;
       } else if (depth === 2 && elementStart >= 0) {
-        if (at > elementStart || scan.elementCount > 0) endElement(scan, elementStart, tokenEnd, maxElements);
+        if (at > elementStart || scan.elementCount > 0) endElement(scan, elementStart, tokenEnd);
         elementStart = -1;
       }
       depth -= 1;
@@ -161,24 +160,9 @@ export function memberOf(scan: JsonScan, name: string): JsonMember | undefined {
   return scan.members.find((member) => member.name === name);
 }
 
-/**
- * `text` with the value of one top-level member replaced, every other byte as it was. A member that is not there is
- * put first.
- * @param scan of this very text, whose top level is an object
- * @param json the new value's JSON text
- */
-export function replaceMember(text: string, scan: JsonScan, name: string, json: string): string {
-  const member = memberOf(scan, name);
-  if (member) return text.slice(0, member.start) + json + text.slice(member.end);
-  if (scan.inside < 0) throw new TypeError('replaceMember needs the text of an object');
-  const rest = text.slice(scan.inside);
-  const separator = scan.members.length > 0 ? ',' : '';
-  return `${text.slice(0, scan.inside)}${JSON.stringify(name)}:${json}${separator}${rest}`;
-}
-
-function endElement(scan: JsonScan, start: number, end: number, maxElements: number): void {
+function endElement(scan: JsonScan, start: number, end: number): void {
   scan.elementCount += 1;
-  if (scan.elements.length < maxElements) scan.elements.push({ start, end: Math.max(start, end) });
+  scan.elements.push({ start, end: Math.max(start, end) });
 }
 
 /** Position of the next backslash, or behind the text. */
