@@ -95,6 +95,9 @@ function serverTests(database: PostgresServer): void {
       if (n === 3) await database.crash();
       else expect(await database.cutConnections()).toBeGreaterThan(0);
     }
+    await until('the database is back', async () => {
+      return (await servers[0].api.send(`/v1/batches/${id}`)).status === 200;
+    });
     // Nobody dies and no lease runs out: nothing is asked twice.
     await expectOnce(servers[0], id, 1_500, 0);
   }, 120_000);
