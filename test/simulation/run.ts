@@ -1,0 +1,62 @@
+import { availableParallelism } from 'node:os';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { openDatabase } from './database.ts';
+import { simulate, tell } from './simulate.ts';
+
+// `npm run test:simulation -- 1-10000` runs the worlds of these seeds, on all cores, and tells every promise that was not
+// kept. `npm test` runs a hundred.
+
+/** Histories are long: of more broken worlds only the first line is told. */
+const toldWhole = 3;
+
+interface Share {
+  first: number;
+  last: number;
+  step: number;
+}
+
+async function runShare({ first, last, step }: Share): Promise<void> {
+  const database = await openDatabase();
+  for (let seed = first; seed <= last; seed += step) {
+    const outcome = await simulate(seed, database);
+    const port = parentPort!;
+    port.postMessage(outcome.violations.length > 0 ? tell(outcome) : null);
+  }
+  await database.close();
+}
+
+async function runAll(first: number, last: number): Promise<void> {
+  const step = availableParallelism();
+  const began = performance.now();
+  const total = last - first + 1;
+  let done = 0;
+  let failed = 0;
+  const told = (text: string | null) => {
+    done++;
+    if (text !== null) {
+      failed++;
+      console.error(failed <= toldWhole ? `${text}\n` : text.split('\n', 2).join(' '));
+    }
+    if (done % 1_000 === 0) console.info(`${done} of ${total} worlds, ${failed} of them broken`);
+  };
+  const shares = Array.from({ length: step }, (_, n) => ({ first: first + n, last, step }));
+  await Promise.all(
+    shares.map(
+      (share) =>
+        new Promise<void>((resolve, reject) => {
+          new Worker(new URL(import.meta.url), { workerData: share })
+            .on('message', told)
+            .once('error', reject)
+            .once('exit', () => resolve());
+        }),
+    ),
+  );
+  const seconds = (performance.now() - began) / 1000;
+  console.info(`${done} worlds in ${Math.round(seconds)} s, ${failed} of them broken`);
+  process.exitCode = failed > 0 || done < total ? 1 : 0;
+}
+
+if (isMainThread) {
+  const [first = 1, last = 10_000] = (process.argv[2] ?? '1-10000').split('-').map(Number);
+  await runAll(first, last);
+} else await runShare(workerData as Share);
