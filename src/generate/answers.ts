@@ -6,10 +6,12 @@ export function named(response: ChatResponse, id: string, model: string): ChatRe
   return { ...response, id, object: 'chat.completion', model };
 }
 
+/** What is paid for an answer. */
 export function usageOf(usage: ChatUsage): Usage {
+  const { prompt_tokens, prompt_tokens_details, completion_tokens } = usage.billed ?? usage;
   return {
-    inputTokens: usage.prompt_tokens,
-    cachedTokens: usage.prompt_tokens_details.cached_tokens,
-    outputTokens: usage.completion_tokens,
+    inputTokens: prompt_tokens,
+    cachedTokens: prompt_tokens_details.cached_tokens,
+    outputTokens: completion_tokens,
   };
 }

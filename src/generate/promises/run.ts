@@ -1,14 +1,13 @@
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { EngineCall } from '../../engines/engines.ts';
-import type { ChatResponse } from '../../wire/chat/chat.ts';
+import type { Billed, ChatResponse } from '../../wire/chat/chat.ts';
 import { UnfitCall } from './check.ts';
 import { keepCalls } from './keep.ts';
-import { sumUsage } from './sum-usage.ts';
 import { type Problem, type Question, type Try, waysOf } from './ways.ts';
 
 /**
  * Asks by the engine's own means, then once more by the other means (`ways.ts`), then the error (api.md, section 6). Never a
- * silent miss. The usage is that of all tries that were answered.
+ * silent miss. The usage is that of the answer; what another one before it took as well is billed, and stands in `billed`.
  * @throws ApiError `schema_not_met` or `tool_not_called` (502) after the second miss; what the engine throws
  */
 export async function runPromised(question: Question, call: EngineCall): Promise<ChatResponse> {
@@ -23,7 +22,17 @@ export async function runPromised(question: Question, call: EngineCall): Promise
   // Of a request that is refused in every form, the client knows the first.
   if (!after.kept) throw after.answer ? after.problem : problem;
   if (!answer) return after.kept;
-  return { ...after.kept, usage: sumUsage(answer.usage, after.kept.usage) };
+  const { usage } = after.kept;
+  return { ...after.kept, usage: { ...usage, billed: billedFor(answer.usage, usage) } };
+}
+
+function billedFor(first: Billed, second: Billed): Billed {
+  const { cached_tokens: cached } = first.prompt_tokens_details;
+  return {
+    prompt_tokens: first.prompt_tokens + second.prompt_tokens,
+    completion_tokens: first.completion_tokens + second.completion_tokens,
+    prompt_tokens_details: { cached_tokens: cached + second.prompt_tokens_details.cached_tokens },
+  };
 }
 
 function problemOf(error: ApiError): Problem {

@@ -127,7 +127,12 @@ export interface ChatUsage {
   prompt_tokens_details: { cached_tokens: number };
   /** Absent where the engine does not tell. */
   completion_tokens_details?: { reasoning_tokens: number };
+  /** What is paid, where it took more than this answer: one before it did not keep what was promised. */
+  billed?: Billed;
 }
+
+/** Tokens that are paid. */
+export type Billed = Pick<ChatUsage, 'prompt_tokens' | 'completion_tokens' | 'prompt_tokens_details'>;
 
 /**
  * A streamed answer, in lists of what came together, which may be empty: every step on its way to the client costs once a

@@ -38,13 +38,20 @@ const logprobs = raw({
   },
 });
 
-export const chatUsageSchema = Type.Object({
+const tokens = {
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),
-  total_tokens: Type.Integer(),
   prompt_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+};
+
+export const chatUsageSchema = Type.Object({
+  ...tokens,
+  total_tokens: Type.Integer(),
   completion_tokens_details: Type.Optional(
     Type.Object({ reasoning_tokens: Type.Integer({ description: 'Where the engine tells.' }) }),
+  ),
+  billed: Type.Optional(
+    Type.Object(tokens, { description: 'What is paid, where another answer was made before this one.' }),
   ),
 });
 
