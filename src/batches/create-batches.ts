@@ -76,7 +76,7 @@ export function createBatches(parts: BatchesParts): Batches {
     ...inner,
     load,
     onOthers: (others) => missing.learn(others),
-    withLeases: (fn) => runner.withLeases(fn),
+    giveBackStrays: () => runner.giveBackStrays(),
     onReaped: () => runner.wake(),
     moveWindows: parts.exclusive ? moveWindows : null,
     onLost: () => runner.work.dropAll(new Error('the lease of this process was lost')),

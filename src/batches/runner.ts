@@ -63,7 +63,7 @@ export class Runner {
   constructor(parts: RunnerParts) {
     this.#parts = parts;
     const { generate, clock, missing } = parts;
-    const work = new WorkInHand(clock);
+    const work = new WorkInHand(clock, (leases) => void this.#giveBack(leases));
     const suspects = new Suspects(work.held);
     const fairness = new Fairness();
     const fail = (batchId: string, message: string) => this.#fail(batchId, message);
@@ -106,10 +106,9 @@ export class Runner {
       fairness,
       setbacks,
       fail,
-      canClose: () => this.#closing.size < maxClosing,
+      closings: () => maxClosing - this.#closing.size,
       close: (chunk) => this.#close(chunk),
-      onHeld: (held) => this.#dispatcher.take(held),
-      onIdle: () => this.#dispatcher.dispatch(),
+      dispatch: () => this.#dispatcher.dispatch(),
     });
   }
 
@@ -143,9 +142,22 @@ export class Runner {
     if (this.#running) this.#claimer.wake();
   }
 
-  /** Passes every lease in hand to `fn`, while no claim is under way. */
-  withLeases(fn: (leases: Lease[]) => Promise<void>): Promise<void> {
-    return this.#claimer.exclusively(() => fn(this.work.held.leases));
+  /** Gives back what is leased by this process in the store only: the answer to a claim was lost, or what it brought dropped. */
+  async giveBackStrays(): Promise<void> {
+    const { store, worker } = this.#parts;
+    const leased = await store.workers.leases(worker);
+    // What the claim under way brings may be among them; what a later one brings is not.
+    await this.#claimer.settled();
+    const strays = leased.filter((lease) => !this.work.held.holds(lease));
+    if (strays.length > 0) await store.batches.release(worker, strays);
+  }
+
+  /** What cannot be given back now goes back after the next heartbeat. */
+  async #giveBack(leases: Lease[]): Promise<void> {
+    const { store, worker, log } = this.#parts;
+    await store.batches
+      .release(worker, leases)
+      .catch((error: unknown) => log.warn({ err: error, leases: leases.length }, 'leases were kept'));
   }
 
   #close(chunk: Chunk): void {
@@ -162,12 +174,8 @@ export class Runner {
   }
 
   async #closeLater(lease: Lease, error: unknown): Promise<void> {
-    const { store, worker, log } = this.#parts;
     await this.#setbacks.add(lease.batchId, error, null);
-    // What cannot be given back now goes back after the next heartbeat.
-    await store.batches
-      .release(worker, [lease])
-      .catch((fault: unknown) => log.warn({ err: fault, batch: lease.batchId }, 'a lease was kept'));
+    await this.#giveBack([lease]);
   }
 
   async #closeRecorded(lease: Lease): Promise<void> {

@@ -26,11 +26,16 @@ CREATE TABLE batch_chunks (
   owner text COLLATE "C",
   epoch integer NOT NULL,
   kills integer NOT NULL,
+  org_id text COLLATE "C" NOT NULL DEFAULT ''::text,
+  due bigint NOT NULL DEFAULT 0,
+  n integer NOT NULL DEFAULT 1,
   PRIMARY KEY (batch_id, seq));
 
 CREATE INDEX batch_chunks_leased ON public.batch_chunks USING btree (owner) WHERE (state = 'leased'::text);
 
-CREATE INDEX batch_chunks_ready ON public.batch_chunks USING btree (batch_id, model, kills, seq) WHERE (state = 'ready'::text);
+CREATE INDEX batch_chunks_ready ON public.batch_chunks USING btree (model, org_id, due, batch_id, kills, seq) WHERE ((state = 'ready'::text) AND (seq > 0));
+
+CREATE INDEX batch_chunks_to_close ON public.batch_chunks USING btree (due, batch_id) WHERE ((state = 'ready'::text) AND (seq = 0));
 
 CREATE TABLE batch_results (
   batch_id text COLLATE "C" NOT NULL,
@@ -89,15 +94,11 @@ CREATE TABLE batches (
 
 CREATE INDEX batches_by_creation ON public.batches USING btree (org_id, created_at, id);
 
-CREATE INDEX batches_by_due ON public.batches USING btree (due, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));
-
 CREATE INDEX batches_by_expiry ON public.batches USING btree (expires_at, id) WHERE ((status = ANY (ARRAY['validating'::text, 'in_progress'::text])) AND (closing IS NULL));
 
 CREATE INDEX batches_by_org ON public.batches USING btree (org_id, id);
 
 CREATE INDEX batches_by_status ON public.batches USING btree (org_id, status, id);
-
-CREATE INDEX batches_ending ON public.batches USING btree (due, id) WHERE ((closing IS NOT NULL) AND (status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'cancelling'::text])));
 
 CREATE INDEX batches_open_by_input ON public.batches USING btree (input_file_id) WHERE (status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'cancelling'::text]));
 
@@ -162,6 +163,17 @@ CREATE TABLE orgs (
   name text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
   PRIMARY KEY (id));
+
+CREATE TABLE queue_shares (
+  model text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  served bigint NOT NULL,
+  PRIMARY KEY (model, org_id));
+
+CREATE TABLE queues (
+  model text COLLATE "C" NOT NULL,
+  virtual_time bigint NOT NULL,
+  PRIMARY KEY (model));
 
 CREATE TABLE removed_blobs (
   blob_id text COLLATE "C" NOT NULL,

@@ -23,12 +23,15 @@ CREATE TABLE batch_chunks (
   state text NOT NULL,
   owner text,
   epoch integer NOT NULL,
-  kills integer NOT NULL,
+  kills integer NOT NULL, org_id text NOT NULL DEFAULT '', due bigint NOT NULL DEFAULT 0, n integer NOT NULL DEFAULT 1,
   PRIMARY KEY (batch_id, seq));
 
 CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased';
 
-CREATE INDEX batch_chunks_ready ON batch_chunks (batch_id, model, kills, seq) WHERE state = 'ready';
+CREATE INDEX batch_chunks_ready ON batch_chunks (model, org_id, due, batch_id, kills, seq)
+  WHERE state = 'ready' AND seq > 0;
+
+CREATE INDEX batch_chunks_to_close ON batch_chunks (due, batch_id) WHERE state = 'ready' AND seq = 0;
 
 CREATE TABLE batch_results (
   batch_id text NOT NULL,
@@ -82,15 +85,11 @@ CREATE TABLE batches (
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 
-CREATE INDEX batches_by_due ON batches (due, id) WHERE status IN ('validating', 'in_progress') AND closing IS NULL;
-
 CREATE INDEX batches_by_expiry ON batches (expires_at, id) WHERE status IN ('validating', 'in_progress') AND closing IS NULL;
 
 CREATE INDEX batches_by_org ON batches (org_id, id);
 
 CREATE INDEX batches_by_status ON batches (org_id, status, id);
-
-CREATE INDEX batches_ending ON batches (due, id) WHERE closing IS NOT NULL AND status IN ('validating', 'in_progress', 'cancelling');
 
 CREATE INDEX batches_open_by_input ON batches (input_file_id) WHERE status IN ('validating', 'in_progress', 'cancelling');
 
@@ -150,6 +149,16 @@ CREATE TABLE orgs (
   id text PRIMARY KEY,
   name text NOT NULL,
   created_at bigint NOT NULL);
+
+CREATE TABLE queue_shares (
+  model text NOT NULL,
+  org_id text NOT NULL,
+  served bigint NOT NULL,
+  PRIMARY KEY (model, org_id));
+
+CREATE TABLE queues (
+  model text PRIMARY KEY,
+  virtual_time bigint NOT NULL);
 
 CREATE TABLE removed_blobs (
   blob_id text PRIMARY KEY,

@@ -1,5 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { Batch, BatchFault, BatchStatus, Chunk, FinalStatus, ResultStream } from '../core/batch.ts';
+import type { SuspectRoom, Wish } from '../core/fair-choice.ts';
 import type { FilePurpose, StoredFile } from '../core/file.ts';
 import type { ApiKey, Org } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
@@ -124,6 +125,8 @@ export interface BatchState {
   orgId: string;
   status: BatchStatus;
   closing: FinalStatus | null;
+  due: number;
+  pausedAt: number | null;
   acceptUntil: number;
   expiresAt: number;
   total: number;
@@ -131,12 +134,35 @@ export interface BatchState {
   err: number;
 }
 
-export interface Candidate {
-  batchId: string;
-  orgId: string;
-  due: number;
-  status: BatchStatus;
+/** What a process may take of one model. */
+export interface Wanted extends Wish {
+  /** Under which the orgs' shares are counted. */
   model: string;
+  /** What chunks may call it: its id and its aliases. */
+  names: string[];
+}
+
+export interface ClaimOptions {
+  now: number;
+  suspects: SuspectRoom;
+  /** Batches that are passed over. */
+  except?: string[];
+  /** Nothing of any other batch is taken. */
+  only?: string[];
+}
+
+/** What must be known of a batch to run its lines. */
+export interface ClaimedBatch extends Pick<Batch, 'id' | 'orgId' | 'endpoint' | 'due'> {
+  /** Of its input; null when that file is gone. */
+  blobId: string | null;
+}
+
+export interface Claim {
+  chunks: Chunk[];
+  /** Those of the chunks. Empty where chunks are claimed to close their batches. */
+  batches: ClaimedBatch[];
+  /** Batches of which the database refused to give chunks out. They kept no other from being claimed. */
+  faults: { batchId: string; message: string }[];
 }
 
 /** What tells whether a batch will end within its window. */
@@ -199,21 +225,20 @@ export interface BatchStore {
    */
   reopen(limit: number): Promise<string[]>;
   states(ids: string[]): Promise<BatchState[]>;
-  /** Batches with ready chunks for one of `models`, by `due`. Closing chunks are asked for as model `#close`. */
-  candidates(models: string[], limit: number): Promise<Candidate[]>;
   /**
-   * Leases up to `count` ready chunks, those with the fewest kills first, then by seq (validating becomes in_progress
-   * first), and none with more than `mostKills`. The chunks' `lines` are those without a result; a chunk that has none left
-   * is finished on the spot and not returned. `kills` tells a suspect.
+   * Leases ready chunks of many batches at once, chosen as `chooseChunks` does: of each model the orgs that were given
+   * least, of those the least `due`; inside a batch those with the fewest kills, then by seq. What an org was given is
+   * counted in the database, so all processes share one fairness. Batches that were validating are in progress then.
+   * The chunks' `lines` are those without a result; a chunk that has none left is finished on the spot and not returned.
+   * `kills` tells a suspect. Less may come than there is, where it is just being written to; none comes where there is none.
    */
-  claim(
-    worker: string,
-    batchId: string,
-    model: string,
-    count: number,
-    now: number,
-    mostKills?: number,
-  ): Promise<Chunk[]>;
+  claim(worker: string, wanted: Wanted[], options: ClaimOptions): Promise<Claim>;
+  /** Leases the closing chunks of up to `count` batches whose end is decided, by `due`, but not of those in `except`. */
+  claimClosings(worker: string, count: number, except?: string[]): Promise<Claim>;
+  /** Nothing of the batch is claimed until it is resumed. False unless it was open and not paused. */
+  pause(orgId: string, id: string, now: number): Promise<boolean>;
+  /** False unless it was open and paused. */
+  resume(orgId: string, id: string, now: number): Promise<boolean>;
   /** Gives chunks back unharmed: leased by `worker` with that epoch becomes ready. Returns how many. */
   release(worker: string, leases: Lease[]): Promise<number>;
   /** Replaces a leased suspect by one chunk a remaining line, ready, with the same `kills`. False when fenced. */
@@ -395,8 +420,8 @@ export interface WorkerStore {
    * flight. What is not asked for again lapses.
    */
   leaseSlots(id: string, asks: Record<string, SlotAsk>, now: number): Promise<Record<string, number>>;
-  /** Releases chunks leased by `id` that are not in `held`. Returns how many. */
-  keepOnly(id: string, held: Lease[]): Promise<number>;
+  /** What `id` has leased. */
+  leases(id: string): Promise<Lease[]>;
   /** Takes chunks back from owners without a beat since `before` (kills + 1) and forgets them. Returns how many. */
   reap(before: number): Promise<number>;
   /** Gives everything back without counting a kill: a drain. */

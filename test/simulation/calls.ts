@@ -98,6 +98,7 @@ export class Calls {
     };
     const lost = this.#lostFor(process, batchId, line);
     if (lost > lostMs) fail(`whose lease it lost ${lost} ms ago`);
+    if (this.#gaveBack(process, batchId, line)) fail('which it gave back itself');
     const over = this.#overFor(process, batchId);
     if (over > overMs) fail(`whose batch ended ${over} ms ago`);
     for (const other of this.#calls.get(key) ?? [])
@@ -119,6 +120,11 @@ export class Calls {
     const chunk = this.#world.observer.fences.chunkOf(batchId, line);
     if (!chunk || (chunk.state === 'leased' && chunk.owner === process.worker)) return 0;
     return this.#now - Math.max(chunk.since - virtualEpoch, process.awakeAt);
+  }
+
+  #gaveBack({ worker }: SimProcess, batchId: string, line: number): boolean {
+    const chunk = this.#world.observer.fences.chunkOf(batchId, line);
+    return chunk?.state === 'ready' && chunk.by === 'batches.release' && chunk.from === worker;
   }
 
   /** How long ago the end of the batch was decided, as far as the process could have noticed. */

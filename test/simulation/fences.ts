@@ -1,6 +1,4 @@
-import { closeModel } from '../../src/core/batch.ts';
-import type { Chunk } from '../../src/core/batch.ts';
-import type { Lease, LineResult, RecordOutcome } from '../../src/store/store.ts';
+import type { Claim, Lease, LineResult, RecordOutcome, Wanted } from '../../src/store/store.ts';
 import type { Changes, ChunkChange, ChunkSide } from './audit.ts';
 import type { BatchRow } from './observer.ts';
 import type { Operation } from './store-view.ts';
@@ -28,9 +26,13 @@ interface Known extends ChunkSide {
   lines: number[];
   /** When it came to be so. */
   since: number;
-  /** Why it was taken from its last owner. */
+  /** Why it is so, and who had it before. */
   by: Operation;
+  from: string | null;
 }
+
+/** Operations that give chunks out. */
+export const claims: ReadonlySet<Operation> = new Set(['batches.claim', 'batches.claimClosings']);
 
 const keyOf = ({ batchId, seq }: { batchId: string; seq: number }) => `${batchId}/${seq}`;
 
@@ -46,7 +48,6 @@ export class Fences {
   /** When the last beat of each worker was written. */
   readonly beats = new Map<string, number>();
   #chunkOf = new Map<string, string>();
-  #claimedAt = new Map<string, number>();
   #tell: (what: string) => void;
 
   constructor(tell: (what: string) => void) {
@@ -79,15 +80,14 @@ export class Fences {
       this.#learn(change, deed);
     }
     for (const chunk of deed.changes.gone) this.chunks.delete(keyOf(chunk));
-    if (deed.name === 'batches.claim' && deed.result) this.#judgeClaim(deed);
+    if (claims.has(deed.name) && deed.result) this.#judgeClaim(deed);
     if (deed.name === 'workers.leave' && deed.result !== undefined) this.#judgeLeave(deed);
   }
 
-  #learn({ batchId, seq, model, lines, now }: ChunkChange, { doneAt, name }: Deed): void {
+  #learn({ batchId, seq, model, lines, old, now }: ChunkChange, { doneAt, name }: Deed): void {
     const key = keyOf({ batchId, seq });
-    this.chunks.set(key, { ...now, model, lines, since: doneAt, by: name });
+    this.chunks.set(key, { ...now, model, lines, since: doneAt, by: name, from: old?.owner ?? null });
     if (now.state !== 'done') for (const line of lines) this.#chunkOf.set(`${batchId}/${line}`, key);
-    if (name === 'batches.claim') this.#claimedAt.set(key, doneAt);
   }
 
   #judgeMove(change: ChunkChange, deed: Deed): void {
@@ -105,9 +105,6 @@ export class Fences {
     if (now.kills !== old!.kills + taken) fail(`counts ${now.kills} kills`);
     if (now.epoch !== old!.epoch + (now.state === 'leased' ? 1 : 0)) fail(`is in epoch ${now.epoch}`);
     if (now.state === 'done') this.#judgeDone(change, deed, fail);
-    // Leases in hand are listed while no claim is under way, so none of the list's making may be newer than the list.
-    if (deed.name === 'workers.keepOnly' && (this.#claimedAt.get(keyOf(change)) ?? 0) > deed.sentAt)
-      fail('was claimed by it after it had listed what it holds');
   }
 
   /** A chunk is finished when each of its lines has a result, or when its batch takes none any more. */
@@ -121,15 +118,14 @@ export class Fences {
     if (open.length > 0) fail(`is done without results of lines ${open.slice(0, 8).join(', ')}`);
   }
 
-  #judgeClaim({ args, result, after }: Deed): void {
-    const model = args[2] as string;
-    if (!this.beats.has(args[0] as string)) this.#tell(`batches.claim: ${String(args[0])} never beat`);
-    for (const { batchId, seq, lines, epoch } of result as Chunk[]) {
+  #judgeClaim({ name, args, result, after }: Deed): void {
+    if (!this.beats.has(args[0] as string)) this.#tell(`${name}: ${String(args[0])} never beat`);
+    for (const { batchId, seq, lines, epoch } of (result as Claim).chunks) {
       const known = this.chunks.get(keyOf({ batchId, seq }));
       const batch = after.get(batchId);
-      const fail = (what: string) => this.#tell(`batches.claim: ${batchId}/${seq} ${what}`);
+      const fail = (what: string) => this.#tell(`${name}: ${batchId}/${seq} ${what}`);
       if (known?.owner !== args[0] || known?.epoch !== epoch) fail('was handed out and not leased');
-      if ((model === closeModel) !== (batch?.closing !== null))
+      if ((name === 'batches.claimClosings') !== (batch?.closing !== null))
         fail(`was leased while closing is ${batch?.closing}`);
       const handed = lines.map(({ line }) => line).toSorted((a, b) => a - b);
       const open = (known?.lines ?? [])
@@ -215,6 +211,7 @@ const ofBatch =
   ({ batchId }, args) =>
     batchId === args[at];
 const always: MoveRule = () => true;
+const isOwn: MoveRule = ({ old }, args) => old!.owner === args[0];
 
 const leasesAt = (at: number) => (args: readonly unknown[]) => args[at] as Lease[];
 const leaseAt = (at: number) => (args: readonly unknown[]) => [args[at] as Lease];
@@ -223,17 +220,13 @@ const isClosing: MoveRule = ({ seq }) => seq === 0;
 /** Which operation may move a chunk from one state to another, and which chunk. */
 const moves: Record<string, Record<Operation, MoveRule>> = {
   'ready>leased': {
-    'batches.claim': ({ batchId, model, now }, args) =>
-      now.owner === args[0] && batchId === args[1] && model === args[2],
+    'batches.claim': ({ seq, model, now }, args) =>
+      now.owner === args[0] && seq > 0 && (args[1] as Wanted[]).some(({ names }) => names.includes(model)),
+    'batches.claimClosings': ({ seq, now }, args) => now.owner === args[0] && seq === 0,
   },
   'leased>ready': {
     'batches.release': holds(leasesAt(1)),
-    'workers.keepOnly': ({ batchId, seq, old }, args) =>
-      old!.owner === args[0] &&
-      !(args[1] as Lease[]).some(
-        (lease) => lease.batchId === batchId && lease.seq === seq && lease.epoch === old!.epoch,
-      ),
-    'workers.leave': ({ old }, args) => old!.owner === args[0],
+    'workers.leave': isOwn,
     // Whose chunks may be taken, the beats say.
     'workers.reap': always,
   },
@@ -241,14 +234,18 @@ const moves: Record<string, Record<Operation, MoveRule>> = {
     'results.record': holds(leasesAt(2)),
     'batches.split': holds(leaseAt(1)),
     'batches.publish': (change, args) => isClosing(change, args) && holds(leaseAt(1))(change, args),
-    'batches.claim': ofBatch(1),
+    'batches.claim': isOwn,
+    // Of a batch whose end is decided nothing is run again.
+    'batches.release': holds(leasesAt(1)),
+    'workers.leave': isOwn,
+    'workers.reap': always,
   },
-  // Nothing is left to run of a batch whose end is decided, or of a chunk whose lines all have results.
+  // Nothing is left to run of a batch whose end is decided.
   'ready>done': {
     'batches.cancel': ofBatch(1),
     'batches.expire': always,
     'batches.fail': ofBatch(0),
-    'batches.claim': ofBatch(1),
+    'batches.claim': always,
   },
   'held>ready': {
     'results.record': isClosing,

@@ -1,8 +1,9 @@
-import type { Batch, Chunk } from '../../src/core/batch.ts';
+import type { Batch } from '../../src/core/batch.ts';
 import { StoreError } from '../../src/core/store-error.ts';
-import type { CreateBatchOutcome } from '../../src/store/store.ts';
+import type { Claim, CreateBatchOutcome } from '../../src/store/store.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Weather } from './plan.ts';
+import { claims } from './fences.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { Operation } from './store-view.ts';
 import type { World } from './world.ts';
@@ -12,13 +13,13 @@ const repeatable = new Set<Operation>([
   'results.record',
   'results.recordMissing',
   'batches.claim',
+  'batches.claimClosings',
   'batches.release',
   'batches.cancel',
   'batches.expire',
   'batches.fail',
   'batches.shut',
   'workers.beat',
-  'workers.keepOnly',
   'workers.reap',
 ]);
 
@@ -130,7 +131,7 @@ export class Gate {
     const done = this.#line.then(async () => {
       // Stays undefined when it fails.
       let result: unknown;
-      if (name === 'workers.beat' || name === 'batches.claim') {
+      if (name === 'workers.beat' || claims.has(name)) {
         process.worker = args[0] as string;
         observer.workers.set(process.worker, process);
       }
@@ -140,7 +141,7 @@ export class Gate {
         result = (await operate()) ?? null;
         if (name === 'batches.create' && (result as CreateBatchOutcome).outcome === 'created')
           this.#world.learnId(args[0] as Batch);
-        if (name === 'batches.claim') this.#world.noteClaims(result as Chunk[]);
+        if (claims.has(name)) this.#world.noteClaims((result as Claim).chunks);
         this.#tell(process, name, args, brief(result));
         return result ?? undefined;
       } finally {
@@ -213,7 +214,11 @@ interface Telling {
   seq?: number;
   epoch?: number;
   line?: number;
-  lines?: { line: number }[];
+  /** Of a chunk; of what is wanted, how many. */
+  lines?: { line: number }[] | number;
+  model?: string;
+  /** Of a claim; of what is wanted, how many. */
+  chunks?: object[] | number;
   stream?: string;
   outcome?: string;
   kept?: number;
@@ -222,11 +227,13 @@ interface Telling {
 }
 
 function briefObject(value: Telling): string {
-  const { batchId, id, seq, epoch, line, lines, stream, outcome, kept, closed, code } = value;
+  const { batchId, id, seq, epoch, line, lines, model, chunks, stream, outcome, kept, closed, code } = value;
   const parts = [
     (batchId ?? id)?.slice(-6),
     seq !== undefined && `#${seq}e${epoch}`,
-    lines && `(${lines.map((each) => each.line).join(',')})`,
+    Array.isArray(lines) && `(${lines.map((each) => each.line).join(',')})`,
+    Array.isArray(chunks) && brief(chunks),
+    typeof lines === 'number' && `${lines} of ${model}`,
     line !== undefined && `${stream}:${line}`,
     outcome,
     kept !== undefined && `kept ${kept}`,

@@ -4,12 +4,13 @@ import type { Operation } from './store-view.ts';
 /** Stands for the row lock of a database that has them: SQLite needs none and sees a comment. */
 const lock = '/* locked */';
 
-/** Statements that rely on the locks of batches, and which of their parameters name them: of rows as wide as this, the first. */
-const needsLock: { statement: RegExp; rowWidth: number }[] = [
-  { statement: /^\s*INSERT INTO batch_results/, rowWidth: 11 },
-  { statement: /SET state = 'leased'/, rowWidth: Number.POSITIVE_INFINITY },
-  { statement: /UPDATE batches SET ok = counted/, rowWidth: 4 },
+/** Statements that rely on the locks of the batches that their parameters name. */
+const needsLock = [
+  /^\s*INSERT INTO batch_results/,
+  /SET state = 'leased'/,
+  /UPDATE batches SET ok = counted/,
 ];
+const namesBatch = (value: Value) => typeof value === 'string' && /^batch_[0-9a-f]{8}/.test(value);
 
 export interface LockedDb {
   db: Db;
@@ -44,6 +45,7 @@ export function watchLocks(inner: Db): LockedDb {
           const queries: Queries = {
             ...q,
             lock,
+            skip: lock,
             all: (sql, params = []) => {
               const rewritten = self.rewrite(sql, self.operation);
               if (rewritten.includes('FROM batches') && rewritten.includes(lock))
@@ -59,10 +61,8 @@ export function watchLocks(inner: Db): LockedDb {
   return self;
 
   function require(sql: string, params: readonly Value[], locked: ReadonlySet<Value>): void {
-    for (const { statement, rowWidth } of needsLock) {
-      if (!statement.test(sql)) continue;
-      const id = params.find((value, at) => at % rowWidth === 0 && !locked.has(value));
-      if (id !== undefined) self.tell(`${String(id)} is not locked by: ${sql.trim()}`);
-    }
+    if (!needsLock.some((statement) => statement.test(sql))) return;
+    const id = params.find((value) => namesBatch(value) && !locked.has(value));
+    if (id !== undefined) self.tell(`${String(id)} is not locked by: ${sql.trim()}`);
   }
 }

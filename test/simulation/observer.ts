@@ -52,6 +52,7 @@ const columns = `id, status, closing, accept_until, ok, err, total, expires_at, 
 const changing = new Set<Operation>([
   'batches.create',
   'batches.claim',
+  'batches.claimClosings',
   'batches.cancel',
   'batches.expire',
   'batches.fail',
@@ -62,7 +63,6 @@ const changing = new Set<Operation>([
   'results.recordMissing',
   'results.purge',
   'batches.release',
-  'workers.keepOnly',
   'workers.reap',
   'workers.leave',
 ]);

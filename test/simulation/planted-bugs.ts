@@ -18,9 +18,8 @@ export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
   'leaving keeps its leases': { from: 10 },
   'answers are taken after the end': { from: 22 },
   'a later answer replaces the first': { from: 4 },
-  'leases are listed while a claim is under way': { shape: 'suspects' },
   'work goes on when its lease is lost': { shape: 'silent' },
-  'work goes on when its batch is over': { from: 21 },
+  'work goes on when its batch is over': { from: 28 },
   'slots are left idle': { shape: 'shares' },
   'an org waits until the others have nothing left': { shape: 'shares', from: 4 },
   'the window is measured with the wall clock': { shape: 'mixed', from: 57 },
@@ -85,11 +84,12 @@ export const plantedBugs: Record<string, Plant> = {
     around(parts, {
       batches: {
         claim: async (...args) => {
-          const chunks = await parts.store.batches.claim(...args);
-          return chunks.map((chunk) => ({
+          const claim = await parts.store.batches.claim(...args);
+          const chunks = claim.chunks.map((chunk) => ({
             ...chunk,
             lines: chunk.lines.length > 1 ? chunk.lines.slice(0, -1) : chunk.lines,
           }));
+          return { ...claim, chunks };
         },
       },
     }),

@@ -1,9 +1,8 @@
-import { Claimer } from '../../src/batches/queue/claimer.ts';
-import { around, inClass, inSql, type Plant } from './plant.ts';
+import { around, inSql, type Plant } from './plant.ts';
 
 const anyLease = [
   ['AND epoch = ? AND owner = ?', 'AND ? IS NOT NULL AND ? IS NOT NULL'],
-  ['AND batch_chunks.epoch = finished.epoch AND owner = ?', 'AND ? IS NOT NULL'],
+  ['AND batch_chunks.epoch = given.epoch AND owner = ?', 'AND ? IS NOT NULL'],
 ] as const;
 const noneRecorded = ['r.line = asked.line', 'r.line = -1'] as const;
 const unlocked = ['/* locked */', ''] as const;
@@ -17,10 +16,14 @@ export const plantedFences: Record<string, Plant> = {
   'missing lines are recorded under any lease': inSql('results.recordMissing', ...anyLease),
   'a suspect is split under any lease': inSql('batches.split', ...anyLease),
   'a claim does not begin an epoch': inSql('batches.claim', ['epoch = epoch + 1', 'epoch = epoch']),
-  'a chunk in hand can be claimed': inSql('batches.claim', [
-    "AND state = 'ready'",
-    "AND state IN ('ready', 'leased')",
-  ]),
+  'a chunk in hand can be claimed': inSql(
+    'batches.claim',
+    ["AND state = 'ready'", "AND state IN ('ready', 'leased')"],
+    [
+      "AND c.state = 'ready' AND c.seq > 0 AND (SELECT b.expires_at",
+      "AND c.state IN ('ready', 'leased') AND c.seq > 0 AND (SELECT b.expires_at",
+    ],
+  ),
   'a claim hands out lines that have a result': inSql('batches.claim', noneRecorded),
   'deaths are not counted': inSql('workers.reap', ['kills = kills + 1', 'kills = kills']),
   'chunks are taken from the living': (parts) =>
@@ -42,8 +45,6 @@ export const plantedFences: Record<string, Plant> = {
   ]),
   'counters are read without their lock': inSql('results.record', unlocked),
   'chunks are leased without the lock of their batch': inSql('batches.claim', unlocked),
-
-  'leases are listed while a claim is under way': inClass(Claimer, 'exclusively', () => (fn) => fn()),
 
   'a chunk is finished before its results are recorded': (parts) =>
     around(parts, {

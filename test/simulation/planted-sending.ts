@@ -1,10 +1,9 @@
 import { Demand } from '../../src/batches/queue/demand.ts';
-import { Fairness } from '../../src/batches/queue/fairness.ts';
 import { HeldChunks } from '../../src/batches/hand/held-chunks.ts';
 import { WorkInHand } from '../../src/batches/hand/work-in-hand.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { Replica } from '../../src/engines/pool/replica.ts';
-import { around, inClass, type Plant } from './plant.ts';
+import { around, inClass, inSql, type Plant } from './plant.ts';
 
 /** Bugs in what is sent to engines, by whom and how often. */
 export const plantedSending: Record<string, Plant> = {
@@ -46,11 +45,10 @@ export const plantedSending: Record<string, Plant> = {
         return original.call(this, model) > 3 ? 1 : 0;
       },
   ),
-  'an org waits until the others have nothing left': inClass(
-    Fairness,
-    'served',
-    () => (orgId) => (orgId === 'org_1' ? 0 : 1),
-  ),
+  'an org waits until the others have nothing left': inSql('batches.claim', [
+    '(SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id)',
+    "CASE found.org_id WHEN 'org_1' THEN 0 ELSE 900000000000 END",
+  ]),
   'answers wait to be recorded': (parts) =>
     around(parts, {
       results: {

@@ -21,6 +21,8 @@ export interface SingleOptions {
   slots?: number;
   windowMs?: number;
   drainMs?: number;
+  /** Other names of its model. */
+  aliases?: string[];
   /** As on the embedded database, whose time is this process's own. */
   exclusive?: boolean;
 }
@@ -30,7 +32,7 @@ const caller = { orgId, keyId: 'key_1', scopes: [], models: null };
 
 /** One process in virtual time whose every store call a test sees, and may fail. For stories, where seeds are for chance. */
 export async function startSingle(database: Database, options: SingleOptions = {}) {
-  const { slots = 4, windowMs = 86_400_000, drainMs = 5_000, exclusive = false } = options;
+  const { slots = 4, windowMs = 86_400_000, drainMs = 5_000, aliases = [], exclusive = false } = options;
   const random = createSeededRandom(1);
   const time = createVirtualTime(random);
   const clock = time.process();
@@ -42,6 +44,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const failing = new Set<Operation>();
   /** Operations whose answer never comes until they are taken out again. */
   const hanging = new Set<Operation>();
+  /** Operations that are done and whose answer comes when they are taken out again. */
+  const late = new Set<Operation>();
   /** What reading or writing a blob fails with, by its name; `*` stands for all. */
   const unreadable = new Map<string, Error>();
   const unwritable = new Map<string, Error>();
@@ -53,10 +57,12 @@ export async function startSingle(database: Database, options: SingleOptions = {
     while (hanging.has(name) || hanging.has('*'))
       await new Promise<void>((resolve) => time.after(10, resolve));
     if (failing.has(name) || failing.has('*')) throw new Error('the database is away');
-    return operate();
+    const answer = await operate();
+    while (late.has(name)) await new Promise<void>((resolve) => time.after(10, resolve));
+    return answer;
   });
   const ids = createIds(clock, random);
-  const model = { id: 'm1', aliases: [], serves: ['chat' as const], prices, createdAt: 0 };
+  const model = { id: 'm1', aliases, serves: ['chat' as const], prices, createdAt: 0 };
   const engine = createScriptedEngine({ clock, slots });
   const generate = createGenerate({
     models: [{ model, pool: poolOf(engine, { clock, random }) }],
@@ -83,7 +89,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     ids,
     random,
     log: silent,
-    limits: { openBatchesPerOrg: 1_000 },
+    limits: { openBatchesPerOrg: 10_000 },
     batch: {
       priceFactor: 0.5,
       resultTtlMs: 86_400_000,
@@ -114,6 +120,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     /** Sets the wall clock, which is the database's too. */
     jump: (ms: number) => clock.jump(ms),
     hanging,
+    late,
     unreadable,
     unwritable,
     settle,

@@ -44,10 +44,10 @@ it('does not ask without end for lines of a batch whose window is over', async (
 
 it('ends a batch whose input is gone, however often that cannot be written down', async () => {
   const single = await startSingle(database);
-  await single.settle(single.batches.start());
   single.failing.add('batches.fail');
   const id = await single.create('b0', 40);
   await single.blobs.remove('blob_b0');
+  await single.settle(single.batches.start());
   await single.pass(60_000);
   expect((await single.find(id)).closing).toBeNull();
   single.failing.clear();
@@ -83,7 +83,8 @@ it('runs the other batches while the input of one cannot be read', async () => {
   await single.pass(60_000);
   expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 200 });
   expect(await single.find(stuck)).toMatchObject({ status: 'in_progress', closing: null });
-  expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(100);
+  // Four a second are polls.
+  expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(300);
   // Nothing of it is kept from a process that can read it.
   const leased = await database.db.all("SELECT seq FROM batch_chunks WHERE state = 'leased'");
   expect(leased).toEqual([]);
@@ -106,7 +107,52 @@ it('fails a batch whose chunks cannot be read, with the reason, and runs the oth
   });
   const { ok, err } = await single.find(stuck);
   expect([ok > 0, ok + err]).toEqual([true, 100]);
-  expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(100);
+  expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(160);
+});
+
+it('runs the others while the database refuses to give out a chunk of one, which fails then', async () => {
+  const single = await startSingle(database);
+  const stuck = await single.create('b0', 100);
+  const others: string[] = [];
+  for (let n = 1; n < 6; n++) others.push(await single.create(`b${n}`, 20));
+  await database.db.exec(`CREATE TRIGGER refuse BEFORE UPDATE ON batch_chunks
+    WHEN NEW.batch_id = '${stuck}' AND NEW.seq = 1 AND NEW.state = 'leased' BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+  await single.settle(single.batches.start());
+  await single.pass(3_000);
+  const run = async () => (await Promise.all(others.map((id) => single.find(id)))).map(({ ok }) => ok);
+  expect((await run()).every((ok) => ok > 0)).toBe(true);
+  await single.pass(60_000);
+  await database.db.exec('DROP TRIGGER refuse');
+  expect(await run()).toEqual([20, 20, 20, 20, 20]);
+  expect(await single.find(stuck)).toMatchObject({ status: 'failed', ok: 0, err: 100 });
+});
+
+it('runs what was created under the old name of a model, and bills it as that', async () => {
+  const single = await startSingle(database, { aliases: ['before'] });
+  const id = await single.create('b0', 8);
+  await database.db.all("UPDATE batch_chunks SET model = 'before' WHERE seq > 0");
+  await database.db.all("UPDATE batches SET prices = replace(prices, 'm1', 'before')");
+  await single.settle(single.batches.start());
+  await single.pass(10_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 8 });
+  expect(await database.store.ledger.of(id)).toMatchObject([{ model: 'before', requests: 8 }]);
+});
+
+it('runs and cancels batches behind thousands of others', async () => {
+  const single = await startSingle(database, { slots: 1 });
+  for (let n = 0; n < 2_100; n++) await single.create(`b${n}`, 1, { delayMs: 60_000 });
+  const late = await single.create('late', 1, { delayMs: 100 });
+  await database.db.all("UPDATE batches SET org_id = 'org_2' WHERE id = ?", [late]);
+  await database.db.all("UPDATE batch_chunks SET org_id = 'org_2', due = due + 9e9 WHERE batch_id = ?", [
+    late,
+  ]);
+  const cancelled = await single.create('cancelled', 1);
+  await single.settle(single.batches.start());
+  await single.cancel(cancelled);
+  await single.pass(5_000);
+  expect((await single.find(cancelled)).status).toBe('cancelled');
+  await single.pass(60_000);
+  expect((await single.find(late)).status).toBe('completed');
 });
 
 it('fails a batch one of whose results the database refuses, and records all others', async () => {
@@ -189,7 +235,7 @@ it('asks a database that is away a few times a minute, and blames no batch for i
   single.failing.add('*');
   single.calls.length = 0;
   await single.pass(60_000);
-  expect(single.calls.filter((name) => name === 'batches.candidates').length).toBeLessThan(30);
+  expect(single.calls.filter((name) => name === 'batches.claimClosings').length).toBeLessThan(30);
   single.failing.clear();
   await single.pass(60_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 100 });
@@ -231,6 +277,35 @@ it.each([25, -25])('runs on when the clock of the machine jumps by %i hours', as
   expect((await single.find(late)).status).toBe('in_progress');
   await single.pass(60_000);
   expect((await single.find(late)).status).toBe('expired');
+});
+
+it('keeps what a claim brings whose answer comes after a heartbeat', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  await single.pass(8_000);
+  single.late.add('batches.claim');
+  const id = await single.create('b0', 4);
+  await single.pass(4_000);
+  expect(single.calls.filter((name) => name === 'workers.leases')).toHaveLength(2);
+  single.late.clear();
+  await single.pass(3_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 4 });
+  expect(single.calls.filter((name) => name === 'batches.release')).toEqual([]);
+});
+
+it('gives back what a claim brought whose answer was lost', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  single.failing.add('batches.claim');
+  const id = await single.create('b0', 4);
+  single.failing.clear();
+  await database.db.all(
+    "UPDATE batch_chunks SET state = 'leased', epoch = epoch + 1, owner = (SELECT id FROM workers) WHERE batch_id = ? AND seq > 0",
+    [id],
+  );
+  await single.pass(15_000);
+  expect(single.calls.filter((name) => name === 'batches.release')).toHaveLength(1);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 4 });
 });
 
 it('stops although the database does not answer', async () => {

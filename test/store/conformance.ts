@@ -9,6 +9,7 @@ import { fileTests } from './conformance/files.ts';
 import { installationTests } from './conformance/installation.ts';
 import { keyTests } from './conformance/keys.ts';
 import { ledgerTests } from './conformance/ledger.ts';
+import { queueTests } from './conformance/queue.ts';
 import { recordTests } from './conformance/record.ts';
 import { responseTests } from './conformance/responses.ts';
 import { webhookTests } from './conformance/webhooks.ts';
@@ -59,6 +60,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     creationTests(stores);
     batchTests(stores);
     chunkTests(stores);
+    queueTests(stores);
     recordTests(stores);
     endingTests(stores);
     closingTests(stores);

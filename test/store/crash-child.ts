@@ -14,6 +14,8 @@ export type Ack =
 const [path, life] = process.argv.slice(2) as [string, string];
 let made = 0;
 const total = 400;
+const wanted = { model: 'm1', names: ['m1'], lines: 0, chunks: 2, before: {} };
+const suspects = { from: 99, most: 0, alone: false };
 
 const acknowledge = (ack: Ack) => writeSync(1, `${JSON.stringify(ack)}\n`);
 const id = (prefix: string) => `${prefix}${life.padStart(8, '0')}${String(++made).padStart(24, '0')}`;
@@ -27,23 +29,30 @@ async function create(store: Store): Promise<void> {
 
 async function work(store: Store, worker: string): Promise<void> {
   for (let turn = 0; ; turn++) {
-    const [candidate] = await store.batches.candidates(['m1'], 1);
-    if (!candidate) {
+    const { chunks } = await store.batches.claim(worker, [wanted], { now: start, suspects });
+    const [first] = chunks;
+    if (!first) {
       await create(store);
       continue;
     }
-    const chunks = await store.batches.claim(worker, candidate.batchId, 'm1', 2, start);
     const results = chunks.flatMap((chunk) =>
       chunk.lines.map(({ line }) =>
         line % 10 === 9 ? failure(chunk.batchId, line) : output(chunk.batchId, line),
       ),
     );
-    const [outcome] = await store.results.record(worker, results, chunks.map(lease), start);
-    if (outcome && !outcome.closed && outcome.kept === results.length)
-      acknowledge({ did: 'record', batch: candidate.batchId, lines: results.map(({ line }) => line) });
+    for (const { batchId, kept, closed } of await store.results.record(
+      worker,
+      results,
+      chunks.map(lease),
+      start,
+    )) {
+      const lines = results.filter((result) => result.batchId === batchId).map(({ line }) => line);
+      if (!closed && kept === lines.length) acknowledge({ did: 'record', batch: batchId, lines });
+    }
     if (turn % 40 === 39) {
-      const cancelled = await store.batches.cancel('org_a', candidate.batchId, start, 1_000);
-      if (cancelled?.began) acknowledge({ did: 'cancel', batch: candidate.batchId });
+      const { batchId } = first;
+      const cancelled = await store.batches.cancel('org_a', batchId, start, 1_000);
+      if (cancelled?.began) acknowledge({ did: 'cancel', batch: batchId });
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Batch, Chunk } from '../../src/core/batch.ts';
-import { closeModel } from '../../src/core/batch.ts';
+import type { SuspectRoom } from '../../src/core/fair-choice.ts';
 import type { StoredFile } from '../../src/core/file.ts';
 import type { ApiKey, Org } from '../../src/core/org.ts';
 import type { Webhook } from '../../src/core/webhook.ts';
@@ -183,9 +183,58 @@ export function range(from: number, to: number): number[] {
 
 export const lease = ({ batchId, seq, epoch }: Lease): Lease => ({ batchId, seq, epoch });
 
+const anySuspects: SuspectRoom = { from: 99, most: 0, alone: false };
+
+/** Leases so many chunks of one batch and model. */
+export async function claimOf(
+  store: Store,
+  worker: string,
+  batchId: string,
+  { count = 1, model = 'm1', now = start, suspects = anySuspects }: ClaimOf = {},
+): Promise<Chunk[]> {
+  const claimed: Chunk[] = [];
+  while (claimed.length < count) {
+    const wanted = { model, names: [model], lines: 0, chunks: count - claimed.length, before: {} };
+    const claim = await store.batches.claim(worker, [wanted], { now, suspects, only: [batchId] });
+    if (claim.faults.length > 0) throw new Error(claim.faults[0]!.message);
+    if (claim.chunks.length === 0) break;
+    claimed.push(...claim.chunks);
+  }
+  return claimed;
+}
+
+export interface ClaimOf {
+  count?: number;
+  model?: string;
+  now?: number;
+  suspects?: SuspectRoom;
+}
+
+/** Models of ready chunks, in order; nobody serves any in these tests. */
+export async function readyModels(store: Store): Promise<string[]> {
+  return (await store.workers.missingModels(start)).map(({ model }) => model);
+}
+
+/** The batches that wait to be closed, the most urgent first. */
+export async function batchesToClose(store: Store): Promise<string[]> {
+  const { chunks } = await store.batches.claimClosings('looks', 1_000);
+  await store.batches.release('looks', chunks);
+  const due = new Map(
+    await Promise.all(
+      chunks.map(async ({ batchId }) => [batchId, (await store.batches.find(batchId))!.due] as const),
+    ),
+  );
+  return [...due].toSorted((a, b) => a[1] - b[1]).map(([id]) => id);
+}
+
 /** Leases the closing chunk of a batch whose end is decided. */
 export async function claimClosing(store: Store, worker: string, batchId: string): Promise<Lease> {
-  const [chunk] = await store.batches.claim(worker, batchId, closeModel, 1, start);
+  const { chunks } = await store.batches.claimClosings(worker, 1_000);
+  const chunk = chunks.find((each) => each.batchId === batchId);
+  await store.batches.release(
+    worker,
+    chunks.filter((each) => each !== chunk),
+  );
   if (!chunk) throw new Error(`The closing chunk of ${batchId} is not to be had.`);
   return lease(chunk);
 }

@@ -21,7 +21,7 @@ import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import { StoreError } from '../../src/core/store-error.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { smallDisk } from '../support/small-disk.ts';
-import { addBatch, closeBatch, makeOrg, output, range, start } from './fixtures.ts';
+import { addBatch, closeBatch, makeOrg, output, range, start, claimOf } from './fixtures.ts';
 
 let folder: string;
 let path: string;
@@ -80,7 +80,7 @@ describe('a data folder', () => {
     const store = open();
     await store.start();
     const batch = await addBatch(store, { total: 300 });
-    await store.batches.claim('w', batch.id, 'm1', 300, start);
+    await claimOf(store, 'w', batch.id, { count: 300 });
     // Rows of less than a page, of a page, and of several.
     const bodies = (line: number) => Buffer.from(canary.repeat(1 + (line % 3) * 60));
     const lines = range(0, 300).map((line) => ({ ...output(batch, line), body: bodies(line) }));
@@ -304,7 +304,7 @@ test.skipIf('reason' in disk)(
       const store = open(onDisk);
       await store.start();
       const batch = await addBatch(store, { total: 1_000 });
-      await store.batches.claim('w', batch.id, 'm1', 1_000, start);
+      await claimOf(store, 'w', batch.id, { count: 1_000 });
       const record = (line: number) =>
         store.results.record('w', [output(batch, line, { body: new Uint8Array(50_000) })], [], start);
       let kept = 0;

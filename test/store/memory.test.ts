@@ -15,11 +15,7 @@ test('the store in memory settles within microtasks, so that a simulated clock d
   setImmediate(() => (turned = true));
   await store.start();
   const { now } = await store.workers.beat('w', { interactive: {} });
-  await Promise.all([
-    store.batches.candidates(['m1'], 10),
-    store.results.record('w', [], [], 0),
-    store.reset(),
-  ]);
+  await Promise.all([store.workers.leases('w'), store.results.record('w', [], [], 0), store.reset()]);
   expect(now).toBe(42);
   expect(turned).toBe(false);
   await store.stop();

@@ -10,7 +10,7 @@ import { StoreError } from '../../src/core/store-error.ts';
 import { startSilentLine } from '../support/silent-line.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { addBatch, makeOrg, output, range, start } from './fixtures.ts';
+import { addBatch, claimOf, makeOrg, output, range, start } from './fixtures.ts';
 import { expectOldResponses } from './old-responses.ts';
 import { dumpPostgres } from './schema-dump.ts';
 
@@ -64,7 +64,7 @@ function faultTests(postgres: PostgresServer): void {
     const [one, two] = [createPostgresStore({ url, log: silent }), createPostgresStore({ url, log: silent })];
     await Promise.all([one.start(), two.start()]);
     const batch = await addBatch(one, { total: 600 });
-    await one.batches.claim('w', batch.id, 'm1', 1_000, start);
+    await claimOf(one, 'w', batch.id, { count: 1_000 });
     const failures: unknown[] = [];
     /** As the recorder does: what failed is brought again. */
     const record = async (results: LineResult[], store = one): Promise<void> => {
@@ -315,7 +315,7 @@ function faultTests(postgres: PostgresServer): void {
       await q.all("SELECT id FROM orgs WHERE id = 'org_a' FOR UPDATE");
       const waiting = range(0, 50).map(() => addBatch(store).then(() => created++));
       await store.workers.beat('w', { interactive: {} });
-      await store.batches.claim('w', batch.id, 'm1', 9, start);
+      await claimOf(store, 'w', batch.id, { count: 9 });
       expect(await store.results.record('w', [output(batch, 0)], [], start)).toMatchObject([{ kept: 1 }]);
       expect(created).toBe(0);
       return { waiting };

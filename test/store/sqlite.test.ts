@@ -7,7 +7,7 @@ import { systemClock } from '../../src/base/system.ts';
 import { expect, test } from 'vitest';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import { storeConformance } from './conformance.ts';
-import { addBatch, makeFile, output, range, start } from './fixtures.ts';
+import { addBatch, claimOf, makeFile, output, range, start } from './fixtures.ts';
 
 storeConformance('the store in a SQLite file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'store-'));
@@ -38,7 +38,7 @@ test('a beat and answers go before the requests that came before them', async ()
   const store = createSqliteStore({ path: join(folder, 'offpeak.db'), clock: systemClock, log: silent });
   await store.start();
   const batch = await addBatch(store);
-  await store.batches.claim('w', batch.id, 'm1', 9, start);
+  await claimOf(store, 'w', batch.id, { count: 9 });
   const order: string[] = [];
   const tell = (what: string, call: Promise<unknown>) => call.then(() => order.push(what));
   await Promise.all([

@@ -30,6 +30,7 @@ export function heldChunk(change: {
   const refs = Array.from({ length: lines }, (_, at) => ({ line: seq * 100 + at, offset: 0, length: 0 }));
   return {
     chunk: { batchId: batch.id, seq, model, prefix, lines: refs, est: lines, epoch: 1, kills: 0 },
+    model,
     batch,
     lines: new ChunkLines(createMemoryBlobs(), batch.blob),
     todo: [...refs],

@@ -21,7 +21,10 @@ export interface RunningBatch {
 
 /** A leased chunk and how far it is. */
 export interface HeldChunk {
+  /** Under the name that its batch froze. */
   chunk: Chunk;
+  /** The id of the model that runs it. */
+  model: string;
   batch: RunningBatch;
   lines: ChunkLines;
   /** Not sent, in dispatch order. */
@@ -71,6 +74,11 @@ export class HeldChunks {
     return [...this.#chunks.values()].filter((held) => held.batch.id === batchId);
   }
 
+  /** The models of lines in hand that were not sent. */
+  models(): string[] {
+    return [...this.#unsent].filter(([, lines]) => lines > 0).map(([model]) => model);
+  }
+
   /** Lines in hand that were not sent, of one model. */
   unsent(model: string): number {
     return this.#unsent.get(model) ?? 0;
@@ -95,6 +103,10 @@ export class HeldChunks {
 
   lease(lease: Lease): void {
     this.#leases.set(keyOf(lease), lease);
+  }
+
+  holds(lease: Lease): boolean {
+    return this.#leases.get(keyOf(lease))?.epoch === lease.epoch;
   }
 
   unlease(lease: Lease): void {
@@ -147,7 +159,7 @@ export class HeldChunks {
     if ((this.#parked.get(model) ?? 0) === 0) return false;
     this.#parked.delete(model);
     for (const held of this.#chunks.values()) {
-      if (held.chunk.model !== model) continue;
+      if (held.model !== model) continue;
       held.todo.push(...held.parked);
       held.parked = [];
     }
@@ -177,6 +189,6 @@ export class HeldChunks {
   }
 
   #count(counts: Map<string, number>, held: HeldChunk, by: number): void {
-    counts.set(held.chunk.model, (counts.get(held.chunk.model) ?? 0) + by);
+    counts.set(held.model, (counts.get(held.model) ?? 0) + by);
   }
 }

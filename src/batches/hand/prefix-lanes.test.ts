@@ -73,18 +73,18 @@ describe('PrefixLanes', () => {
   });
 
   it('claims until every slot has a chunk', () => {
-    expect(lanes.wants('m')).toBe(true);
+    expect(lanes.lacking('m')).toBe(3);
     add(1, 'a');
     add(2, 'b', 0);
     add(3, 'c');
-    expect(lanes.wants('m')).toBe(true);
+    expect(lanes.lacking('m')).toBe(1);
     add(4, 'd');
-    expect(lanes.wants('m')).toBe(false);
-    expect(lanes.wants('other')).toBe(true);
+    expect(lanes.lacking('m')).toBe(0);
+    expect(lanes.lacking('other')).toBe(3);
   });
 
   it('is nothing to engines that share what they have read', () => {
     kind = 'shared';
-    expect([lanes.now('m'), lanes.wants('m')]).toEqual([null, false]);
+    expect([lanes.now('m'), lanes.lacking('m')]).toEqual([null, 0]);
   });
 });

@@ -40,7 +40,7 @@ export class PrefixLanes {
   now(model: string): LanesNow | null {
     if (this.#generate.prefixCache(model) !== 'slot') return null;
     const lanes = new Map<string, Lane>();
-    for (const held of this.#held.chunks) if (held.chunk.model === model) addTo(lanes, held);
+    for (const held of this.#held.chunks) if (held.model === model) addTo(lanes, held);
     const slots = this.#generate.slots(model);
     const warm = this.#warm.get(model);
     const laneOf = (held: HeldChunk) => lanes.get(held.chunk.prefix) ?? newLane();
@@ -56,12 +56,12 @@ export class PrefixLanes {
     };
   }
 
-  /** Whether another chunk should be claimed, so that every slot has a prefix of its own. */
-  wants(model: string): boolean {
-    if (this.#generate.prefixCache(model) !== 'slot') return false;
+  /** How many more chunks should be claimed, so that every slot has a prefix of its own. */
+  lacking(model: string): number {
+    if (this.#generate.prefixCache(model) !== 'slot') return 0;
     let lanes = 0;
-    for (const { chunk, todo } of this.#held.chunks) if (chunk.model === model && todo.length > 0) lanes++;
-    return lanes < Math.min(mostLanes, this.#generate.slots(model));
+    for (const held of this.#held.chunks) if (held.model === model && held.todo.length > 0) lanes++;
+    return Math.max(0, Math.min(mostLanes, this.#generate.slots(model)) - lanes);
   }
 
   sent(model: string, prefix: string): void {

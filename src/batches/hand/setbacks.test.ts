@@ -14,7 +14,7 @@ describe('Setbacks', () => {
     clock = createManualClock();
     failed = [];
     setbacks = new Setbacks({
-      work: new WorkInHand(clock),
+      work: new WorkInHand(clock, () => {}),
       clock,
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
       log: silent,

@@ -44,6 +44,11 @@ export class Setbacks {
     return setback !== undefined && setback.until > this.#parts.clock.monotonic();
   }
 
+  /** The batches that are to be left alone now. */
+  get waiting(): string[] {
+    return [...this.#setbacks.keys()].filter((batchId) => this.waits(batchId));
+  }
+
   /**
    * The batch met `error` and waits. Where that is a fault of its own, which waiting does not mend, a few tries make sure
    * of it and then the batch ends as failed.

@@ -35,13 +35,13 @@ describe('suspects', () => {
   it('may be whatever they are when none is in hand', () => {
     const { held, suspects } = setUp();
     held.add(single(0));
-    expect(suspects.mostKills()).toBeUndefined();
+    expect(suspects.room).toEqual({ from: 2, most: 1, alone: true });
   });
 
   it('run one at a time at first, beside lines that are none', () => {
     const { held, suspects } = setUp();
     held.add(single(2));
-    expect(suspects.mostKills()).toBe(1);
+    expect(suspects.room).toEqual({ from: 2, most: 0, alone: false });
   });
 
   it('run one more at a time for each that was answered', () => {
@@ -49,10 +49,10 @@ describe('suspects', () => {
     for (let answered = 0; answered < 5; answered++) suspects.answered();
     held.add(single(2));
     for (let running = 1; running < 6; running++) {
-      expect(suspects.mostKills()).toBe(2);
+      expect(suspects.room).toEqual({ from: 2, most: 6 - running, alone: false });
       held.add(single(2));
     }
-    expect(suspects.mostKills()).toBe(1);
+    expect(suspects.room.most).toBe(0);
   });
 
   it('run alone once they were running at a further death, until their end is recorded', () => {
@@ -60,10 +60,10 @@ describe('suspects', () => {
     for (let answered = 0; answered < 5; answered++) suspects.answered();
     const grave = single(3);
     held.add(grave);
-    expect(suspects.mostKills()).toBe(1);
+    expect(suspects.room).toEqual({ from: 2, most: 0, alone: false });
     held.retire(grave);
-    expect(suspects.mostKills()).toBe(1);
+    expect(suspects.room.most).toBe(0);
     held.unlease(leaseOf(grave.chunk));
-    expect(suspects.mostKills()).toBeUndefined();
+    expect(suspects.room).toEqual({ from: 2, most: 6, alone: true });
   });
 });

@@ -1,3 +1,4 @@
+import type { SuspectRoom } from '../../core/fair-choice.ts';
 import type { HeldChunks } from './held-chunks.ts';
 import { suspectKills } from './poison.ts';
 
@@ -14,12 +15,15 @@ export class Suspects {
     this.#held = held;
   }
 
-  /** How often the owners of what is claimed next may have died; undefined when that does not matter. */
-  mostKills(): number | undefined {
+  /** How many more may be claimed. */
+  get room(): SuspectRoom {
     const running = this.#held.suspects;
-    if (running.length === 0) return undefined;
     const alone = running.some((held) => held.chunk.kills > suspectKills);
-    return alone || running.length >= this.#atOnce ? suspectKills - 1 : suspectKills;
+    return {
+      from: suspectKills,
+      most: alone ? 0 : Math.max(0, this.#atOnce - running.length),
+      alone: running.length === 0,
+    };
   }
 
   /** One of them ended and nothing died. */

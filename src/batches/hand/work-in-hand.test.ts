@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
+import type { Lease } from '../../store/store.ts';
 import { WorkInHand } from './work-in-hand.ts';
 
 function working() {
   const clock = createManualClock();
-  const work = new WorkInHand(clock);
+  const back: Lease[] = [];
+  const work = new WorkInHand(clock, (leases) => void back.push(...leases));
   const batch = runningBatch();
   work.addBatch(batch);
   const chunk = heldChunk({ batch });
   work.held.add(chunk);
-  return { clock, work, batch, chunk };
+  return { clock, work, batch, chunk, back };
 }
 
 describe('WorkInHand', () => {
@@ -37,16 +39,17 @@ describe('WorkInHand', () => {
   });
 
   it('gives back what it yields once nothing of it is in flight', () => {
-    const { work, batch, chunk } = working();
+    const { work, batch, chunk, back } = working();
     const idle = heldChunk({ batch, seq: 2 });
     work.held.add(idle);
     work.held.take(chunk);
     work.yieldBatch(batch.id);
-    expect([chunk.todo, idle.todo, work.takeYielded()]).toEqual([[], [], []]);
+    expect([chunk.todo, idle.todo, back]).toEqual([[], [], []]);
     work.held.landed(chunk);
     work.settle(batch.id);
-    expect(work.takeYielded().map(({ seq }) => seq)).toEqual([1, 2]);
-    expect([work.takeYielded(), work.batch(batch.id), work.held.leases]).toEqual([[], undefined, []]);
+    work.settle(batch.id);
+    expect(back.map(({ seq }) => seq)).toEqual([1, 2]);
+    expect([work.batch(batch.id), work.held.leases]).toEqual([undefined, []]);
     expect(batch.abort.signal.aborted).toBe(false);
   });
 

@@ -8,10 +8,12 @@ export class WorkInHand {
   readonly held = new HeldChunks();
   #clock: Clock;
   #batches = new Map<string, RunningBatch>();
-  #yielded: Lease[] = [];
+  #giveBack: (leases: Lease[]) => void;
 
-  constructor(clock: Clock) {
+  /** @param giveBack leases of what was yielded: others may run it */
+  constructor(clock: Clock, giveBack: (leases: Lease[]) => void) {
     this.#clock = clock;
+    this.#giveBack = giveBack;
   }
 
   batch(id: string): RunningBatch | undefined {
@@ -39,7 +41,7 @@ export class WorkInHand {
     this.settle(batchId);
   }
 
-  /** Nothing more of this batch is sent for now; what is in flight may land. Its leases are to be given back. */
+  /** Nothing more of this batch is sent for now; what is in flight may land. Its leases are given back then. */
   yieldBatch(batchId: string): void {
     const batch = this.#batches.get(batchId);
     if (!batch || batch.stopping) return;
@@ -49,11 +51,6 @@ export class WorkInHand {
     this.settle(batchId);
   }
 
-  /** Leases of chunks that were yielded since this was asked last. */
-  takeYielded(): Lease[] {
-    return this.#yielded.splice(0);
-  }
-
   /** Drops the chunks of a stopping batch once nothing of it is in flight. */
   settle(batchId: string): void {
     const batch = this.#batches.get(batchId);
@@ -61,8 +58,8 @@ export class WorkInHand {
     const chunks = this.held.ofBatch(batchId);
     if (chunks.some((held) => held.inFlight > 0)) return;
     for (const held of chunks) this.held.drop(held);
-    if (batch.yielding) this.#yielded.push(...chunks.map(({ chunk }) => leaseOf(chunk)));
     this.#batches.delete(batchId);
+    if (batch.yielding && chunks.length > 0) this.#giveBack(chunks.map(({ chunk }) => leaseOf(chunk)));
   }
 
   /** Aborts a batch's calls and lets go of its chunks at once. */

@@ -3,9 +3,8 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
-import { type Chunk, closeModel } from '../../core/batch.ts';
-import type { Candidate, Store } from '../../store/store.ts';
-import { choose } from './choose.ts';
+import type { Chunk } from '../../core/batch.ts';
+import type { ClaimedBatch, Claim, Store } from '../../store/store.ts';
 import type { DbTime } from '../db-time.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { Demand } from './demand.ts';
@@ -17,7 +16,6 @@ import type { Setbacks } from '../hand/setbacks.ts';
 import type { Suspects } from '../hand/suspects.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
-const maxCandidates = 2_000;
 /** Polling is the contract; a wake-up only makes it sooner. */
 const busyPollMs = 250;
 const idlePollMs = 1_000;
@@ -42,24 +40,20 @@ export interface ClaimerParts {
   holdsLeases: () => boolean;
   /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
   isAway: (error: unknown) => Promise<boolean>;
-  /** Whether another batch may be closed now. */
-  canClose: () => boolean;
+  /** How many more batches may be closed now. */
+  closings: () => number;
   close: (chunk: Chunk) => void;
-  /** A chunk came into hand. */
-  onHeld: (held: HeldChunk) => void;
-  /** Everything there is to claim was claimed. */
-  onIdle: () => void;
+  /** Chunks came into hand, or everything there is to claim was claimed. */
+  dispatch: () => void;
   /** The batch as a whole cannot be run. */
   fail: (batchId: string, message: string) => Promise<void>;
 }
 
-/** Fetches work: candidates, choice, claim (batch-engine.md, "Choosing and claiming"). One fetch at a time. */
+/** Fetches work of all models at once (batch-engine.md, "Choosing and claiming"). One fetch at a time. */
 export class Claimer {
   #parts: ClaimerParts;
   #fetching: Promise<void> | null = null;
   #again = false;
-  /** Models of chunks that were claimed and cannot be run at present. */
-  #refused = new Set<string>();
   #poll: Timer | null = null;
   /** Runs while nothing may be asked, whoever wakes us. */
   #pause: Timer | null = null;
@@ -89,12 +83,9 @@ export class Claimer {
     this.fetch();
   }
 
-  /** Runs `fn` while no claim is under way, so that the leases in hand and the store's agree. */
-  async exclusively(fn: () => Promise<void>): Promise<void> {
-    while (this.#fetching) await this.#fetching;
-    const run = fn();
-    this.#fetching = run.catch(() => undefined).finally(() => this.#fetched());
-    await run;
+  /** Resolves when the claim that is under way now was answered and what it brought is in hand; later ones may be under way. */
+  async settled(): Promise<void> {
+    await this.#fetching;
   }
 
   fetch(): void {
@@ -132,144 +123,119 @@ export class Claimer {
       this.fetch();
       return;
     }
-    const { demand, clock, onIdle } = this.#parts;
-    onIdle();
+    const { demand, clock, dispatch } = this.#parts;
+    dispatch();
     if (this.#pause) return;
     const hasRoom = demand.models().some((model) => demand.room(model) > 0);
     this.#poll = clock.after(hasRoom ? busyPollMs : idlePollMs, () => this.wake());
   }
 
   async #claimAll(): Promise<void> {
-    const { store, worker, demand, fairness, work, holdsLeases } = this.#parts;
+    const { holdsLeases, missing } = this.#parts;
     if (!holdsLeases()) return this.#pauseFor(idlePollMs);
-    const yielded = work.takeYielded();
-    if (yielded.length > 0) await store.batches.release(worker, yielded);
-    await this.#parts.missing.look();
-    const models = demand.models();
-    const open = await store.batches.candidates([...models, closeModel], maxCandidates);
-    let candidates = open.filter((each) => !this.#mustWait(each));
-    fairness.setWorking(new Set([...candidates, ...work.batches()].map((each) => each.orgId)));
-    for (const model of models) if (!candidates.some((each) => each.model === model)) demand.noteDry(model);
-    const extra = this.#betterThanInHand(candidates);
-    while (!this.#stopped && holdsLeases()) {
-      const wanted = new Set(models.filter((model) => demand.wants(model) || extra.has(model)));
-      if (this.#parts.canClose()) wanted.add(closeModel);
-      const pick = choose(candidates, { wanted, served: (orgId) => fairness.served(orgId) });
-      if (!pick) break;
-      extra.delete(pick.model);
-      const mayHaveMore =
-        !this.#mustWait(pick) &&
-        (await this.#claim(pick).catch((error: unknown) => this.#refuse(pick, error)));
-      if (!mayHaveMore) candidates = candidates.filter((each) => each !== pick);
-    }
-    // What was given back is a candidate still: asking again before the next poll would only go round in circles.
-    for (const model of this.#refused) demand.noteDry(model);
-    this.#refused.clear();
+    await missing.look();
+    await this.#claimClosings();
+    let lacking = true;
+    while (lacking && !this.#stopped && holdsLeases()) lacking = await this.#claimLines();
     this.#failures = 0;
   }
 
-  /** A batch that met a fault, or one whose last lines here are on their way. */
-  #mustWait({ batchId, model }: Candidate): boolean {
+  async #claimClosings(): Promise<void> {
+    const { store, worker, closings, setbacks, holdsLeases, close } = this.#parts;
+    const most = closings();
+    if (most <= 0) return;
+    const { chunks, faults } = await store.batches.claimClosings(worker, most, setbacks.waiting);
+    await this.#setBack(faults, null);
+    // Taken from us by now, or soon: the next heartbeat gives them back if not.
+    if (holdsLeases()) for (const chunk of chunks) close(chunk);
+  }
+
+  /** Whether there may be more to claim that is wanted. */
+  async #claimLines(): Promise<boolean> {
+    const { store, worker, demand, suspects, time, holdsLeases } = this.#parts;
+    const wanted = demand.wanted();
+    if (wanted.length === 0) return false;
+    const except = this.#passedOver();
+    const options = { now: time.now(), suspects: suspects.room, except };
+    const { chunks, batches, faults } = await store.batches.claim(worker, wanted, options);
+    await this.#setBack(faults, 'A part of the batch cannot be read from the database any more.');
+    if (!holdsLeases()) return false;
+    const came = new Set(chunks.map(({ model }) => model));
+    if (faults.length === 0)
+      for (const { model, names, lines, chunks: least } of wanted)
+        if (lines + least > 0 && !names.some((name) => came.has(name))) demand.noteDry(model);
+    await this.#hold(chunks, new Map(batches.map((batch) => [batch.id, batch])));
+    return chunks.length + faults.length > 0 && demand.models().some((model) => demand.wants(model));
+  }
+
+  /** Batches that met a fault, and those whose last lines here are on their way. */
+  #passedOver(): string[] {
     const { setbacks, work } = this.#parts;
-    return setbacks.waits(batchId) || (model !== closeModel && work.batch(batchId)?.stopping === true);
+    const stopping = work.batches().filter((batch) => batch.stopping);
+    return [...new Set([...setbacks.waiting, ...stopping.map(({ id }) => id)])];
   }
 
-  /** One batch that cannot be claimed must not keep the others from it. */
-  async #refuse({ batchId, model }: Candidate, error: unknown): Promise<boolean> {
+  /** @param fault what each is told when it ends for it, or null for what may pass */
+  async #setBack(faults: Claim['faults'], fault: string | null): Promise<void> {
     const { isAway, setbacks } = this.#parts;
-    if (await isAway(error)) throw error;
-    const fault = 'A part of the batch cannot be read from the database any more.';
-    await setbacks.add(batchId, error, model === closeModel ? null : fault);
-    return false;
+    for (const { batchId, message } of faults) {
+      const error = new Error(message);
+      if (await isAway(error)) throw error;
+      await setbacks.add(batchId, error, fault);
+    }
   }
 
-  /** Claims one chunk of a candidate; false when it has none left for us. */
-  async #claim(pick: Candidate): Promise<boolean> {
-    const { store, worker, time, suspects } = this.#parts;
-    const isClosing = pick.model === closeModel;
-    // Asked for beforehand: what is claimed and given back would be blamed for a death in between.
-    const most = isClosing ? undefined : suspects.mostKills();
-    const [chunk] = await store.batches.claim(worker, pick.batchId, pick.model, 1, time.now(), most);
-    if (!chunk) {
-      if (most !== undefined) this.#refused.add(pick.model);
-      return false;
+  async #hold(chunks: readonly Chunk[], batches: ReadonlyMap<string, ClaimedBatch>): Promise<void> {
+    const { store, worker, work, fairness, dispatch } = this.#parts;
+    const back: Chunk[] = [];
+    const suspects: Chunk[] = [];
+    const held: HeldChunk[] = [];
+    for (const chunk of chunks) {
+      const batch = this.#batchOf(batches.get(chunk.batchId)!);
+      if (!batch || batch.stopping) back.push(chunk);
+      else if (chunk.kills >= suspectKills && chunk.lines.length > 1) suspects.push(chunk);
+      else held.push(this.#toHeld(chunk, batch));
     }
-    // Taken from us by now, or soon: the next heartbeat gives it back if not.
-    if (!this.#parts.holdsLeases()) return false;
-    if (isClosing) {
-      this.#parts.close(chunk);
-      return false;
-    }
-    const suspect = chunk.kills >= suspectKills;
-    if (suspect && chunk.lines.length > 1) return store.batches.split(worker, leaseOf(chunk));
-    const batch = await this.#batchOf(pick);
-    if (!batch || batch.stopping) {
-      await store.batches.release(worker, [leaseOf(chunk)]);
-      this.#refused.add(pick.model);
-      return false;
-    }
-    await this.#hold(chunk, batch, suspect);
-    return true;
+    for (const each of held) work.held.add(each);
+    fairness.setWorking(new Set(work.batches().map(({ orgId }) => orgId)));
+    // What cannot be read ahead is reported when its line is read.
+    await Promise.all(held.map(({ lines, chunk }) => lines.prefetch(chunk.lines).catch(() => undefined)));
+    dispatch();
+    if (back.length > 0) await store.batches.release(worker, back.map(leaseOf));
+    for (const chunk of suspects) await store.batches.split(worker, leaseOf(chunk));
+    for (const [id, { blobId }] of batches) if (blobId === null) await this.#endWithoutInput(id);
   }
 
-  async #hold(chunk: Chunk, batch: RunningBatch, suspect: boolean): Promise<void> {
-    const { work, blobs, onHeld } = this.#parts;
-    const held: HeldChunk = {
+  #toHeld(chunk: Chunk, batch: RunningBatch): HeldChunk {
+    return {
       chunk,
+      model: this.#parts.demand.idOf(chunk.model),
       batch,
-      lines: new ChunkLines(blobs, batch.blob),
+      lines: new ChunkLines(this.#parts.blobs, batch.blob),
       todo: [...chunk.lines],
       inFlight: 0,
       remaining: chunk.lines.length,
       parked: [],
       attempts: new Map(),
-      suspect,
+      suspect: chunk.kills >= suspectKills,
     };
-    // It may have been forgotten again as idle while its input was looked up.
+  }
+
+  /** The batch as it is in hand; undefined where its input is gone. */
+  #batchOf({ id, orgId, endpoint, due, blobId }: ClaimedBatch): RunningBatch | undefined {
+    const { work } = this.#parts;
+    const known = work.batch(id);
+    if (known || blobId === null) return known;
+    const abort = new AbortController();
+    const batch = { id, orgId, endpoint, due, blob: blobId, abort, stopping: false, yielding: false };
     work.addBatch(batch);
-    work.held.add(held);
-    // What cannot be read ahead is reported when its line is read.
-    await held.lines.prefetch(chunk.lines).catch(() => undefined);
-    onHeld(held);
+    return batch;
   }
 
-  /** What must be known of a batch to run its lines. A batch without its input ends as failed. */
-  async #batchOf({ batchId }: Candidate): Promise<RunningBatch | undefined> {
-    const { store, work, time } = this.#parts;
-    const known = work.batch(batchId);
-    if (known) return known;
-    const batch = await store.batches.find(batchId);
-    if (!batch || batch.closing !== null) return undefined;
-    const input = await store.files.find(batch.inputFileId);
-    if (!input) {
-      await this.#parts.fail(batchId, 'The input file is gone.');
-      return undefined;
-    }
-    const running: RunningBatch = {
-      id: batch.id,
-      orgId: batch.orgId,
-      endpoint: batch.endpoint,
-      due: batch.due,
-      blob: input.blobId,
-      abort: new AbortController(),
-      stopping: batch.expiresAt <= time.now(),
-      yielding: false,
-    };
-    if (!running.stopping) work.addBatch(running);
-    return running;
-  }
-
-  /** Models for which a waiting batch should go before everything of its org in hand: one chunk more of each. */
-  #betterThanInHand(candidates: readonly Candidate[]): Set<string> {
-    const least = new Map<string, number>();
-    for (const { chunk, batch, todo } of this.#parts.work.held.chunks) {
-      if (todo.length === 0) continue;
-      const key = `${chunk.model}/${batch.orgId}`;
-      least.set(key, Math.min(least.get(key) ?? Number.POSITIVE_INFINITY, batch.due));
-    }
-    const better = candidates.filter(
-      ({ model, orgId, due }) => due < (least.get(`${model}/${orgId}`) ?? due),
-    );
-    return new Set(better.map((candidate) => candidate.model));
+  async #endWithoutInput(batchId: string): Promise<void> {
+    const message = 'The input file is gone.';
+    // First, so that nobody here runs it again where its end cannot be written.
+    await this.#parts.setbacks.add(batchId, new Error(message), null);
+    await this.#parts.fail(batchId, message);
   }
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { heldChunk } from '../../../test/support/held-chunk.ts';
+import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import { createCatalog } from '../../core/model.ts';
 import { Demand } from './demand.ts';
@@ -10,15 +10,15 @@ const prices = { input: 0, cachedInput: 0, output: 0 };
 describe('Demand', () => {
   let work: WorkInHand;
   let recorder: { hasRoom: boolean };
-  let lanes: { wants(model: string): boolean };
+  let lanes: { lacking(model: string): number };
   let room: number;
   let lost: string[];
   let demand: Demand;
 
   beforeEach(() => {
-    work = new WorkInHand(createManualClock());
+    work = new WorkInHand(createManualClock(), () => {});
     recorder = { hasRoom: true };
-    lanes = { wants: () => false };
+    lanes = { lacking: () => 0 };
     room = 8;
     lost = [];
     const missing = {
@@ -62,11 +62,36 @@ describe('Demand', () => {
   it('claims more lines where slots still lack a prefix of their own', () => {
     work.held.add(heldChunk({ seq: 1, lines: 100 }));
     expect(demand.wants('m')).toBe(false);
-    lanes.wants = () => true;
+    lanes.lacking = () => 2;
     expect(demand.wants('m')).toBe(true);
+    expect(demand.wanted()).toMatchObject([{ lines: 0, chunks: 2 }]);
   });
 
-  it('asks no more for a model without candidates until the next wake-up', () => {
+  it('asks for all models at once, under every name they have', () => {
+    lost = ['gone'];
+    expect(demand.wanted()).toEqual([
+      { model: 'm', names: ['m', 'alias'], lines: 72, chunks: 0, before: {} },
+      { model: 'gone', names: ['gone'], lines: 128, chunks: 0, before: {} },
+    ]);
+  });
+
+  it('asks for one chunk more where it is due before what waits in hand of its org', () => {
+    const batch = (orgId: string, due: number) => runningBatch({ id: `${orgId} ${due}`, orgId, due });
+    work.held.add(heldChunk({ seq: 1, batch: batch('a', 5), lines: 60 }));
+    work.held.add(heldChunk({ seq: 2, batch: batch('a', 4), lines: 60 }));
+    work.held.add(heldChunk({ seq: 3, batch: batch('b', 9), lines: 1 }));
+    expect(demand.wanted()).toEqual([
+      { model: 'm', names: ['m', 'alias'], lines: 0, chunks: 0, before: { a: 4, b: 9 } },
+    ]);
+  });
+
+  it('runs what is in hand under a name that became an alias', () => {
+    room = 3;
+    work.held.add(heldChunk({ model: 'alias' }));
+    expect([demand.models(), demand.room('alias'), demand.idOf('alias')]).toEqual([['m', 'alias'], 3, 'm']);
+  });
+
+  it('asks no more for a model of which there was nothing until the next wake-up', () => {
     demand.noteDry('m');
     expect(demand.wants('m')).toBe(false);
     demand.refresh();

@@ -1,3 +1,4 @@
+import type { Wanted } from '../../store/store.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { PrefixLanes } from '../hand/prefix-lanes.ts';
@@ -12,14 +13,14 @@ export interface DemandParts {
   /** Lines of the lost end as errors, which no engine holds up. */
   missing: Pick<MissingModels, 'lost' | 'isLost'>;
   work: WorkInHand;
-  lanes: Pick<PrefixLanes, 'wants'>;
+  lanes: Pick<PrefixLanes, 'lacking'>;
   recorder: Pick<Recorder, 'hasRoom'>;
 }
 
 /** Which models want lines, and how many: what the claimer fetches and the dispatcher sends. */
 export class Demand {
   #parts: DemandParts;
-  /** Models without a candidate when last asked; nobody asks again before the next wake-up or poll. */
+  /** Models of which nothing was to be had when last asked; nobody asks again before the next wake-up or poll. */
   #dry = new Set<string>();
   #starting = new Map<string, number>();
 
@@ -28,8 +29,10 @@ export class Demand {
   }
 
   models(): string[] {
-    const { generate, missing } = this.#parts;
-    return [...generate.catalog.list().map((model) => model.id), ...missing.lost];
+    const { generate, missing, work } = this.#parts;
+    const ids = generate.catalog.list().map((model) => model.id);
+    // What is in hand under a name that became an alias runs all the same.
+    return [...new Set([...ids, ...missing.lost, ...work.held.models()])];
   }
 
   noteDry(model: string): void {
@@ -51,13 +54,48 @@ export class Demand {
     if (!recorder.hasRoom) return 0;
     const starting = this.#starting.get(model) ?? 0;
     if (missing.isLost(model)) return prefetchLines - starting;
-    return generate.room(model) - starting;
+    return generate.room(this.idOf(model)) - starting;
+  }
+
+  /** The model that is called so now. */
+  idOf(name: string): string {
+    return this.#parts.generate.catalog.find(name)?.id ?? name;
   }
 
   /** Whether more lines of a model should be claimed. */
   wants(model: string): boolean {
     if (!this.#parts.recorder.hasRoom || this.#dry.has(model)) return false;
-    const { work, lanes } = this.#parts;
-    return work.held.unsent(model) < Math.max(0, this.room(model)) + prefetchLines || lanes.wants(model);
+    return this.#lines(model) > 0 || this.#parts.lanes.lacking(model) > 0;
+  }
+
+  /** What may be claimed now, of all models. */
+  wanted(): Wanted[] {
+    const { recorder, lanes, generate } = this.#parts;
+    if (!recorder.hasRoom) return [];
+    const inHand = this.#leastDue();
+    return this.models().flatMap((model) => {
+      const wants = this.wants(model);
+      const before = inHand.get(model) ?? {};
+      if (!wants && Object.keys(before).length === 0) return [];
+      const { aliases = [] } = generate.catalog.find(model) ?? {};
+      const lines = wants ? Math.max(0, this.#lines(model)) : 0;
+      return { model, names: [model, ...aliases], lines, chunks: wants ? lanes.lacking(model) : 0, before };
+    });
+  }
+
+  #lines(model: string): number {
+    return Math.max(0, this.room(model)) + prefetchLines - this.#parts.work.held.unsent(model);
+  }
+
+  /** By model and org, what is due first of what waits in hand. */
+  #leastDue(): Map<string, Record<string, number>> {
+    const least = new Map<string, Record<string, number>>();
+    for (const { model, batch, todo } of this.#parts.work.held.chunks) {
+      if (todo.length === 0) continue;
+      const ofModel = least.get(model) ?? {};
+      least.set(model, ofModel);
+      ofModel[batch.orgId] = Math.min(ofModel[batch.orgId] ?? Number.POSITIVE_INFINITY, batch.due);
+    }
+    return least;
   }
 }

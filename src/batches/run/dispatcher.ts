@@ -79,12 +79,6 @@ export class Dispatcher {
     this.#parts.slots.look();
   }
 
-  /** A chunk came into hand. One without lines left, whose results all exist, is finished as it is. */
-  take(held: HeldChunk): void {
-    if (held.remaining === 0) this.#finish(held);
-    this.dispatch();
-  }
-
   #sendNext(model: string): boolean {
     const { work, fairness, demand, generate } = this.#parts;
     const lanes = this.#parts.lanes.now(model);
@@ -111,15 +105,15 @@ export class Dispatcher {
 
   async #run(held: HeldChunk, ref: LineRef): Promise<void> {
     const { demand, leaders } = this.#parts;
-    const { chunk } = held;
+    const { chunk, model } = held;
     const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
-    demand.starting(chunk.model, -1);
+    demand.starting(model, -1);
     if (!line) return;
     try {
       this.#resolve(held, ref, await this.#answer(held, ref, line));
-      leaders.answered(chunk.model, chunk.prefix);
+      leaders.answered(model, chunk.prefix);
     } catch (error) {
-      leaders.failed(chunk.model, chunk.prefix);
+      leaders.failed(model, chunk.prefix);
       this.#failed(held, ref, line, error);
     }
   }
@@ -127,8 +121,8 @@ export class Dispatcher {
   /** Disks recover and files that are gone do not: the batch waits for one and ends for the other. No attempt is lost. */
   #unreadable(held: HeldChunk, error: unknown): Promise<void> {
     const { leaders, fairness, setbacks } = this.#parts;
-    const { chunk, batch } = held;
-    leaders.failed(chunk.model, chunk.prefix);
+    const { model, chunk, batch } = held;
+    leaders.failed(model, chunk.prefix);
     fairness.charge(batch.orgId, -estimate(held));
     return setbacks.add(batch.id, error, inputFault(error));
   }
@@ -151,7 +145,8 @@ export class Dispatcher {
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
     const told = { ...answer, body: line.present(answer.body) };
     const { made } = held.attempts.get(ref.line) ?? noAttempts;
-    return outputResult(batch.id, ref.line, line.customId, model.id, told, made + 1);
+    // Billed under the name whose price the batch froze, whatever the model is called now.
+    return outputResult(batch.id, ref.line, line.customId, chunk.model, told, made + 1);
   }
 
   #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {
@@ -172,7 +167,7 @@ export class Dispatcher {
       held.attempts.get(ref.line) ?? noAttempts,
       error.blame,
       clock.monotonic(),
-      generate.workedAt(chunk.model),
+      generate.workedAt(held.model),
     );
     held.attempts.set(ref.line, attempts);
     if (error.blame.retry && !isSpent(attempts)) {

@@ -18,7 +18,7 @@ export function nextChunk(
   let best: HeldChunk | undefined;
   let bestRank: Rank | undefined;
   for (const candidate of held.chunks) {
-    if (candidate.chunk.model !== model || candidate.todo.length === 0 || candidate.batch.stopping) continue;
+    if (candidate.model !== model || candidate.todo.length === 0 || candidate.batch.stopping) continue;
     if (lanes?.isFull(candidate)) continue;
     const { chunk, batch, inFlight } = candidate;
     const rank: Rank = [

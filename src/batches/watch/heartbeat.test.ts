@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
-import type { Lease, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import { DbTime } from '../db-time.ts';
 import { Heartbeat } from './heartbeat.ts';
 
 describe('Heartbeat', () => {
   const skew = 3_600_000;
-  const held: Lease[] = [{ batchId: 'b', seq: 1, epoch: 1 }];
   let clock: ManualClock;
   let time: DbTime;
   let said: string[];
@@ -39,7 +38,6 @@ describe('Heartbeat', () => {
         await hangs;
         return tell(`beat ${JSON.stringify(load.interactive)}`, answer);
       },
-      keepOnly: (_id, leases) => tell(`keep ${leases.length}`, 0),
       reap: (before) => tell(`reap ${before - clock.now() - skew}`, reaped),
     };
     heartbeat = new Heartbeat({
@@ -52,9 +50,9 @@ describe('Heartbeat', () => {
       clock,
       time,
       log: silent,
-      withLeases: async (fn) => {
+      giveBackStrays: async () => {
         await claiming;
-        await fn(held);
+        await tell('strays', undefined);
       },
       load: () => ({ interactive: { m: 2 } }),
       onOthers: () => {},
@@ -71,7 +69,7 @@ describe('Heartbeat', () => {
     expect(said).toEqual([
       'beat {"m":2}',
       'others [{"m":1,"n":4},{"m":2}]',
-      'keep 1',
+      'strays',
       'reap -30000',
       'reaped',
     ]);

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Generate } from '../../generate/generate.ts';
-import type { Lease, Store, WorkerLoad } from '../../store/store.ts';
+import type { Store, WorkerLoad } from '../../store/store.ts';
 import type { DbTime } from '../db-time.ts';
 
 const beatMs = 10_000;
@@ -20,8 +20,8 @@ export interface HeartbeatParts {
   clock: Clock;
   time: DbTime;
   log: Log;
-  /** Passes every lease in hand to `fn`, while no claim is under way. */
-  withLeases: (fn: (leases: Lease[]) => Promise<void>) => Promise<void>;
+  /** Gives back what the store says is leased by this process and it does not hold. */
+  giveBackStrays: () => Promise<void>;
   /** What the others alive told. */
   onOthers: (others: readonly WorkerLoad[]) => void;
   /** Chunks of dead owners were taken back. */
@@ -99,7 +99,7 @@ export class Heartbeat {
     this.#prolong(before);
     generate.setOthers(others);
     onOthers(others);
-    // Not waited for: it waits for claims, and one that hangs must not keep the next beat from being sent.
+    // Not waited for: it waits for the claim under way, and one that hangs must not keep the next beat from being sent.
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
   }
 
@@ -133,11 +133,9 @@ export class Heartbeat {
   }
 
   async #tidy(now: number): Promise<void> {
-    const { store, worker, log, withLeases, onReaped } = this.#parts;
+    const { store, log, giveBackStrays, onReaped } = this.#parts;
     try {
-      await withLeases(async (leases) => {
-        await store.workers.keepOnly(worker, leases);
-      });
+      await giveBackStrays();
       if ((await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
     } catch (error) {
       log.error({ err: error }, 'chunks of the dead could not be taken back; the next heartbeat tries again');

@@ -25,7 +25,7 @@ describe('Watch', () => {
 
   beforeEach(() => {
     clock = createManualClock();
-    work = new WorkInHand(clock);
+    work = new WorkInHand(clock, () => {});
     batch = runningBatch();
     work.addBatch(batch);
     const chunk = heldChunk({ batch });

@@ -8,6 +8,7 @@ import { webhooks } from './0005-webhooks.ts';
 import { batchStates } from './0006-batch-states.ts';
 import { fleet } from './0007-fleet.ts';
 import { batchLists } from './0008-batch-lists.ts';
+import { queue } from './0009-queue.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
@@ -20,6 +21,7 @@ export const migrations: readonly Migration[] = [
   batchStates,
   fleet,
   batchLists,
+  queue,
 ];
 
 /**

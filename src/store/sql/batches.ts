@@ -25,8 +25,8 @@ export function createBatchRows(db: Db): BatchRows {
         if (inlineFile) await insertFile(q, inlineFile);
         else await requireInput(q, batch, now);
         await insertBatch(q, batch);
-        await insertChunks(q, chunks, 'ready');
-        await insertChunks(q, [closingChunk(batch.id)], 'held');
+        await insertChunks(q, batch, chunks, 'ready');
+        await insertChunks(q, batch, [closingChunk(batch.id)], 'held');
         return { outcome: 'created' };
       }),
 
@@ -105,7 +105,7 @@ export function createBatchRows(db: Db): BatchRows {
 /** Batches that are not finished. */
 const open = "status IN ('validating', 'in_progress', 'cancelling')";
 
-const stateColumns = 'id, org_id, status, closing, accept_until, expires_at, total, ok, err';
+const stateColumns = 'id, org_id, status, closing, due, paused_at, accept_until, expires_at, total, ok, err';
 
 type OpenRow = Pick<
   BatchRow,
@@ -117,6 +117,8 @@ interface StateRow {
   org_id: string;
   status: BatchStatus;
   closing: FinalStatus | null;
+  due: number;
+  paused_at: number | null;
   accept_until: number;
   expires_at: number;
   total: number;
@@ -130,6 +132,8 @@ function toState(row: StateRow): BatchState {
     orgId: row.org_id,
     status: row.status,
     closing: row.closing,
+    due: row.due,
+    pausedAt: row.paused_at,
     acceptUntil: row.accept_until,
     expiresAt: row.expires_at,
     total: row.total,
@@ -200,17 +204,21 @@ async function insertBatch(q: Queries, batch: Batch): Promise<void> {
 
 export async function insertChunks(
   q: Queries,
+  { orgId, due }: Pick<Batch, 'orgId' | 'due'>,
   chunks: readonly Chunk[],
   state: 'ready' | 'held',
 ): Promise<void> {
   for (const slice of slices(chunks))
     await q.all(
-      `INSERT INTO batch_chunks (batch_id, seq, model, prefix, lines, est, state, epoch, kills)
-       VALUES ${tuples(slice.length, 9)}`,
+      `INSERT INTO batch_chunks (batch_id, seq, model, org_id, due, n, prefix, lines, est, state, epoch, kills)
+       VALUES ${tuples(slice.length, 12)}`,
       slice.flatMap((chunk) => [
         chunk.batchId,
         chunk.seq,
         chunk.model,
+        orgId,
+        due,
+        chunk.lines.length,
         chunk.prefix,
         packLines(chunk.lines),
         chunk.est,

@@ -1,34 +1,17 @@
-import { closeModel } from '../../core/batch.ts';
-import type { BatchStatus, Chunk, LineRef } from '../../core/batch.ts';
+import type { Chunk, LineRef } from '../../core/batch.ts';
 import type { Db, Queries } from '../db.ts';
-import type { BatchState, BatchStore, Candidate, Lease } from '../store.ts';
+import type { BatchStore, Lease } from '../store.ts';
 import { insertChunks, lockBatch } from './batches.ts';
 import { toChunk, unpackLines } from './rows.ts';
 import type { ChunkRow } from './rows.ts';
 import { recordedLines } from './recorded-lines.ts';
-import { slices, tuples, typedTuples } from './statement.ts';
+import { slices, typedTuples } from './statement.ts';
 
-type Chunks = Pick<BatchStore, 'candidates' | 'claim' | 'release' | 'split' | 'running'>;
+type Chunks = Pick<BatchStore, 'release' | 'split' | 'running' | 'pause' | 'resume'>;
 
-/** The queue: which chunks may be had, and who has them (batch-engine.md, "Choosing and claiming"). */
+/** Chunks and who has them. How they are claimed stands in `claim.ts`. */
 export function createChunks(db: Db): Chunks {
   return {
-    async candidates(models, limit) {
-      const lines = models.filter((model) => model !== closeModel);
-      const found = lines.length > 0 ? await linesToRun(db, lines, limit) : [];
-      if (lines.length < models.length) found.push(...(await batchesToClose(db, limit)));
-      return found.toSorted(byUrgency).slice(0, limit);
-    },
-
-    claim: (worker, batchId, model, count, now, mostKills = 2 ** 31 - 1) =>
-      db.tx(async (q) => {
-        const batch = await lockBatch(q, batchId);
-        if (!batch || !mayClaim(batch, model)) return [];
-        if (batch.status === 'validating' && model !== closeModel) await beginBatch(q, batchId, now);
-        const leased = (await leaseChunks(q, worker, { batchId, model, count, mostKills })).map(toChunk);
-        return model === closeModel ? leased : withoutRecorded(q, batchId, leased);
-      }),
-
     release: (worker, leases) => db.tx((q) => releaseLeases(q, worker, leases)),
 
     split: (worker, lease) =>
@@ -37,8 +20,10 @@ export function createChunks(db: Db): Chunks {
         const suspect = batch && (await findLeased(q, worker, lease));
         if (!suspect) return false;
         await finishChunks(q, worker, [lease]);
-        const [left] = await withoutRecorded(q, lease.batchId, [suspect]);
-        if (left) await insertChunks(q, singles(left, await lastSeq(q, lease.batchId)), 'ready');
+        if (batch.closing !== null) return true;
+        const [left] = await withoutRecorded(q, [suspect]);
+        const state = batch.pausedAt === null ? 'ready' : 'held';
+        if (left) await insertChunks(q, batch, singles(left, await lastSeq(q, lease.batchId)), state);
         return true;
       }),
 
@@ -53,113 +38,104 @@ export function createChunks(db: Db): Chunks {
         );
         return lines.length - (await recordedLines(q, lines)).size;
       }),
+
+    pause: (orgId, id, now) => setPaused(db, { orgId, id, now, from: 'ready', to: 'held' }),
+    resume: (orgId, id, now) => setPaused(db, { orgId, id, now, from: 'held', to: 'ready' }),
   };
 }
 
-/** Models named by ready chunks of unfinished batches; it reads all of those. */
+/** Models named by ready chunks, found by going from one to the next in the index. */
 export async function readyModels(q: Queries): Promise<string[]> {
+  const next = "SELECT min(c.model) FROM batch_chunks c WHERE c.state = 'ready' AND c.seq > 0";
   const rows = await q.all<{ model: string }>(
-    `SELECT DISTINCT c.model FROM batches b JOIN batch_chunks c ON c.batch_id = b.id
-     WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL AND c.state = 'ready'
-     ORDER BY c.model`,
+    `WITH RECURSIVE found(model) AS (
+       SELECT (${next}) UNION ALL SELECT (${next} AND c.model > found.model) FROM found WHERE model IS NOT NULL)
+     SELECT model FROM found WHERE model IS NOT NULL`,
   );
-  return rows.map((row) => row.model).filter((model) => model !== closeModel);
+  return rows.map((row) => row.model);
 }
 
-interface CandidateRow {
-  id: string;
-  org_id: string;
-  due: number;
-  status: BatchStatus;
-  model: string;
+function setPaused(
+  db: Db,
+  { orgId, id, now, from, to }: { orgId: string; id: string; now: number; from: string; to: string },
+): Promise<boolean> {
+  const change =
+    to === 'held'
+      ? 'SET paused_at = ? WHERE paused_at IS NULL'
+      : 'SET paused_ms = paused_ms + ? - paused_at, paused_at = NULL WHERE paused_at IS NOT NULL';
+  return db.tx(async (q) => {
+    const changed = await q.all(
+      `UPDATE batches ${change} AND id = ? AND org_id = ? AND closing IS NULL RETURNING id`,
+      [now, id, orgId],
+    );
+    if (changed.length > 0)
+      await q.all('UPDATE batch_chunks SET state = ? WHERE batch_id = ? AND seq > 0 AND state = ?', [
+        to,
+        id,
+        from,
+      ]);
+    return changed.length > 0;
+  });
 }
 
-function toCandidate(row: CandidateRow): Candidate {
-  return { batchId: row.id, orgId: row.org_id, due: row.due, status: row.status, model: row.model };
-}
+/**
+ * What a chunk becomes that nobody has: ready, unless its batch is paused or over. The batch is not locked for this; what
+ * slips through is put away by the claim that meets it.
+ */
+export const atRest = `CASE WHEN batch_chunks.seq = 0 THEN 'ready' ELSE (
+  SELECT CASE WHEN b.closing IS NOT NULL THEN 'done' WHEN b.paused_at IS NOT NULL THEN 'held' ELSE 'ready' END
+  FROM batches b WHERE b.id = batch_chunks.batch_id) END`;
 
-function byUrgency(a: Candidate, b: Candidate): number {
-  return a.due - b.due || order(a.batchId, b.batchId) || order(a.model, b.model);
-}
+const chunkColumns = 'batch_id, seq, model, prefix, lines, est, epoch, kills';
 
-function order(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
-}
-
-/** (`EXISTS` would be a join: see `statement.ts`.) */
-async function linesToRun(q: Queries, models: string[], limit: number): Promise<Candidate[]> {
-  const rows = await q.all<CandidateRow>(
-    `WITH m(model) AS (VALUES ${tuples(models.length, 1)})
-     SELECT b.id, b.org_id, b.due, b.status, m.model FROM batches b CROSS JOIN m
-     WHERE b.status IN ('validating', 'in_progress') AND b.closing IS NULL AND (
-       SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.model = m.model AND c.state = 'ready' LIMIT 1) = 1
-     ORDER BY b.due, b.id LIMIT ?`,
-    [...models, limit],
-  );
-  return rows.map(toCandidate);
-}
-
-async function batchesToClose(q: Queries, limit: number): Promise<Candidate[]> {
-  const rows = await q.all<CandidateRow>(
-    `SELECT b.id, b.org_id, b.due, b.status, ? AS model FROM batches b
-     WHERE b.closing IS NOT NULL AND b.status IN ('validating', 'in_progress', 'cancelling') AND EXISTS (
-       SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.seq = 0 AND c.state = 'ready')
-     ORDER BY b.due, b.id LIMIT ?`,
-    [closeModel, limit],
-  );
-  return rows.map(toCandidate);
-}
-
-function mayClaim(batch: BatchState, model: string): boolean {
-  if (model === closeModel) return batch.closing !== null;
-  return batch.closing === null && (batch.status === 'validating' || batch.status === 'in_progress');
-}
-
-async function beginBatch(q: Queries, id: string, now: number): Promise<void> {
-  await q.all("UPDATE batches SET status = 'in_progress', in_progress_at = ? WHERE id = ?", [now, id]);
-}
-
-/** Those whose owners died least come first, so that deaths in quick succession do not hit the same lines every time. */
-async function leaseChunks(
+/** Those of the chunks that are ready still. Their batches are locked. */
+export async function leaseChunks(
   q: Queries,
   worker: string,
-  wanted: { batchId: string; model: string; count: number; mostKills: number },
-) {
-  const { batchId, model, count, mostKills } = wanted;
-  const rows = await q.all<ChunkRow>(
-    `WITH pick AS MATERIALIZED (
-       SELECT seq FROM batch_chunks WHERE batch_id = ? AND model = ? AND kills <= ? AND state = 'ready'
-       ORDER BY kills, seq LIMIT ? ${q.skip})
-     UPDATE batch_chunks SET state = 'leased', owner = ?, epoch = epoch + 1
-     WHERE batch_id = ? AND seq IN (SELECT seq FROM pick)
-     RETURNING batch_id, seq, model, prefix, lines, est, epoch, kills`,
-    [batchId, model, mostKills, count, worker, batchId],
-  );
-  return rows.toSorted((a, b) => a.seq - b.seq);
+  chosen: readonly { batchId: string; seq: number }[],
+): Promise<Chunk[]> {
+  const leased: Chunk[] = [];
+  for (const slice of slices(chosen, 256)) {
+    const rows = await q.all<ChunkRow>(
+      `WITH chosen(batch_id, seq) AS (VALUES ${typedTuples(slice.length, ['text', 'integer'])})
+       UPDATE batch_chunks SET state = 'leased', owner = ?, epoch = epoch + 1 FROM chosen
+       WHERE batch_chunks.batch_id = chosen.batch_id AND batch_chunks.seq = chosen.seq AND state = 'ready'
+       RETURNING ${ofChunks}`,
+      [...slice.flatMap(({ batchId, seq }) => [batchId, seq]), worker],
+    );
+    leased.push(...rows.map(toChunk));
+  }
+  return leased.toSorted(byChunk);
 }
 
+/** Named by table where a statement joins another with the same names. */
+const ofChunks = chunkColumns
+  .split(', ')
+  .map((name) => `batch_chunks.${name}`)
+  .join(', ');
+
 /** The chunks with only the lines that have no result yet; those that have none left are done. */
-async function withoutRecorded(q: Queries, batchId: string, chunks: Chunk[]): Promise<Chunk[]> {
-  const lines = chunks.flatMap((chunk) => chunk.lines.map(({ line }) => ({ batchId, line })));
-  const recorded = await recordedLines(q, lines);
-  if (recorded.size === 0) return chunks;
+export async function withoutRecorded(q: Queries, chunks: readonly Chunk[]): Promise<Chunk[]> {
+  // Nobody ever had the others.
+  const again = chunks.filter(({ epoch, kills }) => epoch > 1 || kills > 0);
+  const asked = again.flatMap(({ batchId, lines }) => lines.map(({ line }) => ({ batchId, line })));
+  const recorded = await recordedLines(q, asked);
   const left: Chunk[] = [];
+  const over: Chunk[] = [];
   for (const chunk of chunks) {
-    const open = chunk.lines.filter(({ line }) => !recorded.has(batchId, line));
+    const open = chunk.lines.filter(({ line }) => !recorded.has(chunk.batchId, line));
     if (open.length > 0) left.push({ ...chunk, lines: open });
-    else
-      await q.all("UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND seq = ?", [
-        batchId,
-        chunk.seq,
-      ]);
+    else over.push(chunk);
   }
+  for (const { batchId, seq } of over)
+    await q.all("UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND seq = ?", [batchId, seq]);
   return left;
 }
 
 /** The chunk, if `worker` still holds this lease. */
 export async function findLeased(q: Queries, worker: string, lease: Lease): Promise<Chunk | undefined> {
   const [row] = await q.all<ChunkRow>(
-    `SELECT batch_id, seq, model, prefix, lines, est, epoch, kills FROM batch_chunks
+    `SELECT ${chunkColumns} FROM batch_chunks
      WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased'`,
     [lease.batchId, lease.seq, lease.epoch, worker],
   );
@@ -168,32 +144,38 @@ export async function findLeased(q: Queries, worker: string, lease: Lease): Prom
 
 /** Leases that are no longer `worker`'s are passed over. */
 export async function finishChunks(q: Queries, worker: string, leases: readonly Lease[]): Promise<void> {
-  for (const slice of slices(leases, 256))
-    await q.all(
-      `WITH finished(batch_id, seq, epoch) AS (VALUES ${typedTuples(slice.length, ['text', 'integer', 'integer'])})
-       UPDATE batch_chunks SET state = 'done', owner = NULL FROM finished
-       WHERE batch_chunks.batch_id = finished.batch_id AND batch_chunks.seq = finished.seq
-         AND batch_chunks.epoch = finished.epoch AND owner = ? AND state = 'leased'`,
-      [...slice.flatMap(({ batchId, seq, epoch }) => [batchId, seq, epoch]), worker],
-    );
+  await moveLeased(q, worker, leases, "'done'");
 }
 
-export async function releaseLeases(q: Queries, worker: string, leases: readonly Lease[]): Promise<number> {
-  let released = 0;
-  for (const { batchId, seq, epoch } of leases.toSorted(byChunk)) {
+/** Returns how many were still leased by `worker`. */
+export function releaseLeases(q: Queries, worker: string, leases: readonly Lease[]): Promise<number> {
+  return moveLeased(q, worker, leases.toSorted(byChunk), atRest);
+}
+
+async function moveLeased(
+  q: Queries,
+  worker: string,
+  leases: readonly Lease[],
+  state: string,
+): Promise<number> {
+  let moved = 0;
+  for (const slice of slices(leases, 256)) {
     const rows = await q.all(
-      `UPDATE batch_chunks SET state = 'ready', owner = NULL
-       WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased' RETURNING seq`,
-      [batchId, seq, epoch, worker],
+      `WITH given(batch_id, seq, epoch) AS (
+         VALUES ${typedTuples(slice.length, ['text', 'integer', 'integer'])})
+       UPDATE batch_chunks SET state = ${state}, owner = NULL FROM given
+       WHERE batch_chunks.batch_id = given.batch_id AND batch_chunks.seq = given.seq AND state = 'leased'
+         AND batch_chunks.epoch = given.epoch AND owner = ? RETURNING 1 AS one`,
+      [...slice.flatMap(({ batchId, seq, epoch }) => [batchId, seq, epoch]), worker],
     );
-    released += rows.length;
+    moved += rows.length;
   }
-  return released;
+  return moved;
 }
 
 /** One order for all who lock several chunks. */
 function byChunk(a: Lease, b: Lease): number {
-  return order(a.batchId, b.batchId) || a.seq - b.seq;
+  return (a.batchId === b.batchId ? 0 : a.batchId < b.batchId ? -1 : 1) || a.seq - b.seq;
 }
 
 async function lastSeq(q: Queries, batchId: string): Promise<number> {

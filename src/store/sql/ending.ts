@@ -71,15 +71,17 @@ export function createEnding(db: Db): Ending {
         return batch !== undefined;
       }),
 
-    async moveWindows(by) {
-      const moved = await db.all(
-        `UPDATE batches SET expires_at = expires_at + ?, due = due + ?,
-           accept_until = CASE WHEN accept_until = 0 THEN 0 ELSE accept_until + ? END
-         WHERE status IN ('validating', 'in_progress', 'cancelling') RETURNING id`,
-        [by, by, by],
-      );
-      return moved.length;
-    },
+    moveWindows: (by) =>
+      db.tx(async (q) => {
+        const moved = await q.all(
+          `UPDATE batches SET expires_at = expires_at + ?, due = due + ?,
+             accept_until = CASE WHEN accept_until = 0 THEN 0 ELSE accept_until + ? END
+           WHERE status IN ('validating', 'in_progress', 'cancelling') RETURNING id`,
+          [by, by, by],
+        );
+        await q.all("UPDATE batch_chunks SET due = due + ? WHERE state <> 'done'", [by]);
+        return moved.length;
+      }),
 
     shut: (worker, lease) =>
       db.tx(async (q) => {
@@ -116,7 +118,10 @@ const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
 
 /** Nothing new is claimed; what is leased stays with its owners until they hear of it. */
 async function stopChunks(q: Queries, batchId: string): Promise<void> {
-  await q.all("UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND state = 'ready'", [batchId]);
+  await q.all(
+    "UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND seq > 0 AND state IN ('ready', 'held')",
+    [batchId],
+  );
   await openClosing(q, [batchId]);
 }
 

@@ -2,6 +2,7 @@ import type { Service } from '../../base/service.ts';
 import type { Db } from '../db.ts';
 import type { Store } from '../store.ts';
 import { createBatchRows } from './batches.ts';
+import { createClaiming } from './claim.ts';
 import { createChunks } from './chunks.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createEnding } from './ending.ts';
@@ -27,7 +28,13 @@ export function createSqlStore(db: Db): StoreOperations {
     orgs: createOrgs(db),
     keys: createKeys(db),
     files: createFiles(db),
-    batches: { ...createBatchRows(db), ...createChunks(db), ...createEnding(db), ...createReopening(db) },
+    batches: {
+      ...createBatchRows(db),
+      ...createChunks(db),
+      ...createClaiming(db),
+      ...createEnding(db),
+      ...createReopening(db),
+    },
     results: { ...createRecording(db), ...createResults(db) },
     responses: createResponses(db),
     workers: createWorkers(db),

@@ -1,6 +1,6 @@
 import type { Db, Queries } from '../db.ts';
 import type { Lease, WorkerLoad, WorkerStore } from '../store.ts';
-import { releaseLeases } from './chunks.ts';
+import { atRest, releaseLeases } from './chunks.ts';
 import { missingModels } from './missing-models.ts';
 import { leaseSlotsOf } from './slot-leases.ts';
 
@@ -27,22 +27,13 @@ export function createWorkers(db: Db): WorkerStore {
 
     missingModels: (now) => missingModels(db, now, now - lifeMs),
 
-    keepOnly: (id, held) =>
-      db.tx(async (q) => {
-        const kept = new Set(held.map(nameOf));
-        const leased = await leasesOf(q, id);
-        return releaseLeases(
-          q,
-          id,
-          leased.filter((lease) => !kept.has(nameOf(lease))),
-        );
-      }),
+    leases: (id) => leasesOf(db, id),
 
     reap: (before) =>
       db.tx(async (q) => {
         await q.all('DELETE FROM workers WHERE beat_at < ?', [before]);
         const taken = await q.all(
-          `UPDATE batch_chunks SET state = 'ready', owner = NULL, kills = kills + 1
+          `UPDATE batch_chunks SET state = ${atRest}, owner = NULL, kills = kills + 1
            WHERE state = 'leased' AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = batch_chunks.owner)
            RETURNING seq`,
         );
@@ -60,8 +51,6 @@ export function createWorkers(db: Db): WorkerStore {
     },
   };
 }
-
-const nameOf = ({ batchId, seq, epoch }: Lease) => `${batchId}/${seq}/${epoch}`;
 
 async function leasesOf(q: Queries, worker: string): Promise<Lease[]> {
   const rows = await q.all<{ batch_id: string; seq: number; epoch: number }>(

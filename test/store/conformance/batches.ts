@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch } from '../../../src/core/batch.ts';
 import type { Stores } from '../conformance.ts';
-import { addBatch, closeBatch, hour, makeBatch, makeChunks, makeFile, range, start } from '../fixtures.ts';
+import {
+  addBatch,
+  closeBatch,
+  hour,
+  makeBatch,
+  makeChunks,
+  makeFile,
+  range,
+  start,
+  claimOf,
+  readyModels,
+} from '../fixtures.ts';
 
 export function batchTests(on: Stores): void {
   const options = { maxOpen: 100, now: start };
@@ -41,7 +52,7 @@ export function batchTests(on: Stores): void {
         outcome: 'input_missing',
       });
       expect(await on.store.batches.find(batch.id)).toBeUndefined();
-      expect(await on.store.batches.candidates(['m1'], 10)).toEqual([]);
+      expect(await readyModels(on.store)).toEqual([]);
     });
 
     test('bring their inline requests along as a file', async () => {
@@ -55,7 +66,7 @@ export function batchTests(on: Stores): void {
 
     test('of 10,000 lines in 2,500 chunks are stored whole', async () => {
       const batch = await addBatch(on.store, { total: 10_000 }, (made) => makeChunks(made, 4));
-      const claimed = await on.store.batches.claim('w', batch.id, 'm1', 3_000, start);
+      const claimed = await claimOf(on.store, 'w', batch.id, { count: 3_000 });
       expect(claimed).toEqual(makeChunks(batch, 4).map((chunk) => ({ ...chunk, epoch: 1 })));
     });
 
@@ -108,7 +119,7 @@ export function batchTests(on: Stores): void {
     test('are listed by status and by age', async () => {
       const old = await addBatch(on.store);
       const young = await addBatch(on.store, { createdAt: start + hour });
-      await on.store.batches.claim('w', old.id, 'm1', 1, start);
+      await claimOf(on.store, 'w', old.id);
       expect(ids(await on.store.batches.list('org_a', { limit: 10, status: 'in_progress' }))).toEqual([
         old.id,
       ]);
@@ -150,6 +161,8 @@ export function batchTests(on: Stores): void {
           orgId: 'org_a',
           status: 'validating',
           closing: null,
+          due: a.due,
+          pausedAt: null,
           acceptUntil: a.acceptUntil,
           expiresAt: a.expiresAt,
           total: 8,

@@ -1,65 +1,30 @@
 import { describe, expect, test } from 'vitest';
 import { closeModel } from '../../../src/core/batch.ts';
 import type { Stores } from '../conformance.ts';
-import { addBatch, claimClosing, lease, makeChunks, output, range, start } from '../fixtures.ts';
-
-/** Nobody serves any model here. */
-const readyModels = async ({ store }: Stores) =>
-  (await store.workers.missingModels(start)).map(({ model }) => model);
+import {
+  addBatch,
+  claimClosing,
+  lease,
+  makeChunks,
+  output,
+  range,
+  start,
+  claimOf,
+  readyModels,
+} from '../fixtures.ts';
 
 export function chunkTests(on: Stores): void {
-  describe('candidates', () => {
-    test('are batches with ready chunks of a model, the most urgent first', async () => {
-      const late = await addBatch(on.store, { due: start + 2 });
-      const early = await addBatch(on.store, { due: start + 1, orgId: 'org_b' });
-      const mixed = await addBatch(on.store, { due: start + 3 }, (batch) =>
-        makeChunks(batch).map((chunk) => ({ ...chunk, model: `m${chunk.seq}` })),
-      );
-      expect(await on.store.batches.candidates(['m2', 'm1', 'm3'], 10)).toEqual([
-        { batchId: early.id, orgId: 'org_b', due: start + 1, status: 'validating', model: 'm1' },
-        { batchId: late.id, orgId: 'org_a', due: start + 2, status: 'validating', model: 'm1' },
-        { batchId: mixed.id, orgId: 'org_a', due: start + 3, status: 'validating', model: 'm1' },
-        { batchId: mixed.id, orgId: 'org_a', due: start + 3, status: 'validating', model: 'm2' },
-      ]);
-      expect(await on.store.batches.candidates(['m2'], 10)).toHaveLength(1);
-      expect(await on.store.batches.candidates(['m1'], 2)).toHaveLength(2);
-      expect(await on.store.batches.candidates([], 10)).toEqual([]);
-      expect(await readyModels(on)).toEqual(['m1', 'm2']);
-    });
-
-    test('are gone when all their chunks are leased or done', async () => {
-      const batch = await addBatch(on.store);
-      const chunks = await on.store.batches.claim('w', batch.id, 'm1', 2, start);
-      expect(await on.store.batches.candidates(['m1'], 10)).toEqual([]);
-      expect(await readyModels(on)).toEqual([]);
-      await on.store.batches.release('w', [lease(chunks[0]!)]);
-      expect(await on.store.batches.candidates(['m1'], 10)).toMatchObject([{ status: 'in_progress' }]);
-      expect(await readyModels(on)).toEqual(['m1']);
-    });
-
-    test('for closing are batches whose end is decided, and only when asked for', async () => {
-      const open = await addBatch(on.store, { due: start + 5 });
-      const ending = await addBatch(on.store, { due: start + 9 });
-      expect(await on.store.batches.candidates([closeModel], 10)).toEqual([]);
-      await on.store.batches.cancel('org_a', ending.id, start, 0);
-      const closing = {
-        batchId: ending.id,
-        orgId: 'org_a',
-        due: start + 9,
-        status: 'cancelling',
-        model: closeModel,
-      };
-      expect(await on.store.batches.candidates([closeModel], 10)).toEqual([closing]);
-      expect(await on.store.batches.candidates(['m1'], 10)).toMatchObject([{ batchId: open.id }]);
-      expect(await on.store.batches.candidates(['m1', closeModel], 10)).toMatchObject([
-        { batchId: open.id },
-        closing,
-      ]);
-      expect(await on.store.batches.candidates([closeModel, 'm1'], 1)).toMatchObject([{ batchId: open.id }]);
-      expect(await readyModels(on)).toEqual(['m1']);
-      await claimClosing(on.store, 'w', ending.id);
-      expect(await on.store.batches.candidates([closeModel], 10)).toEqual([]);
-    });
+  test('the models of ready chunks are known, in order', async () => {
+    const batch = await addBatch(on.store, { total: 12 }, (made) =>
+      makeChunks(made).map((chunk) => ({ ...chunk, model: `m${3 - chunk.seq}` })),
+    );
+    expect(await readyModels(on.store)).toEqual(['m0', 'm1', 'm2']);
+    const [chunk] = await claimOf(on.store, 'w', batch.id);
+    expect(await readyModels(on.store)).toEqual(['m0', 'm2']);
+    await on.store.batches.release('w', [lease(chunk!)]);
+    expect(await readyModels(on.store)).toEqual(['m0', 'm1', 'm2']);
+    await on.store.batches.cancel('org_a', batch.id, start, 0);
+    expect(await readyModels(on.store)).toEqual([]);
   });
 
   describe('claiming', () => {
@@ -67,47 +32,46 @@ export function chunkTests(on: Stores): void {
       const batch = await addBatch(on.store, { total: 12 }, (made) =>
         makeChunks(made).map((chunk) => ({ ...chunk, model: chunk.seq === 2 ? 'm2' : 'm1' })),
       );
-      const chunks = await on.store.batches.claim('w', batch.id, 'm1', 1, start + 7);
+      const chunks = await claimOf(on.store, 'w', batch.id, { now: start + 7 });
       expect(chunks).toEqual([{ ...makeChunks(batch)[0], epoch: 1 }]);
       expect(await on.store.batches.find(batch.id)).toMatchObject({
         status: 'in_progress',
         inProgressAt: start + 7,
       });
-      expect(await on.store.batches.claim('w', batch.id, 'm1', 9, start + 8)).toMatchObject([
+      expect(await claimOf(on.store, 'w', batch.id, { count: 9, now: start + 8 })).toMatchObject([
         { seq: 3, epoch: 1 },
       ]);
-      expect(await on.store.batches.claim('w', batch.id, 'm1', 9, start + 9)).toEqual([]);
-      expect(await on.store.batches.claim('w', batch.id, 'm2', 9, start + 9)).toMatchObject([{ seq: 2 }]);
+      expect(await claimOf(on.store, 'w', batch.id, { count: 9, now: start + 9 })).toEqual([]);
+      expect(await claimOf(on.store, 'w', batch.id, { count: 9, model: 'm2', now: start + 9 })).toMatchObject(
+        [{ seq: 2 }],
+      );
       expect((await on.store.batches.find(batch.id))?.inProgressAt).toBe(start + 7);
     });
 
     test('gets nothing of an unknown batch, an unknown model, or a batch whose end is decided', async () => {
       const batch = await addBatch(on.store);
-      expect(await on.store.batches.claim('w', 'batch_unknown', 'm1', 1, start)).toEqual([]);
-      expect(await on.store.batches.claim('w', batch.id, 'm9', 1, start)).toEqual([]);
-      expect(await on.store.batches.claim('w', batch.id, closeModel, 1, start)).toEqual([]);
+      expect(await claimOf(on.store, 'w', 'batch_unknown')).toEqual([]);
+      expect(await claimOf(on.store, 'w', batch.id, { model: 'm9' })).toEqual([]);
+      expect(await claimOf(on.store, 'w', batch.id, { model: closeModel })).toEqual([]);
       await on.store.batches.fail(batch.id, { code: 'x', message: 'y', param: null, line: null }, start);
-      expect(await on.store.batches.claim('w', batch.id, 'm1', 1, start)).toEqual([]);
+      expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
     });
 
     test('gets nothing of what is given back after the end was decided', async () => {
       const batch = await addBatch(on.store);
-      const [released, split] = await on.store.batches.claim('w', batch.id, 'm1', 2, start);
+      const [released, split] = await claimOf(on.store, 'w', batch.id, { count: 2 });
       await on.store.batches.expire(batch.expiresAt, 1);
       expect(await on.store.batches.release('w', [lease(released!)])).toBe(1);
       expect(await on.store.batches.split('w', lease(split!))).toBe(true);
-      expect(await on.store.batches.candidates(['m1'], 10)).toEqual([]);
-      expect(await readyModels(on)).toEqual([]);
-      expect(await on.store.batches.claim('w', batch.id, 'm1', 9, start)).toEqual([]);
+      expect(await readyModels(on.store)).toEqual([]);
+      expect(await claimOf(on.store, 'w', batch.id, { count: 9 })).toEqual([]);
       expect((await on.store.batches.find(batch.id))?.status).toBe('in_progress');
     });
 
     test('from several sides at once gives every chunk to one', async () => {
       const batch = await addBatch(on.store, { total: 160 });
       const claims = await Promise.all(
-        range(0, 10).map((i) =>
-          (i % 2 === 0 ? on.store : on.other).batches.claim(`w${i}`, batch.id, 'm1', 4, start),
-        ),
+        range(0, 10).map((i) => claimOf(i % 2 === 0 ? on.store : on.other, `w${i}`, batch.id, { count: 4 })),
       );
       const seqs = claims.flat().map((chunk) => chunk.seq);
       expect(seqs.toSorted((a, b) => a - b)).toEqual(range(1, 41));
@@ -115,10 +79,10 @@ export function chunkTests(on: Stores): void {
 
     test('again gives only the lines without a result', async () => {
       const batch = await addBatch(on.store);
-      const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.results.record('w', [output(batch, 1), output(batch, 2)], [], start);
       await on.store.batches.release('w', [lease(chunk!)]);
-      const [again] = await on.store.batches.claim('v', batch.id, 'm1', 1, start);
+      const [again] = await claimOf(on.store, 'v', batch.id);
       expect(again).toMatchObject({ seq: 1, epoch: 2, kills: 0 });
       expect(again!.lines.map(({ line }) => line)).toEqual([0, 3]);
       expect(again!.lines[1]).toEqual({ line: 3, offset: 300, length: 99 });
@@ -126,7 +90,7 @@ export function chunkTests(on: Stores): void {
 
     test('passes over chunks whose lines all have results, and finishes them', async () => {
       const batch = await addBatch(on.store);
-      const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.results.record(
         'w',
         range(0, 4).map((line) => output(batch, line)),
@@ -134,25 +98,23 @@ export function chunkTests(on: Stores): void {
         start,
       );
       await on.store.batches.release('w', [lease(chunk!)]);
-      expect(await on.store.batches.claim('v', batch.id, 'm1', 2, start)).toMatchObject([{ seq: 2 }]);
-      expect(await on.store.workers.keepOnly('v', [])).toBe(1);
-      expect(await on.store.batches.claim('v', batch.id, 'm1', 2, start)).toMatchObject([{ seq: 2 }]);
+      expect(await claimOf(on.store, 'v', batch.id, { count: 2 })).toMatchObject([{ seq: 2 }]);
+      expect(await on.store.batches.release('v', await on.store.workers.leases('v'))).toBe(1);
+      expect(await claimOf(on.store, 'v', batch.id, { count: 2 })).toMatchObject([{ seq: 2 }]);
     });
   });
 
   describe('releasing', () => {
     test('makes a chunk ready again, unharmed', async () => {
       const batch = await addBatch(on.store);
-      const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const [chunk] = await claimOf(on.store, 'w', batch.id);
       expect(await on.store.batches.release('w', [lease(chunk!)])).toBe(1);
-      expect(await on.store.batches.claim('v', batch.id, 'm1', 1, start)).toMatchObject([
-        { seq: 1, epoch: 2, kills: 0 },
-      ]);
+      expect(await claimOf(on.store, 'v', batch.id)).toMatchObject([{ seq: 1, epoch: 2, kills: 0 }]);
     });
 
     test('is refused to others, to old leases, and a second time', async () => {
       const batch = await addBatch(on.store);
-      const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const [chunk] = await claimOf(on.store, 'w', batch.id);
       expect(await on.store.batches.release('v', [lease(chunk!)])).toBe(0);
       expect(
         await on.store.batches.release('w', [
@@ -161,7 +123,7 @@ export function chunkTests(on: Stores): void {
         ]),
       ).toBe(0);
       await on.store.batches.release('w', [lease(chunk!)]);
-      await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      await claimOf(on.store, 'w', batch.id);
       expect(await on.store.batches.release('w', [lease(chunk!)])).toBe(0);
       expect(await on.store.batches.release('w', [])).toBe(0);
     });
@@ -170,13 +132,13 @@ export function chunkTests(on: Stores): void {
   describe('splitting', () => {
     test('replaces a suspect by its remaining lines, one a chunk, equally suspect', async () => {
       const batch = await addBatch(on.store);
-      await on.store.batches.claim('dead', batch.id, 'm1', 1, start);
+      await claimOf(on.store, 'dead', batch.id);
       await on.store.workers.reap(start);
-      const [suspect, other] = await on.store.batches.claim('w', batch.id, 'm1', 2, start);
+      const [suspect, other] = await claimOf(on.store, 'w', batch.id, { count: 2 });
       expect(await on.store.batches.release('w', [lease(other!)])).toBe(1);
       await on.store.results.record('w', [output(batch, 2)], [], start);
       expect(await on.store.batches.split('w', lease(suspect!))).toBe(true);
-      const chunks = await on.store.batches.claim('v', batch.id, 'm1', 10, start);
+      const chunks = await claimOf(on.store, 'v', batch.id, { count: 10 });
       expect(chunks.map(({ seq, lines }) => [seq, lines.map(({ line }) => line)])).toEqual([
         [2, [4, 5, 6, 7]],
         [3, [0]],
@@ -197,7 +159,7 @@ export function chunkTests(on: Stores): void {
 
     test('is fenced', async () => {
       const batch = await addBatch(on.store);
-      const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const [chunk] = await claimOf(on.store, 'w', batch.id);
       expect(await on.store.batches.split('v', lease(chunk!))).toBe(false);
       expect(await on.store.batches.split('w', { ...lease(chunk!), epoch: 9 })).toBe(false);
       expect(await on.store.batches.split('w', { ...lease(chunk!), batchId: 'batch_unknown' })).toBe(false);
@@ -207,18 +169,18 @@ export function chunkTests(on: Stores): void {
 
     test('gives nothing to claim of a batch whose end is decided', async () => {
       const batch = await addBatch(on.store);
-      const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.batches.cancel('org_a', batch.id, start, 0);
       expect(await on.store.batches.split('w', lease(chunk!))).toBe(true);
       expect(await on.store.batches.running(batch.id)).toBe(0);
-      expect(await on.store.batches.claim('w', batch.id, 'm1', 10, start)).toEqual([]);
+      expect(await claimOf(on.store, 'w', batch.id, { count: 10 })).toEqual([]);
     });
   });
 
   test('running lines are those claimed and not recorded', async () => {
     const batch = await addBatch(on.store, { total: 12 });
     expect(await on.store.batches.running(batch.id)).toBe(0);
-    const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 2, start);
+    const [chunk] = await claimOf(on.store, 'w', batch.id, { count: 2 });
     expect(await on.store.batches.running(batch.id)).toBe(8);
     await on.store.results.record('w', [output(batch, 0), output(batch, 5)], [], start);
     expect(await on.store.batches.running(batch.id)).toBe(6);

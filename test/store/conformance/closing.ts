@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { closeModel } from '../../../src/core/batch.ts';
 import type { Batch } from '../../../src/core/batch.ts';
 import type { Usage } from '../../../src/core/usage.ts';
 import type { LineResult } from '../../../src/store/store.ts';
@@ -15,6 +14,8 @@ import {
   output,
   range,
   start,
+  claimOf,
+  batchesToClose,
 } from '../fixtures.ts';
 
 export function closingTests(on: Stores): void {
@@ -22,7 +23,7 @@ export function closingTests(on: Stores): void {
   /** A batch with these results, being cancelled. */
   const cancelled = async (results: (batch: Batch) => LineResult[] = () => []) => {
     const batch = await addBatch(on.store);
-    await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+    await claimOf(on.store, 'w', batch.id, { count: 9 });
     await on.store.results.record('w', results(batch), [], start);
     await on.store.batches.cancel('org_a', batch.id, start, 2_000);
     return batch;
@@ -42,7 +43,7 @@ export function closingTests(on: Stores): void {
 
     test('is not in the hands of one who holds lines', async () => {
       const batch = await addBatch(on.store);
-      const [chunk] = await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.batches.cancel('org_a', batch.id, start, 0);
       expect(await on.store.batches.shut('w', lease(chunk!))).toBe(false);
       expect(await on.store.results.recordMissing('w', lease(chunk!), [failure(batch, 0)], start)).toBe(
@@ -96,7 +97,7 @@ export function closingTests(on: Stores): void {
   describe('publishing', () => {
     test('completes a batch: files, status, instant, summary in one', async () => {
       const batch = await addBatch(on.store);
-      await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+      await claimOf(on.store, 'w', batch.id, { count: 9 });
       const results = range(0, 8).map((line) => (line < 5 ? output(batch, line) : failure(batch, line)));
       await on.store.results.record('w', results, [], start);
       const closing = await claimClosing(on.store, 'c', batch.id);
@@ -119,7 +120,7 @@ export function closingTests(on: Stores): void {
       expect(await on.store.files.get('org_a', files.output.id, start)).toEqual(files.output);
       expect(await on.store.files.get('org_a', files.errors.id, start)).toEqual(files.errors);
       expect(await on.store.batches.publish('c', closing, files, start + 60)).toBe('fenced');
-      expect(await on.store.batches.candidates([closeModel], 10)).toEqual([]);
+      expect(await batchesToClose(on.store)).toEqual([]);
     });
 
     test.each([
@@ -154,7 +155,7 @@ export function closingTests(on: Stores): void {
       ['output', { outputTokens: 1 }],
     ])('is refused when the ledger does not agree on %s', async (_, { requests = 0, ...tokens }) => {
       const batch = await addBatch(on.store);
-      await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+      await claimOf(on.store, 'w', batch.id, { count: 9 });
       const usage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, ...tokens };
       const foreign = { sourceId: batch.id, orgId: 'org_a', model: 'm9', day, requests, usage, amount: 1 };
       await on.store.ledger.add([foreign]);
@@ -169,7 +170,7 @@ export function closingTests(on: Stores): void {
       ['cancelled', 'cancelledAt', 'cancelling'],
     ] as const)('with a fault ends a batch that does not agree as %s', async (end, instant, status) => {
       const batch = await addBatch(on.store);
-      await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+      await claimOf(on.store, 'w', batch.id, { count: 9 });
       await on.store.results.record('w', [output(batch, 0)], [], start);
       if (end === 'cancelled') await on.store.batches.cancel('org_a', batch.id, start, 0);
       else await on.store.batches.expire(batch.expiresAt, 10);
@@ -260,7 +261,7 @@ export function closingTests(on: Stores): void {
       expect(await on.store.results.purge(batch.id, 100)).toBe(true);
       expect(await on.store.batches.find(batch.id)).toMatchObject({ status: 'cancelled', ok: 2, err: 6 });
       expect(await on.store.ledger.of(batch.id)).toMatchObject([{ requests: 2 }]);
-      expect(await on.store.batches.claim('w', open.id, 'm1', 9, start)).toHaveLength(2);
+      expect(await claimOf(on.store, 'w', open.id, { count: 9 })).toHaveLength(2);
     });
 
     test('is refused for a batch that is not finished', async () => {

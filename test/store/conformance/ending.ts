@@ -1,14 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { closeModel } from '../../../src/core/batch.ts';
 import type { BatchFault } from '../../../src/core/batch.ts';
 import type { Stores } from '../conformance.ts';
-import { addBatch, claimClosing, closeBatch, hour, output, range, start } from '../fixtures.ts';
+import {
+  addBatch,
+  claimClosing,
+  closeBatch,
+  hour,
+  output,
+  range,
+  start,
+  claimOf,
+  batchesToClose,
+  readyModels,
+} from '../fixtures.ts';
 
 export function endingTests(on: Stores): void {
   const fault: BatchFault = { code: 'batch_failed', message: 'The input is gone.', param: null, line: null };
   const complete = async () => {
     const batch = await addBatch(on.store);
-    await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+    await claimOf(on.store, 'w', batch.id, { count: 9 });
     await on.store.results.record(
       'w',
       range(0, 8).map((line) => output(batch, line)),
@@ -21,7 +31,7 @@ export function endingTests(on: Stores): void {
   describe('cancelling', () => {
     test.each(['validating', 'in_progress'])('begins once while %s', async (status) => {
       const batch = await addBatch(on.store);
-      if (status === 'in_progress') await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      if (status === 'in_progress') await claimOf(on.store, 'w', batch.id);
       const cancelled = await on.store.batches.cancel('org_a', batch.id, start + 5, 2_000);
       const expected = {
         status: 'cancelling',
@@ -35,8 +45,8 @@ export function endingTests(on: Stores): void {
         began: false,
         batch: cancelled!.batch,
       });
-      expect(await on.store.batches.candidates(['m1'], 10)).toEqual([]);
-      expect(await on.store.batches.candidates([closeModel], 10)).toMatchObject([{ batchId: batch.id }]);
+      expect(await readyModels(on.store)).toEqual([]);
+      expect(await batchesToClose(on.store)).toEqual([batch.id]);
       expect(await on.store.batches.running(batch.id)).toBe(status === 'validating' ? 0 : 4);
     });
 
@@ -82,7 +92,7 @@ export function endingTests(on: Stores): void {
     test('that races the last line, the expiry and a fault has one winner', async () => {
       for (let round = 0; round < 5; round++) {
         const batch = await addBatch(on.store);
-        await on.store.batches.claim('w', batch.id, 'm1', 9, start);
+        await claimOf(on.store, 'w', batch.id, { count: 9 });
         await on.store.results.record(
           'w',
           range(0, 7).map((line) => output(batch, line)),
@@ -109,7 +119,7 @@ export function endingTests(on: Stores): void {
       const late = await addBatch(on.store, { expiresAt: start + 3 });
       const second = await addBatch(on.store, { expiresAt: start + 2 });
       const first = await addBatch(on.store, { expiresAt: start + 1 });
-      await on.store.batches.claim('w', first.id, 'm1', 1, start);
+      await claimOf(on.store, 'w', first.id);
       expect(await on.store.batches.expire(start, 10)).toEqual([]);
       expect(await on.store.batches.expire(start + 2, 1)).toEqual([first.id]);
       expect(await on.store.batches.expire(start + 2, 9)).toEqual([second.id]);
@@ -119,8 +129,9 @@ export function endingTests(on: Stores): void {
         closing: 'expired',
         acceptUntil: first.acceptUntil,
       });
-      expect(await on.store.batches.candidates(['m1'], 10)).toMatchObject([{ batchId: late.id }]);
-      expect(await on.store.batches.candidates([closeModel], 10)).toHaveLength(2);
+      for (const { id } of [first, second]) expect(await claimOf(on.store, 'w', id)).toEqual([]);
+      expect(await claimOf(on.store, 'w', late.id)).toHaveLength(1);
+      expect(await batchesToClose(on.store)).toHaveLength(2);
     });
 
     test('leaves those whose end is decided: a cancelling batch ends cancelled', async () => {

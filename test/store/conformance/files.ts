@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Stores } from '../conformance.ts';
-import { addBatch, closeBatch, hour, makeFile, nextId, start } from '../fixtures.ts';
+import { addBatch, closeBatch, hour, makeFile, nextId, start, claimOf } from '../fixtures.ts';
 
 export function fileTests(on: Stores): void {
   const add = async (fields: Parameters<typeof makeFile>[0] = {}) => {
@@ -73,7 +73,7 @@ export function fileTests(on: Stores): void {
       const batch = await addBatch(on.store);
       const remove = () => on.store.files.remove('org_a', batch.inputFileId, start);
       expect(await remove()).toEqual({ outcome: 'in_use' });
-      await on.store.batches.claim('w', batch.id, 'm1', 1, start);
+      await claimOf(on.store, 'w', batch.id);
       expect(await remove()).toEqual({ outcome: 'in_use' });
       await on.store.batches.cancel('org_a', batch.id, start, 0);
       expect(await remove()).toEqual({ outcome: 'in_use' });

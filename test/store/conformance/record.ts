@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { closeModel } from '../../../src/core/batch.ts';
 import type { Batch } from '../../../src/core/batch.ts';
 import type { LineResult } from '../../../src/store/store.ts';
 import type { Stores } from '../conformance.ts';
@@ -15,13 +14,15 @@ import {
   range,
   start,
   text,
+  claimOf,
+  batchesToClose,
 } from '../fixtures.ts';
 
 export function recordTests(on: Stores): void {
   /** A batch that is running, all its chunks leased by `w`. */
   const running = async (fields: Partial<Batch> = {}) => {
     const batch = await addBatch(on.store, fields);
-    const chunks = await on.store.batches.claim('w', batch.id, 'm1', 1_000, start);
+    const chunks = await claimOf(on.store, 'w', batch.id, { count: 1_000 });
     return { batch, leases: chunks.map(lease) };
   };
   const record = (results: LineResult[], now = start) => on.store.results.record('w', results, [], now);
@@ -92,7 +93,7 @@ export function recordTests(on: Stores): void {
     test('decides that a batch is complete with its last line', async () => {
       const { batch, leases } = await running();
       await record(range(0, 7).map((line) => (line < 3 ? output(batch, line) : failure(batch, line))));
-      expect(await on.store.batches.candidates([closeModel], 10)).toEqual([]);
+      expect(await batchesToClose(on.store)).toEqual([]);
       await on.store.results.record('w', [output(batch, 7)], leases, start);
       expect(await on.store.batches.find(batch.id)).toMatchObject({
         ok: 4,
@@ -100,7 +101,7 @@ export function recordTests(on: Stores): void {
         closing: 'completed',
         status: 'in_progress',
       });
-      expect(await on.store.batches.candidates([closeModel], 10)).toMatchObject([{ batchId: batch.id }]);
+      expect(await batchesToClose(on.store)).toEqual([batch.id]);
       expect(await record([output(batch, 7)])).toMatchObject([{ kept: 0 }]);
     });
 
@@ -169,18 +170,16 @@ export function recordTests(on: Stores): void {
       const { batch, leases } = await running({ total: 12 });
       const [first, second, third] = leases;
       await on.store.batches.release('w', [second!]);
-      await on.store.batches.claim('v', batch.id, 'm1', 1, start);
+      await claimOf(on.store, 'v', batch.id);
       await on.store.results.record(
         'w',
         [output(batch, 0)],
         [first!, second!, { ...third!, epoch: 7 }],
         start,
       );
-      expect(await on.store.workers.keepOnly('w', [])).toBe(1);
-      expect(await on.store.workers.keepOnly('v', [])).toBe(1);
-      expect((await on.store.batches.claim('v', batch.id, 'm1', 9, start)).map(({ seq }) => seq)).toEqual([
-        2, 3,
-      ]);
+      for (const worker of ['w', 'v'])
+        expect(await on.store.batches.release(worker, await on.store.workers.leases(worker))).toBe(1);
+      expect((await claimOf(on.store, 'v', batch.id, { count: 9 })).map(({ seq }) => seq)).toEqual([2, 3]);
     });
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Stores } from '../conformance.ts';
-import { addBatch, lease, makeChunks, range, start } from '../fixtures.ts';
+import { addBatch, claimOf, lease, makeChunks, range, start } from '../fixtures.ts';
 
 export function workerTests(on: Stores): void {
   const idle = { interactive: {} };
   const claim = async (worker: string, batchId: string, count = 1) =>
-    (await on.store.batches.claim(worker, batchId, 'm1', count, start)).map(lease);
+    (await claimOf(on.store, worker, batchId, { count })).map(lease);
 
   describe('workers', () => {
     test('learn the time and the loads of the others', async () => {
@@ -37,7 +37,7 @@ export function workerTests(on: Stores): void {
       await on.other.workers.leave('w2');
       expect(await missing(1)).toEqual([{ model: 'm2', since: now + 1 }]);
       expect(await missing(7 * minute)).toMatchObject([{}, { model: 'm2', since: now + 7 * minute }]);
-      await on.store.batches.claim('w', batch.id, 'm2', 1, start);
+      await claimOf(on.store, 'w', batch.id, { model: 'm2' });
       expect(await missing(0)).toEqual([]);
       await on.other.workers.beat('older', idle);
       expect(await missing(0)).toEqual([]);
@@ -57,16 +57,17 @@ export function workerTests(on: Stores): void {
       expect(await on.store.workers.leaseSlots('late', {}, start)).toEqual({});
     });
 
-    test('keep only what they hold', async () => {
+    test('are told what they have leased, and may give it back', async () => {
       const batch = await addBatch(on.store, { total: 16 });
-      const [a, b, c] = await claim('w', batch.id, 3);
-      const [foreign] = await claim('v', batch.id);
-      expect(await on.store.workers.keepOnly('w', [a!, c!])).toBe(1);
-      expect(await on.store.workers.keepOnly('w', [a!, c!])).toBe(0);
-      expect(await claim('u', batch.id, 9)).toEqual([{ ...b!, epoch: 2 }]);
-      expect(await on.store.workers.keepOnly('w', [{ ...a!, epoch: 9 }, foreign!])).toBe(2);
-      expect(await on.store.workers.keepOnly('v', [foreign!])).toBe(0);
-      expect(await on.store.batches.release('v', [foreign!])).toBe(1);
+      const leases = await claim('w', batch.id, 3);
+      const foreign = await claim('v', batch.id);
+      expect((await on.store.workers.leases('w')).toSorted((a, b) => a.seq - b.seq)).toEqual(leases);
+      expect(await on.store.workers.leases('v')).toEqual(foreign);
+      expect(await on.store.workers.leases('u')).toEqual([]);
+      expect(await on.store.batches.release('w', [leases[1]!, foreign[0]!])).toBe(1);
+      expect(await claim('u', batch.id, 9)).toEqual([{ ...leases[1]!, epoch: 2 }]);
+      expect(await on.store.batches.release('w', leases)).toBe(2);
+      expect(await on.store.workers.leases('w')).toEqual([]);
     });
 
     test('that are dead lose their chunks, which count a kill; living ones keep theirs', async () => {
@@ -76,11 +77,11 @@ export function workerTests(on: Stores): void {
       await claim('unheard', batch.id);
       expect(await on.store.workers.reap(now)).toBe(1);
       expect(await on.store.workers.reap(now)).toBe(0);
-      const [again] = await on.store.batches.claim('alive', batch.id, 'm1', 2, start);
+      const [again] = await claimOf(on.store, 'alive', batch.id, { count: 2 });
       expect(again).toMatchObject({ seq: 2, epoch: 2, kills: 1 });
       expect(await on.store.workers.reap(now + 1)).toBe(3);
       expect(
-        (await on.store.batches.claim('v', batch.id, 'm1', 9, start)).map(({ seq, kills }) => [seq, kills]),
+        (await claimOf(on.store, 'v', batch.id, { count: 9 })).map(({ seq, kills }) => [seq, kills]),
       ).toEqual([
         [1, 1],
         [2, 2],
@@ -92,10 +93,7 @@ export function workerTests(on: Stores): void {
     test('that are dead leave chunks that come last, those of most deaths at the very end', async () => {
       const batch = await addBatch(on.store, { total: 12 });
       const one = async (worker: string) =>
-        (await on.store.batches.claim(worker, batch.id, 'm1', 1, start)).map(({ seq, kills }) => [
-          seq,
-          kills,
-        ]);
+        (await claimOf(on.store, worker, batch.id)).map(({ seq, kills }) => [seq, kills]);
       const die = (now: number) => on.store.workers.reap(now + 60_000);
       const { now } = await on.store.workers.beat('w', idle);
       expect(await one('w')).toEqual([[1, 0]]);
@@ -105,7 +103,9 @@ export function workerTests(on: Stores): void {
       expect(await one('w')).toEqual([[3, 0]]);
       expect(await one('w')).toEqual([[1, 1]]);
       await die(now);
-      expect(await on.store.batches.claim('v', batch.id, 'm1', 9, start, 0)).toEqual([]);
+      expect(
+        await claimOf(on.store, 'v', batch.id, { count: 9, suspects: { from: 1, most: 0, alone: false } }),
+      ).toEqual([]);
       expect(await one('v')).toEqual([[2, 1]]);
       expect(await one('v')).toEqual([[3, 1]]);
       expect(await one('v')).toEqual([[1, 2]]);
@@ -125,9 +125,9 @@ export function workerTests(on: Stores): void {
       await claim('w', batch.id, 2);
       await on.store.workers.leave('w');
       expect((await on.store.workers.beat('v', idle)).others).toEqual([]);
-      expect((await on.store.batches.claim('v', batch.id, 'm1', 9, start)).map(({ kills }) => kills)).toEqual(
-        [0, 0],
-      );
+      expect((await claimOf(on.store, 'v', batch.id, { count: 9 })).map(({ kills }) => kills)).toEqual([
+        0, 0,
+      ]);
       await on.store.workers.leave('unknown');
     });
 
@@ -145,7 +145,7 @@ export function workerTests(on: Stores): void {
       const work = async (worker: string, store = on.store) => {
         for (;;) {
           await store.workers.beat(worker, idle);
-          const chunks = await store.batches.claim(worker, batch.id, 'm1', 1, start);
+          const chunks = await claimOf(store, worker, batch.id);
           if (chunks.length === 0) return;
           if (!done.has(chunks[0]!.seq)) done.add(chunks[0]!.seq);
           else throw new Error(`Chunk ${chunks[0]!.seq} was given out twice.`);

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { chooseChunks, type OrgQueue, type ReadyChunk, type Wish } from './fair-choice.ts';
+
+const nobody = { from: 2, most: 0, alone: false };
+const wish = (fields: Partial<Wish>): Wish => ({ lines: 0, chunks: 0, before: {}, ...fields });
+
+function queue(orgId: string, chunks: number, fields: Partial<OrgQueue & ReadyChunk> = {}): OrgQueue {
+  const { start = 0, weight = 1, more = false } = fields;
+  const chunk = {
+    batchId: `b_${orgId}`,
+    due: 0,
+    lines: 4,
+    est: 100,
+    kills: 0,
+    late: false,
+    ...fields,
+    orgId,
+  };
+  return {
+    orgId,
+    start,
+    weight,
+    more,
+    chunks: Array.from({ length: chunks }, (_, seq) => ({ ...chunk, seq })),
+  };
+}
+
+const orgs = (queues: OrgQueue[], of: Partial<Wish>, suspects = { ...nobody }) =>
+  chooseChunks(queues, wish(of), suspects)
+    .chunks.map(({ orgId }) => orgId)
+    .join('');
+
+describe('chooseChunks', () => {
+  it('takes chunks until there are enough lines, and enough chunks', () => {
+    expect(orgs([queue('a', 9)], { lines: 9 })).toBe('aaa');
+    expect(orgs([queue('a', 9)], { lines: 1, chunks: 2 })).toBe('aa');
+    expect(orgs([queue('a', 1)], { lines: 9 })).toBe('a');
+    expect(orgs([queue('a', 1)], {})).toBe('');
+    expect(orgs([], { chunks: 1 })).toBe('');
+  });
+
+  it('takes the org that was given least, chunk by chunk', () => {
+    expect(orgs([queue('a', 9), queue('b', 9)], { chunks: 6 })).toBe('ababab');
+    expect(orgs([queue('a', 9, { start: 250 }), queue('b', 9)], { chunks: 6 })).toBe('bbbaba');
+    expect(orgs([queue('a', 9, { est: 300 }), queue('b', 9)], { chunks: 8 })).toBe('abbbabbb');
+  });
+
+  it('gives an org of twice the weight twice as much', () => {
+    expect(orgs([queue('a', 9, { weight: 2 }), queue('b', 9)], { chunks: 6 })).toBe('abaaba');
+  });
+
+  it('takes what is due first where orgs were given the same', () => {
+    expect(orgs([queue('a', 2, { due: 5 }), queue('b', 2, { due: 4 })], { chunks: 2 })).toBe('ba');
+  });
+
+  it('lets an org with late work go ahead, but only so far', () => {
+    const late = queue('a', 9, { start: 1_000_000 - 250, late: true });
+    expect(orgs([late, queue('b', 9)], { chunks: 5 })).toBe('aaaba');
+  });
+
+  it('ends where an org whose turn it is has more than was told', () => {
+    const cut = chooseChunks([queue('a', 1, { more: true }), queue('b', 9)], wish({ chunks: 9 }), nobody);
+    expect(cut).toMatchObject({ chunks: [{ orgId: 'a' }, { orgId: 'b' }], cut: true });
+    const enough = chooseChunks([queue('a', 1, { more: true })], wish({ chunks: 1 }), nobody);
+    expect(enough).toMatchObject({ chunks: [{ orgId: 'a' }], cut: false });
+  });
+
+  it('takes one more that is due before what is in hand of its org', () => {
+    const queues = [queue('a', 9, { due: 5 }), queue('b', 9, { due: 5 })];
+    expect(orgs(queues, { before: { a: 5, b: 6 } })).toBe('b');
+    expect(orgs(queues, { chunks: 2, before: { a: 6 } })).toBe('aba');
+    expect(orgs(queues, { before: { a: 5 } })).toBe('');
+  });
+
+  it('passes over suspects that are too many, and takes one of the worst alone', () => {
+    const queues = () => [
+      queue('a', 3, { kills: 2 }),
+      queue('b', 3, { kills: 3, due: 1 }),
+      queue('c', 2, { due: 2 }),
+    ];
+    const suspects = { from: 2, most: 2, alone: true };
+    expect(orgs(queues(), { chunks: 9 }, suspects)).toBe('acac');
+    expect(suspects).toEqual({ from: 2, most: 0, alone: false });
+    expect(orgs(queues(), { chunks: 9 }, { from: 2, most: 0, alone: true })).toBe('bcc');
+    expect(orgs(queues(), { chunks: 9 }, { from: 2, most: 0, alone: false })).toBe('cc');
+  });
+
+  it('shares evenly among fifty orgs of one to a thousand batches', () => {
+    const queues = Array.from({ length: 50 }, (_, n) =>
+      queue(`o${n}`, 200, { est: n % 2 === 0 ? 100 : 35, due: n }),
+    );
+    const given = new Map<string, number>();
+    for (const { orgId, est } of chooseChunks(queues, wish({ chunks: 3_000 }), nobody).chunks)
+      given.set(orgId, (given.get(orgId) ?? 0) + est);
+    const shares = [...given.values()];
+    const sum = shares.reduce((a, b) => a + b, 0);
+    expect(sum ** 2 / (50 * shares.reduce((a, b) => a + b ** 2, 0))).toBeGreaterThan(0.99);
+  });
+});

@@ -1,0 +1,309 @@
+import { advance, chooseChunks, type OrgQueue, type ReadyChunk } from '../../core/fair-choice.ts';
+import { ApiError } from '../../core/errors.ts';
+import { StoreError } from '../../core/store-error.ts';
+import type { BatchEndpoint, Chunk } from '../../core/batch.ts';
+import type { Db, Queries, Value } from '../db.ts';
+import type { BatchStore, Claim, ClaimedBatch, ClaimOptions, Wanted } from '../store.ts';
+import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
+import { idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
+import { inLists, tuples } from './statement.ts';
+
+type Claiming = Pick<BatchStore, 'claim' | 'claimClosings'>;
+
+/** Orgs whose chunks one claim looks at, the least served first. */
+const mostQueues = 64;
+/** Chunks of an org that are looked at first; where those do not do, so many of all. */
+const firstLook = 8;
+const secondLook = 512;
+/** What was chosen may be somebody else's by the time it is leased. */
+const mostTries = 3;
+/** All orgs have the same. */
+const weight = 1;
+
+/** How chunks come into hand: chosen among all orgs and batches, and leased in sets (`docs/decisions/0004`). */
+export function createClaiming(db: Db): Claiming {
+  return {
+    claim: (worker, wanted, options) =>
+      faultsApart(async (only, picked) => {
+        const names = await readyNames(
+          db,
+          wanted.flatMap((each) => each.names),
+        );
+        if (names.size === 0) return nothing;
+        const asked = wanted
+          .map((each) => ({ ...each, names: each.names.filter((name) => names.has(name)) }))
+          .filter((each) => each.names.length > 0);
+        const wishes = only ? asked.map((each) => ({ ...each, lines: 1, chunks: 1 })) : asked;
+        for (let tries = 1; ; tries++) {
+          const claim = await db.tx((q) =>
+            new ClaimInSet(q, worker, wishes, only ? { ...options, only } : options, picked).run(),
+          );
+          if (claim !== 'again') return claim;
+          if (tries === mostTries) return nothing;
+        }
+      }),
+
+    claimClosings: (worker, count, except) =>
+      faultsApart(async (only, picked) => {
+        const filter = idFilter('batch_id', only ? { only } : { except });
+        const ready = await db.all<{ batch_id: string }>(
+          `${filter.with} SELECT batch_id FROM batch_chunks WHERE state = 'ready' AND seq = 0 ${filter.and}
+           ORDER BY due, batch_id LIMIT ?`,
+          [...filter.params, count],
+        );
+        if (ready.length === 0) return nothing;
+        const ids = ready.map(({ batch_id }) => batch_id);
+        for (const id of ids) picked.add(id);
+        return db.tx(async (q) => {
+          const ending = (await lockBatches(q, ids)).filter(({ closing }) => closing !== null);
+          const chosen = ending.map(({ id }) => ({ batchId: id, seq: 0 }));
+          return { ...nothing, chunks: await leaseChunks(q, worker, chosen) };
+        });
+      }),
+  };
+}
+
+const nothing: Claim = { chunks: [], batches: [], faults: [] };
+
+/**
+ * Claims, and where the database refuses that, claims of every batch that was chosen alone: what is wrong with one keeps no
+ * other from being claimed.
+ */
+async function faultsApart(
+  claim: (only: string[] | undefined, picked: Set<string>) => Promise<Claim>,
+): Promise<Claim> {
+  const picked = new Set<string>();
+  try {
+    return await claim(undefined, picked);
+  } catch (error) {
+    if (error instanceof StoreError || error instanceof ApiError || picked.size === 0) throw error;
+  }
+  const all: Claim = { chunks: [], batches: [], faults: [] };
+  for (const batchId of picked) {
+    try {
+      const { chunks, batches } = await claim([batchId], new Set());
+      all.chunks.push(...chunks);
+      all.batches.push(...batches);
+    } catch (error) {
+      if (error instanceof StoreError || error instanceof ApiError) throw error;
+      all.faults.push({ batchId, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return all;
+}
+
+/** An org's queue of one model, under all the names the model has. */
+interface Share {
+  orgId: string;
+  names: string[];
+  start: number;
+  /** Whether something of it may be had at all. */
+  atWork: boolean;
+}
+
+interface Choice extends ReadyChunk {
+  model: string;
+}
+
+/** One claim, in one transaction. Locks are taken in this order: queues by model, batches by id, chunks. */
+class ClaimInSet {
+  #q: Queries;
+  #worker: string;
+  #wanted: readonly Wanted[];
+  #options: ClaimOptions;
+  /** Batches something of which was chosen, for whoever is told of a fault. */
+  #picked: Set<string>;
+
+  constructor(
+    q: Queries,
+    worker: string,
+    wanted: readonly Wanted[],
+    options: ClaimOptions,
+    picked: Set<string>,
+  ) {
+    this.#q = q;
+    this.#worker = worker;
+    this.#wanted = wanted;
+    this.#options = options;
+    this.#picked = picked;
+  }
+
+  /** `again` when what was chosen could not be had. */
+  async run(): Promise<Claim | 'again'> {
+    const clocks = await lockQueues(
+      this.#q,
+      this.#wanted.map(({ model }) => model),
+    );
+    const shares = await this.#shares(clocks);
+    if (shares.size === 0) return nothing;
+    const chosen = await this.#choose(shares);
+    if (chosen.length === 0) return nothing;
+    for (const { batchId } of chosen) this.#picked.add(batchId);
+    const batches = await lockBatches(this.#q, [...new Set(chosen.map(({ batchId }) => batchId))]);
+    const open = new Set(batches.filter(isOpen).map(({ id }) => id));
+    await this.#putAway(batches.filter((batch) => !isOpen(batch)).map(({ id }) => id));
+    const leased = await leaseChunks(
+      this.#q,
+      this.#worker,
+      chosen.filter(({ batchId }) => open.has(batchId)),
+    );
+    if (leased.length === 0) return 'again';
+    await this.#begin(batches.filter(({ id, status }) => open.has(id) && status === 'validating'));
+    await this.#charge(shares, chosen, leased);
+    const chunks = await withoutRecorded(this.#q, leased);
+    if (chunks.length === 0) return 'again';
+    const claimed = new Set(chunks.map(({ batchId }) => batchId));
+    return { chunks, batches: batches.filter(({ id }) => claimed.has(id)).map(toClaimed), faults: [] };
+  }
+
+  /** Per model, the orgs with ready chunks. */
+  async #shares(clocks: ReadonlyMap<string, number>): Promise<Map<string, Share[]>> {
+    const modelOf = new Map(this.#wanted.flatMap(({ model, names }) => names.map((name) => [name, model])));
+    const rows = await readyOrgs(this.#q, modelOf);
+    const shares = new Map<string, Map<string, Share>>();
+    for (const { name, org_id: orgId, served } of rows) {
+      const model = modelOf.get(name)!;
+      const ofModel = shares.get(model) ?? new Map<string, Share>();
+      shares.set(model, ofModel);
+      const share = ofModel.get(orgId);
+      // Whoever was away comes in where those at work are.
+      const start = Math.max(served ?? 0, clocks.get(model)!);
+      if (!share) ofModel.set(orgId, { orgId, names: [name], start, atWork: true });
+      else share.names.push(name);
+    }
+    return new Map([...shares].map(([model, ofModel]) => [model, [...ofModel.values()]]));
+  }
+
+  async #choose(shares: ReadonlyMap<string, Share[]>): Promise<Choice[]> {
+    const each = Math.max(1, Math.floor(mostQueues / shares.size));
+    const queues = [...shares].flatMap(([model, ofModel]) =>
+      ofModel
+        .toSorted((a, b) => a.start - b.start)
+        .slice(0, each)
+        .map((share) => ({ model, share })),
+    );
+    const looked = queues.flatMap(({ share }) => share.names.map((name) => ({ name, orgId: share.orgId })));
+    for (const look of [firstLook, Math.max(2 * firstLook, Math.ceil(secondLook / looked.length))]) {
+      const heads = await readyHeads(this.#q, looked, look, this.#options);
+      const suspects = { ...this.#options.suspects };
+      let cut = false;
+      const chosen: Choice[] = [];
+      for (const wish of this.#wanted) {
+        const ofModel = queues.filter(({ model }) => model === wish.model);
+        const choice = chooseChunks(
+          ofModel.map(({ share }) => queueOf(share, heads, look)),
+          wish,
+          suspects,
+        );
+        chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
+        cut ||= choice.cut;
+      }
+      if (cut && look === firstLook) continue;
+      for (const { share } of queues)
+        share.atWork = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
+      return chosen;
+    }
+    return [];
+  }
+
+  /** What is ready of batches that are paused or over was given back just when they came to be so. */
+  async #putAway(ids: string[]): Promise<void> {
+    for (const { sql, params } of inLists(ids))
+      await this.#q.all(
+        `UPDATE batch_chunks SET state = ${atRest} WHERE batch_id IN ${sql} AND seq > 0 AND state = 'ready'`,
+        params,
+      );
+  }
+
+  async #begin(batches: BatchRow[]): Promise<void> {
+    for (const { sql, params } of inLists(batches.map(({ id }) => id)))
+      await this.#q.all(`UPDATE batches SET status = 'in_progress', in_progress_at = ? WHERE id IN ${sql}`, [
+        this.#options.now,
+        ...params,
+      ]);
+  }
+
+  /** Orgs are charged what their chunks are expected to take; the virtual time of a model is the least of those at work. */
+  async #charge(
+    shares: Map<string, Share[]>,
+    chosen: readonly Choice[],
+    leased: readonly Chunk[],
+  ): Promise<void> {
+    const leases = new Set(leased.map(({ batchId, seq }) => `${batchId}/${seq}`));
+    const charged: Value[] = [];
+    const clocks: Value[] = [];
+    for (const [model, ofModel] of shares) {
+      for (const share of ofModel) {
+        let est = 0;
+        for (const chunk of chosen)
+          if (
+            chunk.model === model &&
+            chunk.orgId === share.orgId &&
+            leases.has(`${chunk.batchId}/${chunk.seq}`)
+          )
+            est += chunk.est;
+        if (est === 0) continue;
+        share.start += advance(est, weight);
+        charged.push(model, share.orgId, share.start);
+      }
+      const starts = ofModel.filter(({ atWork }) => atWork).map(({ start }) => start);
+      if (starts.length > 0) clocks.push(model, Math.min(...starts));
+    }
+    await this.#q.all(
+      `INSERT INTO queue_shares (model, org_id, served) VALUES ${tuples(charged.length / 3, 3)}
+       ON CONFLICT (model, org_id) DO UPDATE SET served = excluded.served`,
+      charged,
+    );
+    await this.#q.all(
+      `INSERT INTO queues (model, virtual_time) VALUES ${tuples(clocks.length / 2, 2)}
+       ON CONFLICT (model) DO UPDATE SET virtual_time = excluded.virtual_time`,
+      clocks,
+    );
+  }
+}
+
+function queueOf(
+  { orgId, names, start }: Share,
+  heads: ReadonlyMap<string, ReadyChunk[]>,
+  look: number,
+): OrgQueue {
+  const lists = names.map((name) => heads.get(`${name} ${orgId}`) ?? []);
+  const chunks = lists.length === 1 ? lists[0]! : lists.flat().toSorted((a, b) => a.due - b.due);
+  return { orgId, start, weight, chunks, more: lists.some((list) => list.length === look) };
+}
+
+interface BatchRow {
+  id: string;
+  org_id: string;
+  endpoint: BatchEndpoint;
+  status: string;
+  closing: string | null;
+  due: number;
+  paused_at: number | null;
+  blob_id: string | null;
+}
+
+const isOpen = ({ closing, paused_at }: BatchRow) => closing === null && paused_at === null;
+
+function toClaimed(row: BatchRow): ClaimedBatch {
+  return { id: row.id, orgId: row.org_id, endpoint: row.endpoint, due: row.due, blobId: row.blob_id };
+}
+
+/** Those of the batches that nobody else is writing to; where that is none, whoever writes is waited for. */
+async function lockBatches(q: Queries, ids: readonly string[]): Promise<BatchRow[]> {
+  const locked = async (lock: string) => {
+    const rows: BatchRow[] = [];
+    for (const { sql, params } of inLists(ids.toSorted()))
+      rows.push(
+        ...(await q.all<BatchRow>(
+          `SELECT id, org_id, endpoint, status, closing, due, paused_at,
+             (SELECT f.blob_id FROM files f WHERE f.id = b.input_file_id) AS blob_id
+           FROM batches b WHERE id IN ${sql} ORDER BY id ${lock}`,
+          params,
+        )),
+      );
+    return rows;
+  };
+  const free = await locked(q.skip);
+  return free.length > 0 || ids.length === 0 ? free : locked(q.lock);
+}

@@ -1,0 +1,135 @@
+import type { ReadyChunk } from '../../core/fair-choice.ts';
+import type { Queries, Value } from '../db.ts';
+import type { ClaimOptions } from '../store.ts';
+import { inLists, tuples } from './statement.ts';
+
+/**
+ * What is ready, read from the index of ready chunks and from nothing else: nobody counts, so no count can be wrong.
+ */
+
+/** Those of `names` that ready chunks have. */
+export async function readyNames(q: Queries, names: readonly string[]): Promise<Set<string>> {
+  if (names.length === 0) return new Set();
+  const rows = await q.all<{ model: string }>(
+    `WITH asked(model) AS (VALUES ${tuples(names.length, 1)})
+     SELECT model FROM asked
+     WHERE (SELECT 1 FROM batch_chunks c WHERE c.model = asked.model AND c.state = 'ready' AND c.seq > 0 LIMIT 1) = 1`,
+    names,
+  );
+  return new Set(rows.map(({ model }) => model));
+}
+
+/** The virtual time of each model. Whoever chooses among the orgs of a model does so alone. */
+export async function lockQueues(q: Queries, models: string[]): Promise<Map<string, number>> {
+  const clocks = new Map<string, number>();
+  const read = async () => {
+    for (const { sql, params } of inLists(models.toSorted())) {
+      const rows = await q.all<{ model: string; virtual_time: number }>(
+        `SELECT model, virtual_time FROM queues WHERE model IN ${sql} ORDER BY model ${q.lock}`,
+        params,
+      );
+      for (const row of rows) clocks.set(row.model, row.virtual_time);
+    }
+  };
+  await read();
+  if (clocks.size === models.length) return clocks;
+  await q.all(
+    `INSERT INTO queues (model, virtual_time) VALUES ${tuples(models.length, 2)} ON CONFLICT (model) DO NOTHING`,
+    models.toSorted().flatMap((model) => [model, 0]),
+  );
+  await read();
+  return clocks;
+}
+
+/** The orgs that have ready chunks of each name, found by going from one to the next in the index. */
+export function readyOrgs(
+  q: Queries,
+  modelOf: ReadonlyMap<string, string>,
+): Promise<{ name: string; org_id: string; served: number | null }[]> {
+  const next = (after: string) =>
+    `(SELECT min(c.org_id) FROM batch_chunks c
+      WHERE c.model = ${after} AND c.state = 'ready' AND c.seq > 0`;
+  return q.all(
+    `WITH RECURSIVE asked(name, model) AS (VALUES ${tuples(modelOf.size, 2)}),
+     found(name, model, org_id) AS (
+       SELECT name, model, ${next('asked.name')}) FROM asked
+       UNION ALL
+       SELECT name, model, ${next('found.name')} AND c.org_id > found.org_id) FROM found WHERE org_id IS NOT NULL)
+     SELECT name, org_id,
+       (SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id) AS served
+     FROM found WHERE org_id IS NOT NULL`,
+    [...modelOf].flat(),
+  );
+}
+
+interface HeadRow {
+  batch_id: string;
+  seq: number;
+  model: string;
+  org_id: string;
+  due: number;
+  n: number;
+  est: number;
+  kills: number;
+  late_at: number;
+}
+
+/** Up to `look` ready chunks of each queue whose windows are not over, in the order in which they are to run. */
+export async function readyHeads(
+  q: Queries,
+  queues: readonly { name: string; orgId: string }[],
+  look: number,
+  options: ClaimOptions,
+): Promise<Map<string, ReadyChunk[]>> {
+  const filter = idFilter('c.batch_id', options);
+  const window = (column: string) => `(SELECT ${column} FROM batches b WHERE b.id = c.batch_id)`;
+  const term = `SELECT * FROM (
+      SELECT c.batch_id, c.seq, c.model, c.org_id, c.due, c.n, c.est, c.kills,
+        ${window('b.expires_at - (b.expires_at - b.created_at) / 4')} AS late_at
+      FROM batch_chunks c
+      WHERE c.model = ? AND c.org_id = ? AND c.state = 'ready' AND c.seq > 0 AND ${window('b.expires_at')} > ?
+        ${filter.and}
+      ORDER BY c.due, c.batch_id, c.kills, c.seq LIMIT ?) AS heads`;
+  // A handful of texts for every number of queues; what is asked twice is told twice.
+  const size = 2 ** Math.ceil(Math.log2(queues.length));
+  const asked = Array.from({ length: size }, (_, at) => queues[Math.min(at, queues.length - 1)]!);
+  const rows = await q.all<HeadRow>(`${filter.with} ${asked.map(() => term).join(' UNION ALL ')}`, [
+    ...filter.params,
+    ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),
+  ]);
+  const heads = new Map<string, Map<string, ReadyChunk>>();
+  for (const row of rows) {
+    const key = `${row.model} ${row.org_id}`;
+    const ofQueue = heads.get(key) ?? new Map<string, ReadyChunk>();
+    heads.set(key, ofQueue.set(`${row.batch_id}/${row.seq}`, toReady(row, options.now)));
+  }
+  return new Map([...heads].map(([key, ofQueue]) => [key, [...ofQueue.values()]]));
+}
+
+function toReady(row: HeadRow, now: number): ReadyChunk {
+  return {
+    batchId: row.batch_id,
+    seq: row.seq,
+    orgId: row.org_id,
+    due: row.due,
+    lines: row.n,
+    est: row.est,
+    kills: row.kills,
+    late: now >= row.late_at,
+  };
+}
+
+/** As a condition on a column of batch ids. */
+export function idFilter(
+  column: string,
+  { only, except }: Pick<ClaimOptions, 'only' | 'except'>,
+): { with: string; and: string; params: Value[] } {
+  const ids = only ?? except ?? [];
+  const [list] = inLists(ids);
+  if (!list) return { with: '', and: '', params: [] };
+  return {
+    with: `WITH named(id) AS (VALUES ${tuples(list.params.length, 1)})`,
+    and: `AND ${column} ${only ? '' : 'NOT'} IN (SELECT id FROM named)`,
+    params: list.params,
+  };
+}

@@ -1,0 +1,291 @@
+import { describe, expect, test } from 'vitest';
+import type { Batch, Chunk } from '../../../src/core/batch.ts';
+import type { ClaimOptions, Store, Wanted } from '../../../src/store/store.ts';
+import type { Stores } from '../conformance.ts';
+import {
+  addBatch,
+  batchesToClose,
+  claimOf,
+  hour,
+  lease,
+  makeChunks,
+  output,
+  range,
+  start,
+  readyModels,
+} from '../fixtures.ts';
+
+/** Claiming among many orgs, batches and models. */
+export function queueTests(on: Stores): void {
+  const suspects = { from: 2, most: 1, alone: true };
+  const want = (fields: Partial<Wanted> = {}): Wanted => {
+    const model = fields.model ?? 'm1';
+    return { model, names: [model], lines: 0, chunks: 1, before: {}, ...fields };
+  };
+  const claim = async (wanted: Wanted[], options: Partial<ClaimOptions> = {}, worker = 'w', store?: Store) =>
+    (store ?? on.store).batches.claim(worker, wanted, { now: start, suspects, ...options });
+  const ids = (chunks: readonly Chunk[]) => chunks.map(({ batchId, seq }) => `${batchId}/${seq}`).toSorted();
+  const place = (batch: Batch, ...seqs: number[]) => seqs.map((seq) => `${batch.id}/${seq}`);
+
+  describe('claiming in sets', () => {
+    test('takes chunks of many batches and models at once, and tells what is to be known of the batches', async () => {
+      const late = await addBatch(on.store, { due: start + 2 });
+      const early = await addBatch(on.store, { due: start + 1, orgId: 'org_b' });
+      const other = await addBatch(on.store, {}, (batch) => makeChunks(batch, 4, 'm2'));
+      const { chunks, batches, faults } = await claim(
+        [want({ chunks: 3 }), want({ model: 'm2', lines: 5 }), want({ model: 'm3', lines: 9 })],
+        { now: start + 7 },
+      );
+      expect(ids(chunks)).toEqual(
+        [...place(late, 1), ...place(early, 1, 2), ...place(other, 1, 2)].toSorted(),
+      );
+      expect(chunks.find(({ batchId }) => batchId === other.id)).toEqual({
+        ...makeChunks(other, 4, 'm2')[0],
+        epoch: 1,
+      });
+      const file = await on.store.files.find(early.inputFileId);
+      expect(batches).toHaveLength(3);
+      expect(batches.find(({ id }) => id === early.id)).toEqual({
+        id: early.id,
+        orgId: 'org_b',
+        endpoint: early.endpoint,
+        due: early.due,
+        blobId: file!.blobId,
+      });
+      expect(faults).toEqual([]);
+      for (const { id } of [late, early, other])
+        expect(await on.store.batches.find(id)).toMatchObject({
+          status: 'in_progress',
+          inProgressAt: start + 7,
+        });
+    });
+
+    test('takes chunks until there are so many lines', async () => {
+      await addBatch(on.store, { total: 40 });
+      expect((await claim([want({ lines: 9, chunks: 0 })])).chunks).toHaveLength(3);
+      expect((await claim([want({ lines: 0, chunks: 0 })])).chunks).toEqual([]);
+      expect((await claim([])).chunks).toEqual([]);
+    });
+
+    test('takes many small chunks as readily as few large ones', async () => {
+      for (let n = 0; n < 300; n++) await addBatch(on.store, { total: 1 });
+      expect((await claim([want({ lines: 256, chunks: 0 })])).chunks).toHaveLength(256);
+      expect((await claim([want({ lines: 256, chunks: 0 })])).chunks).toHaveLength(44);
+    });
+
+    test('knows a model under each of its names', async () => {
+      const old = await addBatch(on.store, {}, (batch) => makeChunks(batch, 8, 'before'));
+      const now = await addBatch(on.store, { due: start + 1 }, (batch) => makeChunks(batch, 8, 'now'));
+      const { chunks } = await claim([want({ model: 'now', names: ['now', 'before'], chunks: 9 })]);
+      expect(chunks.map(({ batchId, model }) => [batchId, model])).toEqual([
+        [old.id, 'before'],
+        [now.id, 'now'],
+      ]);
+    });
+
+    test('takes the org that was given least, and of that what is due first', async () => {
+      const first = await addBatch(on.store, { total: 12, due: start });
+      const second = await addBatch(on.store, { total: 12, due: start + 5, orgId: 'org_b' });
+      const urgent = await addBatch(on.store, { total: 4, due: start + 4, orgId: 'org_b' });
+      const order: string[] = [];
+      for (let n = 0; n < 5; n++) order.push(...ids((await claim([want()])).chunks));
+      expect(order).toEqual([
+        ...place(first, 1),
+        ...place(urgent, 1),
+        ...place(first, 2),
+        ...place(second, 1),
+        ...place(first, 3),
+      ]);
+    });
+
+    test('lets an org that was away in where those at work are: idling earns nothing', async () => {
+      await addBatch(on.store, { total: 400 });
+      await claim([want({ chunks: 50 })]);
+      await addBatch(on.store, { total: 400, orgId: 'org_b', due: start + 1 });
+      const { chunks, batches } = await claim([want({ chunks: 20 })]);
+      const orgOf = new Map(batches.map(({ id, orgId }) => [id, orgId]));
+      const ofB = chunks.filter(({ batchId }) => orgOf.get(batchId) === 'org_b');
+      expect(ofB).toHaveLength(10);
+    });
+
+    test('is one fairness, however many processes claim, and however many batches an org has', async () => {
+      // The work of each org is the same, in one batch or in many.
+      const orgs = range(0, 50).map((n) => `org_${n}`);
+      for (const [n, orgId] of orgs.entries()) {
+        const batches = [1, 2, 5, 20][n % 4]!;
+        for (let at = 0; at < batches; at++)
+          await addBatch(on.store, { orgId, due: start + at, total: 100 / batches }, (batch) =>
+            makeChunks(batch, 1),
+          );
+      }
+      const given = new Map<string, number>();
+      await Promise.all(
+        range(0, 4).map(async (n) => {
+          for (let turn = 0; turn < 12; turn++) {
+            const from = n % 2 === 0 ? on.store : on.other;
+            const { chunks, batches } = await claim(
+              [want({ chunks: 1 + ((n + turn) % 40) })],
+              {},
+              `w${n}`,
+              from,
+            );
+            const orgOf = new Map(batches.map(({ id, orgId }) => [id, orgId]));
+            for (const { batchId, est } of chunks) {
+              const orgId = orgOf.get(batchId)!;
+              given.set(orgId, (given.get(orgId) ?? 0) + est);
+            }
+          }
+        }),
+      );
+      const shares = orgs.map((orgId) => given.get(orgId) ?? 0);
+      const sum = shares.reduce((a, b) => a + b, 0);
+      const jain = sum ** 2 / (shares.length * shares.reduce((a, b) => a + b ** 2, 0));
+      expect(sum).toBeGreaterThan(30_000);
+      expect(jain).toBeGreaterThan(0.98);
+    });
+
+    test('lets an org whose batch may miss its window go ahead, which then waits the longer', async () => {
+      await addBatch(on.store, { total: 40, orgId: 'org_b' });
+      const late = await addBatch(on.store, { total: 40, due: start + 1, expiresAt: start + 4 * hour });
+      const now = start + 3 * hour + 1;
+      const first = await claim([want({ chunks: 5 })], { now });
+      expect(ids(first.chunks)).toEqual(place(late, 1, 2, 3, 4, 5));
+      const next = await addBatch(on.store, {
+        total: 40,
+        createdAt: now,
+        due: now,
+        expiresAt: now + 24 * hour,
+      });
+      await claim([want({ chunks: 5 })], { now });
+      const after = await claim([want({ chunks: 5 })], { now });
+      expect(after.batches.map(({ orgId }) => orgId)).toEqual(['org_b']);
+      expect((await claimOf(on.store, 'w', next.id)).length).toBe(1);
+    });
+
+    test('takes one chunk more where it is due before what is in hand of its org', async () => {
+      const large = await addBatch(on.store, { total: 40, due: start + 9 });
+      const other = await addBatch(on.store, { total: 40, due: start, orgId: 'org_b' });
+      await claim([want({ chunks: 2 })]);
+      const inHand = want({ chunks: 0, before: { org_a: start + 9 } });
+      expect((await claim([inHand])).chunks).toEqual([]);
+      const small = await addBatch(on.store, { total: 8, due: start + 2 });
+      expect(ids((await claim([inHand])).chunks)).toEqual(place(small, 1));
+      expect([large, other]).toHaveLength(2);
+    });
+
+    test('gets nothing of batches that are passed over, or whose windows are over', async () => {
+      const passed = await addBatch(on.store, { total: 4 });
+      const over = await addBatch(on.store, { total: 4, expiresAt: start });
+      const open = await addBatch(on.store, { total: 4, due: start + 1 });
+      const { chunks } = await claim([want({ chunks: 9 })], { except: [passed.id] });
+      expect(ids(chunks)).toEqual(place(open, 1));
+      expect((await on.store.batches.find(over.id))?.status).toBe('validating');
+      expect(ids((await claim([want({ chunks: 9 })])).chunks)).toEqual(place(passed, 1));
+    });
+
+    test('takes few suspects, and one of the worst alone', async () => {
+      const batch = await addBatch(on.store, { total: 24 });
+      const die = async (count: number) => {
+        await claimOf(on.store, 'dead', batch.id, { count });
+        await on.store.workers.reap(start);
+      };
+      await die(6);
+      await die(6);
+      await on.store.batches.claim('dead', [want({ chunks: 4 })], {
+        now: start,
+        suspects: { from: 2, most: 4, alone: false },
+      });
+      await on.store.workers.reap(start);
+      const kills = async (most: number, alone: boolean) => {
+        const { chunks } = await claim([want({ chunks: 9 })], { suspects: { from: 2, most, alone } });
+        await on.store.batches.release('w', chunks.map(lease));
+        return chunks.map((chunk) => chunk.kills).toSorted((a, b) => a - b);
+      };
+      expect(await kills(0, false)).toEqual([]);
+      expect(await kills(1, false)).toEqual([2]);
+      expect(await kills(9, false)).toEqual([2, 2]);
+      expect(await kills(0, true)).toEqual([3]);
+    });
+
+    test('from several sides at once gives every chunk to one, of many batches', async () => {
+      const batches: Batch[] = [];
+      for (let n = 0; n < 12; n++)
+        batches.push(await addBatch(on.store, { total: 20, orgId: `org_${n % 3}` }));
+      const work = async (worker: string, store: Store) => {
+        const mine: string[] = [];
+        for (;;) {
+          const { chunks } = await claim([want({ chunks: 3 })], {}, worker, store);
+          if (chunks.length === 0) return mine;
+          mine.push(...ids(chunks));
+          const results = chunks.flatMap(({ batchId, lines }) =>
+            lines.map(({ line }) => output(batchId, line)),
+          );
+          await store.results.record(worker, results, chunks.map(lease), start);
+        }
+      };
+      const all = await Promise.all([
+        work('a', on.store),
+        work('b', on.other),
+        work('c', on.store),
+        work('d', on.other),
+      ]);
+      expect(all.flat().toSorted()).toEqual(
+        batches.flatMap((batch) => place(batch, 1, 2, 3, 4, 5)).toSorted(),
+      );
+      for (const { id } of batches) expect((await on.store.batches.find(id))?.ok).toBe(20);
+    });
+  });
+
+  describe('closing chunks', () => {
+    test('are those of batches whose end is decided, the most urgent first, and no others', async () => {
+      await addBatch(on.store);
+      const [late, early] = [
+        await addBatch(on.store, { due: start + 9 }),
+        await addBatch(on.store, { due: start + 5 }),
+      ];
+      expect(await batchesToClose(on.store)).toEqual([]);
+      for (const { id } of [late, early]) await on.store.batches.cancel('org_a', id, start, 0);
+      expect(await batchesToClose(on.store)).toEqual([early.id, late.id]);
+      const passed = await on.store.batches.claimClosings('w', 1, [early.id]);
+      expect(ids(passed.chunks)).toEqual(place(late, 0));
+      const { chunks } = await on.store.batches.claimClosings('w', 9);
+      expect(chunks).toMatchObject([{ batchId: early.id, seq: 0, epoch: 2, lines: [] }]);
+      expect((await on.other.batches.claimClosings('v', 9)).chunks).toEqual([]);
+    });
+  });
+
+  describe('a paused batch', () => {
+    test('gives nothing until it is resumed, whatever is given back meanwhile', async () => {
+      const batch = await addBatch(on.store, { total: 20 });
+      const chunks = await claimOf(on.store, 'w', batch.id, { count: 3 });
+      await on.store.workers.beat('dead', { interactive: {} });
+      const [taken] = await claimOf(on.store, 'dead', batch.id);
+      expect(await on.store.batches.pause('org_b', batch.id, start)).toBe(false);
+      expect(await on.store.batches.pause('org_a', batch.id, start + 3)).toBe(true);
+      expect(await on.store.batches.pause('org_a', batch.id, start + 4)).toBe(false);
+      expect(await on.store.batches.states([batch.id])).toMatchObject([{ pausedAt: start + 3 }]);
+      expect(await on.store.batches.release('w', [lease(chunks[0]!)])).toBe(1);
+      expect(await on.store.batches.split('w', lease(chunks[1]!))).toBe(true);
+      await on.store.workers.clear();
+      await on.store.workers.reap(start);
+      expect(await on.store.batches.release('dead', [lease(taken!)])).toBe(0);
+      expect(await readyModels(on.store)).toEqual([]);
+      expect((await claim([want({ chunks: 99 })])).chunks).toEqual([]);
+      expect(await on.store.batches.resume('org_a', batch.id, start + 9)).toBe(true);
+      expect(await on.store.batches.resume('org_a', batch.id, start + 9)).toBe(false);
+      const again = await claimOf(on.store, 'v', batch.id, { count: 99 });
+      expect(again.flatMap(({ lines }) => lines.map(({ line }) => line)).toSorted((a, b) => a - b)).toEqual(
+        range(0, 20),
+      );
+    });
+
+    test('may end, and then nothing of it is left to run', async () => {
+      const batch = await addBatch(on.store);
+      await on.store.batches.pause('org_a', batch.id, start);
+      await on.store.batches.cancel('org_a', batch.id, start, 0);
+      expect(await on.store.batches.resume('org_a', batch.id, start + 9)).toBe(false);
+      expect((await claim([want()])).chunks).toEqual([]);
+      expect(await batchesToClose(on.store)).toEqual([batch.id]);
+    });
+  });
+}
