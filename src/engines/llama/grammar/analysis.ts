@@ -17,17 +17,9 @@ export class UnsatisfiableGrammar extends Error {
   }
 }
 
-/** A rule can come back to itself without reading a character, which neither matcher could follow. */
-export class LeftRecursiveGrammar extends Error {
-  constructor() {
-    super('A rule begins with itself.');
-    this.name = 'LeftRecursiveGrammar';
-  }
-}
-
 /**
  * Finds the shortest text of every rule and drops the alternatives that never end: once sampled, they could not be
- * closed. Throws `UnsatisfiableGrammar` or `LeftRecursiveGrammar`.
+ * closed. Throws `UnsatisfiableGrammar`. That no rule begins with itself is its caller's part.
  */
 export function analyse(grammar: Grammar): Analysed {
   const { costs, best } = shortestTexts(grammar);
@@ -37,9 +29,7 @@ export function analyse(grammar: Grammar): Analysed {
       alternative.every((element) => elementCost(element, costs) < Infinity),
     ),
   );
-  const finite = { rules, root: grammar.root };
-  refuseLeftRecursion(finite, costs);
-  return { grammar: finite, costs, best };
+  return { grammar: { rules, root: grammar.root }, costs, best };
 }
 
 function shortestTexts(grammar: Grammar): { costs: number[]; best: Alternative[] } {
@@ -78,47 +68,4 @@ export function shortestCharacter(element: CharElement): string {
     }
   }
   return String.fromCodePoint(element.ranges[0]![0]);
-}
-
-function refuseLeftRecursion(grammar: Grammar, costs: readonly number[]): void {
-  const state = new Uint8Array(grammar.rules.length);
-  const visiting = 1;
-  const done = 2;
-  // Depth first without recursion: chains of repeats are thousands of rules deep.
-  const path: { index: number; starts: Iterator<number> }[] = [];
-  const enter = (index: number): void => {
-    if (state[index] === visiting) throw new LeftRecursiveGrammar();
-    if (state[index] === done) return;
-    state[index] = visiting;
-    path.push({ index, starts: startingRules(grammar, costs, index) });
-  };
-  for (const index of grammar.rules.keys()) {
-    enter(index);
-    while (path.length > 0) {
-      const top = path.at(-1)!;
-      const next = top.starts.next();
-      if (!next.done) {
-        enter(next.value);
-        continue;
-      }
-      state[top.index] = done;
-      path.pop();
-    }
-  }
-}
-
-/** The rules that may be entered before a character of rule `index` was read. */
-function* startingRules(
-  grammar: Grammar,
-  costs: readonly number[],
-  index: number,
-): Generator<number, undefined> {
-  for (const alternative of grammar.rules[index]!) {
-    for (const element of alternative) {
-      if (isChar(element)) break;
-      yield element.rule;
-      if (costs[element.rule]! > 0) break;
-    }
-  }
-  return undefined;
 }

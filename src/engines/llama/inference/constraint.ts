@@ -1,6 +1,6 @@
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
-import { type Analysed, LeftRecursiveGrammar, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
+import { type Analysed, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
 import { toGbnf } from '../grammar/gbnf.ts';
 import {
   type Alternative,
@@ -41,9 +41,6 @@ export function createConstraint(request: ChatRequest, family: Family): Constrai
       throw invalid(param, 'no finite JSON value satisfies the schema');
     if (error instanceof GrammarTooLarge) {
       throw invalid(param, 'together they need too many rules', 'schema_too_complex');
-    }
-    if (error instanceof LeftRecursiveGrammar) {
-      throw invalid(param, 'the schema refers to itself without a value in between', 'schema_too_complex');
     }
     throw error;
   }

@@ -1,13 +1,8 @@
-import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, TokenLogprob } from '../../../wire/chat/chat.ts';
 
 /** How many alternatives a request wants beside each token, or undefined when it wants no log probabilities. */
-export function wantedLogprobs(request: ChatRequest): number | undefined {
-  if (!request.logprobs) {
-    if (request.top_logprobs) throw invalid('top_logprobs', 'needs logprobs: true');
-    return undefined;
-  }
-  return request.top_logprobs ?? 0;
+export function wantedLogprobs({ logprobs, top_logprobs: top }: ChatRequest): number | undefined {
+  return logprobs ? (top ?? 0) : undefined;
 }
 
 /**
