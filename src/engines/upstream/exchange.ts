@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../base/clock.ts';
+import { offAbort, onAbort } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
 import { errorForNetwork, isReset, seconds, timedOut } from './network-errors.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -54,13 +55,13 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
   const timer = clock.after(timeouts.totalMs, () =>
     cancel(timedOut(`did not finish its answer within ${seconds(timeouts.totalMs)}`)),
   );
-  const onAbort = () => cancel(signal.reason);
+  const aborted = () => cancel(signal.reason);
 
   function settle(): boolean {
     if (settled) return false;
     settled = true;
     timer.cancel();
-    signal.removeEventListener('abort', onAbort);
+    offAbort(signal, aborted);
     return true;
   }
 
@@ -110,9 +111,9 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
     pool.dispatch({ ...request, headersTimeout, bodyTimeout }, handler);
   }
 
-  if (signal.aborted) onAbort();
+  if (signal.aborted) aborted();
   else {
-    signal.addEventListener('abort', onAbort);
+    onAbort(signal, aborted);
     send();
   }
   function finish(): void {
