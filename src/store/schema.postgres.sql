@@ -251,7 +251,9 @@ CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree 
 
 CREATE INDEX webhook_deliveries_by_webhook ON public.webhook_deliveries USING btree (webhook_id, id);
 
-CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (due_at, webhook_id) WHERE (due_at IS NOT NULL);
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX webhook_deliveries_waiting ON public.webhook_deliveries USING btree (webhook_id, due_at, id) WHERE (due_at IS NOT NULL);
 
 CREATE TABLE webhooks (
   id text COLLATE "C" NOT NULL,

@@ -231,7 +231,9 @@ CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_at, id);
 
 CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, id);
 
-CREATE INDEX webhook_deliveries_due ON webhook_deliveries (due_at, webhook_id) WHERE due_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (due_at) WHERE due_at IS NOT NULL;
+
+CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (webhook_id, due_at, id) WHERE due_at IS NOT NULL;
 
 CREATE TABLE webhooks (
   id text PRIMARY KEY,

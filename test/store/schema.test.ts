@@ -119,6 +119,10 @@ describe('an index serves', () => {
     'the webhooks of an org':
       "SELECT id FROM webhooks WHERE org_id = 'a' AND id < 'b' ORDER BY id DESC LIMIT 2",
     'what is to be delivered': 'SELECT 1 FROM webhook_deliveries WHERE due_at <= 1 LIMIT 1',
+    'what is to be delivered first': `SELECT id FROM webhook_deliveries WHERE webhook_id = 'w' AND due_at <= 1
+      ORDER BY due_at, id LIMIT 1 OFFSET 3`,
+    'who has something to be delivered':
+      "SELECT min(webhook_id) FROM webhook_deliveries WHERE due_at IS NOT NULL AND webhook_id > 'w'",
     'the deliveries of a webhook':
       "SELECT id FROM webhook_deliveries WHERE webhook_id = 'w' AND org_id = 'a' AND id < 'b' ORDER BY id DESC LIMIT 2",
     'old deliveries':

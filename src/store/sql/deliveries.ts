@@ -73,17 +73,14 @@ export function createDeliveries(db: Db): Deliveries {
       const due = await db.all('SELECT 1 AS one FROM webhook_deliveries WHERE due_at <= ? LIMIT 1', [now]);
       if (due.length === 0) return [];
       return db.tx(async (q) => {
-        const [others] = inLists(busy);
+        const first = await findFirst(q, { now, each, limit, busy });
+        const [list] = inLists(first);
+        if (!list) return [];
         const rows = await q.all<DeliveryRow>(
           `UPDATE webhook_deliveries SET owner = ?, due_at = ?, attempts = attempts + 1 WHERE id IN (
-             SELECT id FROM webhook_deliveries WHERE due_at <= ? AND id IN (
-               SELECT id FROM (
-                 SELECT id, due_at, row_number() OVER (PARTITION BY webhook_id ORDER BY due_at, id) AS place
-                 FROM webhook_deliveries WHERE due_at <= ? ${others ? `AND webhook_id NOT IN ${others.sql}` : ''}
-               ) AS due WHERE place <= ? ORDER BY place, due_at, id LIMIT ?
-             ) ${q.skip}
+             SELECT id FROM webhook_deliveries WHERE id IN ${list.sql} AND due_at <= ? ${q.skip}
            ) RETURNING ${columns}`,
-          [worker, now + leaseMs, now, now, ...(others?.params ?? []), each, limit],
+          [worker, now + leaseMs, ...list.params, now],
         );
         const webhooks = await findSending(q, [...new Set(rows.map((row) => row.webhook_id))]);
         return rows.flatMap((row) => {
@@ -172,6 +169,33 @@ export async function giveUp(q: Queries, webhookId: string): Promise<void> {
      WHERE webhook_id = ? AND due_at IS NOT NULL`,
     [webhookId],
   );
+}
+
+/**
+ * The first few due deliveries of each webhook, without a look at all the others: a receiver that is away may have very
+ * many. Webhooks are found by leaps through the index of what is waiting.
+ */
+async function findFirst(
+  q: Queries,
+  { now, each, limit, busy }: { now: number; each: number; limit: number; busy: string[] },
+): Promise<string[]> {
+  const [others] = inLists(busy);
+  const waiting = 'SELECT min(webhook_id) FROM webhook_deliveries WHERE due_at IS NOT NULL';
+  const firstAt = (place: number) => `SELECT ${place} AS place, (
+      SELECT id FROM webhook_deliveries WHERE webhook_id = idle.id AND due_at <= ?
+      ORDER BY due_at, id LIMIT 1 OFFSET ${place}) AS id FROM idle`;
+  const places = Array.from({ length: each }, (_, place) => firstAt(place));
+  const rows = await q.all<{ id: string }>(
+    `WITH RECURSIVE waiting (id) AS (
+       ${waiting} UNION ALL
+       SELECT (${waiting} AND webhook_id > waiting.id) FROM waiting WHERE waiting.id IS NOT NULL
+     ), idle AS (
+       SELECT id FROM waiting WHERE id IS NOT NULL ${others ? `AND id NOT IN ${others.sql}` : ''}
+     )
+     SELECT id FROM (${places.join(' UNION ALL ')}) AS found WHERE id IS NOT NULL ORDER BY place, id LIMIT ?`,
+    [...(others?.params ?? []), ...places.map(() => now), limit],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** A new delivery: due at once, or in its first attempt already. */
