@@ -126,6 +126,43 @@ describe('batches', () => {
     expect((await cli('batch', 'cancel', 'batch_1')).out).toContain('batch_1  cancelled');
   });
 
+  it('are listed again whenever something has changed', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    const { batch } = server.batches.get('batch_1')!;
+    let lists = 0;
+    server.behaviour.before = () => {
+      if (++lists === 3) {
+        batch.waiting = { reason: 'queued', message: 'Others run.', since: '2026-11-21T09:30:00Z' };
+        batch.progress = { pending: 1, running: 0, rate_per_minute: null, eta: null, batches_ahead: 4 };
+        batch.at_risk = true;
+      }
+      return lists > 4 ? refusal(401, 'invalid_api_key', 'Enough.') : undefined;
+    };
+    const { out } = await cli('batch', 'list', '--watch');
+    const last = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t').at(-1));
+    expect([lists, last]).toEqual([5, ['', 'queued, 4 before it; at risk']]);
+    server.behaviour.before = () => undefined;
+    expect((await cli('batch', 'get', 'batch_1')).out).toContain('Others run. (queued, 4 before it)');
+  });
+
+  it('that were cancelled are not drawn as if all had run', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    const { batch } = server.batches.get('batch_1')!;
+    batch.status = 'cancelled';
+    batch.request_counts = { total: 10, completed: 3, failed: 7 };
+    batch.error_summary = [
+      { code: 'batch_cancelled', count: 6, example: 'x' },
+      { code: 'upstream_error', count: 1, example: 'y' },
+    ];
+    expect((await cli('batch', 'watch', 'batch_1')).err).toContain('cancelled 4/10');
+    const { err } = await runCli(['batch', 'watch', 'batch_1'], { server, cwd, tty: true });
+    expect(err).toContain(' 40% | 4/10');
+    expect(err).not.toContain('100%');
+  });
+
   it('are followed as lines of JSON, whose last decides the exit code', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const { batch } = server.batches.get('batch_1')!;

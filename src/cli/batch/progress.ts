@@ -68,8 +68,12 @@ function createLines(terminal: Terminal, clock: Clock): Progress {
   };
 }
 
-function doneOf(batch: RemoteBatch): number {
-  return batch.request_counts.completed + batch.request_counts.failed;
+/** Requests that have an end of their own. In a batch that was ended early, those that never ran count as failed, too. */
+function doneOf({ request_counts: { completed, failed }, error_summary }: RemoteBatch): number {
+  const neverRan = (error_summary ?? []).filter(({ code }) =>
+    /^batch_(cancelled|expired|failed)$/.test(code),
+  );
+  return completed + failed - neverRan.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** `120/min | 4m 10s left | 3 failed | 0.0012 USD`, and why it waits. */
@@ -81,7 +85,8 @@ function detailOf(batch: RemoteBatch, clock: Clock): string {
     eta > 0 ? `${formatDuration(eta)} left` : '',
     counts.failed > 0 ? `${counts.failed} failed` : '',
     cost ? `${cost.amount} ${cost.currency}` : '',
-    batch.waiting ? `waiting: ${waitingText(batch.waiting)}` : '',
+    batch.waiting ? `waiting: ${waitingText(batch.waiting, progress?.batches_ahead)}` : '',
+    batch.at_risk === true ? 'at risk: it will not be done before it expires' : '',
   ];
   return cleanLine(parts.filter((part) => part !== '').join(' | '));
 }

@@ -26,7 +26,11 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['expires', batch.expires_at],
     ['expected', batch.progress?.eta],
     ['at risk', batch.at_risk ? 'it will not be done before it expires' : null],
-    ['waiting', batch.waiting && `since ${batch.waiting.since}: ${waitingText(batch.waiting)}`],
+    [
+      'waiting',
+      batch.waiting &&
+        `since ${batch.waiting.since}: ${waitingText(batch.waiting, batch.progress?.batches_ahead)}`,
+    ],
     ['completed', batch.completed_at],
     ['failed', batch.failed_at],
     ['expired', batch.expired_at],
@@ -49,8 +53,13 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
 }
 
 /** `The model's server cannot be reached. (engine_unavailable)`. */
-export function waitingText({ message, reason }: RemoteWaiting): string {
-  return `${message} (${reason})`;
+export function waitingText(waiting: RemoteWaiting, ahead?: number | null): string {
+  return `${waiting.message} (${waitingWord(waiting, ahead)})`;
+}
+
+/** `queued, 3 before it`. */
+export function waitingWord({ reason }: RemoteWaiting, ahead: number | null = null): string {
+  return ahead === null ? reason : `${reason}, ${ahead} before it`;
 }
 
 export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {
