@@ -7,6 +7,7 @@ import { createModelPool, isRemote, modelSources, openModelFiles, publicModel } 
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
+import { StoreTime } from './base/store-time.ts';
 import { createIds } from './base/ids.ts';
 import { formatProblem } from './base/located.ts';
 import type { Log } from './base/log.ts';
@@ -87,7 +88,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     ? { log: overrides.log, hide: () => {} }
     : createLog(config.logLevel, secretsOf(config));
   const ids = createIds(clock, random);
-  const shared = { clock, random, ids, log };
+  const time = new StoreTime(clock);
+  const shared = { clock: time, random, ids, log };
   const embedded = config.database === 'sqlite';
 
   const store: Store = embedded
@@ -115,9 +117,11 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       lineBytes: limits.lineBytes,
     },
     quarantineMs: config.quarantineMs,
+    diskClock: clock,
   });
   const batches = createBatches({
     ...shared,
+    time,
     store,
     blobs,
     files,
@@ -155,10 +159,20 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     version: manifest.version,
   });
 
+  // Before anything is judged by it.
+  const timing: Service = {
+    async start() {
+      const asked = time.monotonic();
+      time.learn(await store.ping(), asked);
+    },
+    stop: () => Promise.resolve(),
+  };
+
   // In the order in which they need one another; stopped in the opposite one. The first keys are made when the models
   // are there: a start that fails for a model's sake has shown them to nobody.
   const parts: Service[] = [
     store,
+    timing,
     blobs,
     installation,
     pulls,

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { Batch } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
@@ -14,7 +15,6 @@ import { Closer } from './close/closer.ts';
 import { createBatch, type CreateParts, freezePrices, openInput, retryBatch } from './create/create.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { isDatabaseAway } from './database-fault.ts';
-import { DbTime } from './db-time.ts';
 import { MissingModels } from './missing-models.ts';
 import { estimateUsage } from './create/estimate.ts';
 import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
@@ -31,6 +31,7 @@ export interface BatchesParts {
   files: Files;
   generate: Generate;
   clock: Clock;
+  time: StoreTime;
   ids: Ids;
   random: Random;
   log: Log;
@@ -50,9 +51,8 @@ export interface BatchesParts {
 
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
-  const { store, generate, clock, ids, log, limits, batch: settings } = parts;
+  const { store, generate, time, ids, log, limits, batch: settings } = parts;
   const worker = ids.next('wrk_');
-  const time = new DbTime(clock);
   // A heartbeat reads and writes, and touches no batch.
   const load = (): WorkerLoad => ({
     interactive: generate.interactiveLoad(),
@@ -60,8 +60,8 @@ export function createBatches(parts: BatchesParts): Batches {
   });
   const probe = () => store.workers.beat(worker, load());
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
-  const missing = new MissingModels({ ...parts, time, lostAfterMs: settings.lostModelAfterMs });
-  const inner = { ...parts, worker, time, isAway, missing };
+  const missing = new MissingModels({ ...parts, lostAfterMs: settings.lostModelAfterMs });
+  const inner = { ...parts, worker, isAway, missing };
   const closer = new Closer(inner);
   const runner = new Runner({ ...inner, closer, holdsLeases: () => heartbeat.holds });
   // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
@@ -110,7 +110,7 @@ export function createBatches(parts: BatchesParts): Batches {
   };
 
   const followers = new Followers({
-    clock,
+    clock: parts.clock,
     log,
     async look(id) {
       const batch = await store.batches.find(id);

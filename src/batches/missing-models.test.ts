@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { createCatalog } from '../core/model.ts';
-import { DbTime } from './db-time.ts';
+import { StoreTime } from '../base/store-time.ts';
 import { MissingModels } from './missing-models.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
@@ -28,7 +28,7 @@ describe('MissingModels (F34)', () => {
       store: { workers: { missingModels } },
       generate: { catalog: { list: () => catalog.list(), find: (name) => catalog.find(name) } },
       clock,
-      time: new DbTime(clock),
+      time: new StoreTime(clock),
       lostAfterMs: 10 * minute,
     });
   });

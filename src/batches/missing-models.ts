@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Store, WorkerLoad } from '../store/store.ts';
-import type { DbTime } from './db-time.ts';
+import type { StoreTime } from '../base/store-time.ts';
 
 /** How often they are looked for, at most and at least; it reads every open chunk. */
 const look = { mostMs: 60_000, leastMs: 1_000 } as const;
@@ -11,7 +11,7 @@ export interface MissingModelsParts {
   store: { workers: Pick<Store['workers'], 'missingModels'> };
   generate: Pick<Generate, 'catalog'>;
   clock: Clock;
-  time: DbTime;
+  time: StoreTime;
   /** A model that nobody has served for so long is lost. */
   lostAfterMs: number;
 }

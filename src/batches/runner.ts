@@ -8,7 +8,7 @@ import type { Generate } from '../generate/generate.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { Claimer } from './queue/claimer.ts';
 import type { Closer } from './close/closer.ts';
-import type { DbTime } from './db-time.ts';
+import type { StoreTime } from '../base/store-time.ts';
 import type { MissingModels } from './missing-models.ts';
 import { Demand } from './queue/demand.ts';
 import { SlotLeases } from './queue/slot-leases.ts';
@@ -36,7 +36,7 @@ export interface RunnerParts {
   missing: MissingModels;
   worker: string;
   clock: Clock;
-  time: DbTime;
+  time: StoreTime;
   random: Random;
   log: Log;
   /** Whether what this process leases is its own. */

@@ -26,6 +26,8 @@ export interface FilesDeps {
   limits: FileLimits;
   /** How long blobs that no file names are kept aside. */
   quarantineMs: number;
+  /** The one by which the disk dates its files. */
+  diskClock: Clock;
 }
 
 /** Files on any store and any blobs. Starting it starts the hourly sweep. */

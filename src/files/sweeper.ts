@@ -9,6 +9,8 @@ export interface SweeperDeps {
   store: { files: FileStore; installation: InstallationStore; scrub(): Promise<void> };
   blobs: Blobs;
   clock: Clock;
+  /** The one by which the disk dates its files. */
+  diskClock: Clock;
   log: Log;
   /** How long what no row names is kept aside. */
   quarantineMs: number;
@@ -31,9 +33,10 @@ const namesAtOnce = 500;
  * between writing and committing (F02). These last are set aside for some days first: a database restored from a backup
  * knows none of what was stored after it, and the blobs come back when a later one does.
  */
-export function createSweeper({ store, blobs, clock, log, quarantineMs }: SweeperDeps): Sweeper {
+export function createSweeper({ store, blobs, clock, diskClock, log, quarantineMs }: SweeperDeps): Sweeper {
   // What a clock that was set wrong has removed does not come back when it is set right.
   const time = doubtTime(clock);
+  const diskTime = doubtTime(diskClock);
   let timer: Timer | undefined;
   let round: Promise<void> | undefined;
   let stopped = true;
@@ -67,11 +70,11 @@ export function createSweeper({ store, blobs, clock, log, quarantineMs }: Sweepe
   }
 
   async function setOrphansAside(): Promise<number> {
-    const now = time.earliest();
+    const [now, diskNow] = [time.earliest(), diskTime.earliest()];
     let orphans = 0;
     for await (const names of inGroups(blobs.list())) {
       if (stopped) break;
-      const old = names.filter(({ modifiedAt }) => modifiedAt <= now - hour);
+      const old = names.filter(({ modifiedAt }) => modifiedAt <= diskNow - hour);
       const known = await knownOf(old);
       for (const { name } of old) {
         if (known.has(ownerOf(name))) continue;

@@ -29,8 +29,8 @@ export interface Store extends Service {
   workers: WorkerStore;
   ledger: LedgerStore;
   webhooks: WebhookStore;
-  /** Resolves when the database answers a trivial query. */
-  ping(): Promise<void>;
+  /** Resolves with the database's time when it answers a trivial query. */
+  ping(): Promise<number>;
   /** Sees that nothing of deleted rows is left in the embedded database's files; to be called now and then. */
   scrub(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { StoreTime } from '../../src/base/store-time.ts';
 import { poolOf } from '../support/pool-of.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { type Log, silent } from '../../src/base/log.ts';
@@ -67,6 +68,7 @@ export class SimProcess implements Worker {
       } as Partial<Files> as Files,
       generate: world.calls.seenThrough(this, generate),
       clock,
+      time: new StoreTime(clock),
       ids,
       random,
       log: traced(world, this),

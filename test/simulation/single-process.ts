@@ -1,3 +1,4 @@
+import { StoreTime } from '../../src/base/store-time.ts';
 import { poolOf } from '../support/pool-of.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { silent } from '../../src/base/log.ts';
@@ -86,6 +87,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     } as Partial<Files> as Files,
     generate,
     clock,
+    time: new StoreTime(clock),
     ids,
     random,
     log: silent,

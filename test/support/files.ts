@@ -29,6 +29,7 @@ export async function startFiles(limits: Partial<FileLimits> = {}) {
     catalog,
     log: silent,
     quarantineMs: 7 * 86_400_000,
+    diskClock: clock,
     limits: { fileBytes: 33_554_432, lines: 10_000, lineBytes: 8_388_608, ...limits },
   });
   await store.start();

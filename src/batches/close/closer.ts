@@ -15,7 +15,7 @@ import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { Files } from '../../files/files.ts';
 import type { Lease, LineResult, Store } from '../../store/store.ts';
-import type { DbTime } from '../db-time.ts';
+import type { StoreTime } from '../../base/store-time.ts';
 import { failedResult } from '../lines/line-result.ts';
 import { ChunkLines } from '../lines/lines.ts';
 import { assembleResultFile } from './result-file.ts';
@@ -54,7 +54,7 @@ export interface CloserParts {
   files: Pick<Files, 'index'>;
   worker: string;
   clock: Clock;
-  time: DbTime;
+  time: StoreTime;
   ids: Ids;
   log: Log;
   /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */

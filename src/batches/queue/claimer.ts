@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { Chunk } from '../../core/batch.ts';
 import type { ClaimedBatch, Claim, Store } from '../../store/store.ts';
-import type { DbTime } from '../db-time.ts';
+import type { StoreTime } from '../../base/store-time.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
@@ -33,7 +33,7 @@ export interface ClaimerParts {
   setbacks: Setbacks;
   worker: string;
   clock: Clock;
-  time: DbTime;
+  time: StoreTime;
   random: Random;
   log: Log;
   /** Whether what this process leases is its own: without a heartbeat it would be taken from it at once. */

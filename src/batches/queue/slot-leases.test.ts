@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import type { SlotAsk } from '../../core/slot-leases.ts';
-import { DbTime } from '../db-time.ts';
+import { StoreTime } from '../../base/store-time.ts';
 import { SlotLeases } from './slot-leases.ts';
 
 describe('SlotLeases', () => {
@@ -46,7 +46,7 @@ describe('SlotLeases', () => {
       held: { unsent: () => unsent, inFlight: () => inFlight },
       worker: 'me',
       clock,
-      time: new DbTime(clock),
+      time: new StoreTime(clock),
       log: silent,
       onRoom: () => {
         const more = Math.min(unsent, Math.max(0, (leased.at(-1) ?? 0) - inFlight));

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts';
 import { type SlotAsk, slotLeaseMs } from '../../core/slot-leases.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { Store } from '../../store/store.ts';
-import type { DbTime } from '../db-time.ts';
+import type { StoreTime } from '../../base/store-time.ts';
 import type { HeldChunks } from '../hand/held-chunks.ts';
 
 /** How often leases are renewed, and asked for again where they do not do. */
@@ -15,7 +15,7 @@ export interface SlotLeasesParts {
   held: Pick<HeldChunks, 'unsent' | 'inFlight'>;
   worker: string;
   clock: Clock;
-  time: DbTime;
+  time: StoreTime;
   log: Log;
   /** More may be sent than before. */
   onRoom: () => void;

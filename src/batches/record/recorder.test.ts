@@ -3,7 +3,7 @@ import { createManualClock, type ManualClock } from '../../../test/support/manua
 import { silent } from '../../base/log.ts';
 import { noUsage } from '../../core/usage.ts';
 import type { Lease, LineResult, RecordOutcome, Store } from '../../store/store.ts';
-import { DbTime } from '../db-time.ts';
+import { StoreTime } from '../../base/store-time.ts';
 import { Recorder } from './recorder.ts';
 
 interface Call {
@@ -42,7 +42,7 @@ describe('Recorder', () => {
       store: { results: { record } } as Store,
       worker: 'wrk_1',
       clock,
-      time: new DbTime(clock),
+      time: new StoreTime(clock),
       log: silent,
       onRecorded: (closed, finished) =>
         recorded.push({ closed, finished: finished.map((lease) => lease.seq) }),

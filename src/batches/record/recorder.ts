@@ -2,7 +2,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Lease, LineResult, RecordOutcome, Store } from '../../store/store.ts';
-import type { DbTime } from '../db-time.ts';
+import type { StoreTime } from '../../base/store-time.ts';
 import { halves, type ResultGroup } from './result-group.ts';
 
 /** A group is flushed at this many rows, or this long after its first row. */
@@ -19,7 +19,7 @@ export interface RecorderParts {
   store: Store;
   worker: string;
   clock: Clock;
-  time: DbTime;
+  time: StoreTime;
   log: Log;
   /** Called after each group: the batches that take no more results, and whether chunks were finished. */
   onRecorded: (closed: string[], finished: Lease[]) => void;

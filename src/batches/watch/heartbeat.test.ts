@@ -2,13 +2,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import type { Store } from '../../store/store.ts';
-import { DbTime } from '../db-time.ts';
+import { StoreTime } from '../../base/store-time.ts';
 import { Heartbeat } from './heartbeat.ts';
 
 describe('Heartbeat', () => {
   const skew = 3_600_000;
   let clock: ManualClock;
-  let time: DbTime;
+  let time: StoreTime;
   let said: string[];
   let away: boolean;
   let hangs: Promise<void> | null;
@@ -20,7 +20,7 @@ describe('Heartbeat', () => {
 
   beforeEach(() => {
     clock = createManualClock();
-    time = new DbTime(clock);
+    time = new StoreTime(clock);
     said = [];
     away = false;
     hangs = null;

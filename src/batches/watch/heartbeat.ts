@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { Store, WorkerLoad } from '../../store/store.ts';
-import type { DbTime } from '../db-time.ts';
+import type { StoreTime } from '../../base/store-time.ts';
 
 const beatMs = 10_000;
 const leastWaitMs = 1_000;
@@ -18,7 +18,7 @@ export interface HeartbeatParts {
   load: () => WorkerLoad;
   worker: string;
   clock: Clock;
-  time: DbTime;
+  time: StoreTime;
   log: Log;
   /** Gives back what the store says is leased by this process and it does not hold. */
   giveBackStrays: () => Promise<void>;

@@ -4,7 +4,7 @@ import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import type { BatchState, OpenBatch, Store } from '../../store/store.ts';
-import { DbTime } from '../db-time.ts';
+import { StoreTime } from '../../base/store-time.ts';
 import type { RunningBatch } from '../hand/held-chunks.ts';
 import { Watch } from './watch.ts';
 import { WorkInHand } from '../hand/work-in-hand.ts';
@@ -58,7 +58,7 @@ describe('Watch', () => {
       store,
       work,
       clock,
-      time: new DbTime(clock),
+      time: new StoreTime(clock),
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
       log: silent,
       onWork: () => said.push('work'),

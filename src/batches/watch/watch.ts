@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { BatchState, Store } from '../../store/store.ts';
 import { lateOnes } from '../risk.ts';
-import type { DbTime } from '../db-time.ts';
+import type { StoreTime } from '../../base/store-time.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 const watchMs = 500;
@@ -23,7 +23,7 @@ export interface WatchParts {
   store: Store;
   work: WorkInHand;
   clock: Clock;
-  time: DbTime;
+  time: StoreTime;
   random: Random;
   log: Log;
   /** There is work to claim: the end of some batch was decided, or one was reopened. */

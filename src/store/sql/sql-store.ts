@@ -42,6 +42,7 @@ export function createSqlStore(db: Db): StoreOperations {
     webhooks: { ...createWebhooks(db), ...createDeliveries(db) },
     async ping() {
       await db.all('SELECT 1 AS one');
+      return db.now();
     },
     scrub: () => db.scrub(),
   };

@@ -40,7 +40,7 @@ export function createSqliteStore(options: SqliteStoreOptions): Store {
         (...args: unknown[]) =>
           thread.call(group, name, args),
     ),
-    ping: () => thread.call(null, 'ping', []) as Promise<void>,
+    ping: () => thread.call(null, 'ping', []) as Promise<number>,
     scrub: () => thread.call(null, 'scrub', []) as Promise<void>,
     start: () => thread.start(),
     stop: () => thread.stop(),

@@ -1,3 +1,4 @@
+import { StoreTime } from '../../../src/base/store-time.ts';
 import { poolOf } from '../../support/pool-of.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -122,6 +123,7 @@ export async function startServer(
     log,
     limits: fileLimits,
     quarantineMs: 604_800_000,
+    diskClock: clock,
   });
   const batches = createBatches({
     store,
@@ -129,6 +131,7 @@ export async function startServer(
     files,
     generate,
     clock,
+    time: new StoreTime(clock),
     ids,
     log,
     random: systemRandom,

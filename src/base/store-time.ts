@@ -1,13 +1,13 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock, Timer } from './clock.ts';
 
 /** Clocks that are kept right by the network move by less between two looks. */
 const leastJumpMs = 5_000;
 
 /**
- * The database's time, carried on by a clock that does not jump (batch-engine.md, "Leases"): leases and windows of many
- * machines must agree, whatever their wall clocks say. Until the first heartbeat it is the wall clock.
+ * The clock for all that is stored: the database's time, carried on by a clock that does not jump. Rows are written and
+ * judged by many machines, whose wall clocks say what they like. Until the database was asked it is the wall clock.
  */
-export class DbTime {
+export class StoreTime implements Clock {
   #clock: Clock;
   #offset: number;
 
@@ -18,6 +18,14 @@ export class DbTime {
 
   now(): number {
     return Math.round(this.#clock.monotonic() + this.#offset);
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  after(ms: number, fn: () => void): Timer {
+    return this.#clock.after(ms, fn);
   }
 
   /**

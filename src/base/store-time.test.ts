@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
-import { DbTime } from './db-time.ts';
+import { StoreTime } from './store-time.ts';
 
-describe('DbTime', () => {
+describe('StoreTime', () => {
   it('is the wall clock until the database was asked', () => {
-    expect(new DbTime(createManualClock(5_000)).now()).toBe(5_000);
+    expect(new StoreTime(createManualClock(5_000)).now()).toBe(5_000);
   });
 
   it('follows the database, and its own monotonic clock in between', async () => {
     const clock = createManualClock(5_000);
-    const time = new DbTime(clock);
+    const time = new StoreTime(clock);
     time.learn(90_000, clock.monotonic());
     expect(time.now()).toBe(90_000);
     await clock.advance(250);
@@ -18,7 +18,7 @@ describe('DbTime', () => {
 
   it('takes a slow answer for what it is: the time of some moment since the question', async () => {
     const clock = createManualClock(5_000);
-    const time = new DbTime(clock);
+    const time = new StoreTime(clock);
     time.learn(90_000, clock.monotonic());
     const asked = clock.monotonic();
     await clock.advance(27_000);
@@ -30,7 +30,7 @@ describe('DbTime', () => {
 
   it('tells a jump from a slow answer and from drift', async () => {
     const clock = createManualClock(0);
-    const time = new DbTime(clock);
+    const time = new StoreTime(clock);
     await clock.advance(60_000);
     expect(time.jump(20_000, 0)).toBe(0);
     expect(time.jump(64_999, 60_000)).toBe(0);
