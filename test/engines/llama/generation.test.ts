@@ -80,7 +80,6 @@ describe('sampling', () => {
   test.each([
     ['an unknown token', { logit_bias: { 99999: 1 } }, 'logit_bias.99999'],
     ['a token that ends answers', { logit_bias: { 2: -100 } }, 'logit_bias.2'],
-    ['alternatives without log probabilities', { top_logprobs: 2 }, 'top_logprobs'],
   ])('%s is refused', async (_, field, param) => {
     expect(await refusal({ ...greedy, ...field })).toMatchObject({
       code: 'validation_error',

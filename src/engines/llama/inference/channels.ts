@@ -1,3 +1,4 @@
+import { parsed } from './json-text.ts';
 import type { Segment, Segmenter } from './segments.ts';
 import { possibleStart } from './stop.ts';
 
@@ -65,7 +66,9 @@ export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
     const text = argumentsText.trim() || '{}';
     argumentsText = '';
     // Cut off or broken, it stays text.
-    return isJson(text) ? [{ kind: 'call', call: { name, arguments: text } }] : [{ kind: 'said', text }];
+    return parsed(text) === undefined
+      ? [{ kind: 'said', text }]
+      : [{ kind: 'call', call: { name, arguments: text } }];
   }
 
   return {
@@ -87,13 +90,4 @@ function firstOf(marks: readonly string[], text: string): { at: number; mark: st
     if (found !== -1 && found < at) [at, mark] = [found, one];
   }
   return { at, mark };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -121,10 +121,7 @@ async function threadsFor(
   const candidates = threadCandidates(cores);
   const ms = calibrationMs / candidates.length;
   const { flashAttention } = options;
-  const { chosen } = await chooseThreads(candidates, (threads) =>
-    measureSpeed(model, { threads, ms, flashAttention, clock }),
-  );
-  return chosen;
+  return chooseThreads(candidates, (threads) => measureSpeed(model, { threads, ms, flashAttention, clock }));
 }
 
 function loadFailure(modelPath: string, error: unknown, complaints: readonly string[]): string {

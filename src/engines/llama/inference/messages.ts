@@ -1,5 +1,6 @@
 import { invalid } from '../../../core/errors.ts';
 import type { ChatMessage, ContentPart, Tool, ToolCall } from '../../../wire/chat/chat.ts';
+import { parsed } from './json-text.ts';
 
 /** A message in the form chat templates are written for: plain text, arguments as an object. */
 export interface TemplateMessage {
@@ -46,16 +47,9 @@ function flatten(content: string | ContentPart[], param: string): string {
 
 function toTemplateCall(call: ToolCall): NonNullable<TemplateMessage['tool_calls']>[number] {
   const { name, arguments: text } = call.function;
-  return { id: call.id, type: 'function', function: { name, arguments: parsed(text) } };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A model once wrote broken arguments; the template shows them as they were.
-    return text;
-  }
+  const given = parsed(text);
+  // A model once wrote broken arguments; the template shows them as they were.
+  return { id: call.id, type: 'function', function: { name, arguments: given === undefined ? text : given } };
 }
 
 /** Tools with a parameter object that templates can walk through. */

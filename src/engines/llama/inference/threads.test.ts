@@ -16,7 +16,7 @@ test.each([
 describe('of the numbers tried', () => {
   const choose = async (speeds: Record<number, number>) => {
     const tried: number[] = [];
-    const { chosen } = await chooseThreads(Object.keys(speeds).map(Number), async (threads) => {
+    const chosen = await chooseThreads(Object.keys(speeds).map(Number), async (threads) => {
       tried.push(threads);
       return speeds[threads]!;
     });

@@ -1,9 +1,3 @@
-/** How fast a model was with a number of threads. */
-export interface Speed {
-  threads: number;
-  tokensPerSecond: number;
-}
-
 /** More threads must be faster by this much: what they gain less is lost to whoever else works on the machine. */
 const worthwhile = 1.05;
 /** From here on, more threads only wait for each other. */
@@ -20,19 +14,17 @@ export function threadCandidates(cores: number): number[] {
 /**
  * Tries the candidates from the fewest on and gives the fewest threads that are about as fast as the fastest. Stops
  * where it becomes much slower: threads that share a core wait for each other without end.
+ * @param measure tokens a second with so many threads
  */
 export async function chooseThreads(
   candidates: readonly number[],
   measure: (threads: number) => Promise<number>,
-): Promise<{ chosen: number; speeds: Speed[] }> {
-  const speeds: Speed[] = [];
-  let best: Speed | undefined;
-  for (const threads of candidates) {
-    if (candidates.length === 1) return { chosen: threads, speeds };
-    const speed = { threads, tokensPerSecond: await measure(threads) };
-    speeds.push(speed);
-    if (!best || speed.tokensPerSecond > best.tokensPerSecond * worthwhile) best = speed;
-    else if (speed.tokensPerSecond < best.tokensPerSecond * hopeless) break;
+): Promise<number> {
+  let best: { threads: number; speed: number } | undefined;
+  for (const threads of candidates.length > 1 ? candidates : []) {
+    const speed = await measure(threads);
+    if (!best || speed > best.speed * worthwhile) best = { threads, speed };
+    else if (speed < best.speed * hopeless) break;
   }
-  return { chosen: best?.threads ?? 1, speeds };
+  return best?.threads ?? candidates[0] ?? 1;
 }

@@ -1,6 +1,6 @@
 import type { GeneratedCall } from '../protocol.ts';
 import type { CallFormat } from './families.ts';
-import { jsonEnd } from './json-end.ts';
+import { jsonEnd, parsed } from './json-text.ts';
 import { possibleStart } from './stop.ts';
 
 export type ToolCallPart = { content: string } | { call: GeneratedCall };
@@ -114,22 +114,14 @@ function readBare(text: string, names: ReadonlySet<string>): GeneratedCall[] {
 
 /** The calls of a JSON text, none when it is anything else. */
 function readCalls(text: string, names: ReadonlySet<string>): GeneratedCall[] {
-  const parsed = parse(text);
-  if (!parsed) return [];
-  const calls = [parsed.value].flat().map((value) => toCall(value, names));
+  const value = parsed(text);
+  if (value === undefined) return [];
+  const calls = [value].flat().map((each) => toCall(each, names));
   return calls.includes(undefined) ? [] : (calls as GeneratedCall[]);
 }
 
 function readNamed(name: string, json: string, names: ReadonlySet<string>): GeneratedCall[] {
-  return names.has(name) && parse(json) ? [{ name, arguments: json }] : [];
-}
-
-function parse(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch {
-    return undefined;
-  }
+  return names.has(name) && parsed(json) !== undefined ? [{ name, arguments: json }] : [];
 }
 
 function toCall(value: unknown, names: ReadonlySet<string>): GeneratedCall | undefined {

@@ -28,7 +28,7 @@ const wordCharacters: CharRange[] = [
   [0x5f, 0x5f],
   [0x61, 0x7a],
 ];
-/** Dialects disagree about the white space beyond these; `string-language.ts` keeps clear of it. */
+/** Dialects disagree about the white space beyond these; `regular-rule.ts` keeps clear of it. */
 const whiteSpace: CharRange[] = [
   [0x09, 0x0a],
   [0x0c, 0x0d],

@@ -14,3 +14,12 @@ export function jsonEnd(text: string, from: number): number | undefined {
   }
   return undefined;
 }
+
+/** The value of a JSON text; undefined when it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
