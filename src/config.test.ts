@@ -365,3 +365,15 @@ describe('fallbacks', () => {
     expect(() => read('[been]')).toThrow("there is no model 'been'. Did you mean 'bee'?");
   });
 });
+
+it('a flavor of its own is checked, too', () => {
+  const flavor = (fields: string) =>
+    problems(model('', `kind: openai, url: http://a/v1, flavor: ${fields}`)).join('\n');
+  expect(flavor('{ like: vlm }')).toMatch(/Did you mean 'vllm'/);
+  expect(flavor('{ chat_path: generate }')).toMatch(/must begin with \//);
+  expect(flavor("{ auth_header: 'a b' }")).toMatch(/not the name of a header/);
+  expect(flavor('{ finish: { done: end } }')).toMatch(/must be one of stop, length/);
+  expect(flavor('{ usage: { tokens: a } }')).toMatch(/unknown key/);
+  expect(flavor('{ rename: [seed] }')).toMatch(/expected an object of names/);
+  expect(flavor('{ drop: [messages.name, seed] }')).toBe('');
+});

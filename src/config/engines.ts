@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import type { Checker, Located } from '../base/located.ts';
 import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
-import { flavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
+import { flavorOf, memberName } from './flavor.ts';
 import { configKeys } from './keys.ts';
 import { fileThere, packageFolder, placed, type Reading } from './reading.ts';
 
@@ -71,10 +71,10 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
   const timeouts = check.object(fields.timeouts, configKeys.timeouts);
   // An empty list is an answer: text alone.
   const inputs = check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []);
-  const passThrough = check.list(fields.pass_through)?.flatMap((item) => fieldName(item, check) ?? []);
+  const passThrough = check.list(fields.pass_through)?.flatMap((item) => memberName(item, check) ?? []);
   const engine: OpenAiEngineConfig = {
     kind: 'openai',
-    flavor: check.choice(fields.flavor, flavors) ?? null,
+    ...flavorOf(fields.flavor, check),
     replicas: urls.map((each) => replica(each, shared, check)),
     model: check.text(fields.model) ?? null,
     ...(inputs && { inputs }),
@@ -136,13 +136,6 @@ function headers(at: Located, check: Checker): Record<string, string> {
     else if (text !== undefined) found[name.toLowerCase()] = text;
   }
   return found;
-}
-
-/** The name of a member of requests. */
-function fieldName(at: Located, check: Checker): string | undefined {
-  const found = check.text(at);
-  if (found === undefined || /^[A-Za-z_][\w-]{0,63}$/.test(found)) return found;
-  return check.fail(at, 'must be the name of a field of requests', 'For example service_tier.');
 }
 
 /** Null: to be found out. */

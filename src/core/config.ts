@@ -1,4 +1,4 @@
-import type { Flavor } from './flavor.ts';
+import type { Flavor, OwnTraits } from './flavor.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { Prices } from './price.ts';
 
@@ -78,6 +78,8 @@ export interface LlamaEngineConfig {
 export interface OpenAiEngineConfig {
   kind: 'openai';
   flavor: Flavor | null;
+  /** What is configured over its flavor. */
+  ownTraits?: OwnTraits;
   /** The servers that have the model; at least one. */
   replicas: ReplicaConfig[];
   /** The upstream's name of the model; null for the model's id. */

@@ -16,3 +16,30 @@ export const flavors = [
   'generic',
 ] as const;
 export type Flavor = (typeof flavors)[number];
+
+export const usageFigures = [
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'reasoning_tokens',
+] as const;
+export type UsageFigure = (typeof usageFigures)[number];
+
+export const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
+
+/** What the configuration says of a server that no flavor describes, over the one that it is most like. */
+export interface OwnTraits {
+  /** Behind the base of the URL; `{model}` stands for the server's name of the model. */
+  paths: { chat?: string; embeddings?: string };
+  auth?: { header: string; scheme: string };
+  /** Members of requests that it is sent beside those of all. */
+  fields: string[];
+  /** What it calls a member that has another name here. */
+  names: Record<string, string>;
+  /** Members of requests that it is not sent. */
+  without: string[];
+  /** Where its answers tell what, as the names on the way there; in events of streams likewise. */
+  usage: Partial<Record<UsageFigure, string[]>>;
+  /** Its words for why an answer ended, and ours. */
+  finish: Record<string, (typeof finishReasons)[number]>;
+}

@@ -22,7 +22,7 @@ export function addressOf(url: string, model: string): Address {
   return {
     origin,
     host,
-    path: (path) => base + path + search,
+    path: (path) => base + path.replaceAll('{model}', encodeURIComponent(model)) + search,
     rootPath: (path) => root + path + search,
     secrets: [host, hostname, ...searchParams.values()],
   };

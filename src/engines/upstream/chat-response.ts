@@ -7,6 +7,8 @@ import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';
 import { unicode } from './repairs.ts';
 import type { Repairs } from './repairs.ts';
+import type { OwnTraits } from '../../core/flavor.ts';
+import type { UsageReader } from './own-usage.ts';
 import { checkedUsage } from './usage.ts';
 
 export interface ReadOptions {
@@ -17,6 +19,10 @@ export interface ReadOptions {
   /** For tool calls that came without an id. */
   newCallId: () => string;
   repairs: Repairs;
+  /** Where the usage is told. */
+  usageOf: UsageReader;
+  /** The server's own words for why an answer ended. */
+  finishes: OwnTraits['finish'] | undefined;
   /** The context of a server that cuts longer prompts silently, where it is known. */
   cutsAt?: number | null | undefined;
 }
@@ -30,9 +36,10 @@ export function readChatResponse(fields: Fields, options: ReadOptions): ChatResp
   const given = fields['choices'];
   if (!Array.isArray(given) || given.length === 0) throw unusable('has no choices');
   const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
-  requireEnd(given, fields['usage']);
+  const told = options.usageOf(fields);
+  requireEnd(given, told);
   const answered = choices.map(({ message }) => spoken(message)).join('');
-  const { usage, estimated } = checkedUsage(fields['usage'], { ...options, answered });
+  const { usage, estimated } = checkedUsage(told, { ...options, answered });
   if (estimated) options.repairs.add('usage estimated');
   const response: ChatResponse = {
     id: stringOr(fields['id'], ''),
@@ -67,7 +74,7 @@ function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOpt
     index: Number.isInteger(index) ? (index as number) : at,
     message: read,
     logprobs: readLogprobs(logprobs, options.repairs, options.alternatives),
-    finish_reason: finishReason(finish_reason, read.tool_calls !== undefined),
+    finish_reason: finishReason(finish_reason, read.tool_calls !== undefined, options.finishes),
     ...stopReason(choice, answer),
   };
 }

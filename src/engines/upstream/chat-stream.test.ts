@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatChunk } from '../../wire/chat/chat.ts';
+import { usageReader } from './own-usage.ts';
 import { readChatStream } from './chat-stream.ts';
 
 const event = (content: string, finish: string | null = null) =>
@@ -14,6 +15,8 @@ const options = {
   alternatives: 0,
   newCallId: () => 'call_1',
   repairs: new Set<never>(),
+  usageOf: usageReader(undefined),
+  finishes: undefined,
   context: { now: 0, secrets: [], note() {} },
   finish() {},
 };

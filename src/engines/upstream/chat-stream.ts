@@ -60,7 +60,8 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
     const fields = parseObject(data);
     if (event === 'error' && fields['error'] === undefined) fields['error'] = { ...fields };
     throwIfError(fields, options.context);
-    if (isObject(fields['usage'])) usage = fields['usage'];
+    const told = options.usageOf(fields);
+    if (isObject(told)) usage = told;
     const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
     if (given.length === 0) return null;
     head.id = stringOr(fields['id'], head.id);
@@ -135,7 +136,7 @@ function readChoice(
   const told = given['finish_reason'] ?? '';
   if (told === '') return { index, delta, logprobs, finish_reason: null };
   choice.finished = true;
-  const finish = finishReason(told, choice.callCount > 0);
+  const finish = finishReason(told, choice.callCount > 0, options.finishes);
   // Some servers say nothing where a tool takes nothing; clients read JSON there.
   if (finish === 'tool_calls' && choice.empty.size > 0) {
     const nothing = { arguments: argumentsText('') };

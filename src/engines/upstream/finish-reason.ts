@@ -29,7 +29,12 @@ const broken: ReadonlySet<unknown> = new Set(['abort', 'cancelled', 'error', 'in
  * (wire-formats.md, section 2.2), unless it was cut.
  * @throws ApiError `invalid_upstream_response` when the server broke it off
  */
-export function finishReason(given: unknown, hasToolCalls: boolean): FinishReason {
+export function finishReason(
+  told: unknown,
+  hasToolCalls: boolean,
+  own?: Readonly<Record<string, FinishReason>>,
+): FinishReason {
+  const given = own && Object.hasOwn(own, String(told)) ? own[String(told)] : told;
   if (broken.has(given)) throw unusable('was broken off by it');
   const reason = known.get(given) ?? 'stop';
   if (reason === 'stop' && hasToolCalls) return 'tool_calls';

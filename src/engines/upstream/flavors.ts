@@ -1,4 +1,4 @@
-import type { Flavor } from '../../core/flavor.ts';
+import type { Flavor, OwnTraits } from '../../core/flavor.ts';
 import type { ModelInput } from '../../core/model.ts';
 import type { Capabilities, Op, Speech } from '../engines.ts';
 import type { CountWay } from './count-tokens.ts';
@@ -35,6 +35,12 @@ export interface FlavorTraits {
   counter: Flag<readonly CountWay[]>;
   /** Without a limit its answer may fill the context; with one that is beyond it, it refuses. */
   openLimit?: Flag<true>;
+  /** Where chat completions and embeddings are behind the base of its URL, if not where everybody has them. */
+  paths?: Flag<OwnTraits['paths']>;
+  /** Where it tells its usage, if not in `usage`. */
+  usage?: Flag<OwnTraits['usage']>;
+  /** Its own words for why an answer ended (`finish-reason.ts` has those of others). */
+  finish?: Flag<OwnTraits['finish']>;
   /** How it tells how it is, and what its model can do. */
   report: Flag<ReportWay>;
   /** That it leaves out what does not fit its context, and answers all the same. */
@@ -387,3 +393,21 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     inputs: { value: ['image', 'audio', 'file'], reason: 'nothing is known of the server' },
   },
 };
+
+/** What a server does by itself, with what the configuration says of it. */
+export function traitsOf(flavor: Flavor | 'auto', own: OwnTraits | undefined): FlavorTraits {
+  const like = flavorTraits[flavor === 'auto' ? 'generic' : flavor];
+  if (!own) return like;
+  const reason = 'configured';
+  const { paths, auth, names, without, usage, finish } = own;
+  return {
+    ...like,
+    ...(auth && { auth: { value: auth, reason } }),
+    paths: { value: paths, reason },
+    fields: { value: [...like.fields.value, ...own.fields], reason },
+    names: { value: { ...like.names.value, ...names }, reason },
+    without: { value: [...like.without.value, ...without], reason },
+    ...(Object.keys(usage).length > 0 && { usage: { value: usage, reason } }),
+    finish: { value: finish, reason },
+  };
+}

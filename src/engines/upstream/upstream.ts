@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Flavor } from '../../core/flavor.ts';
+import type { Flavor, OwnTraits } from '../../core/flavor.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { chunksOf } from '../../wire/chat/chunks-of.ts';
@@ -21,7 +21,7 @@ import { readEmbeddings, refusedDimensions } from './embeddings-response.ts';
 import { createExchanges } from './exchanges.ts';
 import { fieldsOf } from './fields.ts';
 import { flavorOf } from './find-flavor.ts';
-import { flavorTraits } from './flavors.ts';
+import { traitsOf } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
 import { headersOf } from './headers.ts';
 import { createNativeCalls } from './native/native-calls.ts';
@@ -34,6 +34,7 @@ import { errorForStatus } from './status-errors.ts';
 import type { RefusalContext } from './status-errors.ts';
 import { defaultTimeouts } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
+import { usageReader } from './own-usage.ts';
 import { createTransport } from './transport.ts';
 import type { Transport } from './transport.ts';
 
@@ -45,6 +46,8 @@ export interface UpstreamOptions {
   apiKey?: string | undefined;
   /** `auto` asks the server when it is started; `generic` if absent. */
   flavor?: Flavor | 'auto' | undefined;
+  /** What is configured over its flavor. */
+  ownTraits?: OwnTraits | undefined;
   /** Requests the upstream works on at once; null where nobody knows. */
   slots: number | null;
   serves: readonly Serves[];
@@ -141,7 +144,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   take(asked === 'auto' ? 'generic' : asked);
 
   function take(flavor: Flavor): void {
-    traits = flavorTraits[flavor];
+    traits = traitsOf(flavor, options.ownTraits);
     wording = { model, traits, told, members: chatMembers(traits, passThrough), passThrough };
     dialect = dialects[traits.format?.value ?? 'chat'];
     countTokens = createCounter(traits.counter.value, postCounting);
@@ -196,6 +199,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     alternatives: value.top_logprobs ?? 0,
     newCallId,
     repairs,
+    usageOf: usageReader(traits.usage?.value),
+    finishes: traits.finish?.value,
     cutsAt: traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null,
   });
 
@@ -203,7 +208,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     if (traits.asStream) return foldChunks(stream(request, signal));
     const repairs: Repairs = new Set();
     const text = dialect.text(request, false, wording);
-    const { fields, bytes } = await exchanges.ask(dialect.path, text, signal, repairs);
+    const { fields, bytes } = await exchanges.ask(
+      traits.paths?.value.chat ?? dialect.path,
+      text,
+      signal,
+      repairs,
+    );
     const response = dialect.read(fields, bytes, readingOf(request, repairs));
     noteRepairs(repairs);
     return response;
@@ -212,7 +222,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
     const repairs: Repairs = new Set();
     const text = dialect.text(request, true, wording);
-    const reply = await exchanges.open(dialect.path, text, signal, repairs);
+    const reply = await exchanges.open(traits.paths?.value.chat ?? dialect.path, text, signal, repairs);
     const reading = readingOf(request, repairs);
     if (reply.isStream) {
       const { body, finish } = reply;
@@ -262,9 +272,11 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     async embed(request, { signal }) {
       const repairs: Repairs = new Set();
       const text = embeddingsText(request, embeddingsWording);
-      const { fields } = await exchanges.ask('/embeddings', text, signal, repairs).catch((error: unknown) => {
-        throw refusedDimensions(error, request.value);
-      });
+      const { fields } = await exchanges
+        .ask(traits.paths?.value.embeddings ?? '/embeddings', text, signal, repairs)
+        .catch((error: unknown) => {
+          throw refusedDimensions(error, request.value);
+        });
       const embeddings = readEmbeddings(fields, request.value, repairs);
       noteRepairs(repairs);
       return embeddings;

@@ -1,0 +1,73 @@
+import type { Checker, Located } from '../base/located.ts';
+import { finishReasons, type Flavor, flavors, type OwnTraits, usageFigures } from '../core/flavor.ts';
+import { configKeys } from './keys.ts';
+
+/** What kind of server it is: one that is known, or a row of its own over one of those. */
+export function flavorOf(
+  at: Located | undefined,
+  check: Checker,
+): { flavor: Flavor | null; ownTraits?: OwnTraits } {
+  if (!(at?.value instanceof Map)) return { flavor: check.choice(at, flavors) ?? null };
+  const fields = check.object(at, configKeys.flavor);
+  const list = (each: Located | undefined, pattern?: RegExp) =>
+    (check.list(each) ?? []).flatMap((item) => memberName(item, check, pattern) ?? []);
+  const [chat, embeddings] = [path(fields.chat_path, check), path(fields.embeddings_path, check)];
+  const [header, scheme] = [check.text(fields.auth_header), check.text(fields.auth_scheme)];
+  if (header !== undefined && !/^[\w!#$%&'*+.^`|~-]+$/.test(header))
+    check.fail(fields.auth_header!, 'is not the name of a header');
+  const usage = check.object(fields.usage, usageFigures);
+  return {
+    flavor: check.choice(fields.like, flavors) ?? 'generic',
+    ownTraits: {
+      paths: { ...(chat && { chat }), ...(embeddings && { embeddings }) },
+      ...(header !== undefined && {
+        auth: { header: header.toLowerCase(), scheme: scheme ? `${scheme} ` : '' },
+      }),
+      fields: list(fields.fields),
+      names: pairs(fields.rename, check, (each) => memberName(each, check)),
+      without: list(fields.drop, /^(?:messages\.)?\w{1,64}$/),
+      usage: Object.fromEntries(
+        usageFigures.flatMap((name) => {
+          const place = check.text(usage[name]);
+          return place === undefined ? [] : [[name, place.split('.')]];
+        }),
+      ),
+      finish: pairs(fields.finish, check, (each) => check.choice(each, finishReasons)),
+    },
+  };
+}
+
+function path(at: Located | undefined, check: Checker): string | undefined {
+  const found = check.text(at);
+  if (at === undefined || found === undefined || /^\/[^\s?#]*$/.test(found)) return found;
+  return check.fail(at, 'must begin with / and have no query', 'For example /v2/{model}/chat.');
+}
+
+function pairs<T extends string>(
+  at: Located | undefined,
+  check: Checker,
+  read: (field: Located) => T | undefined,
+): Record<string, T> {
+  if (at === undefined) return {};
+  if (!(at.value instanceof Map)) {
+    check.fail(at, 'expected an object of names');
+    return {};
+  }
+  return Object.fromEntries(
+    [...at.value].flatMap(([name, field]) => {
+      const value = read(field);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** The name of a member of requests. */
+export function memberName(
+  at: Located,
+  check: Checker,
+  pattern = /^[A-Za-z_][\w-]{0,63}$/,
+): string | undefined {
+  const found = check.text(at);
+  if (found === undefined || pattern.test(found)) return found;
+  return check.fail(at, 'must be the name of a field of requests', 'For example service_tier.');
+}
