@@ -9,6 +9,7 @@ describe('keyRemover', () => {
     ['/v1/sk-proj-abc_DEF-12345678/models', '/v1/[removed]/models'],
     ['hf_abcdefghijkl,gsk_abcdefgh1 xai-abcdefgh12', '[removed],[removed] [removed]'],
     [`AIza${'Sy_-'.repeat(9)}`, '[removed]'],
+    ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw+/0=', '[removed]'],
     ['Authorization: Bearer abc.DEF-123=', 'Authorization: Bearer [removed]'],
     ['basic dXNlcjpwYXNz', 'basic [removed]'],
     ['bearer%20abcd1234', 'bearer%20[removed]'],

@@ -6,11 +6,12 @@ const shapes = [
   String.raw`\b(?:sk|gsk|xai|nvapi)-[\w-]{8,}`,
   String.raw`\b(?:hf|gsk|sk|pk|rk)_[A-Za-z0-9_]{8,}`,
   String.raw`\bAIza[\w-]{20,}`,
+  String.raw`\bwhsec_[\w+/=-]{8,}`,
   String.raw`(?<=\b(?:[Bb]earer|BEARER|[Bb]asic|BASIC)(?:\s|%20)+)(?![a-z]+[.,:;)]?(?:[\s"'\\]|$))[\w.~+/=-]{8,}`,
 ].join('|');
 
 /** Stands in each of them, and is looked for in a tenth of the time. */
-const mark = 'sk[-_]|xai-|nvapi-|[hpr][fk]_|AIza|earer|EARER|asic|ASIC';
+const mark = 'sk[-_]|xai-|nvapi-|[hpr][fk]_|AIza|whsec_|earer|EARER|asic|ASIC';
 
 const removed = '[removed]';
 

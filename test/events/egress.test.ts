@@ -6,6 +6,8 @@ import { createEgress } from '../../src/events/egress.ts';
 import { startReceiver } from '../support/receiver.ts';
 import type { Receiver } from '../support/receiver.ts';
 
+// C11: URLs that lead inside, by their text, by their name, or only at the second look.
+
 let receiver: Receiver;
 let port: string;
 beforeEach(async () => {

@@ -72,6 +72,7 @@ describe('a webhook', () => {
     expect((await app.call('GET', '/v1/webhooks?after=batch_1')).status).toBe(422);
   });
 
+  // C21: the secret is ours, and long.
   it('shows its secret when it is made and when it is rotated, and never again', async () => {
     const webhook = await made();
     const rotated = (await post(`${webhook.id}/rotate`)).json;
