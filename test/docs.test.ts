@@ -239,7 +239,7 @@ describe('docs/batches.md', () => {
   it('has every call', () => {
     const told = read('docs/batches.md').split('## The batch')[0] ?? '';
     for (const { path } of routes.filter((route) => route.path.startsWith('/v1/batches')))
-      expect(told).toContain(path.replace(':batch_id', '{id}').replace(/.*(?=\/errors)/, ''));
+      expect(told).toContain(path.replace(':batch_id', '{id}').replace(/.*(?=\/(errors|resume))/, ''));
   });
 });
 

@@ -18,6 +18,13 @@ export interface Batches extends Service {
   list(caller: Caller, query: BatchListQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
   cancel(caller: Caller, id: string): Promise<BatchView>;
   /**
+   * Nothing more of the batch is sent until it is resumed; what is in flight lands, and its window goes on.
+   * @throws ApiError `not_found`, `batch_not_pausable`
+   */
+  pause(caller: Caller, id: string): Promise<BatchView>;
+  /** @throws ApiError `not_found`, `batch_not_pausable` */
+  resume(caller: Caller, id: string): Promise<BatchView>;
+  /**
    * A new batch of the requests of a finished one that failed, at the prices of now.
    * @throws ApiError `batch_not_finished`, `nothing_to_retry`; `not_found` also where its input or its errors are gone
    */

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
-import type { Batch } from '../core/batch.ts';
+import { type Batch, isFinal } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Files } from '../files/files.ts';
@@ -189,6 +189,16 @@ export function createBatches(parts: BatchesParts): Batches {
       return view(batch);
     },
 
+    async pause(caller, id) {
+      if (await store.batches.pause(caller.orgId, id, time.now())) runner.work.yieldBatch(id);
+      return view(mustBeOpen(await owned(caller.orgId, id)));
+    },
+
+    async resume(caller, id) {
+      if (await store.batches.resume(caller.orgId, id, time.now())) runner.wake();
+      return view(mustBeOpen(await owned(caller.orgId, id)));
+    },
+
     async retry(caller, id, creation) {
       const of = await owned(caller.orgId, id);
       requireFailures(of);
@@ -220,4 +230,12 @@ export function createBatches(parts: BatchesParts): Batches {
       .leave(worker)
       .catch((error: unknown) => log.error({ err: error }, 'leases could not be given back'));
   }
+}
+
+function mustBeOpen(batch: Batch): Batch {
+  if (batch.closing === null) return batch;
+  throw new ApiError(
+    'batch_not_pausable',
+    isFinal(batch.status) ? `The batch is ${batch.status}.` : 'The end of the batch is decided.',
+  );
 }

@@ -15,6 +15,8 @@ const batch = (id: string, fields: Partial<OpenBatch> = {}): OpenBatch => ({
   createdAt: 0,
   inProgressAt: null,
   expiresAt: day,
+  pausedAt: null,
+  pausedMs: 0,
   ...fields,
 });
 /** One that began at once and did so many. */
@@ -24,6 +26,12 @@ const going = (id: string, ok: number, fields: Partial<OpenBatch> = {}) =>
 describe('a batch is late', () => {
   it('when it is too slow, failures counted', () => {
     expect(lateOnes([going('slow', 40, { err: 1 }), going('fast', 42)], hour)).toEqual(['slow']);
+  });
+
+  it('by what it did while it was not paused', () => {
+    expect(lateOnes([going('b', 50, { pausedMs: hour })], 2 * hour)).toEqual([]);
+    expect(lateOnes([going('b', 50, { pausedAt: hour })], 2 * hour)).toEqual([]);
+    expect(lateOnes([going('b', 50)], 2 * hour)).toEqual(['b']);
   });
 
   it('but not by its first answers', () => {

@@ -40,9 +40,10 @@ function lateIn(group: readonly OpenBatch[], now: number): string[] {
 }
 
 /** Requests a millisecond. */
-function rateOf({ createdAt, inProgressAt, expiresAt, ok, err }: OpenBatch, now: number): number | null {
+function rateOf(batch: OpenBatch, now: number): number | null {
+  const { createdAt, inProgressAt, expiresAt, ok, err, pausedAt, pausedMs } = batch;
   if (inProgressAt === null || ok + err === 0) return null;
-  const elapsed = now - inProgressAt;
+  const elapsed = now - inProgressAt - pausedMs - (pausedAt === null ? 0 : now - pausedAt);
   return elapsed < leastShare * (expiresAt - createdAt) ? null : (ok + err) / elapsed;
 }
 

@@ -32,3 +32,11 @@ export const batchRetry = (cli: Cli) =>
   oneBatch(cli, ['retry', 'run the failed requests of a finished batch again, as a new one'], (batches, id) =>
     batches.retry(id),
   );
+
+export const batchPause = (cli: Cli) =>
+  oneBatch(cli, ['pause', 'send nothing more of a batch; its window goes on'], (batches, id) =>
+    batches.pause(id),
+  );
+
+export const batchResume = (cli: Cli) =>
+  oneBatch(cli, ['resume', 'let a paused batch go on'], (batches, id) => batches.resume(id));

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { batchCreate } from './batch-create.ts';
 import { batchList } from './batch-list.ts';
-import { batchCancel, batchGet, batchRetry } from './batch-one.ts';
+import { batchCancel, batchGet, batchPause, batchResume, batchRetry } from './batch-one.ts';
 import { batchEvents } from './batch-events.ts';
 import { batchErrors, batchOutput } from './batch-results.ts';
 import { batchRun } from './batch-run.ts';
@@ -20,6 +20,8 @@ export function batch(cli: Cli): Command {
     batchOutput,
     batchErrors,
     batchCancel,
+    batchPause,
+    batchResume,
     batchRetry,
   ])
     group.addCommand(make(cli));

@@ -11,6 +11,8 @@ export interface BatchesClient {
   get(id: string, signal?: AbortSignal): Promise<RemoteBatch>;
   list(query?: PageQuery & { status?: string }): Promise<Page<RemoteBatch>>;
   cancel(id: string): Promise<RemoteBatch>;
+  pause(id: string): Promise<RemoteBatch>;
+  resume(id: string): Promise<RemoteBatch>;
   /** A new batch of the failed requests of a finished one. */
   retry(id: string): Promise<RemoteBatch>;
   /**
@@ -54,6 +56,8 @@ export function createBatchesClient(transport: Transport): BatchesClient {
     list: ({ limit, after, status, signal } = {}) =>
       transport.json<Page<RemoteBatch>>({ path: '/v1/batches', query: { limit, after, status }, signal }),
     cancel: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/cancel` }),
+    pause: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/pause` }),
+    resume: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/resume` }),
     retry: (id) => transport.json({ method: 'POST', path: `${pathOf(id)}/retry` }),
     async *events(id, signal) {
       const response = await transport.send({ path: `${pathOf(id)}/events`, signal });

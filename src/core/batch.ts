@@ -76,6 +76,9 @@ export interface Batch {
   prices: Record<string, Prices>;
   priceFactor: number;
   errors: BatchFault[];
+  /** Since when nothing of it is sent, and for how many milliseconds that was so before. */
+  pausedAt: number | null;
+  pausedMs: number;
   /** When it was first seen that it would miss its window. */
   atRiskAt: number | null;
   /** The batch whose failed lines it runs again. */

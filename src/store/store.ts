@@ -168,7 +168,18 @@ export interface Claim {
 /** What tells whether a batch will end within its window. */
 export type OpenBatch = Pick<
   Batch,
-  'id' | 'orgId' | 'model' | 'due' | 'total' | 'ok' | 'err' | 'createdAt' | 'inProgressAt' | 'expiresAt'
+  | 'id'
+  | 'orgId'
+  | 'model'
+  | 'due'
+  | 'total'
+  | 'ok'
+  | 'err'
+  | 'createdAt'
+  | 'inProgressAt'
+  | 'expiresAt'
+  | 'pausedAt'
+  | 'pausedMs'
 >;
 
 /** A lease on a chunk: valid while the stored epoch and owner are these. */

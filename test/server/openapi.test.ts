@@ -99,6 +99,8 @@ describe('real answers', () => {
     expectDescribed('GET', '/v1/batches/{batch_id}/output', await app.call('GET', `${at}/output`));
     expectDescribed('GET', '/v1/batches/{batch_id}/errors', await app.call('GET', `${at}/errors`));
     expectDescribed('POST', '/v1/batches/{batch_id}/cancel', await app.call('POST', `${at}/cancel`));
+    expectDescribed('POST', '/v1/batches/{batch_id}/pause', await app.call('POST', `${at}/pause`));
+    expectDescribed('POST', '/v1/batches/{batch_id}/resume', await app.call('POST', `${at}/resume`));
     expectDescribed('POST', '/v1/batches/{batch_id}/retry', await app.call('POST', `${at}/retry`));
     expectDescribed('GET', '/v1/batches', await app.call('GET', '/v1/batches'));
     const fileAt = `/v1/files/${file.json.id}`;

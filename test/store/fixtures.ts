@@ -90,6 +90,8 @@ export function makeBatch(fields: Partial<Batch> = {}): Batch {
     prices: { m1: { input: 100_000_000, cachedInput: 50_000_000, output: 400_000_000 } },
     priceFactor: 0.5,
     errors: [],
+    pausedAt: null,
+    pausedMs: 0,
     atRiskAt: null,
     retryOf: null,
     resultTtlMs: 30 * 24 * hour,

@@ -220,6 +220,8 @@ async function insertBatch(
       prices: freezePrices(catalog, caller, opened),
       priceFactor: settings.priceFactor,
       errors: [],
+      pausedAt: null,
+      pausedMs: 0,
       atRiskAt: null,
       retryOf,
       resultTtlMs:

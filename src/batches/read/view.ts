@@ -71,7 +71,8 @@ function pace(batch: Batch, now: number): { ratePerMinute: number | null; eta: n
   if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
   const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
   const finished = batch.ok + batch.err;
-  const elapsed = Math.max(1, end - batch.inProgressAt);
+  const paused = batch.pausedMs + (batch.pausedAt === null ? 0 : end - batch.pausedAt);
+  const elapsed = Math.max(1, end - batch.inProgressAt - paused);
   const ratePerMinute = Math.round((finished * minuteMs * 10) / elapsed) / 10;
   if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };
   const left = batch.total - finished;

@@ -38,6 +38,10 @@ describe('a batch waits', () => {
     expect(seen({ ok: 8 }, { full: ['a', 'b'] })).toBeNull();
   });
 
+  it('for being resumed, whatever else there is', () => {
+    expect(seen({ pausedAt: 7 }, { away: ['a'], inFlight: 3 })).toMatchObject({ reason: 'paused', since: 7 });
+  });
+
   it('for nothing once its end is decided', () => {
     for (const changes of [{ closing: 'completed' }, { status: 'cancelled' }] as const)
       expect(seen(changes, { away: ['a'], full: ['a', 'b'] })).toBeNull();

@@ -10,13 +10,15 @@ export interface Surroundings {
 }
 
 /**
- * Why nothing of a batch is sent at present: of its first model of which nobody takes requests; or because others have all
+ * Why nothing of a batch is sent at present: it is paused; or of its first model of which nobody takes requests; or because others have all
  * places. Null where something of it is under way or may be.
  * @param inFlight its requests that were sent and not answered
  */
 export function waitingOf(batch: Batch, inFlight: number, { waiting, room }: Surroundings): Waiting | null {
-  const { status, closing, prices, total, ok, err } = batch;
+  const { status, closing, pausedAt, prices, total, ok, err } = batch;
   if (isFinal(status) || closing !== null) return null;
+  if (pausedAt !== null)
+    return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
   const models = Object.keys(prices);
   for (const model of models) {
     const cause = waiting(model);

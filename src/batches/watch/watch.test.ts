@@ -31,7 +31,7 @@ describe('Watch', () => {
     const chunk = heldChunk({ batch });
     work.held.add(chunk);
     work.held.take(chunk);
-    state = { closing: null };
+    state = { closing: null, pausedAt: null };
     open = [];
     expired = [];
     leftovers = [];
@@ -104,6 +104,12 @@ describe('Watch', () => {
       expect(batch.abort.signal.aborted).toBe(true);
     },
   );
+
+  it('sends nothing more of a batch that was paused elsewhere, and lets its calls land', async () => {
+    state = { closing: null, pausedAt: clock.now() };
+    await clock.advance(60_000);
+    expect([batch.stopping, batch.yielding, batch.abort.signal.aborted]).toEqual([true, true, false]);
+  });
 
   it('aborts the calls of a batch that is no more', async () => {
     state = null;

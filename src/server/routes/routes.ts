@@ -9,6 +9,7 @@ import { createBatch } from './batches-create.ts';
 import { streamBatchEvents } from './batches-events.ts';
 import { getBatch } from './batches-get.ts';
 import { listBatches } from './batches-list.ts';
+import { pauseBatch, resumeBatch } from './batches-pause.ts';
 import { getBatchErrors, getBatchOutput } from './batches-results.ts';
 import { retryBatch } from './batches-retry.ts';
 import { createChatCompletion } from './chat-completions-create.ts';
@@ -48,6 +49,8 @@ export const routes: readonly Route[] = [
   listBatches,
   getBatch,
   cancelBatch,
+  pauseBatch,
+  resumeBatch,
   retryBatch,
   streamBatchEvents,
   getBatchOutput,

@@ -78,23 +78,28 @@ export function createBatchRows(db: Db): BatchRows {
 
     async open(limit) {
       const rows = await db.all<OpenRow>(
-        `SELECT id, org_id, model, due, total, ok, err, created_at, in_progress_at, expires_at FROM batches
+        `SELECT id, org_id, model, due, total, ok, err, created_at, in_progress_at, expires_at,
+           paused_at, paused_ms FROM batches
          WHERE status IN ('validating', 'in_progress') AND closing IS NULL ORDER BY due, id LIMIT ?`,
         [limit],
       );
-      return rows.map(({ org_id, created_at, in_progress_at, expires_at, ...same }) => ({
-        ...same,
-        orgId: org_id,
-        createdAt: created_at,
-        inProgressAt: in_progress_at,
-        expiresAt: expires_at,
-      }));
+      return rows.map(
+        ({ org_id, created_at, in_progress_at, expires_at, paused_at, paused_ms, ...same }) => ({
+          ...same,
+          orgId: org_id,
+          createdAt: created_at,
+          inProgressAt: in_progress_at,
+          expiresAt: expires_at,
+          pausedAt: paused_at,
+          pausedMs: paused_ms,
+        }),
+      );
     },
 
     async ahead({ id, orgId, due }) {
       const [row] = await db.all<{ ahead: number }>(
         `SELECT count(*) AS ahead FROM batches
-         WHERE org_id = ? AND ${open} AND closing IS NULL AND (due < ? OR due = ? AND id < ?)`,
+         WHERE org_id = ? AND ${open} AND closing IS NULL AND paused_at IS NULL AND (due < ? OR due = ? AND id < ?)`,
         [orgId, due, due, id],
       );
       return row!.ahead;
@@ -109,7 +114,18 @@ const stateColumns = 'id, org_id, status, closing, due, paused_at, accept_until,
 
 type OpenRow = Pick<
   BatchRow,
-  'id' | 'org_id' | 'model' | 'due' | 'total' | 'ok' | 'err' | 'created_at' | 'in_progress_at' | 'expires_at'
+  | 'id'
+  | 'org_id'
+  | 'model'
+  | 'due'
+  | 'total'
+  | 'ok'
+  | 'err'
+  | 'created_at'
+  | 'in_progress_at'
+  | 'expires_at'
+  | 'paused_at'
+  | 'paused_ms'
 >;
 
 interface StateRow {

@@ -92,6 +92,8 @@ export interface BatchRow {
   prices: string;
   price_factor: number;
   errors: string;
+  paused_at: number | null;
+  paused_ms: number;
   at_risk_at: number | null;
   retry_of: string | null;
   result_ttl_ms: number;
@@ -107,7 +109,7 @@ export interface BatchRow {
 
 /** Named one by one: a newer version may add a column while this one runs. */
 export const batchColumns = `id, org_id, key_id, endpoint, status, total, ok, err, due, closing, accept_until, input_file_id,
-  output_file_id, error_file_id, model, metadata, prices, price_factor, errors, at_risk_at, retry_of, result_ttl_ms, created_at,
+  output_file_id, error_file_id, model, metadata, prices, price_factor, errors, paused_at, paused_ms, at_risk_at, retry_of, result_ttl_ms, created_at,
   in_progress_at, expires_at, completed_at, failed_at, expired_at, cancelling_at, cancelled_at`;
 
 export function toBatch(row: BatchRow): Batch {
@@ -131,6 +133,8 @@ export function toBatch(row: BatchRow): Batch {
     prices: JSON.parse(row.prices) as Record<string, Prices>,
     priceFactor: row.price_factor,
     errors: JSON.parse(row.errors) as BatchFault[],
+    pausedAt: row.paused_at,
+    pausedMs: row.paused_ms,
     atRiskAt: row.at_risk_at,
     retryOf: row.retry_of,
     resultTtlMs: row.result_ttl_ms,
@@ -167,6 +171,8 @@ export function fromBatch(batch: Batch): Record<keyof BatchRow, Value> {
     prices: JSON.stringify(batch.prices),
     price_factor: batch.priceFactor,
     errors: JSON.stringify(batch.errors),
+    paused_at: batch.pausedAt,
+    paused_ms: batch.pausedMs,
     at_risk_at: batch.atRiskAt,
     retry_of: batch.retryOf,
     result_ttl_ms: batch.resultTtlMs,

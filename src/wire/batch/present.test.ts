@@ -27,6 +27,8 @@ const batch: Batch = {
   prices: {},
   priceFactor: 0.5,
   errors: [],
+  pausedAt: null,
+  pausedMs: 0,
   atRiskAt: null,
   retryOf: null,
   resultTtlMs: 0,
