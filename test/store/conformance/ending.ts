@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { BatchFault } from '../../../src/core/batch.ts';
+import type { Batch, BatchFault } from '../../../src/core/batch.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,
   claimClosing,
   closeBatch,
   hour,
+  lease,
   output,
   range,
   start,
@@ -192,6 +193,49 @@ export function endingTests(on: Stores): void {
       ]);
       expect(await windowOf(shut.id)).toEqual([shut.expiresAt - hour, 0, shut.due - hour]);
       expect((await windowOf(finished.id))[0]).toBe(finished.expiresAt);
+    });
+  });
+
+  describe('reopening', () => {
+    /** Finishes every chunk, with results of these lines alone: as if the others had been recorded and lost. */
+    const losing = async (batch: Batch, recorded: number[]): Promise<void> => {
+      const chunks = await claimOf(on.store, 'w', batch.id, { count: 9 });
+      const results = recorded.map((line) => output(batch, line));
+      await on.store.results.record('w', results, chunks.map(lease), start);
+    };
+
+    test('has lines run again whose results the database lost, and no others', async () => {
+      const batch = await addBatch(on.store);
+      await losing(batch, [0, 1, 2, 3, 5]);
+      expect(await readyModels(on.store)).toEqual([]);
+      expect(await on.store.batches.reopen(10)).toEqual([batch.id]);
+      const chunks = await claimOf(on.store, 'w', batch.id, { count: 9 });
+      expect(chunks.flatMap(({ lines }) => lines.map(({ line }) => line))).toEqual([4, 6, 7]);
+      const rest = [4, 6, 7].map((line) => output(batch, line));
+      await on.store.results.record('w', rest, chunks.map(lease), start);
+      await on.store.batches.reopen(10);
+      expect(await closeBatch(on.store, batch.id)).toMatchObject({ status: 'completed', ok: 8, err: 0 });
+    });
+
+    test('leaves alone what somebody may still run, what is ending, and what has ended', async () => {
+      await addBatch(on.store);
+      const held = await addBatch(on.store);
+      await claimOf(on.store, 'w', held.id);
+      const ending = await addBatch(on.store);
+      await losing(ending, [0]);
+      await on.store.batches.cancel('org_a', ending.id, start, 0);
+      const ended = await addBatch(on.store);
+      await losing(ended, [0]);
+      await on.store.batches.cancel('org_a', ended.id, start, 0);
+      await closeBatch(on.store, ended.id);
+      expect(await on.store.batches.reopen(10)).toEqual([]);
+    });
+
+    test('takes a few at a time', async () => {
+      for (let n = 0; n < 3; n++) await losing(await addBatch(on.store), [n]);
+      expect(await on.store.batches.reopen(2)).toHaveLength(2);
+      expect(await on.store.batches.reopen(2)).toHaveLength(1);
+      expect(await on.store.batches.reopen(2)).toEqual([]);
     });
   });
 }
