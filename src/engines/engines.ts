@@ -30,11 +30,19 @@ export interface Engine extends Service {
   readonly native?: NativeCalls;
   /** Tokens of the rendered prompt, or undefined when the engine cannot tell. */
   countTokens(request: ChatRequest): Promise<number | undefined>;
+  /** Called with what the server tells of its limits, if it tells any. */
+  onRate?(listener: (told: RateTold) => void): void;
   /**
    * Asks the server how it is, without giving it work. What it tells is new each time.
    * @throws ApiError when it is away or does not know us, as a request would find it
    */
   probe(): Promise<Report>;
+}
+
+/** What a server tells of its limits with an answer: how many more requests it takes until they are renewed. */
+export interface RateTold {
+  remaining: number;
+  resetMs: number;
 }
 
 /** What a server tells of itself; null or absent where it does not. */

@@ -17,8 +17,8 @@ export interface Limit {
   learned(report: { slots: number | null; queued: number | null }): void;
 }
 
-/** Rounds of answers without a refusal before more is tried, and by how much. */
-const patience = { rounds: 20, more: 1.05 } as const;
+/** Rounds of answers without a refusal before more is tried, longer each time that is refused; and by how much. */
+const patience = { rounds: 20, longest: 320, more: 1.05 } as const;
 /** Refusals within that time are one burst, which takes three tenths at most. */
 const burst = { ms: 250, leaves: 0.7 } as const;
 
@@ -33,14 +33,18 @@ export function createLimit(told: number | null, now: () => number, before?: num
   let slots = told;
   let ceiling = Number.POSITIVE_INFINITY;
   let answersBelow = 0;
+  let rounds: number = patience.rounds;
+  let wasRaised = false;
   let floor = 1;
   let burstUntil = Number.NEGATIVE_INFINITY;
 
   const most = () => Math.min(slots === null ? finder.most : withHeadroom(slots), ceiling);
 
   function relax(): void {
-    if (ceiling === Number.POSITIVE_INFINITY || ++answersBelow < patience.rounds * ceiling) return;
+    if (ceiling === Number.POSITIVE_INFINITY || ++answersBelow < rounds * ceiling) return;
     answersBelow = 0;
+    if (wasRaised) rounds = Math.max(patience.rounds, rounds / 2);
+    wasRaised = true;
     ceiling = Math.ceil(ceiling * patience.more);
     if (slots !== null && ceiling >= withHeadroom(slots)) ceiling = Number.POSITIVE_INFINITY;
   }
@@ -62,6 +66,8 @@ export function createLimit(told: number | null, now: () => number, before?: num
       if (now() >= burstUntil) {
         floor = Math.max(1, Math.floor(most() * burst.leaves));
         burstUntil = now() + burst.ms;
+        if (wasRaised) rounds = Math.min(patience.longest, rounds * 2);
+        wasRaised = false;
       }
       ceiling = Math.max(floor, Math.min(most(), inFlight));
       answersBelow = 0;

@@ -6,6 +6,7 @@ import type { Engine, EngineCall, ReplicaState, Waiting } from '../engines.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import type { Choice } from './choose-replica.ts';
 import { createLimit, type Limit } from './limit.ts';
+import { createRate, type Rate } from './rate.ts';
 import type { Sent } from './slot-finder.ts';
 
 export interface ReplicaOptions {
@@ -52,6 +53,8 @@ export class Replica implements Choice {
   #isDraining: boolean;
   #limit: Limit;
   #breaker: Breaker;
+  #rate: Rate;
+  #turn: Timer | null = null;
   #parts: ReplicaParts;
   #wake: Timer | null = null;
   #report: Timer | null = null;
@@ -75,6 +78,8 @@ export class Replica implements Choice {
     this.#parts = parts;
     this.#limit = createLimit(engine.slots, () => parts.clock.monotonic(), slotsBefore);
     this.#breaker = createBreaker(parts.clock, () => parts.random.float());
+    this.#rate = createRate(() => parts.clock.monotonic());
+    engine.onRate?.((told) => this.#rate.told(told));
   }
 
   get inFlight(): number {
@@ -131,6 +136,7 @@ export class Replica implements Choice {
    * refused on a suspicion, which others' requests may have caused.
    */
   takes(priority: EngineCall['priority']): boolean {
+    if (this.#rate.msLeft > 0) return this.#awaitTurn();
     if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.most;
     const most = this.#limit.most + Math.max(1, Math.ceil(this.slots / 8));
     const { reason } = this.#breaker;
@@ -142,7 +148,17 @@ export class Replica implements Choice {
     const sent = this.#limit.sent();
     if (this.#breaker.health === 'half-open') this.#trial = sent;
     this.#inFlight++;
+    this.#rate.sent();
     return sent;
+  }
+
+  /** Who may not be sent yet waits for his turn in the pool. */
+  #awaitTurn(): false {
+    this.#turn ??= this.#parts.clock.after(this.#rate.msLeft, () => {
+      this.#turn = null;
+      this.#parts.onChange();
+    });
+    return false;
   }
 
   #left(sent: Sent): void {
@@ -176,9 +192,15 @@ export class Replica implements Choice {
     this.#left(sent);
     this.#limit.dropped(sent);
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.answers();
-    if (error.code === 'engine_overloaded') this.#limit.refused(this.#inFlight);
+    if (error.code === 'engine_overloaded') this.#refused(sent, error);
     this.fail(error, sent.at);
     if (!error.blame.certain) this.#lookOnce();
+  }
+
+  /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */
+  #refused(sent: Sent, { retryAfter }: ApiError): void {
+    if (!this.#rate.isKnown) this.#limit.refused(this.#inFlight);
+    if (retryAfter !== undefined) this.#rate.refused(sent.at);
   }
 
   /** Given up by whoever asked. */
@@ -192,6 +214,7 @@ export class Replica implements Choice {
     if (!this.#breaker.failed(error, this.#inFlight, sentAt)) return;
     const { log, clock, onChange } = this.#parts;
     const { msLeft } = this.#breaker;
+    if (this.#breaker.reason === 'asked') this.#rate.paused(msLeft);
     const told = {
       upstream: this.name,
       code: error.code,
@@ -227,6 +250,7 @@ export class Replica implements Choice {
   stop(): void {
     this.#isStopped = true;
     this.#wake?.cancel();
+    this.#turn?.cancel();
     this.#report?.cancel();
   }
 

@@ -38,6 +38,8 @@ export interface TransportOptions {
   /** Bytes of the longest answer that is read; 64 MiB if absent. */
   longest?: number;
   clock: Clock;
+  /** Called with the headers of each answer. */
+  onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
 
 /** Under the 5 s that common servers keep an idle connection, so that they are rarely closed just as we send. */
@@ -53,6 +55,7 @@ export function createTransport({
   timeouts,
   longest = longestBody,
   clock,
+  onHeaders,
 }: TransportOptions): Transport {
   const pool = createPool({ origin, ca, connections, timeouts });
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
@@ -68,6 +71,7 @@ export function createTransport({
       let size = 0;
       const call = send(path, body, signal, {
         start(status, replyHeaders) {
+          onHeaders?.(replyHeaders);
           reply.status = status;
           reply.headers = replyHeaders;
         },
@@ -97,6 +101,7 @@ export function createTransport({
         let size = 0;
         const call = send(path, body, signal, {
           start(status, replyHeaders) {
+            onHeaders?.(replyHeaders);
             const leave = () => call.cancel(new Error('the reader left'));
             resolve({
               status,

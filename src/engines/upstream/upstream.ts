@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
@@ -9,7 +10,7 @@ import { chunksOf } from '../../wire/chat/chunks-of.ts';
 import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import { foldChunks } from '../../wire/chat/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
-import type { Capabilities, Engine, Report } from '../engines.ts';
+import type { Capabilities, Engine, Report, RateTold } from '../engines.ts';
 import { addressOf } from './address.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { allChoices, streamAllChoices } from './choices.ts';
@@ -26,6 +27,7 @@ import type { FlavorTraits } from './flavors.ts';
 import { headersOf } from './headers.ts';
 import { createNativeCalls } from './native/native-calls.ts';
 import type { Repairs } from './repairs.ts';
+import { rateTold } from './rate-headers.ts';
 import { askHowItIs } from './reports.ts';
 import { chatMembers, embeddingsMembers } from './request-members.ts';
 import { embeddingsText } from './request-text.ts';
@@ -106,11 +108,17 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const saidAt = new Map<string, number>();
   let open: Connections | undefined = connect();
 
+  let onRate: ((told: RateTold) => void) | undefined;
+  function onHeaders(told: IncomingHttpHeaders): void {
+    const rate = onRate && rateTold(told, clock.now());
+    if (rate) onRate?.(rate);
+  }
+
   function connect(): Connections {
     const { origin } = address;
     const { ca } = options;
     return {
-      work: createTransport({ origin, ca, headers, connections: null, timeouts, clock }),
+      work: createTransport({ origin, ca, headers, connections: null, timeouts, clock, onHeaders }),
       counting: createTransport({
         origin,
         ca,
@@ -281,6 +289,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       noteRepairs(repairs);
       return embeddings;
     },
+
+    onRate: (listener) => void (onRate = listener),
 
     async probe() {
       await look();

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { chatRequest, chatResponse, createFakeEngine } from '../../../test/support/fake-engine.ts';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { silent } from '../../base/log.ts';
+import { ApiError, away } from '../../core/errors.ts';
+import type { Engine, RateTold } from '../engines.ts';
+import { createPool } from './pool.ts';
+
+const answerMs = 500;
+
+/** A provider that takes so many requests a second, has `most` saved up at most, and answers in half a second. */
+function provider(clock: ManualClock, perSecond: number, most: number, tells: boolean) {
+  let saved = most;
+  let at = 0;
+  let listener: ((told: RateTold) => void) | undefined;
+  // What is refused in the first seconds, before anything is known, is not counted.
+  const counts = { asked: 0, refused: 0, served: 0 };
+  const generate: Engine['generate'] = (_, { signal }) => {
+    const now = clock.monotonic();
+    saved = Math.min(most, saved + ((now - at) * perSecond) / 1_000);
+    at = now;
+    counts.asked++;
+    const isTaken = saved >= 1;
+    if (isTaken) saved--;
+    else if (now > 10_000) counts.refused++;
+    const remaining = Math.floor(saved);
+    const told = { remaining, resetMs: ((most - saved) / perSecond) * 1_000 };
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('given up')));
+      clock.after(isTaken ? answerMs : 1, () => {
+        if (tells) listener?.(told);
+        if (isTaken) counts.served++;
+        if (isTaken) resolve({ body: chatResponse('ok') });
+        else reject(new ApiError('engine_overloaded', 'Slow down.', { blame: away, retryAfter: 5 }));
+      });
+    });
+  };
+  const engine = {
+    ...createFakeEngine(),
+    generate,
+    onRate: (told: typeof listener) => void (listener = told),
+  };
+  return { engine, counts };
+}
+
+describe('a provider that takes so many requests a second', () => {
+  let clock: ManualClock;
+  beforeEach(() => {
+    clock = createManualClock();
+  });
+
+  async function run(slots: number | null, { tells = false, seconds = 400 } = {}) {
+    const { engine, counts } = provider(clock, 10, tells ? 300 : 10, tells);
+    const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.999_999 };
+    const replica = {
+      name: 'it',
+      engine: { ...engine, slots },
+      account: 'key',
+      weight: 1,
+      isDraining: false,
+    };
+    const pool = createPool({ replicas: [replica], clock, random, log: silent });
+    const leave = new AbortController();
+    let inFlight = 0;
+    const fill = () => {
+      while (inFlight < pool.most) {
+        inFlight++;
+        void pool
+          .generate(chatRequest(), { signal: leave.signal, priority: 'batch' })
+          .catch(() => {})
+          .finally(() => {
+            inFlight--;
+            if (!leave.signal.aborted) fill();
+          });
+      }
+    };
+    pool.onRoom(fill);
+    fill();
+    await clock.advance(seconds * 1_000);
+    leave.abort();
+    await pool.stop();
+    return {
+      refused: counts.refused / counts.asked,
+      served: counts.served / (10 * seconds + (tells ? 300 : 10)),
+    };
+  }
+
+  it.each([
+    ['whose slots are not told', null],
+    ['that is said to have 64 slots', 64],
+  ])('and asks for pauses of 5 s, %s, is asked as much as it takes', async (_, slots) => {
+    const { refused, served } = await run(slots);
+    expect(served).toBeGreaterThan(0.9);
+    expect(refused).toBeLessThan(0.01);
+  });
+
+  it('and tells what is left, is never asked for more after the first moment', async () => {
+    const { refused, served } = await run(null, { tells: true, seconds: 200 });
+    expect(served).toBeGreaterThan(0.9);
+    expect(refused).toBeLessThan(0.01);
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { rateTold } from './rate-headers.ts';
+
+const now = Date.parse('2026-11-22T10:00:00Z');
+
+describe('rateTold', () => {
+  it.each([
+    ['1s', 1_000],
+    ['6m0s', 360_000],
+    ['12ms', 12],
+    ['1.5s', 1_500],
+    ['20', 20_000],
+  ])('reads what is left of requests and when it is renewed: %s', (reset, resetMs) => {
+    const headers = { 'x-ratelimit-remaining-requests': '59', 'x-ratelimit-reset-requests': reset };
+    expect(rateTold(headers, now)).toEqual({ remaining: 59, resetMs });
+  });
+
+  it('reads instants', () => {
+    const headers = {
+      'anthropic-ratelimit-requests-remaining': '3',
+      'anthropic-ratelimit-requests-reset': '2026-11-22T10:00:04Z',
+    };
+    expect(rateTold(headers, now)).toEqual({ remaining: 3, resetMs: 4_000 });
+  });
+
+  it('counts tokens once none are left', () => {
+    const tokens = (remaining: string) => ({
+      'x-ratelimit-remaining-requests': '50',
+      'x-ratelimit-reset-requests': '1s',
+      'x-ratelimit-remaining-tokens': remaining,
+      'x-ratelimit-reset-tokens': '9s',
+    });
+    expect(rateTold(tokens('12'), now)).toEqual({ remaining: 50, resetMs: 1_000 });
+    expect(rateTold(tokens('0'), now)).toEqual({ remaining: 0, resetMs: 9_000 });
+  });
+
+  it.each([
+    [{}],
+    [{ 'x-ratelimit-remaining-requests': 'many', 'x-ratelimit-reset-requests': '1s' }],
+    [{ 'x-ratelimit-remaining-requests': '5' }],
+    [{ 'x-ratelimit-remaining-requests': '5', 'x-ratelimit-reset-requests': 'soon' }],
+    [{ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '24h' }],
+  ])('makes nothing of %j', (headers) => {
+    expect(rateTold(headers, now)).toBeNull();
+  });
+});
