@@ -67,6 +67,9 @@ export function publicModel(
     get serves() {
       return serves ?? [...engine.capabilities.serves];
     },
+    get contextLength() {
+      return engine.capabilities.contextLength;
+    },
   };
 }
 

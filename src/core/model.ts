@@ -13,6 +13,8 @@ export interface Model {
   serves: Serves[];
   prices: Prices;
   createdAt: number;
+  /** Longest prompt plus completion in tokens, when known. */
+  contextLength?: number | null;
   /** Ids of models that answer in its place where it takes nothing. */
   fallbacks?: readonly string[] | undefined;
 }

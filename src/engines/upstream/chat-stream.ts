@@ -55,6 +55,8 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
   };
   let usage: unknown;
   let answered = '';
+  /** The usage stands by itself in what comes last; `[DONE]` says nothing more, and some servers never say it. */
+  let isOver = false;
 
   function readChunk({ data, event }: EventSourceMessage): ChatChunk | null {
     const fields = parseObject(data);
@@ -63,7 +65,10 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
     const told = options.usageOf(fields);
     if (isObject(told)) usage = told;
     const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
-    if (given.length === 0) return null;
+    if (given.length === 0) {
+      isOver = isObject(told) && isComplete();
+      return null;
+    }
     head.id = stringOr(fields['id'], head.id);
     head.created = createdOf(fields) || head.created;
     head.model = stringOr(fields['model'], head.model);
@@ -88,11 +93,11 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
   try {
     for await (const events of readEvents(bytes)) {
       const end = events.findIndex(({ data }) => data === '[DONE]');
-      const isOver = end >= 0;
-      if (isOver) options.finish();
       const chunks: ChatChunk[] = [];
       try {
-        readChunks(isOver ? events.slice(0, end) : events, chunks);
+        readChunks(end >= 0 ? events.slice(0, end) : events, chunks);
+        isOver ||= end >= 0;
+        if (isOver) options.finish();
       } finally {
         // What came before a fault is told before it.
         if (chunks.length > 0) yield chunks;

@@ -6,13 +6,20 @@ import { fieldsOf } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { unusable } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
-import { count } from './usage.ts';
+import { count, tooLongPrompt, wasCut } from './usage.ts';
 
 /**
  * Vectors in the order of the inputs, whether they came as numbers or as base64 of little-endian float32.
- * @throws ApiError `invalid_upstream_response`; `validation_error` when the server did not heed `dimensions`
+ * @param cutsAt the context of a server that cuts longer inputs silently, where it is known
+ * @throws ApiError `invalid_upstream_response`; `validation_error` when the server did not heed `dimensions`;
+ * `context_length_exceeded` when an input was cut
  */
-export function readEmbeddings(fields: Fields, request: EmbeddingsRequest, repairs: Repairs): Embeddings {
+export function readEmbeddings(
+  fields: Fields,
+  request: EmbeddingsRequest,
+  repairs: Repairs,
+  cutsAt?: number | null,
+): Embeddings {
   const { data } = fields;
   if (!Array.isArray(data)) throw unusable('has no embeddings');
   const inputs = inputCount(request);
@@ -30,7 +37,16 @@ export function readEmbeddings(fields: Fields, request: EmbeddingsRequest, repai
   const { dimensions } = request;
   if (dimensions && dimensions !== length)
     throw invalid('dimensions', `this model gives ${length} and cannot be asked for another number.`);
+  if (cutsAt) requireUncut(fields, request, cutsAt);
   return { vectors, promptTokens: promptTokens(fields, request, repairs) };
+}
+
+/** Each input is cut by itself, and the tokens of all are told together: of one alone they tell. */
+function requireUncut(fields: Fields, { input }: EmbeddingsRequest, cutsAt: number): void {
+  const texts = [input].flat().filter((each) => typeof each === 'string');
+  const told = count(fieldsOf(fields['usage'])['prompt_tokens']) ?? 0;
+  const longest = () => Math.max(0, ...texts.map(estimateText));
+  if (wasCut(texts.length === 1 ? told : 0, longest, cutsAt)) throw tooLongPrompt(cutsAt);
 }
 
 /** A refusal that names the dimensions is the client's to mend, and told as such. */

@@ -202,6 +202,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     noteRepairs,
   });
 
+  const cutsAt = () => (traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null);
+
   const readingOf = ({ value }: JsonBody<ChatRequest>, repairs: Repairs): ReadOptions => ({
     asked: () => estimatePrompt(value),
     alternatives: value.top_logprobs ?? 0,
@@ -209,7 +211,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     repairs,
     usageOf: usageReader(traits.usage?.value),
     finishes: traits.finish?.value,
-    cutsAt: traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null,
+    cutsAt: cutsAt(),
   });
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
@@ -285,7 +287,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         .catch((error: unknown) => {
           throw refusedDimensions(error, request.value);
         });
-      const embeddings = readEmbeddings(fields, request.value, repairs);
+      const embeddings = readEmbeddings(fields, request.value, repairs, cutsAt());
       noteRepairs(repairs);
       return embeddings;
     },

@@ -57,11 +57,11 @@ export function checkedUsage(usage: unknown, { asked, answered, cutsAt }: Spoken
  * A prompt that fills the context was cut to it, or whole messages of it were left out: then an estimate alone tells, which is
  * not believed before it is twice as much.
  */
-function wasCut(prompt: number, asked: () => number, context: number): boolean {
+export function wasCut(prompt: number, asked: () => number, context: number): boolean {
   return prompt === context || (prompt < context && asked() > 2 * context);
 }
 
-function tooLongPrompt(context: number): ApiError {
+export function tooLongPrompt(context: number): ApiError {
   return new ApiError(
     'context_length_exceeded',
     `The prompt is longer than the ${context} tokens of the model's context, and its server had cut it.`,

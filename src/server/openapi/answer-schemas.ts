@@ -122,6 +122,9 @@ export const modelSchema = Type.Object(
     created_at: instant,
     aliases: Type.Array(Type.String()),
     serves: Type.Array(choice(['chat', 'embeddings'])),
+    context_length: nullable('integer', {
+      description: 'The most tokens of a prompt and its answer together; null where nobody knows.',
+    }),
     pricing: Type.Object({
       currency: Type.Literal('USD'),
       unit: Type.String(),

@@ -22,8 +22,10 @@ describe('models', () => {
       created_at: '2026-11-21T00:00:00Z',
       aliases: ['default'],
       serves: ['chat'],
+      context_length: null,
       pricing: { currency: 'USD', unit: '1M tokens', input: '0.1', cached_input: '0.025', output: '0.4' },
     });
+    expect(presentModel({ ...model, contextLength: 4096 }).context_length).toBe(4096);
     expect(presentModels({ models: [model], hasMore: false })).toMatchObject({
       object: 'list',
       has_more: false,

@@ -28,6 +28,7 @@ export function presentModel(model: Model, replicas?: readonly PresentableReplic
     created_at: isoSeconds(model.createdAt),
     aliases: model.aliases,
     serves: model.serves,
+    context_length: model.contextLength ?? null,
     pricing: {
       currency: 'USD',
       unit: '1M tokens',

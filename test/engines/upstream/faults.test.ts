@@ -464,6 +464,14 @@ describe('streams', () => {
   );
 });
 
+it('an answer is over with its usage, though its server never says [DONE] nor closes', async () => {
+  const { engine } = await upstream((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(frame({ content: 'all' }, 'stop') + usageFrame);
+  });
+  expect(said(await collect(engine.stream(ask(), call())))).toBe('all');
+});
+
 describe('answers that are none', () => {
   const ok = (body: string | Buffer, headers = {}): Answer => status(200, body, headers);
 
@@ -566,6 +574,25 @@ describe('a prompt that Ollama cut', () => {
     const usage = `data: ${JSON.stringify({ choices: [], ...cut })}\n\n`;
     fake.answer = streamed([frame({ content: 'Hm?' }, 'stop'), usage, 'data: [DONE]\n\n']);
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(tooLong);
+  });
+
+  it.each([
+    ['fills it', 'x', 8, tooLong],
+    ['is much longer', 'four'.repeat(17), 5, tooLong],
+    ['is much longer, among others', ['x', 'four'.repeat(17)], 8, tooLong],
+    ['fits', 'four', 2, null],
+    ['fits, among others', ['x', 'y'], 8, null],
+  ])('is refused as an input of embeddings where it %s', async (_, input, tokens, error) => {
+    const { engine } = await upstream(
+      (response) => {
+        const data = [input].flat().map((__, index) => ({ index, embedding: [1, 0] }));
+        send(response, 200, { data, usage: { prompt_tokens: tokens } });
+      },
+      { flavor: 'ollama', contextLength: 8 },
+    );
+    const answer = engine.embed(json({ model: 'public', input }), call());
+    if (error) await expect(answer).rejects.toMatchObject(error);
+    else expect((await answer).promptTokens).toBe(tokens);
   });
 
   it.each([{ flavor: 'ollama' as const }, { flavor: 'vllm' as const, contextLength: 4_096 }])(
