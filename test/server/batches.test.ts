@@ -159,6 +159,24 @@ describe('POST /v1/batches', () => {
   });
 });
 
+describe('GET /v1/batches/{id} while it runs', () => {
+  it('200: counts its errors by code, the most frequent first, each with a message of one', async () => {
+    const contents = ['[[fail 404]]', '[[fail 400]] a', '[[fail 400]] b', '[[hang]]'];
+    const { json } = await post({
+      ...window,
+      requests: contents.map((content, n) => chatLine(n, 'tiny', content)),
+    });
+    const seen = () => get(json.id).then((batch) => batch.json);
+    await expect.poll(async () => (await seen()).request_counts.failed).toBeGreaterThan(1);
+    const { status, error_summary } = await seen();
+    const lines = linesOf((await get(`${json.id}/errors`)).text);
+    expect([status, error_summary[0].count]).toEqual(['in_progress', 2]);
+    for (const { code, example } of error_summary)
+      expect(lines.map(({ error }) => [error.code, error.message])).toContainEqual([code, example]);
+    await app.call('POST', `/v1/batches/${json.id}/cancel`);
+  });
+});
+
 describe('POST /v1/batches/{id}/cancel', () => {
   it('200: again and again; 409 on a batch that is finished, with x-should-retry: false', async () => {
     const { json } = await post({ ...window, requests: [chatLine(0, 'tiny', '[[hang]]')] });
