@@ -60,7 +60,7 @@ describe('chooseChunks', () => {
 
   it('ends where an org whose turn it is has more than was told', () => {
     const cut = chooseChunks([queue('a', 1, { more: true }), queue('b', 9)], wish({ chunks: 9 }), nobody);
-    expect(cut).toMatchObject({ chunks: [{ orgId: 'a' }, { orgId: 'b' }], cut: true });
+    expect(cut).toMatchObject({ chunks: [{ orgId: 'a' }, { orgId: 'b' }, { orgId: 'b' }], cut: true });
     const enough = chooseChunks([queue('a', 1, { more: true })], wish({ chunks: 1 }), nobody);
     expect(enough).toMatchObject({ chunks: [{ orgId: 'a' }], cut: false });
   });

@@ -79,8 +79,7 @@ export function chooseChunks(queues: readonly OrgQueue[], wish: Wish, suspects: 
       if (!best || turn < best.turn || (turn === best.turn && chunk.due < best.chunk.due))
         best = { queue, chunk, turn };
     }
-    if (!isFull && cutAt <= (best?.turn ?? cutAt) && cutAt !== Number.POSITIVE_INFINITY)
-      return { chunks: chosen, cut: true };
+    if (!isFull && cutAt < (best?.turn ?? Number.POSITIVE_INFINITY)) return { chunks: chosen, cut: true };
     if (!best) return { chunks: chosen, cut: false };
     hurried ||= isFull;
     best.queue.at++;

@@ -19,6 +19,8 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 /** Polling is the contract; a wake-up only makes it sooner. */
 const busyPollMs = 250;
 const idlePollMs = 1_000;
+/** Models that one claim fetches for: what comes for others in the database waits for it. */
+const modelsAtOnce = 16;
 /** A database that fails is asked again after a while, at most this long. */
 const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
@@ -153,7 +155,9 @@ export class Claimer {
   /** Whether there may be more to claim that is wanted. */
   async #claimLines(): Promise<boolean> {
     const { store, worker, demand, suspects, time, holdsLeases } = this.#parts;
-    const wanted = demand.wanted();
+    const all = demand.wanted();
+    const lacking = all.filter(({ lines, chunks: least }) => lines + least > 0);
+    const wanted = all.filter((each) => !lacking.slice(modelsAtOnce).includes(each));
     if (wanted.length === 0) return false;
     const except = this.#passedOver();
     const options = { now: time.now(), suspects: suspects.room, except };
@@ -165,7 +169,8 @@ export class Claimer {
       for (const { model, names, lines, chunks: least } of wanted)
         if (lines + least > 0 && !names.some((name) => came.has(name))) demand.noteDry(model);
     await this.#hold(chunks, new Map(batches.map((batch) => [batch.id, batch])));
-    return chunks.length + faults.length > 0 && demand.models().some((model) => demand.wants(model));
+    const isOver = chunks.length + faults.length === 0 && lacking.length <= modelsAtOnce;
+    return !isOver && demand.models().some((model) => demand.wants(model));
   }
 
   /** Batches that met a fault, and those whose last lines here are on their way. */

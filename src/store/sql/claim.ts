@@ -5,16 +5,18 @@ import type { BatchEndpoint, Chunk } from '../../core/batch.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import type { BatchStore, Claim, ClaimedBatch, ClaimOptions, Wanted } from '../store.ts';
 import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
-import { idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
+import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
 import { inLists, tuples } from './statement.ts';
 
 type Claiming = Pick<BatchStore, 'claim' | 'claimClosings'>;
 
-/** Orgs whose chunks one claim looks at, the least served first. */
-const mostQueues = 64;
-/** Chunks of an org that are looked at first; where those do not do, so many of all. */
-const firstLook = 8;
-const secondLook = 512;
+/** Of how many orgs a claim looks at how many chunks, those given least first; at more where the first do not do. */
+const looks = [
+  { orgs: 8, chunks: 64 },
+  { orgs: 64, chunks: 512 },
+];
+/** Of each org. */
+const leastLook = 8;
 /** What was chosen may be somebody else's by the time it is leased. */
 const mostTries = 3;
 /** All orgs have the same. */
@@ -25,10 +27,14 @@ export function createClaiming(db: Db): Claiming {
   return {
     claim: (worker, wanted, options) =>
       faultsApart(async (only, picked) => {
-        const names = await readyNames(
-          db,
-          wanted.flatMap((each) => each.names),
-        );
+        const isNeeded = ({ lines, chunks }: Wanted) => lines + chunks > 0;
+        const names = new Set([
+          ...(await readyNames(db, wanted.filter(isNeeded))),
+          ...(await earlierNames(
+            db,
+            wanted.filter((each) => !isNeeded(each)),
+          )),
+        ]);
         if (names.size === 0) return nothing;
         const asked = wanted
           .map((each) => ({ ...each, names: each.names.filter((name) => names.has(name)) }))
@@ -175,35 +181,39 @@ class ClaimInSet {
   }
 
   async #choose(shares: ReadonlyMap<string, Share[]>): Promise<Choice[]> {
-    const each = Math.max(1, Math.floor(mostQueues / shares.size));
-    const queues = [...shares].flatMap(([model, ofModel]) =>
-      ofModel
-        .toSorted((a, b) => a.start - b.start)
-        .slice(0, each)
-        .map((share) => ({ model, share })),
-    );
-    const looked = queues.flatMap(({ share }) => share.names.map((name) => ({ name, orgId: share.orgId })));
-    for (const look of [firstLook, Math.max(2 * firstLook, Math.ceil(secondLook / looked.length))]) {
-      const heads = await readyHeads(this.#q, looked, look, this.#options);
-      const suspects = { ...this.#options.suspects };
-      let cut = false;
-      const chosen: Choice[] = [];
-      for (const wish of this.#wanted) {
-        const ofModel = queues.filter(({ model }) => model === wish.model);
-        const choice = chooseChunks(
-          ofModel.map(({ share }) => queueOf(share, heads, look)),
-          wish,
-          suspects,
-        );
-        chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
-        cut ||= choice.cut;
-      }
-      if (cut && look === firstLook) continue;
-      for (const { share } of queues)
-        share.atWork = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
-      return chosen;
+    for (const ofModel of shares.values()) ofModel.sort((a, b) => a.start - b.start);
+    for (const { orgs, chunks } of looks) {
+      const each = Math.max(1, Math.floor(orgs / shares.size));
+      const { chosen, cut } = await this.#look(shares, each, chunks);
+      if (!cut || orgs === looks.at(-1)!.orgs) return chosen;
     }
     return [];
+  }
+
+  /** Chooses among the first `each` orgs of every model; `cut` where others, or more chunks of these, would have had their turn. */
+  async #look(
+    shares: ReadonlyMap<string, Share[]>,
+    each: number,
+    chunks: number,
+  ): Promise<{ chosen: Choice[]; cut: boolean }> {
+    const first = [...shares.values()].flatMap((ofModel) => ofModel.slice(0, each));
+    const looked = first.flatMap(({ names, orgId }) => names.map((name) => ({ name, orgId })));
+    const look = Math.max(leastLook, Math.ceil(chunks / looked.length));
+    const heads = await readyHeads(this.#q, looked, look, this.#options);
+    for (const share of first) share.atWork = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
+    const suspects = { ...this.#options.suspects };
+    const chosen: Choice[] = [];
+    let cut = false;
+    for (const wish of this.#wanted) {
+      const ofModel = shares.get(wish.model) ?? [];
+      const queues = ofModel.slice(0, each).map((share) => queueOf(share, heads, look));
+      const next = ofModel[each];
+      if (next) queues.push({ orgId: next.orgId, start: next.start, weight, chunks: [], more: true });
+      const choice = chooseChunks(queues, wish, suspects);
+      chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
+      cut ||= choice.cut;
+    }
+    return { chosen, cut };
   }
 
   /** What is ready of batches that are paused or over was given back just when they came to be so. */

@@ -1,22 +1,42 @@
 import type { ReadyChunk } from '../../core/fair-choice.ts';
 import type { Queries, Value } from '../db.ts';
-import type { ClaimOptions } from '../store.ts';
-import { inLists, tuples } from './statement.ts';
+import type { ClaimOptions, Wanted } from '../store.ts';
+import { inLists, slices, tuples, typedTuples } from './statement.ts';
 
 /**
  * What is ready, read from the index of ready chunks and from nothing else: nobody counts, so no count can be wrong.
  */
 
-/** Those of `names` that ready chunks have. */
-export async function readyNames(q: Queries, names: readonly string[]): Promise<Set<string>> {
-  if (names.length === 0) return new Set();
+/** The names that ready chunks have. */
+export async function readyNames(q: Queries, wanted: readonly Wanted[]): Promise<string[]> {
+  const names = wanted.flatMap((each) => each.names);
+  if (names.length === 0) return [];
   const rows = await q.all<{ model: string }>(
     `WITH asked(model) AS (VALUES ${tuples(names.length, 1)})
      SELECT model FROM asked
      WHERE (SELECT 1 FROM batch_chunks c WHERE c.model = asked.model AND c.state = 'ready' AND c.seq > 0 LIMIT 1) = 1`,
     names,
   );
-  return new Set(rows.map(({ model }) => model));
+  return rows.map(({ model }) => model);
+}
+
+/** The names under which some org has a ready chunk that is due before what is in hand of it. */
+export async function earlierNames(q: Queries, wanted: readonly Wanted[]): Promise<string[]> {
+  const asked = wanted.flatMap(({ names, before }) =>
+    names.flatMap((name) => Object.entries(before).map(([orgId, due]) => [name, orgId, due] as const)),
+  );
+  const found: string[] = [];
+  for (const slice of slices(asked, 256)) {
+    const rows = await q.all<{ name: string }>(
+      `WITH asked(name, org_id, due) AS (VALUES ${typedTuples(slice.length, ['text', 'text', 'bigint'])})
+       SELECT DISTINCT name FROM asked
+       WHERE (SELECT min(c.due) FROM batch_chunks c
+         WHERE c.model = asked.name AND c.org_id = asked.org_id AND c.state = 'ready' AND c.seq > 0) < asked.due`,
+      slice.flat(),
+    );
+    found.push(...rows.map(({ name }) => name));
+  }
+  return found;
 }
 
 /** The virtual time of each model. Whoever chooses among the orgs of a model does so alone. */
