@@ -76,6 +76,20 @@ describe('Heartbeat', () => {
     expect(time.now()).toBe(clock.now() + skew);
   });
 
+  it('gives the others a life-time to come back when the database was away', async () => {
+    await heartbeat.start();
+    await clock.advance(40_000);
+    away = true;
+    await clock.advance(60_000);
+    away = false;
+    said = [];
+    await clock.advance(39_999);
+    expect(said).toContain('beat {"m":2}');
+    expect(said).not.toContain('reap -30000');
+    await clock.advance(1);
+    expect(said.at(-1)).toBe('reap -30000');
+  });
+
   it('does not start without a first beat', async () => {
     away = true;
     await expect(heartbeat.start()).rejects.toThrow('away');

@@ -10,6 +10,8 @@ const leastWaitMs = 1_000;
 export const leaseLifeMs = 30_000;
 /** So long before that it drops its work itself: aborted calls take a moment to end. */
 const marginMs = 5_000;
+/** Two beats further apart than this, and one between them did not arrive. */
+const missedMs = 15_000;
 
 export interface HeartbeatParts {
   store: Store;
@@ -43,6 +45,8 @@ export class Heartbeat {
   #lapse: Timer | null = null;
   /** When the last one that arrived was sent, and when the last one was. */
   #lastBeat = Number.NEGATIVE_INFINITY;
+  /** The first beat after one that was missed. */
+  #steadySince = Number.NEGATIVE_INFINITY;
   #begun = 0;
   #stopped = true;
   #beating: Promise<void> | null = null;
@@ -116,6 +120,8 @@ export class Heartbeat {
   /** Counted from when the beat was sent: nobody knows when it was written. */
   #prolong(sent: number): void {
     const { clock } = this.#parts;
+    const isFirst = this.#lastBeat === Number.NEGATIVE_INFINITY;
+    if (!isFirst && sent - this.#lastBeat > missedMs) this.#steadySince = sent;
     this.#lastBeat = sent;
     this.#lapse?.cancel();
     this.#lapse = clock.after(Math.max(0, this.#left()), () => this.#lose());
@@ -136,7 +142,9 @@ export class Heartbeat {
     const { store, log, giveBackStrays, onReaped } = this.#parts;
     try {
       await giveBackStrays();
-      if ((await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
+      // Where the database was away for us it may have been so for all: the living have a life-time to say so.
+      const isSteady = this.#lastBeat - this.#steadySince >= leaseLifeMs;
+      if (isSteady && (await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
     } catch (error) {
       log.error({ err: error }, 'chunks of the dead could not be taken back; the next heartbeat tries again');
     }
