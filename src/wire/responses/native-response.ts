@@ -89,21 +89,20 @@ export class NativeResponseStream {
     return { ...this.#begun, status: 'failed', error, output };
   }
 
+  /** Nobody else has the fields: they are changed in place, since a stream has many. */
   #own(fields: Fields): ResponseEvent {
     const { response, item, item_id: itemId, output_index: place } = fields;
-    if (isObject(response)) return this.#numbered({ ...fields, response: ownBody(this.#begun, response) });
-    if (typeof place !== 'number') return this.#numbered(fields);
-    if (isObject(item)) {
-      const own = ownItem(this.#begun, item, place);
-      this.#items[place] = own;
-      return this.#numbered({ ...fields, item: own });
+    if (isObject(response)) fields['response'] = ownBody(this.#begun, response);
+    else if (typeof place === 'number') {
+      if (isObject(item)) fields['item'] = this.#items[place] = ownItem(this.#begun, item, place);
+      else if (itemId !== undefined) fields['item_id'] = this.#items[place]?.id ?? itemId;
     }
-    const id = this.#items[place]?.id;
-    return this.#numbered(itemId === undefined || id === undefined ? fields : { ...fields, item_id: id });
+    return this.#numbered(fields);
   }
 
   #numbered(fields: Fields): ResponseEvent {
-    return { ...fields, sequence_number: this.#next++ } as ResponseEvent;
+    fields['sequence_number'] = this.#next++;
+    return fields as ResponseEvent;
   }
 }
 
