@@ -62,6 +62,24 @@ describe('createGenerate', () => {
     };
   });
 
+  it('tells the replicas which requests begin alike, for whose prompts are read already', async () => {
+    engine.answers = [chatResponse('ok')];
+    const said = (system: string, user: string) =>
+      chatRequest({
+        model: 'm',
+        messages: [
+          { role: 'system', content: system },
+          { role: 'user', content: user },
+        ],
+      });
+    for (const request of [said('a', '1'), said('a', '2'), said('b', '1')])
+      await generate.chat(request, call);
+    const prefixes = engine.asked.map((asked) => asked.call.prefix);
+    expect(prefixes[0]).toBe(prefixes[1]);
+    expect(prefixes[0]).not.toBe(prefixes[2]);
+    expect(prefixes[0]).not.toBe('');
+  });
+
   describe('what goes on as the client wrote it', () => {
     const given = { request: { value: {}, text: '{}' }, chat: chatRequest().value };
     const counted = usageOf(60, 7, 30);

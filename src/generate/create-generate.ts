@@ -32,6 +32,9 @@ export interface GenerateParts {
   log: Log;
 }
 
+/** So much of the first message tells conversations apart. */
+const prefixChars = 256;
+
 /** Builds `generate` over the engines of a configuration. It starts and stops the engines. */
 export function createGenerate({ models, accounts, schemas, clock, ids, log }: GenerateParts): Generate {
   const lanes = new Lanes(models, clock);
@@ -128,7 +131,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async chat(request, call) {
       const { model, pool, promised, leave } = await admitChat(request.value, call.caller);
       try {
-        const how = howOf(call);
+        const how = howOf(call, request.value);
         const response = await chatOnce({ pool, model }, request, promised, how);
         charge(call, model, usageOf(response.usage));
         return response;
@@ -144,7 +147,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         const name = { id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: model.id };
         const meter = new Meter(lane.leave);
         return {
-          lists: promised.stream(askingOf(pool, model, request), howOf(call), (usage) =>
+          lists: promised.stream(askingOf(pool, model, request), howOf(call, request.value), (usage) =>
             meter.told(usageOf(usage)),
           ),
           read(chunks) {
@@ -165,7 +168,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async native(op, { request, chat }, call, naming) {
       const { model, pool, leave } = await admitChat(chat, call.caller);
       try {
-        const answer = await pool.native.ask(op, request, howOf(call));
+        const answer = await pool.native.ask(op, request, howOf(call, chat));
         charge(call, model, usageOf(answer.usage));
         return naming.answer(answer, { id: ids.next('chatcmpl_'), model: model.id });
       } finally {
@@ -179,7 +182,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         const name = { id: ids.next('chatcmpl_'), model: lane.model.id };
         const meter = new Meter(lane.leave);
         return {
-          lists: lane.pool.native.stream(op, request, howOf(call)),
+          lists: lane.pool.native.stream(op, request, howOf(call, chat)),
           read(events) {
             for (const { usage, promptTokens, said } of events) {
               meter.promptTokens ??= promptTokens;
@@ -244,8 +247,14 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   };
 }
 
-function howOf({ signal, caller }: InteractiveCall): EngineHow {
-  return { signal, priority: 'interactive', org: caller.orgId };
+function howOf({ signal, caller }: InteractiveCall, chat?: ChatRequest): EngineHow {
+  return { signal, priority: 'interactive', org: caller.orgId, prefix: chat ? prefixOf(chat) : '' };
+}
+
+/** Conversations that begin with the same instructions share a prompt prefix; so do the turns of one without any. */
+function prefixOf({ messages: [first], tools }: ChatRequest): string {
+  const said = typeof first?.content === 'string' ? first.content : '';
+  return said === '' ? '' : `${tools?.length ?? 0} ${said.slice(0, prefixChars)}`;
 }
 
 type EngineHow = Parameters<Engine['generate']>[1];
