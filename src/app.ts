@@ -30,6 +30,7 @@ import { closeToOthers } from './files/private-folder.ts';
 import { createGenerate } from './generate/create-generate.ts';
 import { withFallbacks } from './generate/fallbacks.ts';
 import type { ServedModel } from './generate/generate.ts';
+import { createSchemaRefusal } from './generate/schemas/refusal.ts';
 import { createSchemas } from './generate/schemas/schemas.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
@@ -102,7 +103,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
   let served = serve(config, []);
-  const generate = createGenerate({ ...shared, models: served, accounts, schemas: createSchemas(shared) });
+  const schemas = createSchemas(shared);
+  const generate = createGenerate({ ...shared, models: served, accounts, schemas });
   const { catalog } = generate;
   const single = withFallbacks(generate);
   const { limits, drainMs } = config;
@@ -118,6 +120,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     },
     quarantineMs: config.quarantineMs,
     diskClock: clock,
+    checkSchema: createSchemaRefusal(schemas),
   });
   const batches = createBatches({
     ...shared,

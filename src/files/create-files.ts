@@ -9,6 +9,7 @@ import type { StoredFile } from '../core/file.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/store.ts';
+import type { CheckSchema } from './distinct-schemas.ts';
 import type { Files, SealedUpload } from './files.ts';
 import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
@@ -24,6 +25,7 @@ export interface FilesDeps {
   ids: Ids;
   log: Log;
   limits: FileLimits;
+  checkSchema: CheckSchema;
   /** How long blobs that no file names are kept aside. */
   quarantineMs: number;
   /** The one by which the disk dates its files. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callerOf, startFiles } from '../../test/support/files.ts';
 import { ApiError } from '../core/errors.ts';
+import type { CheckSchema } from './distinct-schemas.ts';
 import type { SealedUpload, UploadOptions } from './files.ts';
 import type { FileLimits } from './upload.ts';
 
@@ -274,5 +275,86 @@ describe('limits that are exactly met', () => {
     await seal(content, content.length);
     going = false;
     expect(turns).toBeGreaterThanOrEqual(Math.floor(content.length / 65_536));
+  });
+});
+
+describe('the schemas in an upload', () => {
+  const withTool = (parameters: object) => ({
+    ...chat('hi'),
+    tools: [{ type: 'function', function: { name: 'f', parameters } }],
+  });
+  const withFormat = (schema: object) => ({
+    ...chat('hi'),
+    response_format: { type: 'json_schema', json_schema: { name: 'n', schema } },
+  });
+  const checkedBy = async (check: CheckSchema) => {
+    await system.stop();
+    system = await startFiles({}, check);
+  };
+  const bad: CheckSchema = async ({ schema, where }) =>
+    'pattern' in (schema as object)
+      ? { param: `${where}#/pattern`, code: 'validation_error', message: 'a bad pattern' }
+      : null;
+
+  it('are tried once each, and a bad one is told with its line and its place', async () => {
+    const tried: string[] = [];
+    await checkedBy((given, orgId) => {
+      tried.push(`${orgId} ${given.where}`);
+      return bad(given, orgId);
+    });
+    const good = { type: 'object' };
+    const file = [
+      line('a', withTool(good)),
+      line('b', withFormat({ pattern: '(' })),
+      line('c', withFormat({ pattern: '(' })),
+      line('d', withTool(good)),
+      line('e', { ...chat('hi'), functions: [{ name: 'f', parameters: { pattern: '[' } }] }),
+    ].join('\n');
+    const { status, faults, message } = await refusal(file);
+    expect([status, message]).toEqual([422, expect.stringContaining('line 2, body.response_format')]);
+    expect(faults).toEqual([
+      {
+        line: 2,
+        custom_id: 'b',
+        param: 'body.response_format.json_schema.schema#/pattern',
+        code: 'validation_error',
+        message: 'a bad pattern',
+      },
+      expect.objectContaining({ line: 5, param: 'body.functions[0].parameters#/pattern' }),
+    ]);
+    expect(tried).toEqual([
+      'org_1 tools[0].function.parameters',
+      'org_1 response_format.json_schema.schema',
+      'org_1 functions[0].parameters',
+    ]);
+    await expectNothingStored();
+  });
+
+  it('are told by their request in an inline batch', async () => {
+    await checkedBy(bad);
+    const { faults } = await refusal(`${line('a')}\n${line('b', withTool({ pattern: '(' }))}`, undefined, {
+      source: 'inline',
+    });
+    expect(faults[0]?.param).toBe('requests[1].body.tools[0].function.parameters#/pattern');
+  });
+
+  it('are tried up to a number, so that many good ones are neither refused nor waited for', async () => {
+    let tried = 0;
+    await checkedBy(async () => {
+      tried += 1;
+      return null;
+    });
+    const many = Array.from({ length: 10_000 }, (_, at) => line(`${at}`, withTool({ title: `${at}` })));
+    expect((await seal(many.join('\n'))).file.requests).toBe(10_000);
+    expect(tried).toBe(256);
+  });
+
+  it('keep nobody waiting for longer than five seconds', async () => {
+    await checkedBy(() => new Promise(() => {}));
+    const upload = await system.files.begin(caller);
+    await upload.write(Buffer.from(line('a', withTool({}))));
+    const sealing = upload.seal(meta);
+    await system.clock.advance(5_000);
+    expect((await sealing).file.requests).toBe(1);
   });
 });

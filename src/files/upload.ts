@@ -9,9 +9,11 @@ import { modelFor } from '../core/model-access.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import { createLineChecker } from '../wire/batch/line.ts';
-import type { LineChecker } from '../wire/batch/line.ts';
+import type { CheckedLine, LineChecker } from '../wire/batch/line.ts';
 import { createSplitter } from '../wire/batch/split.ts';
-import type { SplitItem, Splitter } from '../wire/batch/split.ts';
+import type { SplitItem, SplitLine, Splitter } from '../wire/batch/split.ts';
+import type { ChatBody } from '../wire/chat/body.ts';
+import { type CheckSchema, DistinctSchemas } from './distinct-schemas.ts';
 import type { SealedUpload, Upload, UploadMeta } from './files.ts';
 import { gathered, type GatheredWriter } from './gathered-writer.ts';
 import { IndexBuilder } from './index-builder.ts';
@@ -32,6 +34,7 @@ export interface UploadDeps {
   clock: Clock;
   ids: Ids;
   limits: FileLimits;
+  checkSchema: CheckSchema;
 }
 
 export interface UploadTarget {
@@ -63,6 +66,7 @@ export class SpooledUpload implements Upload {
   readonly #hash = createHash('sha256');
   readonly #index = new IndexBuilder();
   readonly #faults = new UploadFaults();
+  readonly #schemas: DistinctSchemas;
   #bytes = 0;
   #requests = 0;
   /** A fault after which the lines that follow say nothing. */
@@ -76,6 +80,7 @@ export class SpooledUpload implements Upload {
     this.#blobId = blobId;
     this.#writer = gathered(writer);
     this.#splitter = createSplitter({ lineBytes: deps.limits.lineBytes, guess: source === 'file' });
+    this.#schemas = new DistinctSchemas(deps.checkSchema, caller.orgId);
     this.#checker = createLineChecker({
       source,
       refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
@@ -105,6 +110,8 @@ export class SpooledUpload implements Upload {
     this.#take(this.#splitter.end());
     if (this.#requests === 0 && !this.#faults.any)
       this.#faults.addFirst({ code: 'empty_file', message: 'The file holds no requests.' });
+    if (!this.#faults.any)
+      for (const fault of await this.#schemas.faults(this.#deps.clock)) this.#faults.add([fault]);
     if (this.#faults.any) {
       await this.abort();
       throw this.#faults.error();
@@ -130,6 +137,7 @@ export class SpooledUpload implements Upload {
 
   async abort(): Promise<void> {
     this.#ended = true;
+    this.#schemas.drop();
     const writer = this.#writer;
     this.#writer = undefined;
     await writer?.abort();
@@ -175,16 +183,25 @@ export class SpooledUpload implements Upload {
     if (this.#fatal) return;
     for (const item of items) {
       this.#requests += 1;
-      if (item.fault) this.#faults.add([this.#placed(item.fault)]);
+      if (item.fault) this.#faults.add([this.#inLine(item.fault)]);
       if (item.fault && item.fatal) this.#fatal = true;
       if (item.line) {
         const verdict = this.#checker.check(item.line.text, item.line.number, item.line.length);
         if (!verdict.ok) this.#faults.add(verdict.faults);
-        else if (!this.#faults.any) this.#index.add(item.line, verdict);
+        else if (!this.#faults.any) this.#accept(item.line, verdict);
       }
       if (this.#requests > this.#deps.limits.lines) this.#tooMany();
       if (this.#fatal) return;
     }
+  }
+
+  #accept(line: SplitLine, checked: CheckedLine): void {
+    this.#index.add(line, checked);
+    if (checked.url !== '/v1/chat/completions') return;
+    const { number } = line;
+    this.#schemas.note(checked.request as ChatBody, (fault) =>
+      this.#inLine({ ...fault, line: number, custom_id: checked.customId, param: `body.${fault.param}` }),
+    );
   }
 
   #tooMany(): void {
@@ -194,10 +211,10 @@ export class SpooledUpload implements Upload {
   }
 
   /** The splitter counts lines; an inline batch has requests. */
-  #placed(fault: Fault): Fault {
-    const { line, ...rest } = fault;
+  #inLine(fault: Fault): Fault {
+    const { line, param, ...rest } = fault;
     if (this.#target.source === 'file' || line === undefined) return fault;
-    return { ...rest, param: `requests[${line - 1}]` };
+    return { ...rest, param: `requests[${line - 1}]${param === undefined ? '' : `.${param}`}` };
   }
 
   #assertOpen(): void {

@@ -413,3 +413,37 @@ describe('GET /v1/files', () => {
     await lister.stop();
   });
 });
+
+describe('a schema that no engine could be given', () => {
+  const bad: [what: string, schema: object, place: string, code: string][] = [
+    ['a broken pattern', { type: 'object', properties: { a: { pattern: '(' } } }, '', 'validation_error'],
+    ['a remote $ref', { $ref: 'https://example.com/s.json' }, '#/$ref', 'validation_error'],
+    ['a $ref to nothing', { $ref: '#/$defs/none' }, '#/$ref', 'validation_error'],
+    ['a long enum', { enum: Array.from({ length: 9_000 }, (_, at) => at) }, '#/enum', 'schema_too_complex'],
+  ];
+  const request = (schema: object) => ({
+    custom_id: 'bad',
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: {
+      model: 'tiny',
+      messages: [{ role: 'user', content: 'hi' }],
+      response_format: { type: 'json_schema', json_schema: { name: 'n', schema } },
+    },
+  });
+  const place = 'body.response_format.json_schema.schema';
+
+  it.each(bad)('B41: 422 for a file and for a batch, with the line and the place: %s', async (...row) => {
+    const [, schema, at, code] = row;
+    const { status, json } = await create(uploadOf(`${chatLines(3)}${JSON.stringify(request(schema))}\n`));
+    expect([status, json.error.code, json.error.details.errors[0]]).toEqual([
+      422,
+      code,
+      expect.objectContaining({ line: 4, custom_id: 'bad', param: `${place}${at}` }),
+    ]);
+    const inline = await app.call('POST', '/v1/batches', {
+      json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests: [request(schema)] },
+    });
+    expect([inline.status, inline.json.error.param]).toEqual([422, `requests[0].${place}${at}`]);
+  });
+});

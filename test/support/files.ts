@@ -4,6 +4,7 @@ import { systemRandom } from '../../src/base/system.ts';
 import { createCatalog } from '../../src/core/model.ts';
 import type { Caller } from '../../src/core/org.ts';
 import { createFiles } from '../../src/files/create-files.ts';
+import type { CheckSchema } from '../../src/files/distinct-schemas.ts';
 import type { FileLimits } from '../../src/files/upload.ts';
 import { createMemoryStore } from '../../src/store/sqlite/memory.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -12,7 +13,10 @@ import { createMemoryBlobs } from './memory-blobs.ts';
 const prices = { input: 0, cachedInput: 0, output: 0 };
 
 /** Files over a store and blobs in memory, with one chat model `tiny` and one embeddings model `vectors`. */
-export async function startFiles(limits: Partial<FileLimits> = {}) {
+export async function startFiles(
+  limits: Partial<FileLimits> = {},
+  checkSchema: CheckSchema = async () => null,
+) {
   const clock = createManualClock();
   const store = createMemoryStore({ clock });
   const blobs = createMemoryBlobs({ now: () => clock.now() });
@@ -30,6 +34,7 @@ export async function startFiles(limits: Partial<FileLimits> = {}) {
     log: silent,
     quarantineMs: 7 * 86_400_000,
     diskClock: clock,
+    checkSchema,
     limits: { fileBytes: 33_554_432, lines: 10_000, lineBytes: 8_388_608, ...limits },
   });
   await store.start();

@@ -19,6 +19,7 @@ import { createWebhooks } from '../../../src/events/create-webhooks.ts';
 import { createFiles } from '../../../src/files/create-files.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
 import type { Generate } from '../../../src/generate/generate.ts';
+import { createSchemaRefusal } from '../../../src/generate/schemas/refusal.ts';
 import { createSchemas } from '../../../src/generate/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
@@ -100,11 +101,12 @@ export async function startServer(
   const store = createMemoryStore({ clock });
   const accounts = createAccounts({ store, clock, random: systemRandom, ids, log, config: {} });
   const engine = createScriptedEngine({ clock });
+  const schemas = createSchemas({ clock, log });
   const served = around(engine);
   const generate = createGenerate({
     models: testModels.map((model) => ({ model, pool: poolOf(served, { clock }) })),
     accounts,
-    schemas: createSchemas({ clock, log }),
+    schemas,
     clock,
     ids,
     log,
@@ -124,6 +126,7 @@ export async function startServer(
     limits: fileLimits,
     quarantineMs: 604_800_000,
     diskClock: clock,
+    checkSchema: createSchemaRefusal(schemas),
   });
   const batches = createBatches({
     store,
