@@ -1,3 +1,8 @@
+import { execFile, spawnSync } from 'node:child_process';
+import http from 'node:http';
+import { Readable } from 'node:stream';
+import OpenAI, { toFile } from 'openai';
+import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
@@ -49,6 +54,80 @@ async function isCut(connection: RawConnection): Promise<boolean> {
 }
 
 const tooLarge = (testLimits.bytesPerBatch / 100_000) * 10;
+
+/** A form ten times too large. */
+function* parts(): Generator<Buffer> {
+  yield Buffer.from(form);
+  for (let n = 0; n < tooLarge; n++) yield Buffer.alloc(100_000, '\n');
+  yield Buffer.from('\r\n--b--\r\n');
+}
+
+/** How clients send what they do not know the length of, those that can with `Connection: close`; resolves with the status read. */
+const senders: Record<string, (url: string, headers: Record<string, string>) => Promise<number>> = {
+  'node:http': (url, headers) =>
+    new Promise((resolve, reject) => {
+      const sending = http.request(url, { method: 'POST', headers, agent: false });
+      sending.on('error', reject).on('response', (answer) => {
+        answer.resume().once('end', () => resolve(answer.statusCode ?? 0));
+      });
+      Readable.from(parts()).pipe(sending);
+    }),
+  async undici(url, headers) {
+    const body = Readable.from(parts());
+    const answer = await request(url, { method: 'POST', headers, body, reset: true });
+    await answer.body.dump();
+    return answer.statusCode;
+  },
+  async fetch(url, headers) {
+    const body = ReadableStream.from(parts());
+    const answer = await fetch(url, { method: 'POST', headers, body, duplex: 'half' });
+    await answer.text();
+    return answer.status;
+  },
+  async 'the official SDK'(url, { authorization }) {
+    const client = new OpenAI({
+      apiKey: String(authorization).slice('Bearer '.length),
+      baseURL: url.slice(0, -'/files'.length),
+      maxRetries: 0,
+    });
+    const file = await toFile(Buffer.alloc(tooLarge * 100_000, '\n'), 'large.jsonl');
+    const error = await client.files.create({ purpose: 'batch', file }).catch((thrown: unknown) => thrown);
+    return (error as { status: number }).status;
+  },
+  curl: (url, headers) =>
+    new Promise((resolve, reject) => {
+      const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+      const values = [
+        '-s',
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_code}',
+        '-H',
+        'Connection: close',
+        '-X',
+        'POST',
+        '-T',
+        '-',
+        ...lines,
+        url,
+      ];
+      const child = execFile('curl', values, (error, out) => (error ? reject(error) : resolve(Number(out))));
+      Readable.from(parts()).pipe(child.stdin!.on('error', () => {}));
+    }),
+};
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+
+describe.each(Object.entries(senders))('a client that sends ten times too much: %s', (name, sendAll) => {
+  it.skipIf(name === 'curl' && !hasCurl)('reads 413, and 401, six at a time', async () => {
+    const type = { 'content-type': 'multipart/form-data; boundary=b' };
+    for (const [key, status] of [[app.keys.a, 413] as const, ['nonsense', 401] as const]) {
+      const headers = { ...type, authorization: `Bearer ${key}` };
+      const all = Array.from({ length: 6 }, () => sendAll(`${app.url}/v1/files`, headers));
+      expect(await Promise.all(all)).toEqual(Array.from({ length: 6 }, () => status));
+    }
+  });
+});
 
 describe.each(['close', 'keep-alive'] as const)('with Connection: %s', (how) => {
   it('413: a client that reads only when it has sent ten times too much', async () => {
