@@ -215,7 +215,10 @@ export interface BatchStore {
     now: number,
     graceMs: number,
   ): Promise<{ began: boolean; batch: Batch } | undefined>;
-  /** Begins the end of up to `limit` batches whose `expiresAt` has come; returns their ids. */
+  /**
+   * Begins the end of up to `limit` batches whose `expiresAt` has come; returns their ids. One that the database refuses keeps
+   * none of the others; it rejects where there were no others.
+   */
   expire(now: number, limit: number): Promise<string[]>;
   /**
    * Begins the end of a batch with a fault of its own; answers in flight are taken for two more seconds. False when its

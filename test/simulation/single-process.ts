@@ -65,8 +65,9 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const ids = createIds(clock, random);
   const model = { id: 'm1', aliases, serves: ['chat' as const], prices, createdAt: 0 };
   const engine = createScriptedEngine({ clock, slots });
+  const pool = poolOf(engine, { clock, random });
   const generate = createGenerate({
-    models: [{ model, pool: poolOf(engine, { clock, random }) }],
+    models: [{ model, pool }],
     accounts: { charge: () => Promise.resolve() },
     schemas: createInlineSchemas(clock),
     clock,
@@ -126,6 +127,9 @@ export async function startSingle(database: Database, options: SingleOptions = {
     unreadable,
     unwritable,
     settle,
+    /** The model has this id and these aliases from now on. */
+    rename: (id: string, ...others: string[]) =>
+      settle(generate.replaceModels([{ model: { ...model, id, aliases: others }, pool }])),
     /** Calls that the engine works on. */
     running: () => engine.stats().running,
     /** Runs for `ms`. */

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BlobError } from '../../src/core/blob-error.ts';
+import type { Store } from '../../src/store/store.ts';
 import { type Database, openDatabase } from './database.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+import { addBatch, start } from '../store/fixtures.ts';
 import { startSingle } from './single-process.ts';
 
 let database: Database;
@@ -136,6 +139,42 @@ it('runs what was created under the old name of a model, and bills it as that', 
   await single.pass(10_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 8 });
   expect(await database.store.ledger.of(id)).toMatchObject([{ model: 'before', requests: 8 }]);
+});
+
+const linesInHand = async (): Promise<number> => {
+  const leased = await database.db.all<{ lines: string }>(
+    "SELECT lines FROM batch_chunks WHERE state = 'leased'",
+  );
+  return leased.reduce((sum, { lines }) => sum + (JSON.parse(lines) as unknown[]).length, 0);
+};
+
+it('runs a batch on when its model is renamed, and takes no more of it in hand for that', async () => {
+  const single = await startSingle(database, { slots: 1 });
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 600);
+  await single.pass(1_000);
+  const before = await linesInHand();
+  await single.rename('m2', 'm1');
+  await single.pass(5_000);
+  // What was in hand goes back, and as much is claimed under the new name; not the whole batch.
+  expect(await linesInHand()).toBeLessThan(before + 200);
+  await single.pass(120_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 600 });
+});
+
+it('gives back what it has in hand of a model that it serves no more', async () => {
+  const single = await startSingle(database, { slots: 1 });
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 100);
+  await single.pass(1_000);
+  expect(await linesInHand()).toBeGreaterThan(0);
+  await single.rename('another');
+  await single.pass(3_000);
+  expect(await linesInHand()).toBe(0);
+  // Nobody serves it, so its grace begins.
+  await single.pass(60_000);
+  const { status, ok, err } = await single.find(id);
+  expect([status, ok + err, err > 0]).toEqual(['completed', 100, true]);
 });
 
 it('runs and cancels batches behind thousands of others', async () => {
@@ -338,4 +377,17 @@ it('gives its work back when it stops, and another takes it at once', async () =
   const { ok, status } = await single.find(id);
   expect([leased, kills, status]).toEqual([[], [], 'in_progress']);
   expect(ok).toBeGreaterThan(4);
+});
+
+it('expires the others while the database refuses to expire one', async () => {
+  await database.reset(createManualClock());
+  const due = [];
+  for (let n = 0; n < 3; n++) due.push(await addBatch(database.store as Store, { expiresAt: start + n }));
+  await database.db.exec(`CREATE TRIGGER refuse BEFORE UPDATE ON batches
+    WHEN NEW.id = '${due[0]!.id}' AND NEW.closing = 'expired' BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+  const others = due.slice(1).map(({ id }) => id);
+  expect(await database.store.batches.expire(start + 9, 10)).toEqual(others);
+  await expect(database.store.batches.expire(start + 9, 10)).rejects.toThrow('refused');
+  await database.db.exec('DROP TRIGGER refuse');
+  expect(await database.store.batches.expire(start + 9, 10)).toEqual([due[0]!.id]);
 });

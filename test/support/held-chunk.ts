@@ -39,5 +39,6 @@ export function heldChunk(change: {
     remaining: lines,
     attempts: new Map(),
     suspect,
+    yielding: false,
   };
 }

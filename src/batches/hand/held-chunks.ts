@@ -15,7 +15,7 @@ export interface RunningBatch {
   abort: AbortController;
   /** Nothing of it is sent any more. */
   stopping: boolean;
-  /** Its chunks go back as they are, for another time. */
+  /** Nothing of it is sent for now: what is in hand of it goes back, and what comes. */
   yielding: boolean;
 }
 
@@ -38,6 +38,8 @@ export interface HeldChunk {
   attempts: Map<number, Attempts>;
   /** One line that was held by processes that died (`Suspects`). */
   suspect: boolean;
+  /** Nothing more of it is sent: it goes back once what is in flight has landed. */
+  yielding: boolean;
 }
 
 export const leaseOf = ({ batchId, seq, epoch }: Chunk): Lease => ({ batchId, seq, epoch });
@@ -72,11 +74,6 @@ export class HeldChunks {
 
   ofBatch(batchId: string): HeldChunk[] {
     return [...this.#chunks.values()].filter((held) => held.batch.id === batchId);
-  }
-
-  /** The models of lines in hand that were not sent. */
-  models(): string[] {
-    return [...this.#unsent].filter(([, lines]) => lines > 0).map(([model]) => model);
   }
 
   /** Lines in hand that were not sent, of one model. */
@@ -141,14 +138,14 @@ export class HeldChunks {
 
   /** A line that must be sent again. */
   putBack(held: HeldChunk, ref: LineRef): void {
-    if (!this.has(held)) return;
+    if (!this.has(held) || held.yielding) return;
     held.todo.unshift(ref);
     this.#count(this.#unsent, held, 1);
   }
 
   /** A line that must be sent again when its server takes any: others try whether it does. */
   park(held: HeldChunk, ref: LineRef): void {
-    if (!this.has(held) || held.batch.stopping) return;
+    if (!this.has(held) || held.batch.stopping || held.yielding) return;
     held.parked.push(ref);
     this.#count(this.#unsent, held, 1);
     this.#count(this.#parked, held, 1);

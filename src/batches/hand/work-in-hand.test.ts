@@ -31,26 +31,42 @@ describe('WorkInHand', () => {
     const { work, batch, chunk } = working();
     work.held.take(chunk);
     work.stopBatch(batch.id, 0);
-    work.settle(batch.id);
+    work.settle(chunk);
     expect(work.batch(batch.id)).toBe(batch);
     work.held.landed(chunk);
-    work.settle(batch.id);
+    work.settle(chunk);
     expect([work.batch(batch.id), work.held.leases]).toEqual([undefined, []]);
   });
 
-  it('gives back what it yields once nothing of it is in flight', () => {
+  it('gives back each chunk that it yields once nothing of it is in flight', () => {
     const { work, batch, chunk, back } = working();
     const idle = heldChunk({ batch, seq: 2 });
     work.held.add(idle);
+    const ref = work.held.take(chunk)!;
+    work.yieldBatch(batch.id);
+    expect([chunk.todo, idle.todo, back.map(({ seq }) => seq)]).toEqual([[], [], [2]]);
+    // A line that was to be tried again is tried by whoever has the chunk next.
+    work.held.park(chunk, ref);
+    work.held.putBack(chunk, ref);
+    work.held.landed(chunk);
+    work.settle(chunk);
+    work.settle(chunk);
+    expect(back.map(({ seq }) => seq)).toEqual([2, 1]);
+    expect([work.held.leases, work.held.unsent('m')]).toEqual([[], 0]);
+    expect(batch.abort.signal.aborted).toBe(false);
+  });
+
+  it('keeps what it yields for itself until its last line has landed, and sends what comes once it is resumed', () => {
+    const { work, batch, chunk, back } = working();
     work.held.take(chunk);
     work.yieldBatch(batch.id);
-    expect([chunk.todo, idle.todo, back]).toEqual([[], [], []]);
+    work.resumeBatch(batch.id);
+    const next = heldChunk({ batch, seq: 2 });
+    work.held.add(next);
+    expect([batch.yielding, next.yielding, chunk.yielding, back]).toEqual([false, false, true, []]);
     work.held.landed(chunk);
-    work.settle(batch.id);
-    work.settle(batch.id);
-    expect(back.map(({ seq }) => seq)).toEqual([1, 2]);
-    expect([work.batch(batch.id), work.held.leases]).toEqual([undefined, []]);
-    expect(batch.abort.signal.aborted).toBe(false);
+    work.settle(chunk);
+    expect([back.map(({ seq }) => seq), work.batch(batch.id), next.todo.length]).toEqual([[1], batch, 2]);
   });
 
   it('aborts the calls of a yielded batch that is cancelled', () => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Lease } from '../../store/store.ts';
-import { HeldChunks, leaseOf, type RunningBatch } from './held-chunks.ts';
+import { type HeldChunk, HeldChunks, leaseOf, type RunningBatch } from './held-chunks.ts';
 
 /** What this process has in hand: batches it runs lines of, and their leased chunks. Soft state; the store counts. */
 export class WorkInHand {
@@ -31,35 +31,50 @@ export class WorkInHand {
   /** Nothing more of this batch is sent; its calls are aborted after `graceMs`. */
   stopBatch(batchId: string, graceMs: number): void {
     const batch = this.#batches.get(batchId);
-    if (!batch || (batch.stopping && !batch.yielding)) return;
+    if (!batch || batch.stopping) return;
     batch.stopping = true;
-    batch.yielding = false;
-    for (const held of this.held.ofBatch(batchId)) this.held.clearTodo(held);
+    const chunks = this.held.ofBatch(batchId);
+    for (const held of chunks) this.held.clearTodo(held);
     const reason = new ApiError('batch_cancelled', 'The batch takes no more results.');
     if (graceMs <= 0) batch.abort.abort(reason);
     else this.#clock.after(graceMs, () => batch.abort.abort(reason));
-    this.settle(batchId);
+    for (const held of chunks) this.settle(held);
+    this.#forgetDone(batch);
   }
 
-  /** Nothing more of this batch is sent for now; what is in flight may land. Its leases are given back then. */
+  /** Nothing more of this batch is sent until `resumeBatch`; what is in flight may land. */
   yieldBatch(batchId: string): void {
     const batch = this.#batches.get(batchId);
     if (!batch || batch.stopping) return;
-    batch.stopping = true;
     batch.yielding = true;
-    for (const held of this.held.ofBatch(batchId)) this.held.clearTodo(held);
-    this.settle(batchId);
+    for (const held of this.held.ofBatch(batchId)) this.yieldChunk(held);
+    this.#forgetDone(batch);
   }
 
-  /** Drops the chunks of a stopping batch once nothing of it is in flight. */
-  settle(batchId: string): void {
+  /** What comes of the batch from now on is sent. */
+  resumeBatch(batchId: string): void {
     const batch = this.#batches.get(batchId);
-    if (!batch?.stopping) return;
-    const chunks = this.held.ofBatch(batchId);
-    if (chunks.some((held) => held.inFlight > 0)) return;
-    for (const held of chunks) this.held.drop(held);
-    this.#batches.delete(batchId);
-    if (batch.yielding && chunks.length > 0) this.#giveBack(chunks.map(({ chunk }) => leaseOf(chunk)));
+    if (batch) batch.yielding = false;
+  }
+
+  /** Nothing more of this chunk is sent here: others may run it as soon as what is in flight has landed. */
+  yieldChunk(held: HeldChunk): void {
+    if (held.yielding || held.batch.stopping) return;
+    held.yielding = true;
+    this.held.clearTodo(held);
+    this.settle(held);
+  }
+
+  /** A line landed: a chunk of which nothing more is sent is let go of when it was the last. */
+  settle(held: HeldChunk): void {
+    if (!(held.yielding || held.batch.stopping) || held.inFlight > 0 || !this.held.has(held)) return;
+    this.held.drop(held);
+    if (!held.batch.stopping) this.#giveBack([leaseOf(held.chunk)]);
+    this.#forgetDone(held.batch);
+  }
+
+  #forgetDone({ id, stopping, yielding }: RunningBatch): void {
+    if ((stopping || yielding) && this.held.ofBatch(id).length === 0) this.#batches.delete(id);
   }
 
   /** Aborts a batch's calls and lets go of its chunks at once. */

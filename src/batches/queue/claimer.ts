@@ -136,10 +136,18 @@ export class Claimer {
     const { holdsLeases, missing } = this.#parts;
     if (!holdsLeases()) return this.#pauseFor(idlePollMs);
     await missing.look();
+    this.#giveUpForeign();
     await this.#claimClosings();
     let lacking = true;
     while (lacking && !this.#stopped && holdsLeases()) lacking = await this.#claimLines();
     this.#failures = 0;
+  }
+
+  /** What is in hand for a model that is not run here any more, or has another id now, is for whoever claims it next. */
+  #giveUpForeign(): void {
+    const { work, demand } = this.#parts;
+    const models = new Set(demand.models());
+    for (const held of work.held.chunks) if (!models.has(held.model)) work.yieldChunk(held);
   }
 
   async #claimClosings(): Promise<void> {
@@ -176,7 +184,7 @@ export class Claimer {
   /** Batches that met a fault, and those whose last lines here are on their way. */
   #passedOver(): string[] {
     const { setbacks, work } = this.#parts;
-    const stopping = work.batches().filter((batch) => batch.stopping);
+    const stopping = work.batches().filter((batch) => batch.stopping || batch.yielding);
     return [...new Set([...setbacks.waiting, ...stopping.map(({ id }) => id)])];
   }
 
@@ -197,7 +205,7 @@ export class Claimer {
     const held: HeldChunk[] = [];
     for (const chunk of chunks) {
       const batch = this.#batchOf(batches.get(chunk.batchId)!);
-      if (!batch || batch.stopping) back.push(chunk);
+      if (!batch || batch.stopping || batch.yielding) back.push(chunk);
       else if (chunk.kills >= suspectKills && chunk.lines.length > 1) suspects.push(chunk);
       else held.push(this.#toHeld(chunk, batch));
     }
@@ -223,6 +231,7 @@ export class Claimer {
       parked: [],
       attempts: new Map(),
       suspect: chunk.kills >= suspectKills,
+      yielding: false,
     };
   }
 
@@ -230,6 +239,8 @@ export class Claimer {
   #batchOf({ id, orgId, endpoint, due, blobId }: ClaimedBatch): RunningBatch | undefined {
     const { work } = this.#parts;
     const known = work.batch(id);
+    // A window that was moved has moved it, too.
+    if (known) known.due = due;
     if (known || blobId === null) return known;
     const abort = new AbortController();
     const batch = { id, orgId, endpoint, due, blob: blobId, abort, stopping: false, yielding: false };

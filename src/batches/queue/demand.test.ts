@@ -85,10 +85,12 @@ describe('Demand', () => {
     ]);
   });
 
-  it('runs what is in hand under a name that became an alias', () => {
-    room = 3;
+  it('wants nothing for names that became aliases, or that nobody here serves any more', () => {
     work.held.add(heldChunk({ model: 'alias' }));
-    expect([demand.models(), demand.room('alias'), demand.idOf('alias')]).toEqual([['m', 'alias'], 3, 'm']);
+    work.held.add(heldChunk({ model: 'left', seq: 2 }));
+    expect(demand.models()).toEqual(['m']);
+    expect(demand.wanted().map(({ model }) => model)).toEqual(['m']);
+    expect(demand.idOf('alias')).toBe('m');
   });
 
   it('asks no more for a model of which there was nothing until the next wake-up', () => {

@@ -28,11 +28,10 @@ export class Demand {
     this.#parts = parts;
   }
 
+  /** Those that run here now. What is in hand for any other was claimed before the catalog changed. */
   models(): string[] {
-    const { generate, missing, work } = this.#parts;
-    const ids = generate.catalog.list().map((model) => model.id);
-    // What is in hand under a name that became an alias runs all the same.
-    return [...new Set([...ids, ...missing.lost, ...work.held.models()])];
+    const { generate, missing } = this.#parts;
+    return [...generate.catalog.list().map((model) => model.id), ...missing.lost];
   }
 
   noteDry(model: string): void {

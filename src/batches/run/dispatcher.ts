@@ -97,7 +97,7 @@ export class Dispatcher {
     demand.starting(model, 1);
     void this.#run(held, ref).finally(() => {
       work.held.landed(held);
-      work.settle(held.batch.id);
+      work.settle(held);
       this.dispatch();
     });
     return true;

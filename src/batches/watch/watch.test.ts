@@ -108,7 +108,10 @@ describe('Watch', () => {
   it('sends nothing more of a batch that was paused elsewhere, and lets its calls land', async () => {
     state = { closing: null, pausedAt: clock.now() };
     await clock.advance(60_000);
-    expect([batch.stopping, batch.yielding, batch.abort.signal.aborted]).toEqual([true, true, false]);
+    expect([batch.stopping, batch.yielding, batch.abort.signal.aborted]).toEqual([false, true, false]);
+    state = { closing: null, pausedAt: null };
+    await clock.advance(500);
+    expect(batch.yielding).toBe(false);
   });
 
   it('aborts the calls of a batch that is no more', async () => {

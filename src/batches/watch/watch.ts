@@ -144,8 +144,8 @@ export class Watch {
   #follow(id: string, state: BatchState | undefined): void {
     const { work, time } = this.#parts;
     if (!state) return work.stopBatch(id, 0);
-    if (state.closing === null && state.pausedAt !== null) return work.yieldBatch(id);
-    if (state.closing === null || state.closing === 'completed') return;
+    if (state.closing === null) return state.pausedAt === null ? work.resumeBatch(id) : work.yieldBatch(id);
+    if (state.closing === 'completed') return;
     // An expired batch is over at expires_at; what is accepted after that only drains buffers.
     const grace = state.closing === 'cancelled' ? state.acceptUntil - time.now() : 0;
     work.stopBatch(id, grace);

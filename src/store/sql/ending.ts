@@ -1,6 +1,8 @@
 import { canMove } from '../../core/batch.ts';
 import type { FinalStatus } from '../../core/batch.ts';
+import { ApiError } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
+import { StoreError } from '../../core/store-error.ts';
 import type { Db, Queries } from '../db.ts';
 import type { BatchState, BatchStore } from '../store.ts';
 import { lockBatch } from './batches.ts';
@@ -38,18 +40,24 @@ export function createEnding(db: Db): Ending {
         return row && { began: false, batch: toBatch(row) };
       }),
 
-    expire: (now, limit) =>
-      db.tx(async (q) => {
-        const due = await q.all<{ id: string }>(
-          `SELECT id FROM batches WHERE ${undecided} AND expires_at <= ? ORDER BY expires_at, id LIMIT ? ${q.skip}`,
-          [now, limit],
-        );
-        for (const { id } of due) {
-          await q.all("UPDATE batches SET closing = 'expired' WHERE id = ?", [id]);
-          await stopChunks(q, id);
+    async expire(now, limit) {
+      const due = await db.all<{ id: string }>(
+        `SELECT id FROM batches WHERE ${undecided} AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
+        [now, limit],
+      );
+      const expired: string[] = [];
+      const faults: unknown[] = [];
+      for (const { id } of due)
+        try {
+          if (await db.tx((q) => expireOne(q, id, now))) expired.push(id);
+        } catch (error) {
+          // What is wrong with one batch keeps no other.
+          if (error instanceof StoreError || error instanceof ApiError) throw error;
+          faults.push(error);
         }
-        return due.map(({ id }) => id);
-      }),
+      if (expired.length === 0 && faults.length > 0) throw faults[0];
+      return expired;
+    },
 
     fail: (id, fault, now) =>
       db.tx(async (q) => {
@@ -111,6 +119,18 @@ export function createEnding(db: Db): Ending {
         return 'published';
       }),
   };
+}
+
+/** False where somebody else is at it, or has decided otherwise. */
+async function expireOne(q: Queries, id: string, now: number): Promise<boolean> {
+  const free = await q.all(
+    `SELECT id FROM batches WHERE id = ? AND ${undecided} AND expires_at <= ? ${q.skip}`,
+    [id, now],
+  );
+  if (free.length === 0) return false;
+  await q.all("UPDATE batches SET closing = 'expired' WHERE id = ?", [id]);
+  await stopChunks(q, id);
+  return true;
 }
 
 /** Nobody has decided how the batch ends. */

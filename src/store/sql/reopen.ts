@@ -19,10 +19,13 @@ export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {
 
 /**
  * A chunk is finished with or after the results of its lines, so of a batch whose every chunk is finished every line has
- * one; unless the database went back behind what it had confirmed. (Chunk 0 is the closing one.)
+ * one; unless the database went back behind what it had confirmed. Nor is a chunk held of a batch that is not paused; unless
+ * it was given back at the moment in which the batch was resumed. (Chunk 0 is the closing one. The index of open batches
+ * serves a condition in its own words.)
  */
-const stranded = `status = 'in_progress' AND closing IS NULL AND ok + err < total AND NOT EXISTS (
-  SELECT 1 FROM batch_chunks c WHERE c.batch_id = batches.id AND c.seq > 0 AND c.state <> 'done')`;
+const stranded = `status IN ('validating', 'in_progress') AND closing IS NULL AND paused_at IS NULL
+  AND ok + err < total AND status = 'in_progress' AND NOT EXISTS (
+    SELECT 1 FROM batch_chunks c WHERE c.batch_id = batches.id AND c.seq > 0 AND c.state IN ('ready', 'leased'))`;
 
 /** Whoever claims the chunks runs the lines without a result, and no others. */
 async function reopen(q: Queries, id: string): Promise<boolean> {
