@@ -7,7 +7,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import { createSchemas } from '../../src/generate/schemas/schemas.ts';
 import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
-import { chatLine, parseLines } from '../support/batch-lines.ts';
+import { chatLine, jsonl } from '../support/batch-lines.ts';
 import { hostileSchemas } from './hostile-schemas.ts';
 
 // C14, C15, B41: schemas of strangers through the real door. The engine is scripted, the gate is not.
@@ -142,25 +142,28 @@ describe('an answer that takes for ever to check', () => {
 });
 
 describe('a batch line with a hostile schema', () => {
-  it('ends as an error line, and the others as outputs', async () => {
+  it('is refused with its place when its file is sent, beside others that are not', async () => {
     const { api } = running;
     const format = (schema: unknown) => ({
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
     });
     const ring = { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' };
-    const file = await api.upload([
-      chatLine('good', 'hi', format({ type: 'integer' })),
-      chatLine('endless', 'hi', format(ring)),
-      chatLine('remote', 'hi', format({ $ref: 'http://169.254.169.254/' })),
-      chatLine('plain'),
+    const good = chatLine('good', 'hi', format({ type: 'integer' }));
+    const { status, text } = await api.sendFile(
+      jsonl([
+        good,
+        chatLine('endless', 'hi', format(ring)),
+        chatLine('remote', 'hi', format({ $ref: 'http://169.254.169.254/' })),
+        chatLine('plain'),
+      ]),
+    );
+    expect(status).toBe(422);
+    expect((JSON.parse(text) as ErrorBody).error.details.errors).toMatchObject([
+      { line: 2, custom_id: 'endless', code: 'schema_too_complex' },
+      { line: 3, custom_id: 'remote', code: 'validation_error' },
     ]);
-    const batch = await api.finished((await api.createBatch(file.id)).id);
-    expect(batch.request_counts).toEqual({ total: 4, completed: 2, failed: 2 });
-    const errors = parseLines((await api.results(batch.id, 'errors')).text);
-    expect(Object.fromEntries(errors.map(({ custom_id, error }) => [custom_id, error?.code]))).toEqual({
-      endless: 'schema_too_complex',
-      remote: 'validation_error',
-    });
+    const batch = await api.finished((await api.createBatch((await api.upload([good])).id)).id);
+    expect(batch.request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
   });
 });
 

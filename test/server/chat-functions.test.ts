@@ -83,13 +83,16 @@ it('a batch answers such lines the same way', async () => {
     url: '/v1/chat/completions',
     body,
   });
-  const requests = [
-    line('called', ask('hi', { function_call: { name: 'weather' } })),
-    line('refused', ask('x', { functions: [{ name: 'f', parameters: { $ref: '#/nowhere' } }] })),
-  ];
-  const { json: batch } = await app.call('POST', '/v1/batches', {
-    json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests },
-  });
+  const create = (...requests: object[]) =>
+    app.call('POST', '/v1/batches', {
+      json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests },
+    });
+  const good = line('called', ask('hi', { function_call: { name: 'weather' } }));
+  const broken = line('refused', ask('x', { functions: [{ name: 'f', parameters: { $ref: '#/nowhere' } }] }));
+  const refused = await create(good, broken);
+  expect(refused.status).toBe(422);
+  expect(refused.json.error.param).toMatch(/^requests\[1\]\.body\.functions\[0\]\.parameters/);
+  const { json: batch } = await create(good);
   const read = (what: string) => app.call('GET', `/v1/batches/${batch.id}/${what}`);
   await expect
     .poll(async () => (await app.call('GET', `/v1/batches/${batch.id}`)).json.status, { timeout: 10_000 })
@@ -99,5 +102,4 @@ it('a batch answers such lines the same way', async () => {
     message: { function_call: called },
     finish_reason: 'function_call',
   });
-  expect(JSON.parse((await read('errors')).text).error.param).toMatch(/^functions\[0\]\.parameters/);
 });
