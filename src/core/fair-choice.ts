@@ -95,7 +95,8 @@ export function advance(est: number, weight: number): number {
   return Math.ceil(est / weight);
 }
 
-function mayTake({ kills }: ReadyChunk, { from, most, alone }: SuspectRoom): boolean {
+/** Whether there is room for a chunk that may be a suspect. */
+export function mayTake({ kills }: ReadyChunk, { from, most, alone }: SuspectRoom): boolean {
   if (kills < from) return true;
   return kills === from ? most > 0 : alone;
 }

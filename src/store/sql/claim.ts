@@ -1,4 +1,4 @@
-import { advance, chooseChunks, type OrgQueue, type ReadyChunk } from '../../core/fair-choice.ts';
+import { advance, chooseChunks, mayTake, type OrgQueue, type ReadyChunk } from '../../core/fair-choice.ts';
 import { ApiError } from '../../core/errors.ts';
 import { StoreError } from '../../core/store-error.ts';
 import type { BatchEndpoint, Chunk } from '../../core/batch.ts';
@@ -182,19 +182,22 @@ class ClaimInSet {
 
   async #choose(shares: ReadonlyMap<string, Share[]>): Promise<Choice[]> {
     for (const ofModel of shares.values()) ofModel.sort((a, b) => a.start - b.start);
-    for (const { orgs, chunks } of looks) {
-      const each = Math.max(1, Math.floor(orgs / shares.size));
-      const { chosen, cut } = await this.#look(shares, each, chunks);
-      if (!cut || orgs === looks.at(-1)!.orgs) return chosen;
+    for (const look of looks) {
+      const isLast = look === looks.at(-1);
+      const each = Math.max(1, Math.floor(look.orgs / shares.size));
+      const { chosen, cut } = await this.#look(shares, { each, chunks: look.chunks, isLast });
+      if (!cut || isLast) return chosen;
     }
     return [];
   }
 
-  /** Chooses among the first `each` orgs of every model; `cut` where others, or more chunks of these, would have had their turn. */
+  /**
+   * Chooses among the first `each` orgs of every model; `cut` where others, or more chunks of these, would have had their
+   * turn. At the last look nobody waits for an org of which nothing can be taken.
+   */
   async #look(
     shares: ReadonlyMap<string, Share[]>,
-    each: number,
-    chunks: number,
+    { each, chunks, isLast }: { each: number; chunks: number; isLast: boolean },
   ): Promise<{ chosen: Choice[]; cut: boolean }> {
     const first = [...shares.values()].flatMap((ofModel) => ofModel.slice(0, each));
     const looked = first.flatMap(({ names, orgId }) => names.map((name) => ({ name, orgId })));
@@ -207,6 +210,8 @@ class ClaimInSet {
     for (const wish of this.#wanted) {
       const ofModel = shares.get(wish.model) ?? [];
       const queues = ofModel.slice(0, each).map((share) => queueOf(share, heads, look));
+      if (isLast)
+        for (const queue of queues) queue.more &&= queue.chunks.some((chunk) => mayTake(chunk, suspects));
       const next = ofModel[each];
       if (next) queues.push({ orgId: next.orgId, start: next.start, weight, chunks: [], more: true });
       const choice = chooseChunks(queues, wish, suspects);

@@ -94,6 +94,9 @@ interface HeadRow {
   late_at: number;
 }
 
+/** SQLite joins at most 500 SELECTs. */
+const mostTerms = 256;
+
 /** Up to `look` ready chunks of each queue whose windows are not over, in the order in which they are to run. */
 export async function readyHeads(
   q: Queries,
@@ -110,13 +113,18 @@ export async function readyHeads(
       WHERE c.model = ? AND c.org_id = ? AND c.state = 'ready' AND c.seq > 0 AND ${window('b.expires_at')} > ?
         ${filter.and}
       ORDER BY c.due, c.batch_id, c.kills, c.seq LIMIT ?) AS heads`;
-  // A handful of texts for every number of queues; what is asked twice is told twice.
-  const size = 2 ** Math.ceil(Math.log2(queues.length));
-  const asked = Array.from({ length: size }, (_, at) => queues[Math.min(at, queues.length - 1)]!);
-  const rows = await q.all<HeadRow>(`${filter.with} ${asked.map(() => term).join(' UNION ALL ')}`, [
-    ...filter.params,
-    ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),
-  ]);
+  const rows: HeadRow[] = [];
+  for (let from = 0; from < queues.length; from += mostTerms) {
+    const part = queues.slice(from, from + mostTerms);
+    // A handful of texts for every number of queues; what is asked twice is told twice.
+    const size = 2 ** Math.ceil(Math.log2(part.length));
+    const asked = Array.from({ length: size }, (_, at) => part[Math.min(at, part.length - 1)]!);
+    const told = await q.all<HeadRow>(`${filter.with} ${asked.map(() => term).join(' UNION ALL ')}`, [
+      ...filter.params,
+      ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),
+    ]);
+    rows.push(...told);
+  }
   const heads = new Map<string, Map<string, ReadyChunk>>();
   for (const row of rows) {
     const key = `${row.model} ${row.org_id}`;

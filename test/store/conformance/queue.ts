@@ -207,6 +207,26 @@ export function queueTests(on: Stores): void {
       expect(await kills(0, true)).toEqual([3]);
     });
 
+    test('keeps no org waiting for one of whose chunks none can be taken', async () => {
+      await addBatch(on.store, { total: 300 }, (batch) =>
+        makeChunks(batch, 1).map((chunk) => ({ ...chunk, kills: 2 })),
+      );
+      const other = await addBatch(on.store, { total: 12, orgId: 'org_b', due: start + 1 });
+      const options = { suspects: { from: 2, most: 0, alone: false } };
+      expect(ids((await claim([want({ chunks: 2 })], options)).chunks)).toEqual(place(other, 1, 2));
+      expect(ids((await claim([want({ chunks: 2 })], options)).chunks)).toEqual(place(other, 3));
+    });
+
+    test('knows many orgs under many names at once', async () => {
+      const names = range(0, 5).map((n) => `name${n}`);
+      for (const n of range(0, 60))
+        await addBatch(on.store, { orgId: `org_${n}`, total: 5 }, (batch) =>
+          makeChunks(batch, 1).map((chunk, at) => ({ ...chunk, model: names[at]! })),
+        );
+      const { chunks } = await claim([want({ names, chunks: 60 })]);
+      expect(new Set(chunks.map(({ batchId }) => batchId)).size).toBe(60);
+    });
+
     test('from several sides at once gives every chunk to one, of many batches', async () => {
       const batches: Batch[] = [];
       for (let n = 0; n < 12; n++)
