@@ -14,6 +14,7 @@ describe('SlotLeases', () => {
   let grant: () => number;
   let leased: (number | null)[];
   let isAway: boolean;
+  let answer: Promise<void>;
   let limit: number;
   let slots: SlotLeases;
 
@@ -26,12 +27,14 @@ describe('SlotLeases', () => {
     grant = () => 20;
     leased = [];
     isAway = false;
+    answer = Promise.resolve();
     limit = 64;
     slots = new SlotLeases({
       store: {
         workers: {
           leaseSlots: async (_worker, asks) => {
             asked.push(...Object.values(asks));
+            await answer;
             if (isAway) throw new Error('the database is away');
             return Object.fromEntries(Object.keys(asks).map((model) => [model, grant()]));
           },
@@ -110,5 +113,21 @@ describe('SlotLeases', () => {
     isAway = false;
     await after(250);
     expect(leased.at(-1)).toBe(20);
+  });
+
+  it('has nothing once that has run out while the database is silent, and takes no answer that comes too late', async () => {
+    slots.look();
+    await after(0);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    answer = promise;
+    await after(2_999);
+    expect([asked.length, leased]).toEqual([2, [20]]);
+    await after(1);
+    expect(leased).toEqual([20, null]);
+    await after(1_000);
+    answer = new Promise(() => {});
+    resolve();
+    await after(0);
+    expect([asked.length, leased.at(-1)]).toEqual([3, null]);
   });
 });

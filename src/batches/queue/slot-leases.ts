@@ -32,9 +32,10 @@ export class SlotLeases {
   #leased = new Map<string, number>();
   #asking = false;
   #askedAt = Number.NEGATIVE_INFINITY;
-  #grantedAt = Number.NEGATIVE_INFINITY;
   #failed = false;
   #timer: Timer | null = null;
+  /** Fires when what is leased runs out. */
+  #end: Timer | null = null;
   #stopped = false;
 
   constructor(parts: SlotLeasesParts) {
@@ -44,6 +45,7 @@ export class SlotLeases {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#end?.cancel();
   }
 
   /** Lines came into hand or back: asks at once where nothing is leased yet, else when it is time. */
@@ -87,13 +89,12 @@ export class SlotLeases {
     this.#failed = false;
     try {
       const allowed = await store.workers.leaseSlots(worker, asks, time.now());
-      this.#grantedAt = this.#askedAt;
       for (const model of this.#leased.keys()) if (!(model in asks)) this.#leased.delete(model);
       for (const [model, slots] of Object.entries(allowed)) this.#learn(model, asks[model]!, slots);
+      this.#lapseIn(this.#askedAt + slotLeaseMs - clock.monotonic());
     } catch (error) {
       this.#failed = true;
       log.debug({ err: error }, 'slots could not be leased');
-      if (clock.monotonic() - this.#grantedAt >= slotLeaseMs) this.#lapse(models);
     } finally {
       this.#asking = false;
     }
@@ -120,8 +121,17 @@ export class SlotLeases {
     this.#parts.generate.lease(model, slots);
   }
 
-  #lapse(models: readonly string[]): void {
-    for (const model of models) this.#parts.generate.lease(model, null);
+  /** Unless it is renewed before; counted from when it was asked for, as the database does, however long the answer took. */
+  #lapseIn(ms: number): void {
+    this.#end?.cancel();
+    if (ms <= 0) this.#lapse();
+    else if (!this.#stopped) this.#end = this.#parts.clock.after(ms, () => this.#lapse());
+  }
+
+  #lapse(): void {
+    const { generate, onRoom } = this.#parts;
+    for (const model of this.#leased.keys()) generate.lease(model, null);
     this.#leased.clear();
+    onRoom();
   }
 }
