@@ -17,6 +17,7 @@ const batch = (id: string, fields: Partial<OpenBatch> = {}): OpenBatch => ({
   expiresAt: day,
   pausedAt: null,
   pausedMs: 0,
+  atRiskAt: null,
   ...fields,
 });
 /** One that began at once and did so many. */

@@ -180,6 +180,7 @@ export type OpenBatch = Pick<
   | 'expiresAt'
   | 'pausedAt'
   | 'pausedMs'
+  | 'atRiskAt'
 >;
 
 /** A lease on a chunk: valid while the stored epoch and owner are these. */

@@ -134,6 +134,9 @@ describe('Watch', () => {
     expect(said.filter((each) => each.startsWith('at risk'))).toEqual([`at risk ${soon.id}`]);
     await clock.advance(1_000);
     expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
+    open = [{ ...soon, atRiskAt: clock.now() }];
+    await clock.advance(90_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
   });
 
   it('asks a database that is away less and less often, and goes on when it is back', async () => {

@@ -120,8 +120,11 @@ export class Watch {
   async #judge(): Promise<void> {
     const { store, time, log } = this.#parts;
     const now = time.now();
-    for (const id of lateOnes(await store.batches.open(judgedAtOnce), now))
-      if (await store.batches.atRisk(id, now)) log.warn({ batch: id }, 'a batch will miss its window');
+    const open = await store.batches.open(judgedAtOnce);
+    const told = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
+    for (const id of lateOnes(open, now))
+      if (!told.has(id) && (await store.batches.atRisk(id, now)))
+        log.warn({ batch: id }, 'a batch will miss its window');
   }
 
   /** A batch that cannot be cleared away does not keep the next ones. */

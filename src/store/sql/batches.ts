@@ -79,12 +79,12 @@ export function createBatchRows(db: Db): BatchRows {
     async open(limit) {
       const rows = await db.all<OpenRow>(
         `SELECT id, org_id, model, due, total, ok, err, created_at, in_progress_at, expires_at,
-           paused_at, paused_ms FROM batches
+           paused_at, paused_ms, at_risk_at FROM batches
          WHERE status IN ('validating', 'in_progress') AND closing IS NULL ORDER BY due, id LIMIT ?`,
         [limit],
       );
       return rows.map(
-        ({ org_id, created_at, in_progress_at, expires_at, paused_at, paused_ms, ...same }) => ({
+        ({ org_id, created_at, in_progress_at, expires_at, paused_at, paused_ms, at_risk_at, ...same }) => ({
           ...same,
           orgId: org_id,
           createdAt: created_at,
@@ -92,6 +92,7 @@ export function createBatchRows(db: Db): BatchRows {
           expiresAt: expires_at,
           pausedAt: paused_at,
           pausedMs: paused_ms,
+          atRiskAt: at_risk_at,
         }),
       );
     },
@@ -126,6 +127,7 @@ type OpenRow = Pick<
   | 'expires_at'
   | 'paused_at'
   | 'paused_ms'
+  | 'at_risk_at'
 >;
 
 interface StateRow {

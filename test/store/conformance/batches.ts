@@ -145,9 +145,10 @@ export function batchTests(on: Stores): void {
     test('are open until their end is decided, the most urgent first', async () => {
       const [late, early] = [await addBatch(on.store, { due: start + 1 }), await addBatch(on.store)];
       await on.store.batches.cancel('org_a', (await addBatch(on.store)).id, start, 0);
+      expect(await on.store.batches.atRisk(early.id, start + 5)).toBe(true);
       const { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs, ...rest } = early;
       const { id, orgId, model, due, total, ok, err } = rest;
-      const times = { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs };
+      const times = { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs, atRiskAt: start + 5 };
       const short = { id, orgId, model, due, total, ok, err, ...times };
       expect(await on.store.batches.open(10)).toEqual([short, expect.objectContaining({ id: late.id })]);
       expect(await on.store.batches.open(1)).toEqual([short]);
