@@ -10,6 +10,7 @@ const running: Partial<Batch> = {
   createdAt: 1,
   inProgressAt: 2,
   ok: 5,
+  model: null,
   prices: { a: price, b: price },
 };
 
@@ -25,8 +26,17 @@ const seen = (
 describe('a batch waits', () => {
   it('for the first of its models of which nobody takes requests', () => {
     const told = { reason: 'engine_unavailable', message: 'Away.', since: 5 };
-    expect(seen({}, { away: ['b'], inFlight: 3 })).toEqual(told);
+    expect(seen({}, { away: ['b'] })).toEqual(told);
     expect(seen({ prices: { a: price } }, { away: ['b'] })).toBeNull();
+  });
+
+  it('not while something is under way to another of its models', () => {
+    expect(seen({}, { away: ['b'], inFlight: 3 })).toBeNull();
+    expect(seen({}, { away: ['a', 'b'], inFlight: 3 })?.reason).toBe('engine_unavailable');
+  });
+
+  it('for its model also where that had left the catalog when it was created', () => {
+    expect(seen({ prices: {}, model: 'gone' }, { away: ['gone'] })?.reason).toBe('engine_unavailable');
   });
 
   it('in the queue while others have all places of all its models, and nothing of it is under way', () => {

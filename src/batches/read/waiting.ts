@@ -10,8 +10,8 @@ export interface Surroundings {
 }
 
 /**
- * Why nothing of a batch is sent at present: it is paused; or of its first model of which nobody takes requests; or because others have all
- * places. Null where something of it is under way or may be.
+ * Why nothing of a batch is sent at present: it is paused; or nobody takes requests of its models, of which the first is told; or
+ * others have all places. Null where something of it may be sent, or was to a model that takes requests.
  * @param inFlight its requests that were sent and not answered
  */
 export function waitingOf(batch: Batch, inFlight: number, { waiting, room }: Surroundings): Waiting | null {
@@ -19,11 +19,11 @@ export function waitingOf(batch: Batch, inFlight: number, { waiting, room }: Sur
   if (isFinal(status) || closing !== null) return null;
   if (pausedAt !== null)
     return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
-  const models = Object.keys(prices);
-  for (const model of models) {
-    const cause = waiting(model);
-    if (cause) return waitingFor(cause);
-  }
+  // One that had left the catalog when the batch was created has no price.
+  const models = [...new Set([...Object.keys(prices), ...(batch.model === null ? [] : [batch.model])])];
+  const causes = models.flatMap((model) => waiting(model) ?? []);
+  // What other processes hold unsent counts as in flight: of models that all wait it tells nothing.
+  if (causes[0] && (inFlight <= 0 || causes.length === models.length)) return waitingFor(causes[0]);
   const isQueued =
     inFlight <= 0 && ok + err < total && models.length > 0 && models.every((model) => room(model) <= 0);
   if (!isQueued) return null;
