@@ -139,12 +139,6 @@ CREATE INDEX files_by_expiry ON public.files USING btree (expires_at, id) WHERE 
 
 CREATE INDEX files_by_org ON public.files USING btree (org_id, id);
 
-CREATE TABLE found_slots (
-  model text COLLATE "C" NOT NULL,
-  replica text COLLATE "C" NOT NULL,
-  slots integer NOT NULL,
-  PRIMARY KEY (model, replica));
-
 CREATE TABLE installation (
   one integer NOT NULL,
   id text COLLATE "C" NOT NULL,

@@ -129,12 +129,6 @@ CREATE INDEX files_by_expiry ON files (expires_at, id) WHERE expires_at IS NOT N
 
 CREATE INDEX files_by_org ON files (org_id, id);
 
-CREATE TABLE found_slots (
-  model text NOT NULL,
-  replica text NOT NULL,
-  slots integer NOT NULL,
-  PRIMARY KEY (model, replica));
-
 CREATE TABLE installation (
   one integer PRIMARY KEY CHECK (one = 1),
   id text NOT NULL,

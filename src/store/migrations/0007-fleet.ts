@@ -16,12 +16,5 @@ export const fleet: Migration = {
     `CREATE TABLE slot_leases (
       model ${text} PRIMARY KEY,
       leases ${text} NOT NULL)`,
-
-    // How many requests a server works on at once that does not tell, as far as was found.
-    `CREATE TABLE found_slots (
-      model ${text} NOT NULL,
-      replica ${text} NOT NULL,
-      slots integer NOT NULL,
-      PRIMARY KEY (model, replica))`,
   ],
 };
