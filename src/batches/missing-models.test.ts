@@ -77,6 +77,18 @@ describe('MissingModels (F34)', () => {
     expect(missing.lost).toEqual([]);
   });
 
+  it('have a whole grace again once somebody served them', async () => {
+    found = { gone: clock.now() };
+    await lookAfter(0);
+    expect(await lookAfter(10 * minute)).toEqual(['gone']);
+    missing.learn([{ interactive: {}, serves: ['gone'] }]);
+    missing.learn([]);
+    found = { gone: clock.now() };
+    expect(missing.lost).toEqual([]);
+    expect(await lookAfter(10 * minute - 1)).toEqual([]);
+    expect(await lookAfter(minute)).toEqual(['gone']);
+  });
+
   it('say why they wait and since when, also before anybody looked', async () => {
     const since = clock.now();
     expect(missing.waiting('gone')).toMatchObject({ scope: 'model', code: 'model_not_found', since });

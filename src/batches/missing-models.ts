@@ -4,7 +4,7 @@ import type { Generate } from '../generate/generate.ts';
 import type { Store, WorkerLoad } from '../store/store.ts';
 import type { StoreTime } from '../base/store-time.ts';
 
-/** How often they are looked for, at most and at least; it reads every open chunk. */
+/** How often they are looked for, at most and at least. */
 const look = { mostMs: 60_000, leastMs: 1_000 } as const;
 
 export interface MissingModelsParts {
@@ -34,9 +34,10 @@ export class MissingModels {
     this.#lookMs = Math.max(look.leastMs, Math.min(look.mostMs, parts.lostAfterMs / 4));
   }
 
-  /** What the other processes alive said last. */
+  /** What the other processes alive said last. What is served again has its whole grace when it goes the next time. */
   learn(others: readonly WorkerLoad[]): void {
     this.#others = others;
+    for (const model of this.#since.keys()) if (!this.#isMissing(model)) this.#since.delete(model);
   }
 
   /** Asks the database, now and then. */
