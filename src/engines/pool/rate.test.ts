@@ -43,7 +43,7 @@ function provider(clock: ManualClock, perSecond: number, most: number, tells: bo
   return { engine, counts };
 }
 
-describe('a provider that takes so many requests a second', () => {
+describe('F19: a provider that takes so many requests a second', () => {
   let clock: ManualClock;
   beforeEach(() => {
     clock = createManualClock();
