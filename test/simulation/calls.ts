@@ -23,6 +23,9 @@ interface Call {
   answered: boolean;
 }
 
+/** More lines than any world sends at one instant. */
+const mostAtOnce = 5_000;
+
 /** Every line that any process sends, and the rules of sending: under a lease, once, while there is room, to who takes it. */
 export class Calls {
   #world: World;
@@ -34,6 +37,9 @@ export class Calls {
   #refusedAt = new Map<string, number>();
   /** Refusals since the last answer. */
   #refusals = new Map<string, number>();
+  /** Lines sent at this instant. */
+  #instant = 0;
+  #sentNow = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -51,6 +57,7 @@ export class Calls {
     const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.body.text) ?? [];
     const batchId = this.#world.idOf(name);
     const lane = `${process.name} at ${line.model.id}`;
+    if (this.#isEndless()) return new Promise(() => {});
     const call = this.#begin(process, batchId, Number(at), lane);
     this.#shares.sent(batchId, line.model.id);
     try {
@@ -67,6 +74,15 @@ export class Calls {
       call.endedAt = this.#now;
       this.#inFlight.set(lane, (this.#inFlight.get(lane) ?? 0) - 1);
     }
+  }
+
+  /** Lines that are sent and refused without end let no time pass: nothing else would ever happen. */
+  #isEndless(): boolean {
+    if (this.#instant !== this.#now) this.#sentNow = 0;
+    this.#instant = this.#now;
+    if (++this.#sentNow < mostAtOnce) return false;
+    if (this.#sentNow === mostAtOnce) this.#world.observer.fail('lines are sent without end');
+    return true;
   }
 
   #noteAnswer(lane: string): void {

@@ -15,15 +15,16 @@ export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
   'the gate is shut under any lease': { shape: 'closing' },
   'missing lines are recorded under any lease': { shape: 'closing', from: 4 },
   'a suspect is split under any lease': { shape: 'suspects', from: 16 },
-  'leaving keeps its leases': { from: 10 },
-  'answers are taken after the end': { from: 22 },
-  'a later answer replaces the first': { from: 4 },
+  'leaving keeps its leases': { from: 34 },
+  'answers are taken after the end': { from: 40 },
+  'a later answer replaces the first': { from: 8 },
   'work goes on when its lease is lost': { shape: 'silent' },
-  'work goes on when its batch is over': { from: 28 },
+  'work goes on when its batch is over': { from: 145 },
   'slots are left idle': { shape: 'shares' },
   'an org waits until the others have nothing left': { shape: 'shares', from: 4 },
   'the window is measured with the wall clock': { shape: 'mixed', from: 57 },
-  'a batch may be cancelled when its end is decided': { from: 8 },
+  'an engine that takes nothing is asked on and on': { from: 25 },
+  'a batch may be cancelled when its end is decided': { from: 48 },
 };
 
 /** Bugs that were made on purpose, around the parts of the engine: each must be seen by some seed. */

@@ -99,9 +99,13 @@ export class Replica implements Choice {
     return !this.#isDraining && this.#breaker.health === 'up';
   }
 
-  /** Its pause is over, and nobody tries yet whether it works again. */
+  /**
+   * Its pause is over, its rate allows a request, and nobody tries yet whether it works again. Whoever sends because of it is
+   * not refused: a line that is sent and refused again and again would leave the process no time for anything else.
+   */
   get wantsTrial(): boolean {
-    return !this.#isDraining && this.#breaker.health === 'half-open' && !this.#trial;
+    if (this.#isDraining || this.#trial || this.#breaker.health !== 'half-open') return false;
+    return this.#rate.msLeft === 0 || this.#awaitTurn();
   }
 
   /** How many requests of batches may be in flight. */
