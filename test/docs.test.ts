@@ -72,7 +72,7 @@ describe('docs/reliability.md', () => {
     (id, tests) => {
       const paths = [...tests.matchAll(/`([^`]+)`/g)].map(([, path]) => path!);
       expect(paths.length).toBeGreaterThan(0);
-      for (const path of paths) expect(read(path), path).toMatch(new RegExp(`\\b${id}\\b|${rangeWith(id)}`));
+      for (const path of paths) expect(read(path), path).toMatch(new RegExp(`\\b${id}\\b`));
     },
   );
 
@@ -81,14 +81,6 @@ describe('docs/reliability.md', () => {
     const all = Array.from({ length: 55 }, (_, n) => `F${`${n + 1}`.padStart(2, '0')}`);
     expect(all.filter((id) => !page.includes(id))).toEqual([]);
   });
-
-  /** Matches a range that holds the fault, such as `F12 to F14`, by its two ends. */
-  function rangeWith(id: string): string {
-    const n = Number(id.slice(1));
-    const before = [n - 1, n - 2].map((each) => `F${`${each}`.padStart(2, '0')}`);
-    const after = [n + 1, n + 2].map((each) => `F${`${each}`.padStart(2, '0')}`);
-    return before.flatMap((from) => after.map((to) => `${from} to ${to}`)).join('|');
-  }
 });
 
 describe('pages that comments refer to', () => {

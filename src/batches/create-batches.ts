@@ -154,7 +154,7 @@ export function createBatches(parts: BatchesParts): Batches {
       await opened.sealed?.discard();
       const prices = freezePrices(generate.catalog, caller, opened);
       const { index } = opened;
-      const byModel = estimateUsage(index, (name) => generate.catalog.find(name)?.id ?? name);
+      const byModel = estimateUsage(index, idOf);
       return {
         endpoint: input.endpoint,
         total: index.count,

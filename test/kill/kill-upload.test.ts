@@ -10,7 +10,7 @@ import { install, processKey, scriptedYaml } from '../support/server-process.ts'
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
 
-// F01 to F03: the server dies while something is handed in. Either it is there afterwards, whole, or it is not there at all.
+// F01, F02 and F03: the server dies while something is handed in. Either it is there afterwards, whole, or it is not there at all.
 
 let installation: Installation;
 let server: ServerProcess;

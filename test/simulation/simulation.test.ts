@@ -6,7 +6,7 @@ import { simulate, tell } from './simulate.ts';
 // The batch engine in a world where everything fails (reliability.md, "Deterministic simulation"). A seed decides the
 // whole history; `OFFPEAK_SEEDS=17-17` repeats one, `OFFPEAK_SEEDS=1-10000` runs more. Of the faults of that page: F04 and
 // F05 (deaths, also between an answer and its commit), F08 (several processes), F09, F10 and F41 (processes that stand still
-// or hear nothing), F11 (clocks that jump), F12 to F14 (ends of every kind at every moment), F33 (servers that are away).
+// or hear nothing), F11 (clocks that jump), F12, F13 and F14 (ends of every kind at every moment), F33 (servers that are away).
 
 const perTest = 25;
 const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-100');

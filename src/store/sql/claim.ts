@@ -1,9 +1,8 @@
 import { advance, chooseChunks, mayTake, type OrgQueue, type ReadyChunk } from '../../core/fair-choice.ts';
-import { ApiError } from '../../core/errors.ts';
-import { StoreError } from '../../core/store-error.ts';
 import type { BatchEndpoint, Chunk } from '../../core/batch.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import type { BatchStore, Claim, ClaimedBatch, ClaimOptions, Wanted } from '../store.ts';
+import { mayBeOfRows } from './own-fault.ts';
 import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
 import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
 import { inLists, tuples } from './statement.ts';
@@ -82,7 +81,7 @@ async function faultsApart(
   try {
     return await claim(undefined, picked);
   } catch (error) {
-    if (error instanceof StoreError || error instanceof ApiError || picked.size === 0) throw error;
+    if (!mayBeOfRows(error) || picked.size === 0) throw error;
   }
   const all: Claim = { chunks: [], batches: [], faults: [] };
   for (const batchId of picked) {
@@ -91,7 +90,7 @@ async function faultsApart(
       all.chunks.push(...chunks);
       all.batches.push(...batches);
     } catch (error) {
-      if (error instanceof StoreError || error instanceof ApiError) throw error;
+      if (!mayBeOfRows(error)) throw error;
       all.faults.push({ batchId, message: error instanceof Error ? error.message : String(error) });
     }
   }

@@ -1,8 +1,6 @@
 import { canMove } from '../../core/batch.ts';
 import type { FinalStatus } from '../../core/batch.ts';
-import { ApiError } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
-import { StoreError } from '../../core/store-error.ts';
 import type { Db, Queries } from '../db.ts';
 import type { BatchState, BatchStore } from '../store.ts';
 import { lockBatch } from './batches.ts';
@@ -11,6 +9,7 @@ import { tell } from './deliveries.ts';
 import { summarise } from './error-summary.ts';
 import { insertFile } from './files.ts';
 import { holdsClosing, openClosing } from './record.ts';
+import { mayBeOfRows } from './own-fault.ts';
 import { batchColumns, toBatch } from './rows.ts';
 import type { BatchRow } from './rows.ts';
 
@@ -52,7 +51,7 @@ export function createEnding(db: Db): Ending {
           if (await db.tx((q) => expireOne(q, id, now))) expired.push(id);
         } catch (error) {
           // What is wrong with one batch keeps no other.
-          if (error instanceof StoreError || error instanceof ApiError) throw error;
+          if (!mayBeOfRows(error)) throw error;
           faults.push(error);
         }
       if (expired.length === 0 && faults.length > 0) throw faults[0];

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 
 /**
- * Writes GGUF version 3 (little-endian), the format described in ggml's docs/gguf.md: header, metadata, tensor infos,
+ * Writes GGUF version 3 (little-endian), the format that ggml describes: header, metadata, tensor infos,
  * then the tensor data, every part aligned to 32 bytes.
  */
 export type MetadataValue =

@@ -3,7 +3,7 @@ import { GgufFault, createCursor } from './cursor.ts';
 import type { Cursor } from './cursor.ts';
 import { tensorBytes } from './types.ts';
 
-/** What stands before the weights of a GGUF file (ggml's docs/gguf.md), versions 2 and 3, little-endian. */
+/** What stands before the weights of a GGUF file (as ggml describes the format), versions 2 and 3, little-endian. */
 export interface GgufHeader {
   version: number;
   metadata: ReadonlyMap<string, MetadataValue>;
