@@ -52,11 +52,12 @@ export interface BatchesParts {
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
   const { store, generate, time, ids, log, limits, batch: settings } = parts;
+  const { catalog } = generate;
   const worker = ids.next('wrk_');
   // A heartbeat reads and writes, and touches no batch.
   const load = (): WorkerLoad => ({
     interactive: generate.interactiveLoad(),
-    serves: generate.catalog.list().flatMap(({ id, aliases }) => [id, ...aliases]),
+    serves: catalog.list().flatMap(({ id, aliases }) => [id, ...aliases]),
   });
   const probe = () => store.workers.beat(worker, load());
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
@@ -88,14 +89,13 @@ export function createBatches(parts: BatchesParts): Batches {
     purge: (batchId) => closer.purge(batchId),
   });
   // Windows are counted in the database's time, whatever the wall clock of this machine says.
-  const creating: CreateParts = { ...parts, clock: time, catalog: generate.catalog, limits, batch: settings };
+  const creating: CreateParts = { ...parts, clock: time, catalog, limits, batch: settings };
   let stopping: Promise<void> | null = null;
   let started = false;
 
-  const idOf = (name: string) => generate.catalog.find(name)?.id ?? name;
   const surroundings: Surroundings = {
-    waiting: (name) => missing.waiting(name) ?? generate.waiting(idOf(name)),
-    room: (name) => generate.room(idOf(name)),
+    waiting: (name) => missing.waiting(name) ?? generate.waiting(catalog.idOf(name)),
+    room: (name) => generate.room(catalog.idOf(name)),
   };
 
   const view = async (batch: Batch): Promise<BatchView> => {
@@ -152,9 +152,9 @@ export function createBatches(parts: BatchesParts): Batches {
     async dryRun(caller, input) {
       const opened = await openInput(creating, caller, input);
       await opened.sealed?.discard();
-      const prices = freezePrices(generate.catalog, caller, opened);
+      const prices = freezePrices(catalog, caller, opened);
       const { index } = opened;
-      const byModel = estimateUsage(index, idOf);
+      const byModel = estimateUsage(index, catalog.idOf);
       return {
         endpoint: input.endpoint,
         total: index.count,

@@ -26,7 +26,11 @@ describe('MissingModels (F34)', () => {
     };
     missing = new MissingModels({
       store: { workers: { missingModels } },
-      generate: { catalog: { list: () => catalog.list(), find: (name) => catalog.find(name) } },
+      generate: {
+        get catalog() {
+          return catalog;
+        },
+      },
       clock,
       time: new StoreTime(clock),
       lostAfterMs: 10 * minute,

@@ -103,6 +103,7 @@ export class Runner {
       work,
       suspects,
       demand,
+      catalog: generate.catalog,
       fairness,
       setbacks,
       fail,

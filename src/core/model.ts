@@ -26,10 +26,16 @@ export interface Model {
 export interface Catalog {
   list(): readonly Model[];
   find(name: string): Model | undefined;
+  /** The id that a name has now: that of a model which left is its own. */
+  idOf: (name: string) => string;
 }
 
 export function createCatalog(models: readonly Model[]): Catalog {
   const byName = new Map<string, Model>();
   for (const model of models) for (const name of [model.id, ...model.aliases]) byName.set(name, model);
-  return { list: () => models, find: (name) => byName.get(name) };
+  return {
+    list: () => models,
+    find: (name) => byName.get(name),
+    idOf: (name) => byName.get(name)?.id ?? name,
+  };
 }

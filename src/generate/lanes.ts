@@ -17,6 +17,7 @@ export class Lanes {
   readonly catalog: Catalog = {
     list: () => this.#current.list(),
     find: (name) => this.#current.find(name),
+    idOf: (name) => this.#current.idOf(name),
   };
   #clock: Clock;
   #initial: readonly ServedModel[];

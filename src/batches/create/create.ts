@@ -185,8 +185,7 @@ async function insertBatch(
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
     const made = newBatch(parts, caller, input, opened, clock.now());
-    const modelOf = (name: string) => catalog.find(name)?.id ?? name;
-    return { batch: made, chunks: planChunks(made.id, opened.index, modelOf) };
+    return { batch: made, chunks: planChunks(made.id, opened.index, catalog.idOf) };
   }
 
   function newBatch(
@@ -198,7 +197,7 @@ async function insertBatch(
   ): Batch {
     const est = index.est.reduce((sum, tokens) => sum + tokens, 0);
     const window = settings.completionWindowMs;
-    const modelIds = new Set(index.models.map((name) => catalog.find(name)?.id ?? name));
+    const modelIds = new Set(index.models.map(catalog.idOf));
     const expiresAt = now + window;
     return {
       id: ids.next('batch_'),

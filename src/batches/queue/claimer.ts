@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { Chunk } from '../../core/batch.ts';
+import type { Catalog } from '../../core/model.ts';
 import type { ClaimedBatch, Claim, Store } from '../../store/store.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 import type { MissingModels } from '../missing-models.ts';
@@ -30,6 +31,7 @@ export interface ClaimerParts {
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
+  catalog: Catalog;
   missing: Pick<MissingModels, 'look'>;
   fairness: Fairness;
   setbacks: Setbacks;
@@ -222,7 +224,7 @@ export class Claimer {
   #toHeld(chunk: Chunk, batch: RunningBatch): HeldChunk {
     return {
       chunk,
-      model: this.#parts.demand.idOf(chunk.model),
+      model: this.#parts.catalog.idOf(chunk.model),
       batch,
       lines: new ChunkLines(this.#parts.blobs, batch.blob),
       todo: [...chunk.lines],

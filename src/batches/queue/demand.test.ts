@@ -90,7 +90,6 @@ describe('Demand', () => {
     work.held.add(heldChunk({ model: 'left', seq: 2 }));
     expect(demand.models()).toEqual(['m']);
     expect(demand.wanted().map(({ model }) => model)).toEqual(['m']);
-    expect(demand.idOf('alias')).toBe('m');
   });
 
   it('asks no more for a model of which there was nothing until the next wake-up', () => {

@@ -53,12 +53,7 @@ export class Demand {
     if (!recorder.hasRoom) return 0;
     const starting = this.#starting.get(model) ?? 0;
     if (missing.isLost(model)) return prefetchLines - starting;
-    return generate.room(this.idOf(model)) - starting;
-  }
-
-  /** The model that is called so now. */
-  idOf(name: string): string {
-    return this.#parts.generate.catalog.find(name)?.id ?? name;
+    return generate.room(generate.catalog.idOf(model)) - starting;
   }
 
   /** Whether more lines of a model should be claimed. */

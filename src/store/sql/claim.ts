@@ -60,7 +60,7 @@ export function createClaiming(db: Db): Claiming {
         const ids = ready.map(({ batch_id }) => batch_id);
         for (const id of ids) picked.add(id);
         return db.tx(async (q) => {
-          const ending = (await lockBatches(q, ids)).filter(({ closing }) => closing !== null);
+          const ending = (await lockFreeBatches(q, ids)).filter(({ closing }) => closing !== null);
           const chosen = ending.map(({ id }) => ({ batchId: id, seq: 0 }));
           return { ...nothing, chunks: await leaseChunks(q, worker, chosen) };
         });
@@ -144,7 +144,7 @@ class ClaimInSet {
     const chosen = await this.#choose(shares);
     if (chosen.length === 0) return nothing;
     for (const { batchId } of chosen) this.#picked.add(batchId);
-    const batches = await lockBatches(this.#q, [...new Set(chosen.map(({ batchId }) => batchId))]);
+    const batches = await lockFreeBatches(this.#q, [...new Set(chosen.map(({ batchId }) => batchId))]);
     const open = new Set(batches.filter(isOpen).map(({ id }) => id));
     await this.#putAway(batches.filter((batch) => !isOpen(batch)).map(({ id }) => id));
     const leased = await leaseChunks(
@@ -304,7 +304,7 @@ function toClaimed(row: BatchRow): ClaimedBatch {
 }
 
 /** Those of the batches that nobody else is writing to; where that is none, whoever writes is waited for. */
-async function lockBatches(q: Queries, ids: readonly string[]): Promise<BatchRow[]> {
+async function lockFreeBatches(q: Queries, ids: readonly string[]): Promise<BatchRow[]> {
   const locked = async (lock: string) => {
     const rows: BatchRow[] = [];
     for (const { sql, params } of inLists(ids.toSorted()))
