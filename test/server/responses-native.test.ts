@@ -90,7 +90,8 @@ describe('a request', () => {
   it('is sent without ids of ours, nested functions, and tools that would be run at a price', async () => {
     await post(
       `{"model":"tiny","input":[{"id":"msg_1","role":"user","content":"hi"},
-        {"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]}],
+        {"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],
+          "content":[{"type":"reasoning_text","text":"Hm."}]}],
         "tools":[{"type":"web_search"},{"type":"function","function":{"name":"f","parameters":{"type":"object",
         "properties":{"n":{"const":12345678901234567890}}}}}]}`,
     );

@@ -123,7 +123,7 @@ function isRepaired({ kind, first }: Growing): boolean {
 }
 
 function startOf({ kind, id, name }: Growing): AnswerBlock {
-  if (kind === 'text') return { type: 'text', text: '', citations: null };
+  if (kind === 'text') return { type: 'text', text: '' };
   if (kind === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
   return { type: 'tool_use', id, name, input: {} };
 }

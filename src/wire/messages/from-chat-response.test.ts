@@ -41,7 +41,7 @@ describe('a chat completion as a message', () => {
       type: 'message',
       role: 'assistant',
       model: 'tiny',
-      content: [{ type: 'text', text: 'hello', citations: null }],
+      content: [{ type: 'text', text: 'hello' }],
       stop_reason: 'end_turn',
       stop_sequence: null,
       stop_details: null,

@@ -42,7 +42,7 @@ function blocksOf(message: AssistantMessage, { hidesThinking }: AnswerOptions): 
     });
   const text = (message.content ?? '') + (message.refusal ?? '');
   // An empty text is no block: clients cannot send it back.
-  if (text !== '') blocks.push({ type: 'text', text, citations: null });
+  if (text !== '') blocks.push({ type: 'text', text });
   for (const { id, function: called } of message.tool_calls ?? [])
     blocks.push({ type: 'tool_use', id, name: called.name, input: toolInput(called.arguments) });
   return blocks;

@@ -88,7 +88,6 @@ export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use
 export interface TextBlock {
   type: 'text';
   text: string;
-  citations: null;
 }
 
 export interface ThinkingBlock {

@@ -119,6 +119,9 @@ describe('the events of a stream', () => {
       'output_item.done',
     ]);
     expect(events[6]).toMatchObject({ text: 'hm', summary_index: 0 });
+    const content = [{ type: 'reasoning_text', text: 'hm' }];
+    expect(events[8]).toMatchObject({ item: { type: 'reasoning', content } });
+    expect(events.at(-1)).toMatchObject({ response: { output: [{ content }, {}] } });
     expect(events.some(({ type }) => type.includes('reasoning_text'))).toBe(false);
   });
 

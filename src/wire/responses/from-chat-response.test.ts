@@ -126,7 +126,12 @@ describe('a response', () => {
       'tool_calls',
     );
     expect(output).toMatchObject([
-      { type: 'reasoning', status: 'completed', summary: [{ type: 'summary_text', text: 'hm' }] },
+      {
+        type: 'reasoning',
+        status: 'completed',
+        summary: [{ type: 'summary_text', text: 'hm' }],
+        content: [{ type: 'reasoning_text', text: 'hm' }],
+      },
       { type: 'message', content: [{ text: 'y' }] },
       { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{"a":1}', status: 'completed' },
       { type: 'function_call', call_id: 'call_made' },

@@ -35,10 +35,11 @@ export function nativeRequest(
 
 const thoughts = 'reasoning.encrypted_content';
 
-/** Thoughts that only we can read are of no use to whoever runs the model. */
+/** Thoughts that we told, with a summary of all of them, are of no use to whoever runs the model: some refuse them. */
 function sentItem({ id, ...item }: InputItem): object[] {
-  if (item.type !== 'reasoning' || item['encrypted_content']) return [item];
-  return Array.isArray(item.content) && item.content.length > 0 ? [{ id, ...item }] : [];
+  const { type, content, summary } = item;
+  if (type !== 'reasoning' || item['encrypted_content']) return [item];
+  return Array.isArray(content) && content.length > 0 && !summary?.length ? [{ id, ...item }] : [];
 }
 
 /** Tools that the client itself runs; functions come nested as on chat completions, too. */

@@ -101,7 +101,11 @@ export class OutputBuilder {
 
   /** What there is of an answer that broke off. No event tells it. */
   abandon(): void {
-    for (const item of this.items) if (item.status === 'in_progress') item.status = 'incomplete';
+    for (const item of this.items)
+      if (item.status === 'in_progress') {
+        if (item.type === 'reasoning') item.content = contentOf(item);
+        item.status = 'incomplete';
+      }
   }
 
   #emit(item: OutputItem, fields: EventFields): void {
@@ -178,9 +182,10 @@ export class OutputBuilder {
   #closeItem(item: OutputItem, status: 'completed' | 'incomplete'): void {
     if (item === this.#prose) this.#prose = undefined;
     if (item.type === 'message') this.#closePart(item);
-    else if (item.type === 'reasoning')
+    else if (item.type === 'reasoning') {
       for (const event of reasoningEvents.partDone(item)) this.#emit(item, event);
-    else this.#emit(item, callEvents.argumentsDone(item));
+      item.content = contentOf(item);
+    } else this.#emit(item, callEvents.argumentsDone(item));
     item.status = status;
     this.#emit(item, itemDone(item));
   }
@@ -189,4 +194,8 @@ export class OutputBuilder {
     if (item.content.length === 0) return;
     for (const event of messageEvents.partDone(item)) this.#emit(item, event);
   }
+}
+
+function contentOf({ summary }: ReasoningItem): ReasoningItem['content'] {
+  return summary.map(({ text }) => ({ type: 'reasoning_text', text }));
 }

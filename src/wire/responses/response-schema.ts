@@ -14,7 +14,7 @@ const outputItem = Type.Object(
     content: Type.Optional(
       Type.Array(
         Type.Object({
-          type: oneOf(['output_text', 'refusal']),
+          type: oneOf(['output_text', 'refusal', 'reasoning_text']),
           text: Type.Optional(string()),
           annotations: Type.Optional(Type.Array({})),
           logprobs: Type.Optional(Type.Array({})),

@@ -135,6 +135,8 @@ export interface ReasoningItem {
   type: 'reasoning';
   status: ItemStatus;
   summary: { type: 'summary_text'; text: string }[];
+  /** The same once more, when all of it is there: clients of open models look for it here. */
+  content?: { type: 'reasoning_text'; text: string }[];
 }
 
 export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem;
