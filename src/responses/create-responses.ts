@@ -8,10 +8,14 @@ import type { Caller } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
 import type { Generate, InteractiveCall } from '../generate/generate.ts';
 import type { Answered, ResponseStore } from '../store/store.ts';
-import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import { quoted } from '../wire/json/parse.ts';
 import { movedError } from '../wire/places.ts';
+import { compactionItem, keptMessages } from '../wire/responses/compaction.ts';
+import { outputItemId } from '../wire/responses/item-ids.ts';
+import { requireReadable } from '../wire/responses/request.ts';
+import { responseUsage } from '../wire/responses/response-body.ts';
 import { firstEvents, ResponseStream } from '../wire/responses/from-chat-chunks.ts';
 import { fromChatResponse } from '../wire/responses/from-chat-response.ts';
 import { type NativePiece, nativeResponse, NativeResponseStream } from '../wire/responses/native-response.ts';
@@ -124,11 +128,16 @@ export function createResponses(deps: ResponsesDeps): Responses {
         const named = (given: Required<NativePiece>) => nativeResponse(begun, given, seconds());
         return await generate.native('responses', native, call, { answer: named });
       }
-      const response = await generate.chat({ value: chat, text: JSON.stringify(chat) }, call);
+      const response = await askChat(prepared, call);
       return fromChatResponse(begun, response, { at: seconds(), newCallId });
     } catch (error) {
       throw movedError(error, chat, places);
     }
+  }
+
+  function askChat({ chat, items }: Prepared, call: InteractiveCall): Promise<ChatResponse> {
+    requireReadable(items);
+    return generate.chat({ value: chat, text: JSON.stringify(chat) }, call);
   }
 
   async function startInBackground(
@@ -179,9 +188,11 @@ export function createResponses(deps: ResponsesDeps): Responses {
         const native = { request: prepared.native(true), chat };
         for await (const events of generate.nativeStream('responses', native, call, asItIs))
           yield stream.read(events);
-      } else
+      } else {
+        requireReadable(prepared.items);
         for await (const chunks of generate.chatStream({ value: chat, text: JSON.stringify(chat) }, call))
           yield stream.read(chunks);
+      }
     } catch (thrown) {
       const error = movedError(thrown, chat, places);
       const body = stream.broken(responseError(error));
@@ -291,6 +302,31 @@ export function createResponses(deps: ResponsesDeps): Responses {
       if (!isId('resp_', id) || !(await store.remove(caller.orgId, id, clock.now())))
         throw notFound('response');
       background.drop(id);
+    },
+
+    async compact(request, call) {
+      const prepared = await prepare.read(request, call);
+      const { begun, items, chat, places } = prepared;
+      try {
+        const { choices, usage } = await askChat(prepared, call);
+        const summary = choices[0]!.message.content ?? '';
+        if (summary.trim() === '')
+          throw new ApiError(
+            'invalid_upstream_response',
+            'The model answered with no text when it was asked to sum the conversation up; try again, or another model.',
+          );
+        const kept = keptMessages(items.slice(0, -1).map(({ item }) => item));
+        const output = [
+          ...kept,
+          compactionItem(outputItemId(begun.id, 'compaction', kept.length), summary.trim()),
+        ];
+        const { id, created_at } = begun;
+        return { id, object: 'response.compaction', created_at, output, usage: responseUsage(usage) };
+      } catch (error) {
+        throw movedError(error, chat, places);
+      } finally {
+        prepared.leave();
+      }
     },
 
     async countInput(request, call) {

@@ -13,6 +13,7 @@ import { nativeRequest } from '../wire/responses/native-request.ts';
 import { newResponse } from '../wire/responses/response-body.ts';
 import type { ResponseBody, ResponsesRequest } from '../wire/responses/responses.ts';
 import { storedItems } from '../wire/responses/stored-items.ts';
+import type { PlacedItem } from '../wire/responses/to-chat-messages.ts';
 import { toChatRequest } from '../wire/responses/to-chat-request.ts';
 import { readConversation } from './conversation.ts';
 import type { Quota } from './quota.ts';
@@ -22,6 +23,8 @@ export interface Prepared {
   begun: ResponseBody;
   chat: ChatRequest;
   places: Places;
+  /** All that is said before the model answers. */
+  items: readonly PlacedItem[];
   /** The same for a server that speaks this format. */
   native(stream: boolean): JsonBody<Record<string, unknown>>;
   /** The input as it is stored, references as they came; empty for what is not stored. */
@@ -86,7 +89,7 @@ export function createPreparing(parts: PreparingParts): Preparing {
       const isAll = items.length === own.length && namedBytes === 0;
       const native = (stream: boolean) =>
         nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
-      return { begun, input, inputBytes, leave, native, ...toChatRequest(request, items) };
+      return { begun, items, input, inputBytes, leave, native, ...toChatRequest(request, items) };
     } catch (error) {
       leave();
       throw error;

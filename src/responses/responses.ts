@@ -2,6 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { Caller } from '../core/org.ts';
 import type { InteractiveCall } from '../generate/generate.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
+import type { CompactedBody } from '../wire/responses/compaction.ts';
 import type { InputItemsParams } from '../wire/responses/queries.ts';
 import type {
   ResponseBody,
@@ -38,6 +39,11 @@ export interface Responses extends Service {
    */
   cancel(caller: Caller, id: string): Promise<ResponseBody>;
   remove(caller: Caller, id: string): Promise<void>;
+  /**
+   * Sums a conversation up, as `parseCompactRequest` asks for it: what stays of it word for word, and one item for the rest.
+   * Nothing is stored.
+   */
+  compact(request: JsonBody<ResponsesRequest>, call: InteractiveCall): Promise<CompactedBody>;
   /** Tokens of the prompt that the request comes to, without running it. */
   countInput(
     request: JsonBody<ResponsesRequest>,

@@ -150,6 +150,8 @@ describe('real answers', () => {
     expectDescribed('POST', '/v1/responses', await app.call('POST', '/v1/responses', { json: {} }));
     const tokens = await app.call('POST', '/v1/responses/input_tokens', { json: asked });
     expectDescribed('POST', '/v1/responses/input_tokens', tokens);
+    const compacted = await app.call('POST', '/v1/responses/compact', { json: { ...asked, input: 'x' } });
+    expectDescribed('POST', '/v1/responses/compact', compacted);
     const responseAt = `/v1/responses/${response.json.id}`;
     const of = '/v1/responses/{response_id}';
     expectDescribed('GET', of, await app.call('GET', responseAt));

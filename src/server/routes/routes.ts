@@ -28,6 +28,7 @@ import { listModels } from './models-list.ts';
 import { getOpenApi } from './openapi-get.ts';
 import { getReadiness } from './readyz-get.ts';
 import { cancelResponse } from './responses-cancel.ts';
+import { compactResponse } from './responses-compact.ts';
 import { createResponse } from './responses-create.ts';
 import { deleteResponse } from './responses-delete.ts';
 import { getResponse } from './responses-get.ts';
@@ -64,6 +65,7 @@ export const routes: readonly Route[] = [
   countChatTokens,
   createResponse,
   countInputTokens,
+  compactResponse,
   getResponse,
   listInputItems,
   cancelResponse,

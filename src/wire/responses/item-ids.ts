@@ -10,6 +10,7 @@ const prefixes: Record<string, string> = {
   function_call: 'fc_',
   function_call_output: 'fco_',
   reasoning: 'rs_',
+  compaction: 'cmp_',
 };
 
 export function outputItemId(responseId: string, type: string, place: number): string {

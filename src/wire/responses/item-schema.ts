@@ -100,6 +100,10 @@ export const inputItemSchema = Type.Object(
         },
       }),
       when('type', 'reasoning', { properties: { summary: texts, content: texts } }),
+      when('type', 'compaction', {
+        required: ['encrypted_content'],
+        properties: { encrypted_content: { type: 'string', minLength: 1 } },
+      }),
       when('type', 'item_reference', { required: ['id'], properties: { id: { type: 'string' } } }),
     ],
   },

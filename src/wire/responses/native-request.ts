@@ -2,6 +2,7 @@ import { editMembers } from '../json/edit-members.ts';
 import type { Edits } from '../json/edit-members.ts';
 import { exactValue } from '../json/exact-numbers.ts';
 import type { JsonBody } from '../json/json-body.ts';
+import { summaryIn, summaryMessage } from './compaction.ts';
 import type { InputItem, ResponsesRequest, ResponsesTool, StoredItem } from './responses.ts';
 
 /**
@@ -20,7 +21,7 @@ export function nativeRequest(
     ['stream', stream ? 'true' : null],
   ]);
   const items = conversation ?? (typeof value.input === 'string' ? [] : value.input);
-  if (conversation || items.some(({ id, type }) => id || type === 'reasoning'))
+  if (conversation || items.some(({ id, type }) => id || type === 'reasoning' || type === 'compaction'))
     edits.set('input', JSON.stringify(items.flatMap((item) => sentItem(item))));
   if (value.tools?.some((tool) => sentTool(tool) !== tool)) {
     const tools = (exactValue(body).tools ?? []).flatMap((tool) => sentTool(tool) ?? []);
@@ -35,8 +36,13 @@ export function nativeRequest(
 
 const thoughts = 'reasoning.encrypted_content';
 
-/** Thoughts that we told, with a summary of all of them, are of no use to whoever runs the model: some refuse them. */
+/**
+ * Thoughts that we told, with a summary of all of them, are of no use to whoever runs the model: some refuse them. A
+ * conversation that we summed up is told in words.
+ */
 function sentItem({ id, ...item }: InputItem): object[] {
+  const said = summaryIn(item);
+  if (said !== undefined) return [{ type: 'message', ...summaryMessage(said) }];
   const { type, content, summary } = item;
   if (type !== 'reasoning' || item['encrypted_content']) return [item];
   return Array.isArray(content) && content.length > 0 && !summary?.length ? [{ id, ...item }] : [];

@@ -208,6 +208,8 @@ describe('a conversation', () => {
   });
 
   it('needs somebody to say something', () => {
-    expect(() => check([{ type: 'compaction', encrypted_content: 'x' }])).toThrow(/^input: holds no message/);
+    expect(() => check([{ type: 'web_search_call', status: 'completed' }])).toThrow(
+      /^input: holds no message/,
+    );
   });
 });

@@ -2,6 +2,7 @@ import type { Fault } from '../../core/errors.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson, quoted } from '../json/parse.ts';
 import { faultsError, validator } from '../validate.ts';
+import { summaryIn } from './compaction.ts';
 import { chosenName, functionsOf } from './function-tools.ts';
 import { responsesRequestSchema } from './request-schema.ts';
 import type { ResponsesRequest } from './responses.ts';
@@ -65,7 +66,7 @@ export function requireConversation(items: readonly PlacedItem[]): void {
   const calls = new Set<string>();
   let said = false;
   for (const { item, path } of items) {
-    said ||= item.type === 'message' || item.type === 'function_call_output';
+    said ||= ['message', 'function_call_output', 'compaction'].includes(item.type);
     if (item.type === 'function_call') calls.add(item.call_id!);
     else if (item.type === 'function_call_output' && !calls.has(item.call_id!))
       faults.push(
@@ -74,4 +75,19 @@ export function requireConversation(items: readonly PlacedItem[]): void {
   }
   if (faults.length === 0 && !said) faults.push(fault('input', 'holds no message to be answered'));
   if (faults.length > 0) throw faultsError(faults);
+}
+
+/**
+ * Where a conversation has to be told in words, a summary that only another server can read would be lost.
+ * @throws ApiError `validation_error` (422)
+ */
+export function requireReadable(items: readonly PlacedItem[]): void {
+  const foreign = items.find(({ item }) => item.type === 'compaction' && summaryIn(item) === undefined);
+  if (foreign)
+    throw faultsError([
+      fault(
+        `${foreign.path}.encrypted_content`,
+        'another server made this summary, and only that one can read it: send the conversation itself, or compact it here',
+      ),
+    ]);
 }

@@ -110,3 +110,14 @@ export const inputTokensSchema = Type.Object(
   { object: oneOf(['response.input_tokens']), input_tokens: Type.Integer() },
   { title: 'InputTokens' },
 );
+
+export const compactedSchema = Type.Object(
+  {
+    id: string({ pattern: '^resp_' }),
+    object: oneOf(['response.compaction']),
+    created_at: Type.Integer({ description: 'Unix time in seconds.' }),
+    output: Type.Array(inputItemSchema, { description: 'The input to go on from.' }),
+    usage,
+  },
+  { title: 'CompactedResponse' },
+);

@@ -1,4 +1,5 @@
 import type { ChatMessage, ContentPart, ToolCall } from '../chat/chat.ts';
+import { summaryIn, summaryMessage } from './compaction.ts';
 import type { InputPart, StoredItem } from './responses.ts';
 
 /** An item, and where the request has it: `input[3]`, or `previous_response_id` for what came before. */
@@ -50,6 +51,13 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
       endResults();
       const content = contentOf(item.content);
       messages.push({ message: { role: item.role as ChatMessage['role'], content }, path });
+      continue;
+    }
+    const summary = summaryIn(item);
+    if (summary !== undefined) {
+      endTurn();
+      endResults();
+      messages.push({ message: summaryMessage(summary), path });
       continue;
     }
     if (!isAssistants(item)) continue;

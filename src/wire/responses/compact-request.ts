@@ -1,0 +1,64 @@
+import { Type } from '../json-schema.ts';
+import { anyObject, raw, stringOrNull } from '../schema.ts';
+import type { JsonBody } from '../json/json-body.ts';
+import { parseJson } from '../json/parse.ts';
+import { faultsError, validator } from '../validate.ts';
+import { askForSummary } from './compaction.ts';
+import { checkResponsesRequest } from './request.ts';
+import type { InputItem, ResponsesRequest } from './responses.ts';
+
+/** What `POST /v1/responses/compact` takes; what else comes along is not looked at. */
+export const compactRequestSchema = Type.Object(
+  {
+    model: Type.String({ minLength: 1, maxLength: 256, description: 'A model id or alias.' }),
+    input: Type.Optional(
+      raw({
+        type: ['string', 'array', 'null'],
+        description: 'As on /v1/responses. This, or previous_response_id, or both.',
+        items: anyObject(),
+      }),
+    ),
+    previous_response_id: Type.Optional(stringOrNull()),
+    instructions: Type.Optional(stringOrNull()),
+    tools: Type.Optional(raw({ type: ['array', 'null'], items: anyObject() })),
+  },
+  { title: 'CompactRequest' },
+);
+
+const checkShape = validator(compactRequestSchema);
+
+/** Those that belong to the prompt: it begins as that of the turn before did, which the engine may still have. */
+const kept = ['model', 'instructions', 'previous_response_id', 'tools', 'reasoning'] as const;
+
+/**
+ * Reads a request to compact a conversation, as the request for a response that sums it up.
+ * @throws ApiError `validation_error` (422)
+ */
+export function parseCompactRequest(text: string): JsonBody<ResponsesRequest> {
+  const { value } = parseJson(text, { what: 'The request body' });
+  const faults = checkShape(value);
+  if (faults.length > 0) throw faultsError(faults);
+  const asked = value as Partial<ResponsesRequest> & { model: string };
+  const input = itemsOf(asked.input);
+  if (input.length === 0 && typeof asked.previous_response_id !== 'string')
+    throw faultsError([
+      {
+        param: 'input',
+        code: 'validation_error',
+        message: 'nothing to be compacted: send input, previous_response_id, or both',
+      },
+    ]);
+  const request: ResponsesRequest = {
+    ...(Object.fromEntries(kept.map((name) => [name, asked[name]])) as { model: string }),
+    input: [...input, { role: 'user', content: askForSummary }],
+    tool_choice: 'none',
+    store: false,
+  };
+  const wrong = checkResponsesRequest(request);
+  if (wrong.length > 0) throw faultsError(wrong);
+  return { value: request, text };
+}
+
+function itemsOf(input: ResponsesRequest['input'] | null | undefined): InputItem[] {
+  return typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? []);
+}

@@ -1,0 +1,52 @@
+import type { ChatMessage } from '../chat/chat.ts';
+import type { InputItem, ResponseUsage, StoredItem } from './responses.ts';
+
+/** What `POST /v1/responses/compact` answers. Its output is the input to go on from. */
+export interface CompactedBody {
+  id: string;
+  object: 'response.compaction';
+  created_at: number;
+  output: object[];
+  usage: ResponseUsage;
+}
+
+export interface CompactionItem {
+  id: string;
+  type: 'compaction';
+  encrypted_content: string;
+}
+
+/**
+ * Stands before the summary in a compaction item, in base64. It is no secret, and nothing is proven by it: what a client
+ * says was said before is its own say, as with any message of its input. So no key has to be kept, and any process reads it.
+ */
+const mark = 'offpeak1.';
+
+export function compactionItem(id: string, summary: string): CompactionItem {
+  return { id, type: 'compaction', encrypted_content: mark + Buffer.from(summary).toString('base64') };
+}
+
+/** The summary in a compaction item of ours; undefined for an item of another type, or of another server. */
+export function summaryIn({ type, encrypted_content: content }: InputItem): string | undefined {
+  if (type !== 'compaction' || typeof content !== 'string' || !content.startsWith(mark)) return undefined;
+  return Buffer.from(content.slice(mark.length), 'base64').toString();
+}
+
+/** A summary as the model reads it. The user's, because somebody must have spoken last, and templates take few system messages. */
+export function summaryMessage(summary: string): ChatMessage {
+  return {
+    role: 'user',
+    content: `The conversation up to here, summed up by you to save room:\n\n${summary}`,
+  };
+}
+
+/** Asks for the summary, as the last message of the conversation. */
+export const askForSummary =
+  'The conversation is getting too long. Write a summary of it that replaces all of it, for you to go on from; the messages ' +
+  'of the user stay as they are. State what was decided and why, what was done and what came of it, facts, names, numbers ' +
+  'and quotations that will be needed, and what is still to do. Answer with the summary alone, and call no tools.';
+
+/** What stays of a conversation word for word: all that the assistant did not say or do. */
+export function keptMessages(items: readonly StoredItem[]): StoredItem[] {
+  return items.filter(({ type, role }) => type === 'message' && role !== 'assistant');
+}
