@@ -3,7 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createLog, secretsOf } from './app/log.ts';
-import { createModelPool, isRemote, modelSources, openModelFiles, publicModel } from './app/models.ts';
+import { isRemote, modelServers, modelSources, openModelFiles, publicModel } from './app/models.ts';
+import type { ModelServers } from './app/models.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
@@ -17,9 +18,8 @@ import { systemClock, systemRandom } from './base/system.ts';
 import { createBatches } from './batches/create-batches.ts';
 import { createDiskBlobs } from './blobs/disk.ts';
 import { ConfigError } from './config.ts';
-import type { Config, ModelConfig } from './core/config.ts';
+import type { Config } from './core/config.ts';
 import type { Model } from './core/model.ts';
-import type { Pool, ReplicaState } from './engines/engines.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createStartPulls } from './engines/llama/files/start-pulls.ts';
 import { createEgress } from './events/egress.ts';
@@ -196,20 +196,16 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     for (const part of parts.slice(0, -2).toReversed()) await part.stop();
   }
 
-  /** The models of a configuration; those whose engine is as before keep it. */
+  /** The models of a configuration; servers that are as before keep what was learned of them. */
   function serve({ models }: Config, before: readonly Served[]): Served[] {
+    const { spawn } = overrides;
     return models.map((asked) => {
       const known = before.find(({ config: { id } }) => id === asked.id);
-      const pool =
-        known && isSameEngine(known.config, asked) ? known.pool : poolOf(asked, known?.pool.replicas);
+      const made = { ...shared, log: log.child({ model: asked.id }), modelFiles, ...(spawn && { spawn }) };
+      const servers = modelServers(asked, made, known);
       const createdAt = known?.model.createdAt ?? clock.now();
-      return { config: asked, pool, model: publicModel(asked, pool, createdAt) };
+      return { ...servers, model: publicModel(asked, servers.pool, createdAt) };
     });
-  }
-
-  function poolOf(model: ModelConfig, before: readonly ReplicaState[] = []): Pool {
-    const made = { ...shared, log: log.child({ model: model.id }), modelFiles, before };
-    return createModelPool(model, overrides.spawn ? { ...made, spawn: overrides.spawn } : made);
   }
 
   async function reload(read: () => Config): Promise<void> {
@@ -218,7 +214,9 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     await createStartPulls(modelFiles, modelSources(next).filter(isRemote), log).start();
     const models = serve(next, served);
     await generate.replaceModels(models);
-    const replaced = models.filter(({ pool }) => !served.some((each) => each.pool === pool));
+    const replaced = models.filter(({ replicas }) => !served.some((each) => each.replicas === replicas));
+    const known = replaced.filter(({ pool }) => served.some((each) => each.pool === pool));
+    await Promise.all(known.map(({ pool, replicas }) => pool.replaceReplicas(replicas)));
     served = models;
     const idsOf = (of: readonly Served[]) => of.map(({ model }) => model.id);
     log.info({ models: idsOf(models), replaced: idsOf(replaced) }, 'The configuration was read again.');
@@ -275,14 +273,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   };
 }
 
-/** A model that is served, and what it was made of. */
-interface Served extends ServedModel {
-  config: ModelConfig;
-}
-
-function isSameEngine(a: ModelConfig, b: ModelConfig): boolean {
-  return isDeepStrictEqual([a.serves, a.engine], [b.serves, b.engine]);
-}
+type Served = ServedModel & ModelServers;
 
 /** What a running server does not read again. */
 const unreadKeys = [

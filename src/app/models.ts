@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { createIds, type Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
@@ -9,12 +10,12 @@ import type { Examination } from '../core/examination.ts';
 import type { Model } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
 import type { ModelSource, RemoteSource } from '../core/model-source.ts';
-import type { Engine, Pool, ReplicaState } from '../engines/engines.ts';
+import type { Engine } from '../engines/engines.ts';
 import type { Spawn } from '../engines/llama/child-process.ts';
 import { createLlamaEngine } from '../engines/llama/engine.ts';
 import { createModelFiles } from '../engines/llama/files/model-files.ts';
 import type { ModelFiles } from '../engines/llama/files/model-files.ts';
-import { createPool } from '../engines/pool/pool.ts';
+import { createPool, type ServerPool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted.ts';
 import { examineUpstream } from '../engines/upstream/examine.ts';
@@ -73,40 +74,77 @@ export function publicModel(
   };
 }
 
-export function createModelPool(
-  { id, serves, engine }: ModelConfig,
-  { modelFiles, before, ...parts }: EngineParts & { modelFiles: ModelFiles; before: readonly ReplicaState[] },
-): Pool {
-  const one = (name: string, only: Engine): ReplicaOptions[] => [
-    { name, engine: only, account: name, weight: 1, isDraining: false },
-  ];
+/** What answers for a model, and what it was made of. */
+export interface ModelServers {
+  config: ModelConfig;
+  pool: ServerPool;
+  /** Those that the pool is to ask from now on. */
+  replicas: readonly ReplicaOptions[];
+}
+
+/** @param before the model's as it was configured until now: a server that is as before keeps what was learned of it */
+export function modelServers(
+  config: ModelConfig,
+  { modelFiles, ...parts }: EngineParts & { modelFiles: ModelFiles },
+  before?: ModelServers,
+): ModelServers {
+  const { id, serves, engine } = config;
+  const old = before?.config;
+  const taken = new Set<Engine>();
+  if (before && isDeepStrictEqual([old?.serves, old?.engine], [serves, engine])) return { ...before, config };
+  const alone = (name: string, only: Engine): ModelServers => {
+    const replicas = [{ name, engine: only, account: name, weight: 1, isDraining: false }];
+    return { config, replicas, pool: createPool({ ...parts, replicas }) };
+  };
   switch (engine.kind) {
     case 'llama': {
       const { path, context, ...rest } = engine;
       const modelPath = modelFiles.pathOf(modelSource(path));
-      const replicas = one(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
-      return createPool({ ...parts, replicas });
+      return alone(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
     }
-    case 'openai':
-      return createPool({
-        ...parts,
-        replicas: engine.replicas.map((each) => upstreamReplica(engine, each)),
-        isShared: true,
-      });
+    case 'openai': {
+      const replicas = engine.replicas.map((each) => upstreamReplica(engine, each));
+      const known = old?.engine.kind === 'openai' && before?.pool;
+      return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared: true }) };
+    }
     case 'scripted': {
       const { slots, delayMs } = engine;
-      return createPool({ ...parts, replicas: one(id, createScriptedEngine({ ...parts, slots, delayMs })) });
+      return alone(id, createScriptedEngine({ ...parts, slots, delayMs }));
     }
   }
 
   function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
     const { url, apiKey, weight, drain } = replica;
-    const asked = createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
     const { host, pathname } = new URL(url);
     const name = host + pathname;
-    const slotsBefore = before.find((each) => each.name === name)?.slots;
+    const asked =
+      engineBefore(upstream, replica) ??
+      createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
+    const slotsBefore = before?.pool.replicas.find((each) => each.name === name)?.slots;
     return { name, engine: asked, account: apiKey ?? url, weight, isDraining: drain, slotsBefore };
   }
+
+  /** That of a server of which nothing has changed but how much it is given. */
+  function engineBefore(upstream: OpenAiEngineConfig, replica: ReplicaConfig): Engine | undefined {
+    if (!before || old?.engine.kind !== 'openai') return undefined;
+    const was = old.engine;
+    const settings = serverSettings(config, upstream, replica);
+    const found = before.replicas.find(
+      ({ engine: each }, at) =>
+        !taken.has(each) && isDeepStrictEqual(serverSettings(old, was, was.replicas[at]!), settings),
+    );
+    if (found) taken.add(found.engine);
+    return found?.engine;
+  }
+}
+
+/** What the engine of a server is made of. */
+function serverSettings(
+  { serves }: ModelConfig,
+  { replicas: _replicas, ...shared }: OpenAiEngineConfig,
+  { weight: _weight, drain: _drain, ...own }: ReplicaConfig,
+): unknown {
+  return [serves, shared, own];
 }
 
 function upstreamOptions(

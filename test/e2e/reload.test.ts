@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createApi } from '../support/api.ts';
 import { chatLines } from '../support/batch-lines.ts';
 import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
-import { install } from '../support/server-process.ts';
+import { adminKey, install } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
@@ -84,6 +85,44 @@ describe('SIGHUP', () => {
     // 12 tokens a line, at half of a dollar a million.
     expect(done.cost.amount).toBe('0.000012');
     expect(await ask('kept')).toEqual([200, 'before']);
+  });
+
+  it('changes some servers of a model and leaves the others as they are', async () => {
+    const poolYaml = (urls: string) => `  - id: tiny
+    engine: { kind: openai, flavor: openai, model: real-name, urls: [${urls}] }
+`;
+    const gone = after.url;
+    await after.close();
+    await start(poolYaml(`"${gone}", "${before.url}"`));
+    const replicas = async () => {
+      const { data } = await createApi(server.url, adminKey).get<{
+        data: { replicas: Record<string, unknown>[] }[];
+      }>('/v1/models');
+      return data[0]!.replicas;
+    };
+    await until('one is known to be away', async () => (await replicas())[0]!.health === 'open');
+    const { waiting } = (await replicas())[0]!;
+    const held: (() => void)[] = [];
+    before.answer = (response, request) => void held.push(() => complete('before')(response, request));
+    const running = ask('tiny');
+    await until('it is asked', () => held.length === 1);
+
+    after = await startFakeUpstream(complete('after'));
+    const added = `{ url: "${after.url}", drain: true }`;
+    const log = await hangUp(
+      poolYaml(`{ url: "${before.url}", weight: 2 }, "${gone}", ${added}`),
+      'read again',
+    );
+    expect(log).toContain('"replaced":["tiny"]');
+    expect(await replicas()).toMatchObject([
+      { health: 'up', in_flight: 1 },
+      { health: expect.stringMatching('open'), waiting },
+      { health: 'draining' },
+    ]);
+    await hangUp(poolYaml(`"${after.url}"`), 'read again');
+    expect(await ask('tiny')).toEqual([200, 'after']);
+    for (const answer of held) answer();
+    expect(await running).toEqual([200, 'before']);
   });
 
   it('takes no configuration that is wrong, and says what is', async () => {

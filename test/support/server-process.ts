@@ -8,7 +8,7 @@ import { createApi } from './api.ts';
 import type { Api } from './api.ts';
 
 export const processKey = 'test-key-0123456789-abcdefghijklmnop';
-const adminKey = 'test-admin-0123456789-abcdefghijklmnop';
+export const adminKey = 'test-admin-0123456789-abcdefghijklmnop';
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const endWithParent = new URL('end-with-parent.ts', import.meta.url).href;
 

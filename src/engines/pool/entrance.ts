@@ -33,11 +33,9 @@ export interface Entrance {
 /** Interactive requests that may wait, for each that can be worked on. */
 const mostWaiting = { perSlot: 16, least: 64 } as const;
 
-/** @param queueMs how long a request that somebody waits for may wait for a place */
+/** @param replicas which may be others later; @param queueMs how long a request that somebody waits for may wait for a place */
 export function createEntrance(replicas: readonly Replica[], clock: Clock, queueMs: number): Entrance {
   const room = new WaitingRoom<Place>();
-  /** Most models have one server, and nothing to choose. */
-  const only = replicas.length === 1 ? replicas[0] : undefined;
   const draining: Waiting = {
     scope: 'model',
     code: 'engine_overloaded',
@@ -65,6 +63,8 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
 
   /** A place at a replica that takes the call now. One whose pause is over is tried first: the others are there if it fails. */
   function place(call: EngineCall): Place | undefined {
+    // Most models have one server, and nothing to choose.
+    const only = replicas.length === 1 ? replicas[0] : undefined;
     if (only) return only.takes(call.priority) ? { replica: only, sent: only.sent() } : undefined;
     const free = replicas.filter((replica) => replica.takes(call.priority));
     const up = free.filter((replica) => replica.isUp);

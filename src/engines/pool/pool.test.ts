@@ -3,9 +3,9 @@ import { chatRequest, chatResponse, createFakeEngine } from '../../../test/suppo
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import { ApiError, away, final } from '../../core/errors.ts';
-import type { ChatResponse } from '../../wire/chat/chat.ts';
-import type { Engine, EngineCall, Pool, Report } from '../engines.ts';
-import { createPool } from './pool.ts';
+import type { ChatChunk, ChatResponse } from '../../wire/chat/chat.ts';
+import type { Engine, EngineCall, Report } from '../engines.ts';
+import { createPool, type ServerPool } from './pool.ts';
 import type { ReplicaOptions } from './replica.ts';
 
 interface Server extends Engine {
@@ -52,33 +52,30 @@ const wrongKey = new ApiError('upstream_error', 'Refused.', {
 });
 const bad = new ApiError('request_refused', 'No such field.', { blame: final });
 const busy = new ApiError('engine_overloaded', 'Busy.', { blame: away, retryAfter: 5 });
+const forever: EngineCall = { signal: new AbortController().signal, priority: 'interactive' };
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('createPool', () => {
   let clock: ManualClock;
-  let pool: Pool;
+  let pool: ServerPool;
 
   beforeEach(() => {
     clock = createManualClock();
   });
   afterEach(() => pool.stop());
 
-  function poolOf(servers: Server[], more: Partial<ReplicaOptions> = {}): Pool {
-    const replicas = servers.map((engine, at) => ({
-      name: `gpu-${at}`,
-      engine,
-      account: `key-${at}`,
-      weight: 1,
-      isDraining: false,
-      ...more,
-    }));
+  function poolOf(servers: Server[], more: Partial<ReplicaOptions> = {}): ServerPool {
+    const replicas = servers.map((engine, at) => replicaOf(engine, at, more));
     const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.999_999 };
     pool = createPool({ replicas, queueMs: 10_000, clock, random, log: silent });
     return pool;
   }
 
-  const ask = (more: Partial<EngineCall> = {}) =>
-    pool.generate(chatRequest(), { signal: new AbortController().signal, priority: 'interactive', ...more });
+  const replicaOf = (engine: Server, at: number, more: Partial<ReplicaOptions> = {}): ReplicaOptions => {
+    return { name: `gpu-${at}`, engine, account: `key-${at}`, weight: 1, isDraining: false, ...more };
+  };
+
+  const ask = (more: Partial<EngineCall> = {}) => pool.generate(chatRequest(), { ...forever, ...more });
   const batch = (more: Partial<EngineCall> = {}) => ask({ priority: 'batch', ...more });
   const settled = (work: Promise<unknown>) =>
     work.then(
@@ -321,5 +318,76 @@ describe('createPool', () => {
     expect(pool.most).toBe(0);
     expect(await settled(ask())).toBe('engine_overloaded');
     expect(one.asked).toBe(0);
+  });
+
+  it('goes on with servers that stay as they are, while others come and go', async () => {
+    const [gone, busyOne, left, added] = [server(99), server(null), server(20), server(4)];
+    let stopped = 0;
+    left.stop = async () => void stopped++;
+    poolOf([gone, busyOne, left], { slotsBefore: 20 });
+    const first = ask();
+    await turn();
+    gone.open[0]!.fail(refused);
+    await turn();
+    const others = [ask(), ask(), ask()];
+    await turn();
+    expect([busyOne.open.length, left.open.length]).toEqual([2, 2]);
+    await clock.advance(500);
+    const { waiting } = pool.replicas[0]!;
+    await pool.replaceReplicas([
+      replicaOf(busyOne, 1),
+      replicaOf(gone, 0, { isDraining: true }),
+      replicaOf(added, 3),
+    ]);
+    expect(pool.replicas).toMatchObject([
+      { name: 'gpu-1', health: 'up', slots: 20, inFlight: 2 },
+      { name: 'gpu-0', health: 'draining', waiting },
+      { name: 'gpu-3', health: 'up', slots: 4, inFlight: 0 },
+    ]);
+    await pool.replaceReplicas([replicaOf(busyOne, 1), replicaOf(gone, 0), replicaOf(added, 3)]);
+    expect(pool.replicas[1]).toMatchObject({ health: 'open', waiting });
+    expect(stopped).toBe(0);
+    while (left.open.length > 0) left.open[0]!.answer();
+    await turn();
+    await turn();
+    expect(stopped).toBe(1);
+    while (busyOne.open.length > 0) busyOne.open[0]!.answer();
+    await Promise.all([first, ...others]);
+  });
+
+  it('lets a server go only when all that it said was read', async () => {
+    const [left, added] = [server(1), server(1)];
+    let isStopped = false;
+    left.stop = async () => void (isStopped = true);
+    const { usage } = chatResponse('fine');
+    const last = { choices: [], usage } as unknown as ChatChunk;
+    left.stream = async function* () {
+      yield [last];
+      yield [];
+    };
+    poolOf([left]);
+    const stream = pool.stream(chatRequest(), forever)[Symbol.asyncIterator]();
+    expect((await stream.next()).value).toEqual([last]);
+    expect(pool.replicas[0]).toMatchObject({ inFlight: 0 });
+    await pool.replaceReplicas([replicaOf(added, 1)]);
+    await turn();
+    expect(isStopped).toBe(false);
+    expect((await stream.next()).value).toEqual([]);
+    expect((await stream.next()).done).toBe(true);
+    await turn();
+    expect(isStopped).toBe(true);
+  });
+
+  it('gives those who wait to servers that are added', async () => {
+    const [one, added] = [server(1), server(4)];
+    poolOf([one]);
+    const running = Array.from({ length: 6 }, () => ask());
+    await turn();
+    expect(one.open).toHaveLength(3);
+    await pool.replaceReplicas([replicaOf(one, 0), replicaOf(added, 1)]);
+    await turn();
+    expect(added.open).toHaveLength(3);
+    for (const each of [...one.open, ...added.open]) each.answer();
+    await Promise.all(running);
   });
 });

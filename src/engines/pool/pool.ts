@@ -19,6 +19,15 @@ export interface PoolOptions {
   log: Log;
 }
 
+/** A pool whose servers may be others while it runs. */
+export interface ServerPool extends Pool {
+  /**
+   * Asks these from now on, at least one. Those of an engine that was among them before go on as they are; what others
+   * have in flight ends there.
+   */
+  replaceReplicas(next: readonly ReplicaOptions[]): Promise<void>;
+}
+
 const defaultQueueMs = 120_000;
 /** Other replicas that are asked after a failure: where it is certain that nothing was done, and where it is not. */
 const elsewhere = { certain: 3, unclear: 1 } as const;
@@ -34,23 +43,21 @@ export function createPool({
   random,
   log,
   ...options
-}: PoolOptions): Pool {
-  const replicas = options.replicas.map(
-    (each) =>
-      new Replica(each, {
-        clock,
-        random,
-        log,
-        onChange: () => changed(),
-        onWell: () => works(clock.monotonic()),
-      }),
-  );
-  const [some] = replicas;
-  if (!some) throw new Error('a pool has at least one replica');
+}: PoolOptions): ServerPool {
+  const replicas = options.replicas.map(replicaOf);
+  if (replicas.length === 0) throw new Error('a pool has at least one replica');
+  /** Servers that are asked no more, and end what they have. */
+  const ending = new Set<Replica>();
   const listeners = new Set<() => void>();
   let answered = 0;
+  let isStopped = false;
   let workedAt = Number.NEGATIVE_INFINITY;
   const entrance = createEntrance(replicas, clock, queueMs);
+
+  function replicaOf(one: ReplicaOptions): Replica {
+    const onWell = () => works(clock.monotonic());
+    return new Replica(one, { clock, random, log, onChange: () => changed(), onWell });
+  }
 
   const sum = (of: (replica: Replica) => number) => replicas.reduce((total, each) => total + of(each), 0);
   const slots = () => sum((replica) => replica.slots);
@@ -102,18 +109,20 @@ export function createPool({
   async function ask<T>(call: EngineCall, run: (engine: Engine) => Promise<T>, weigh: (answer: T) => number) {
     let tried: Set<Replica> | undefined;
     for (let at = await entrance.enter(call); ;) {
+      const { replica } = at;
       try {
-        const answer = await run(at.replica.engine);
+        const answer = await run(replica.engine);
         succeeded(at, weigh(answer));
         return answer;
       } catch (error) {
         failed(at, call, error);
         entrance.admit();
-        tried = (tried ?? new Set<Replica>()).add(at.replica);
+        tried = (tried ?? new Set<Replica>()).add(replica);
         const other = await next(call, error, tried);
         if (!other) throw error;
         at = other;
       } finally {
+        replica.left();
         entrance.admit();
       }
     }
@@ -125,12 +134,13 @@ export function createPool({
   ): AsyncGenerator<readonly T[]> {
     const tried = new Set<Replica>();
     for (let at = await entrance.enter(call); ;) {
-      tried.add(at.replica);
+      const { replica } = at;
+      tried.add(replica);
       let begun = false;
       let isOpen = true;
       try {
-        for await (const chunks of run(at.replica.engine)) {
-          if (!begun) at.replica.answers();
+        for await (const chunks of run(replica.engine)) {
+          if (!begun) replica.answers();
           begun = true;
           // The usage comes last: the server is done, however long the client reads.
           const usage = chunks.at(-1)?.usage;
@@ -152,10 +162,18 @@ export function createPool({
         if (!other) throw error;
         at = other;
       } finally {
-        if (isOpen) at.replica.dropped(at.sent);
+        if (isOpen) replica.dropped(at.sent);
+        replica.left();
         entrance.admit();
       }
     }
+  }
+
+  async function end(replica: Replica): Promise<void> {
+    ending.add(replica);
+    await replica.end();
+    await replica.engine.stop();
+    ending.delete(replica);
   }
 
   const probe = async () => {
@@ -165,7 +183,7 @@ export function createPool({
 
   return {
     get capabilities() {
-      return some.engine.capabilities;
+      return replicas[0]!.engine.capabilities;
     },
     get slots() {
       return Math.max(1, slots());
@@ -192,9 +210,25 @@ export function createPool({
     },
 
     async stop() {
-      for (const replica of replicas) replica.stop();
+      isStopped = true;
+      const all = [...replicas, ...ending];
+      for (const replica of all) replica.stop();
       entrance.close(new ApiError('shutting_down', 'The engine is being stopped.'));
-      await Promise.all(replicas.map(({ engine }) => engine.stop()));
+      await Promise.all(all.map(({ engine }) => engine.stop()));
+    },
+
+    async replaceReplicas(asked) {
+      const known = new Map(replicas.map((replica) => [replica.engine, replica]));
+      const added = asked.filter(({ engine }) => !known.has(engine));
+      await Promise.all(added.map(({ engine }) => engine.start()));
+      if (isStopped) return void (await Promise.all(added.map(({ engine }) => engine.stop())));
+      const kept = asked.map((one) => known.get(one.engine) ?? replicaOf(one));
+      const gone = replicas.filter((replica) => !kept.includes(replica));
+      replicas.splice(0, replicas.length, ...kept);
+      for (const [at, replica] of kept.entries()) replica.set(asked[at]!);
+      for (const replica of kept) if (!known.has(replica.engine)) void replica.look();
+      for (const replica of gone) void end(replica);
+      changed();
     },
 
     generate: (request, call) =>
@@ -220,7 +254,7 @@ export function createPool({
       stream: (op, request, call) => stream(call, (engine) => nativeOf(engine).stream(op, request, call)),
     },
     countTokens: (request) => {
-      const up = replicas.find((replica) => replica.isUp) ?? some;
+      const up = replicas.find((replica) => replica.isUp) ?? replicas[0]!;
       return up.engine.countTokens(request);
     },
     probe,

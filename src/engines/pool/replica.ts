@@ -9,6 +9,7 @@ import { createLimit, type Limit } from './limit.ts';
 import { createRate, type Rate } from './rate.ts';
 import type { Sent } from './slot-finder.ts';
 
+/** One server of a model. As long as its engine is the same one, it is the same server. */
 export interface ReplicaOptions {
   /** For logs and for operators: an address without credentials. */
   name: string;
@@ -59,6 +60,9 @@ export class Replica implements Choice {
   #wake: Timer | null = null;
   #report: Timer | null = null;
   #isStopped = false;
+  /** Calls that are not over, whether the server is done with them or not. */
+  #calls = 0;
+  #onEnd: (() => void) | null = null;
   #isSaid = false;
   /** The one request that tries whether it works again. */
   #trial: Sent | null = null;
@@ -80,6 +84,12 @@ export class Replica implements Choice {
     this.#breaker = createBreaker(parts.clock, () => parts.random.float());
     this.#rate = createRate(() => parts.clock.monotonic());
     engine.onRate?.((told) => this.#rate.told(told));
+  }
+
+  /** What an operator may change of a server that runs. */
+  set({ weight, isDraining }: Pick<ReplicaOptions, 'weight' | 'isDraining'>): void {
+    this.#weight = weight;
+    this.#isDraining = isDraining;
   }
 
   get inFlight(): number {
@@ -152,8 +162,21 @@ export class Replica implements Choice {
     const sent = this.#limit.sent();
     if (this.#breaker.health === 'half-open') this.#trial = sent;
     this.#inFlight++;
+    this.#calls++;
     this.#rate.sent();
     return sent;
+  }
+
+  /** A call is over. */
+  left(): void {
+    if (--this.#calls === 0) this.#onEnd?.();
+  }
+
+  /** Resolves when the last call is over; it gets none any more. */
+  async end(): Promise<void> {
+    this.stop();
+    if (this.#calls === 0) return;
+    await new Promise<void>((resolve) => (this.#onEnd = resolve));
   }
 
   /** Who may not be sent yet waits for his turn in the pool. */
@@ -215,7 +238,7 @@ export class Replica implements Choice {
 
   /** It does not work, as some request has found. */
   fail(error: ApiError, sentAt = this.#parts.clock.monotonic()): void {
-    if (!this.#breaker.failed(error, this.#inFlight, sentAt)) return;
+    if (this.#isStopped || !this.#breaker.failed(error, this.#inFlight, sentAt)) return;
     const { log, clock, onChange } = this.#parts;
     const { msLeft } = this.#breaker;
     if (this.#breaker.reason === 'asked') this.#rate.paused(msLeft);
