@@ -56,6 +56,12 @@ export function when(name: string, value: string | readonly string[], schema: ob
   return ifThen({ properties: { [name]: is }, required: [name] }, schema);
 }
 
+/** Of a field that is null elsewhere: here it is none, and of this JSON type. */
+export const needs = (name: string, type: string) => ({ required: [name], properties: { [name]: { type } } });
+
+/** What `schema` takes, or null. */
+export const orNull = (schema: { type: string }) => ({ ...schema, type: [schema.type, 'null'] });
+
 /** An object or array that may be null. */
 export const nullable = (type: 'object' | 'array', rule: Record<string, unknown> = {}) => ({
   type: [type, 'null'],
@@ -72,7 +78,7 @@ export const base64 = string({
 });
 
 /** Audio of a message, as the official service takes it. */
-export const inputAudio = raw({ type: 'object', properties: { data: base64 } });
+export const inputAudio = { type: 'object', properties: { data: orNull(base64) } };
 
 /** Names of functions, tools and schemas. */
 export const namePattern = '^[a-zA-Z0-9_-]{1,64}$';

@@ -36,3 +36,41 @@ describe('@ai-sdk/anthropic 3, also in Mastra', () => {
     text.parse(starts[0].content_block);
   });
 });
+
+describe('@openai/agents 0.20', () => {
+  const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }];
+  const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
+
+  it('sends what a message was, with nulls for what it was not', async () => {
+    const said = { type: 'text', text: 'Sunny.', refusal: null, providerData: null };
+    const { status, json } = await post('/v1/chat/completions', {
+      model: 'tiny',
+      tools,
+      messages: [
+        { role: 'system', content: 'be kind' },
+        { role: 'user', content: 'how is it?' },
+        { role: 'assistant', content: null, refusal: null, tool_calls: [{ ...call, custom: null }] },
+        { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
+        { role: 'assistant', content: [said] },
+        { role: 'user', content: [{ type: 'text', text: 'and now?', image_url: null, file: null }] },
+      ],
+      response_format: { type: 'text', json_schema: null },
+    });
+    expect([status, json.choices?.[0].message.content]).toEqual([200, 'Echo: and now?']);
+  });
+
+  it('sends the same to responses', async () => {
+    const { status, json } = await post('/v1/responses', {
+      model: 'tiny',
+      tools: [{ type: 'function', name: 'weather', function: null, parameters: null, strict: null }],
+      tool_choice: { type: 'function', name: 'weather', function: null, mode: null, tools: null },
+      input: [
+        { type: null, id: null, role: 'user', content: 'how is it?', status: null },
+        { type: 'reasoning', id: null, summary: [{ type: 'summary_text', text: null }], content: null },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'Sunny.', refusal: null }] },
+        { role: 'user', content: [{ type: 'input_text', text: 'and now?', input_audio: null }] },
+      ],
+    });
+    expect([status, json.output?.[0].name]).toEqual([200, 'weather']);
+  });
+});

@@ -1,4 +1,5 @@
 import { Type } from '../json-schema.ts';
+import type { Schema } from '../json-schema.ts';
 import {
   anyObject,
   base64,
@@ -7,8 +8,10 @@ import {
   inputAudio,
   integerOrNull,
   nameRule,
+  needs,
   numberOrNull,
   oneOf,
+  orNull,
   raw,
   string,
   stringOrNull,
@@ -33,29 +36,41 @@ export const chatLimits = {
 
 const maxTokens = { minimum: 1, maximum: 2 ** 31 - 1 };
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
-const partTypes = ['text', 'refusal', 'image_url', 'input_audio', 'file'] as const;
 
 const notStored = raw({ type: 'null', expected: 'no file_id: send the content itself as file_data' });
 
-const part = Type.Object(
-  {
-    type: oneOf(partTypes),
-    text: Type.Optional(string()),
-    refusal: Type.Optional(string()),
-    image_url: Type.Optional(
-      Type.Object({
-        url: string({
-          pattern: '^data:',
-          expected: 'a data: URL, because images are never fetched for a caller',
-        }),
-        detail: Type.Optional(stringOrNull()),
+interface Field {
+  type: string;
+  [keyword: string]: unknown;
+}
+
+/** An object with a type and a field of that name. The other fields are null in what some clients send. */
+function typed(fields: Record<string, Field>, more: Record<string, Schema> = {}): Schema {
+  const types = Object.keys(fields);
+  const optional = types.map((type) => [type, Type.Optional(orNull(fields[type]!))] as const);
+  return Type.Object(
+    { ...more, type: oneOf(types), ...Object.fromEntries(optional) },
+    { allOf: types.map((type) => when('type', type, needs(type, fields[type]!.type))) },
+  );
+}
+
+const part = typed({
+  text: string(),
+  refusal: string(),
+  image_url: {
+    type: 'object',
+    required: ['url'],
+    properties: {
+      url: string({
+        pattern: '^data:',
+        expected: 'a data: URL, because images are never fetched for a caller',
       }),
-    ),
-    input_audio: Type.Optional(inputAudio),
-    file: Type.Optional(raw({ type: 'object', properties: { file_data: base64, file_id: notStored } })),
+      detail: stringOrNull(),
+    },
   },
-  { allOf: partTypes.map((type) => when('type', type, { required: [type] })) },
-);
+  input_audio: inputAudio,
+  file: { type: 'object', properties: { file_data: orNull(base64), file_id: notStored } },
+});
 
 const functionCall = {
   name: string({ minLength: 1 }),
@@ -63,14 +78,16 @@ const functionCall = {
 };
 
 /** Calls of the type `custom` were made by another server. */
-const toolCall = Type.Object(
+const toolCall = typed(
   {
-    id: string({ minLength: 1 }),
-    type: oneOf(['function', 'custom']),
-    function: Type.Optional(Type.Object(functionCall)),
-    custom: Type.Optional(Type.Object({ name: string({ minLength: 1 }), input: string() })),
+    function: { type: 'object', required: ['name', 'arguments'], properties: functionCall },
+    custom: {
+      type: 'object',
+      required: ['name', 'input'],
+      properties: { name: string({ minLength: 1 }), input: string() },
+    },
   },
-  { allOf: ['function', 'custom'].map((type) => when('type', type, { required: [type] })) },
+  { id: string({ minLength: 1 }) },
 );
 
 const textContent = { type: ['string', 'array'], expected: 'a string or an array of parts', minItems: 1 };
@@ -118,18 +135,22 @@ const message = Type.Object(
   },
 );
 
-const jsonSchemaFormat = Type.Object({
-  name: string(nameRule),
-  description: Type.Optional(stringOrNull()),
-  strict: Type.Optional(booleanOrNull()),
-  schema: anyObject({ description: 'The JSON Schema that the answer conforms to.' }),
-});
+const jsonSchemaFormat = {
+  type: 'object',
+  required: ['name', 'schema'],
+  properties: {
+    name: string(nameRule),
+    description: stringOrNull(),
+    strict: booleanOrNull(),
+    schema: anyObject({ description: 'The JSON Schema that the answer conforms to.' }),
+  },
+};
 
 const responseFormat = raw({
   type: ['object', 'null'],
   required: ['type'],
-  properties: { type: oneOf(['text', 'json_object', 'json_schema']), json_schema: jsonSchemaFormat },
-  ...when('type', 'json_schema', { required: ['json_schema'] }),
+  properties: { type: oneOf(['text', 'json_object', 'json_schema']), json_schema: orNull(jsonSchemaFormat) },
+  ...when('type', 'json_schema', needs('json_schema', 'object')),
 });
 
 const definition = {

@@ -1,5 +1,5 @@
 import { Type } from '../json-schema.ts';
-import { base64, ifThen, inputAudio, oneOf, raw, string, stringOrNull, when } from '../schema.ts';
+import { base64, ifThen, inputAudio, needs, oneOf, orNull, raw, stringOrNull, when } from '../schema.ts';
 
 /**
  * The items of an input. Strict about those that become messages; items of other types (what hosted tools left behind in a
@@ -22,19 +22,19 @@ const notStored = (what: string, instead: string) =>
 const part = Type.Object(
   {
     type: oneOf(partTypes),
-    text: Type.Optional(string()),
-    refusal: Type.Optional(string()),
+    text: Type.Optional(stringOrNull()),
+    refusal: Type.Optional(stringOrNull()),
     image_url: Type.Optional(stringOrNull({ pattern: '^data:', expected: neverFetched })),
     detail: Type.Optional(stringOrNull()),
-    input_audio: Type.Optional(inputAudio),
+    input_audio: Type.Optional(orNull(inputAudio)),
     file_data: Type.Optional(stringOrNull()),
     filename: Type.Optional(stringOrNull()),
   },
   {
     allOf: [
-      when('type', ['input_text', 'output_text', 'text'], { required: ['text'] }),
-      when('type', 'refusal', { required: ['refusal'] }),
-      when('type', 'input_audio', { required: ['input_audio'] }),
+      when('type', ['input_text', 'output_text', 'text'], needs('text', 'string')),
+      when('type', 'refusal', needs('refusal', 'string')),
+      when('type', 'input_audio', needs('input_audio', 'object')),
       when('type', 'input_image', {
         properties: { file_id: notStored('file_id', 'image_url'), image_url: { type: 'string' } },
         required: ['image_url'],
@@ -68,13 +68,13 @@ const message = {
 
 const texts = raw({
   type: ['array', 'null'],
-  items: { type: 'object', properties: { text: { type: 'string' } } },
+  items: { type: 'object', properties: { text: stringOrNull() } },
 });
 
 /** Without a type: a reference if there is nothing but an id, else a message. */
 const untyped = ifThen(
   { required: ['id'], not: { anyOf: [{ required: ['role'] }, { required: ['content'] }] } },
-  { properties: { id: { type: 'string' } } },
+  needs('id', 'string'),
   message,
 );
 
@@ -104,7 +104,7 @@ export const inputItemSchema = Type.Object(
         required: ['encrypted_content'],
         properties: { encrypted_content: { type: 'string', minLength: 1 } },
       }),
-      when('type', 'item_reference', { required: ['id'], properties: { id: { type: 'string' } } }),
+      when('type', 'item_reference', needs('id', 'string')),
     ],
   },
 );

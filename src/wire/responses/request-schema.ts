@@ -31,6 +31,8 @@ const functionFields = {
 };
 
 /** Functions come flat, or nested as on chat completions. */
+const isNested = { required: ['function'], not: { properties: { function: { type: 'null' } } } };
+
 const tool = Type.Object(
   { type: string({ minLength: 1 }) },
   {
@@ -38,8 +40,8 @@ const tool = Type.Object(
       'type',
       'function',
       ifThen(
-        { required: ['function'] },
-        { properties: { function: { type: 'object', ...functionFields } } },
+        isNested,
+        { required: ['function'], properties: { function: { type: 'object', ...functionFields } } },
         functionFields,
       ),
     ),
@@ -47,8 +49,8 @@ const tool = Type.Object(
 );
 
 const named = ifThen(
-  { required: ['function'] },
-  { properties: { function: Type.Object({ name: string({ minLength: 1 }) }) } },
+  isNested,
+  { required: ['function'], properties: { function: Type.Object({ name: string({ minLength: 1 }) }) } },
   { required: ['name'], properties: { name: { type: 'string', minLength: 1 } } },
 );
 
