@@ -16,7 +16,10 @@ export function bearerToken(headers: { authorization: string[]; xApiKey: string[
     throw new ApiError('duplicate_authorization', 'Authorization was sent more than once; send it once.');
   if (header === undefined && headers.xApiKey.length > 0)
     throw unauthorized(
-      'x-api-key is not accepted here: send the key as "Authorization: Bearer <key>". Older Anthropic SDKs do so with the option authToken.',
+      'x-api-key is not accepted here: send the key as "Authorization: Bearer <key>". The setting for that is ' +
+        'ANTHROPIC_AUTH_TOKEN in the environment of Claude Code, authToken (JavaScript) or auth_token (Python) in Anthropic ' +
+        'SDKs, authToken in the Vercel AI SDK, extra_headers in LiteLLM, authHeader: true in pi, and in most others a header ' +
+        'of your own: docs/clients.md has them all.',
     );
   if (header === undefined) throw unauthorized('No API key was sent: send "Authorization: Bearer <key>".');
   const token = /^Bearer +([^\s]+)$/i.exec(header.trim())?.[1];

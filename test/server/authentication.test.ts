@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeKey } from '../../src/accounts/keys.ts';
@@ -37,7 +37,17 @@ describe('without a good key', () => {
   it('401: x-api-key alone is told what to send', async () => {
     const { json } = await app.call('GET', '/v1/models', { key: null, headers: { 'x-api-key': app.keys.a } });
     expect(json.message).toMatch(/Authorization: Bearer/);
-    expect(json.message).toMatch(/authToken/);
+    const page = await readFile('docs/clients.md', 'utf8');
+    for (const setting of [
+      'ANTHROPIC_AUTH_TOKEN',
+      'authToken',
+      'auth_token',
+      'extra_headers',
+      'authHeader',
+    ]) {
+      expect(json.message).toContain(setting);
+      expect(page).toContain(setting);
+    }
   });
 
   it('200: Authorization wins over x-api-key', async () => {

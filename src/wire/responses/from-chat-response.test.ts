@@ -120,6 +120,16 @@ describe('a response', () => {
     });
   });
 
+  it.each([
+    ['flex', 'flex'],
+    ['priority', 'priority'],
+    ['auto', 'default'],
+    ['scale', 'default'],
+    [null, 'default'],
+  ])('tells of the service tier %j as %s', (asked, told) => {
+    expect(convert({ content: 'x' }, 'stop', { service_tier: asked }).service_tier).toBe(told);
+  });
+
   it('has reasoning, text and calls as items of their own', () => {
     const { output } = convert(
       { reasoning: 'hm', content: 'y', tool_calls: [call, { ...call, id: '' }] },

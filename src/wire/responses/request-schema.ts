@@ -144,6 +144,7 @@ export const responsesRequestSchema = Type.Object(
     ),
     safety_identifier: Type.Optional(stringOrNull()),
     prompt_cache_key: Type.Optional(stringOrNull()),
+    service_tier: Type.Optional(stringOrNull()),
     conversation: Type.Optional(refused('no conversation: continue one with previous_response_id')),
     prompt: Type.Optional(
       refused('no prompt: there are no stored prompts here; send instructions and input'),

@@ -1,7 +1,14 @@
 import type { ResponseStatus } from '../../core/response.ts';
 import type { ChatUsage, FinishReason } from '../chat/chat.ts';
 import { presentTool, toolsInEffect } from './function-tools.ts';
-import type { OutputItem, ResponseBody, ResponsesRequest, ResponseUsage, TextFormat } from './responses.ts';
+import type {
+  OutputItem,
+  ResponseBody,
+  ResponsesRequest,
+  ResponseUsage,
+  ServiceTier,
+  TextFormat,
+} from './responses.ts';
 
 /** A response that has begun: all that is known before the model answers. Numbers are never null. */
 export function newResponse(
@@ -32,7 +39,7 @@ export function newResponse(
     },
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
-    service_tier: 'default',
+    service_tier: presentTier(request.service_tier),
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
     top_p: request.top_p ?? 1,
@@ -89,6 +96,10 @@ export function responseUsage(usage: ChatUsage): ResponseUsage {
     output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
     total_tokens: usage.total_tokens,
   };
+}
+
+function presentTier(tier: string | null | undefined): ServiceTier {
+  return tier === 'flex' || tier === 'priority' ? tier : 'default';
 }
 
 function presentFormat(format: TextFormat | null | undefined): TextFormat {

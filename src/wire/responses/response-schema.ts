@@ -72,7 +72,7 @@ export const responseSchema = Type.Object(
     reasoning: Type.Object({ effort: stringOrNull(), summary: stringOrNull() }),
     safety_identifier: stringOrNull(),
     prompt_cache_key: stringOrNull(),
-    service_tier: oneOf(['default']),
+    service_tier: oneOf(['default', 'flex', 'priority']),
     store: Type.Boolean(),
     temperature: Type.Number(),
     top_p: Type.Number(),

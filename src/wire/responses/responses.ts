@@ -27,6 +27,7 @@ export interface ResponsesRequest {
   metadata?: Record<string, string> | null;
   safety_identifier?: string | null;
   prompt_cache_key?: string | null;
+  service_tier?: string | null;
   [extra: string]: unknown;
 }
 
@@ -141,6 +142,9 @@ export interface ReasoningItem {
 
 export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem;
 
+/** How soon a client wants its answer. Nobody is served otherwise for it: it is only told again. */
+export type ServiceTier = 'default' | 'flex' | 'priority';
+
 /** The response resource. Every key is always there: some clients insist on it. */
 export interface ResponseBody {
   id: string;
@@ -162,7 +166,7 @@ export interface ResponseBody {
   reasoning: { effort: string | null; summary: string | null };
   safety_identifier: string | null;
   prompt_cache_key: string | null;
-  service_tier: 'default';
+  service_tier: ServiceTier;
   store: boolean;
   temperature: number;
   top_p: number;
