@@ -86,8 +86,9 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     { model, countPrompt, leave }: Awaited<ReturnType<typeof admitChat>>,
     chat: ChatRequest,
     call: InteractiveCall,
-  ): Pick<Metered<unknown, unknown>, 'leave' | 'settle'> => ({
+  ): Pick<Metered<unknown, unknown>, 'leave' | 'begun' | 'settle'> => ({
     leave,
+    begun: () => call.answers?.(model.id),
     async settle() {
       const count = () => countPrompt(chat, call.caller.orgId).catch(() => estimatePrompt(chat));
       const spent = await meter.spent(count);
@@ -133,6 +134,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       try {
         const how = howOf(call, request.value);
         const response = await chatOnce({ pool, model }, request, promised, how);
+        call.answers?.(model.id);
         charge(call, model, usageOf(response.usage));
         return response;
       } finally {
@@ -169,6 +171,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       const { model, pool, leave } = await admitChat(chat, call.caller);
       try {
         const answer = await pool.native.ask(op, request, howOf(call, chat));
+        call.answers?.(model.id);
         charge(call, model, usageOf(answer.usage));
         return naming.answer(answer, { id: ids.next('chatcmpl_'), model: model.id });
       } finally {
@@ -204,6 +207,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       const { model, pool, leave } = admit(request.value.model, call.caller, 'embeddings');
       try {
         const response = await embedOnce(pool, model, request, howOf(call));
+        call.answers?.(model.id);
         charge(call, model, { ...noUsage, inputTokens: response.usage.prompt_tokens });
         return response;
       } finally {

@@ -122,6 +122,8 @@ export interface InteractiveCall {
   /** `req_...`, the id of the ledger row. */
   requestId: string;
   signal: AbortSignal;
+  /** Called with the id of the model that answers, as soon as something of its answer is there. */
+  answers?: (model: string) => void;
 }
 
 export interface LineCall {

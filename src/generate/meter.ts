@@ -41,6 +41,8 @@ export interface Metered<List, Told> {
   read: (list: List) => Told;
   /** The engine is done with it, or was left. */
   leave: () => void;
+  /** The first list is there. */
+  begun: () => void;
   /** Charges what it took. */
   settle: () => Promise<void>;
 }
@@ -54,10 +56,15 @@ export async function* metered<List, Told>(
   open: () => Promise<Metered<List, Told>>,
   signal: AbortSignal,
 ): AsyncGenerator<Told> {
-  const { lists, read, leave, settle } = await open();
+  const { lists, read, leave, begun, settle } = await open();
+  let isBegun = false;
   let isBroken = false;
   try {
-    for await (const list of lists) yield read(list);
+    for await (const list of lists) {
+      if (!isBegun) begun();
+      isBegun = true;
+      yield read(list);
+    }
   } catch (error) {
     isBroken = !signal.aborted;
     throw error;

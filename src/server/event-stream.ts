@@ -16,7 +16,8 @@ export interface EventStream {
   response: ServerResponse;
   /** Called once before the first byte: from then on nobody else may answer. */
   takeOver: () => void;
-  headers: Record<string, string>;
+  /** Asked before the first byte. */
+  headers: () => Record<string, string>;
   /** Whole events, or nothing yet. */
   events: AsyncIterable<string>;
   /** Makes the event that ends a stream which failed. */
@@ -40,7 +41,7 @@ export async function writeEvents(stream: EventStream): Promise<void> {
     if (response.destroyed) return true;
     if (!response.headersSent) {
       stream.takeOver();
-      response.writeHead(200, { ...headers, ...sseHeaders });
+      response.writeHead(200, { ...headers(), ...sseHeaders });
     }
     lastWrite = clock.monotonic();
     return response.write(text);

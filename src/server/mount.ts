@@ -60,6 +60,8 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
       form: () => readForm(request),
       hold: share.hold,
       recheck,
+      // What goes on in the background answers nobody here.
+      answers: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
       signal: exchange.signal,
     };
     if (services.clock.monotonic() - begun >= recheckAfterMs) await recheck();

@@ -97,6 +97,8 @@ export interface Incoming {
    * @throws ApiError as at the beginning
    */
   recheck: () => Promise<void>;
+  /** Says which model answers, before the first byte of the answer. */
+  answers: (model: string) => void;
   /** Aborts when the client has gone or the server stops waiting for this request. */
   signal: AbortSignal;
 }

@@ -32,9 +32,11 @@ async function start(answer: Answer) {
 }
 
 const messages = [{ role: 'user', content: 'Hello?' }];
-async function ask(api: Api = running.api, more: object = {}) {
-  const json = { model: 'default', messages, ...more };
-  const { status, headers, text } = await api.send('/v1/chat/completions', { json });
+const ask = (api: Api = running.api, more: object = {}) =>
+  post({ messages, ...more }, '/v1/chat/completions', api);
+
+async function post(body: object, path: string, api: Api = running.api) {
+  const { status, headers, text } = await api.send(path, { json: { model: 'default', ...body } });
   return { status, header: headers.get('x-offpeak-model'), text };
 }
 
@@ -44,8 +46,14 @@ describe('fallbacks', () => {
     const { header, text } = await ask();
     expect([header, (JSON.parse(text) as { model: string }).model]).toEqual(['spare', 'spare']);
     const streamed = await ask(running.api, { stream: true });
+    expect(streamed.header).toBe('spare');
     expect(streamed.text).toContain('"model":"spare"');
     expect(streamed.text).toContain('[DONE]');
+    for (const stream of [false, true]) {
+      const message = await post({ max_tokens: 9, messages, stream }, '/v1/messages');
+      const response = await post({ input: 'Hello?', stream }, '/v1/responses');
+      expect([message.header, response.header]).toEqual(['spare', 'spare']);
+    }
     const { text: vectors } = await running.api.send('/v1/embeddings', {
       json: { model: 'tiny', input: 'a' },
     });

@@ -21,9 +21,9 @@ export const createChatCompletion: Route = {
     body: chatRequestSchema,
     answer: { status: 200, type: 'application/json', schema: chatResponseSchema },
   },
-  async handle({ body, caller, requestId, signal }, { generate }) {
+  async handle({ body, caller, requestId, signal, answers }, { generate }) {
     const { body: request, places, hasFunctions } = parseChatRequest(body.text);
-    const call = { caller, requestId, signal };
+    const call = { caller, requestId, signal, answers };
     const moved = (error: unknown) => movedError(error, request.value, places);
     if (request.value.stream) {
       const includeUsage = request.value.stream_options?.include_usage === true;
@@ -33,6 +33,6 @@ export const createChatCompletion: Route = {
     const response = await generate.chat(request, call).catch((error: unknown) => {
       throw moved(error);
     });
-    return json(200, presentChat(response, hasFunctions), { 'x-offpeak-model': response.model });
+    return json(200, presentChat(response, hasFunctions));
   },
 };

@@ -17,9 +17,9 @@ export const createEmbeddings: Route = {
     body: embeddingsRequestSchema,
     answer: { status: 200, type: 'application/json', schema: embeddingsSchema },
   },
-  async handle({ body, caller, requestId, signal }, { generate }) {
+  async handle({ body, caller, requestId, signal, answers }, { generate }) {
     const request = parseEmbeddingsRequest(body.text);
-    const response = await generate.embeddings(request, { caller, requestId, signal });
-    return json(200, response, { 'x-offpeak-model': response.model });
+    const response = await generate.embeddings(request, { caller, requestId, signal, answers });
+    return json(200, response);
   },
 };

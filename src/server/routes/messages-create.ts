@@ -25,11 +25,11 @@ export const createMessage: Route = {
     body: messagesRequestSchema,
     answer: { status: 200, type: 'application/json', schema: messageSchema },
   },
-  async handle({ body, caller, requestId, signal }, { generate }) {
+  async handle({ body, caller, requestId, signal, answers }, { generate }) {
     const asked = parseMessagesRequest(body.text);
     const converted = toChatRequest(asked);
     const { chat, places } = converted;
-    const call = { caller, requestId, signal };
+    const call = { caller, requestId, signal, answers };
     if (!hasOurMark(body.text) && generate.goesNatively('messages', chat, caller)) {
       const native = { request: { value: asked, text: body.text }, chat };
       const moved = (error: unknown) => movedError(error, chat, places);

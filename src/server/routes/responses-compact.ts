@@ -16,8 +16,8 @@ export const compactResponse: Route = {
     body: compactRequestSchema,
     answer: { status: 200, type: 'application/json', schema: compactedSchema },
   },
-  async handle({ body, caller, requestId, signal }, { responses }) {
+  async handle({ body, caller, requestId, signal, answers }, { responses }) {
     const request = parseCompactRequest(body.text);
-    return json(200, await responses.compact(request, { caller, requestId, signal }));
+    return json(200, await responses.compact(request, { caller, requestId, signal, answers }));
   },
 };

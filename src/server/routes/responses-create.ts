@@ -18,9 +18,9 @@ export const createResponse: Route = {
     body: responsesRequestSchema,
     answer: { status: 200, type: 'application/json', schema: responseSchema },
   },
-  async handle({ body, caller, requestId, signal }, { responses }) {
+  async handle({ body, caller, requestId, signal, answers }, { responses }) {
     const request = parseResponsesRequest(body.text);
-    const call = { caller, requestId, signal };
+    const call = { caller, requestId, signal, answers };
     if (request.value.stream) return responseEvents(responses.stream(request, call));
     return json(200, await responses.create(request, call));
   },
