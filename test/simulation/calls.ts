@@ -56,19 +56,18 @@ export class Calls {
   async #run(process: SimProcess, generate: Generate, line: LineCall): Promise<LineAnswer> {
     const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.body.text) ?? [];
     const batchId = this.#world.idOf(name);
-    const lane = `${process.name} at ${line.model.id}`;
+    const lane = laneOf(process, line.model.id);
     if (this.#isEndless()) return new Promise(() => {});
     const call = this.#begin(process, batchId, Number(at), lane);
     this.#shares.sent(batchId, line.model.id);
     try {
       const answer = await generate.runLine(line);
       call.answered = true;
-      this.#noteAnswer(lane);
       this.#judgeEnd(call, batchId, Number(at));
       return answer;
     } catch (error) {
       if (error instanceof ApiError && error.code === 'engine_overloaded') this.#noteRefusal(lane, call);
-      else if (!line.signal.aborted) this.#noteAnswer(lane);
+      else if (!line.signal.aborted) this.#forgive(lane);
       throw error;
     } finally {
       call.endedAt = this.#now;
@@ -85,7 +84,12 @@ export class Calls {
     return true;
   }
 
-  #noteAnswer(lane: string): void {
+  /** By the engine itself: its process sends more the moment that it hears of it, before the line has its result. */
+  noteAnswer(process: SimProcess, model: string): void {
+    this.#forgive(laneOf(process, model));
+  }
+
+  #forgive(lane: string): void {
     this.#refusedAt.delete(lane);
     this.#refusals.delete(lane);
   }
@@ -187,7 +191,7 @@ export class Calls {
       for (const process of this.#world.processes) {
         if (!process.alive || !process.ready) continue;
         for (const model of this.#world.plan.models) {
-          const lane = `${process.name} at ${model}`;
+          const lane = laneOf(process, model);
           const refusedAt = this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY;
           this.#shares.sample(process, model, this.#inFlight.get(lane) ?? 0, refusedAt);
         }
@@ -206,4 +210,8 @@ export class Calls {
     const since = this.#now - Math.max(endedAt, process.troubledAt);
     if (since > recordMs) observer.fail(`${process.name} keeps the answer to ${key} for ${since} ms`);
   }
+}
+
+function laneOf(process: SimProcess, model: string): string {
+  return `${process.name} at ${model}`;
 }

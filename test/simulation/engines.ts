@@ -12,7 +12,12 @@ export const prices = { input: 150_000_001, cachedInput: 75_000_003, output: 600
 export function createEngines(world: World, process: SimProcess): { model: Model; engine: Engine }[] {
   return world.plan.models.map((id) => ({
     model: { id, aliases: [`${id}-alias`], serves: ['chat', 'embeddings'], prices, createdAt: 0 },
-    engine: troubled(world, id, createScriptedEngine({ clock: process.time, slots: world.plan.slots })),
+    engine: troubled(
+      world,
+      process,
+      id,
+      createScriptedEngine({ clock: process.time, slots: world.plan.slots }),
+    ),
   }));
 }
 
@@ -27,7 +32,7 @@ function outage(how: Outage, retryAfter: number | null): ApiError {
 }
 
 /** The engine behind a network: refuses while the world says so, and breaks now and then. */
-function troubled(world: World, model: string, engine: Engine): Engine {
+function troubled(world: World, process: SimProcess, model: string, engine: Engine): Engine {
   const requireThere = () => {
     const refusal = world.refusals.get(model);
     if (refusal && refusal.until > world.time.elapsed) throw outage(refusal.how, refusal.retryAfter);
@@ -42,7 +47,9 @@ function troubled(world: World, model: string, engine: Engine): Engine {
   const watched = async <T>(text: string, work: () => Promise<T>): Promise<T> => {
     admit(text);
     try {
-      return await work();
+      const answer = await work();
+      world.calls.noteAnswer(process, model);
+      return answer;
     } catch (error) {
       if (error instanceof ApiError && !error.blame.certain) world.noteFailure(text);
       throw error;

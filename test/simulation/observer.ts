@@ -114,18 +114,19 @@ export class Observer {
       this.fences.beats.set(args[0] as string, virtualEpoch + this.#elapsed());
     if (!changing.has(name) || this.#database.db.writes === this.#seen) return;
     const before = new Map(this.#last);
+    const now = virtualEpoch + this.#elapsed();
     const rows = await this.#database.db.all<BatchRow>(`SELECT ${columns} FROM batches`);
     for (const row of rows) {
       const last = this.#last.get(row.id);
       if (last) this.#compare(name, last, row);
-      else if (Math.abs(row.created_at - virtualEpoch - this.#elapsed()) > clockTolerance)
+      // It may have been on its way for long: it begins when somebody asked for it.
+      else if (row.created_at < sentAt - clockTolerance || row.created_at > now + clockTolerance)
         this.fail(`${row.id} begins at ${row.created_at - virtualEpoch}`);
       this.#last.set(row.id, row);
     }
     const changes = await takeChanges(this.#database.db);
     this.#seen = this.#database.db.writes;
-    const doneAt = virtualEpoch + this.#elapsed();
-    this.fences.judge({ name, args, result, changes, before, after: this.#last, sentAt, doneAt });
+    this.fences.judge({ name, args, result, changes, before, after: this.#last, sentAt, doneAt: now });
     for (const id of new Set(changes.results.map(({ batchId }) => batchId))) await this.#judgeBooks(name, id);
   }
 

@@ -79,11 +79,17 @@ describe('createBreaker', () => {
 
   it('cuts what it gives a server that asks for a pause while it works on others, and pauses when that does not do', async () => {
     const sentAt = clock.monotonic();
+    await clock.advance(10);
     for (let i = 0; i < 5; i++) breaker.failed(busy(5), 9, sentAt);
     expect(breaker.health).toBe('up');
     await clock.advance(10);
     breaker.failed(busy(5), 9, clock.monotonic());
     expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
+  });
+
+  it('is not kept busy by a server that refuses at once what is sent in the place of what it refused', () => {
+    const refusals = [1, 2, 3].map(() => breaker.failed(busy(5), 2, clock.monotonic()));
+    expect(refusals).toEqual([false, true, false]);
   });
 
   it('holds a pause that was asked for to its end, whatever is answered meanwhile', async () => {
@@ -99,6 +105,11 @@ describe('createBreaker', () => {
   it('believes no pause longer than a quarter of an hour', () => {
     breaker.failed(busy(86_400), 0, clock.monotonic());
     expect(breaker.msLeft).toBe(900_000);
+  });
+
+  it('makes a pause of its own where a server that has too much asks for none at all', () => {
+    breaker.failed(busy(0), 0, clock.monotonic());
+    expect([breaker.health, breaker.msLeft > 900]).toEqual(['open', true]);
   });
 
   it('stays up where a server that works on others has too much', () => {

@@ -79,18 +79,19 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
 
   /** Whether it is the first to be refused for long, or was sent before that was. */
   function isOfBurst(sentAt: number, pauseMs: number): boolean {
-    const isFirst = now() - refusedAt > pauseMs;
-    const isOlder = sentAt <= refusedAt;
-    if (isFirst) refusedAt = now();
-    return isFirst || isOlder;
+    if (now() - refusedAt <= pauseMs) return sentAt < refusedAt;
+    refusedAt = now();
+    return true;
   }
 
   function overloaded(error: ApiError, others: number, sentAt: number): boolean {
     const wasOpen = msLeft() > 0;
-    if (error.retryAfter !== undefined) {
-      if (isOfBurst(sentAt, error.retryAfter * 1000) && others > 0) return false;
+    const askedMs = Math.min(longestAskedMs, (error.retryAfter ?? 0) * 1000);
+    // One that asks for no time at all would be asked again without end.
+    if (askedMs > 0) {
+      if (isOfBurst(sentAt, askedMs) && others > 0) return false;
       note(error);
-      askedUntil = Math.max(askedUntil, now() + Math.min(longestAskedMs, error.retryAfter * 1000));
+      askedUntil = Math.max(askedUntil, now() + askedMs);
       return !wasOpen;
     }
     // Where others are being worked on, it has only been given too much; an answer to one of them ends the pause.

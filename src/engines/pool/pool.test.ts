@@ -182,6 +182,20 @@ describe('createPool', () => {
     expect([pool.most, pool.waiting]).toEqual([5, null]);
   });
 
+  it('gives a server that may be tried again no more than it works on, with what it was given before', async () => {
+    const one = server(1);
+    poolOf([one]);
+    const asked = [batch(), batch()];
+    await turn();
+    one.probed = () => Promise.reject(refused);
+    await pool.probe();
+    await clock.advance(1_000);
+    expect([pool.replicas[0]?.health, one.open.length, pool.most]).toEqual(['half-open', 2, 2]);
+    one.open[0]!.answer();
+    one.open[0]!.answer();
+    await Promise.all(asked);
+  });
+
   it('refuses no interactive request on a suspicion, which others may have caused', async () => {
     const one = server(4);
     poolOf([one]);
@@ -270,6 +284,30 @@ describe('createPool', () => {
     await asked;
     await expect(ask()).rejects.toMatchObject({ code: 'engine_overloaded', retryAfter: 5 });
     expect(one.asked).toBe(1);
+  });
+
+  it('says when a pause is over that was made longer while it lasted', async () => {
+    const one = server(16);
+    poolOf([one]);
+    const heard: number[] = [];
+    pool.onRoom(() => heard.push(pool.most));
+    const fail = async () => {
+      one.open.at(-1)!.fail(busy);
+      await turn();
+      await clock.advance(10);
+    };
+    const asked = [batch(), batch()].map(settled);
+    await clock.advance(10);
+    await fail();
+    asked.push(...[batch(), batch()].map(settled));
+    await clock.advance(10);
+    await fail();
+    await fail();
+    expect([pool.most, heard.at(-1)]).toEqual([0, 0]);
+    await clock.advance(5_000);
+    expect(heard.at(-1)).toBeGreaterThan(0);
+    one.open[0]!.answer();
+    await Promise.all(asked);
   });
 
   it('lets interactive requests wait for a place, before batches, each org in its turn', async () => {

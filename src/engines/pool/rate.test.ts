@@ -5,6 +5,7 @@ import { silent } from '../../base/log.ts';
 import { ApiError, away } from '../../core/errors.ts';
 import type { Engine, RateTold } from '../engines.ts';
 import { createPool } from './pool.ts';
+import { createRate } from './rate.ts';
 
 const answerMs = 500;
 
@@ -99,4 +100,18 @@ describe('F19: a provider that takes so many requests a second', () => {
     expect(served).toBeGreaterThan(0.9);
     expect(refused).toBeLessThan(0.01);
   });
+});
+
+it('a server that refuses whatever it is sent for a while tells nothing of its rate', async () => {
+  const clock = createManualClock();
+  const rate = createRate(() => clock.monotonic());
+  for (let n = 0; n < 10; n++) rate.sent();
+  await clock.advance(20_000);
+  for (let n = 0; n < 12; n++) {
+    rate.sent();
+    rate.refused(clock.monotonic());
+    rate.paused(1_000);
+    await clock.advance(1_000);
+  }
+  expect([rate.isKnown, rate.msLeft]).toEqual([false, 0]);
 });

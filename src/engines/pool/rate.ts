@@ -117,9 +117,13 @@ export function createRate(now: () => number): Rate {
       const at = now();
       const begun = at + ms;
       current.ms = at - current.begun;
-      // A server that was too busy once asks for a pause, too.
-      if (before && (found < Number.POSITIVE_INFINITY || current.ms < soonMs)) find(before, current);
-      before = current;
+      // One that takes nothing at all is away, and tells nothing of its rate.
+      if (current.sent > 0) {
+        // A server that was too busy once asks for a pause, too.
+        const isRate = found < Number.POSITIVE_INFINITY || current.ms < soonMs;
+        if (before && before.sent > 0 && isRate) find(before, current);
+        before = current;
+      }
       current = { begun, ms: 0, sent: 0, wasGuess: isGuess };
       next = begun;
     },

@@ -123,7 +123,7 @@ export class Replica implements Choice {
     if (this.#isDraining) return 0;
     const { health } = this.#breaker;
     if (health === 'up') return this.#limit.most;
-    return this.wantsTrial ? this.#inFlight + 1 : 0;
+    return this.wantsTrial ? Math.min(this.#limit.most, this.#inFlight + 1) : 0;
   }
 
   /** It is left alone for failures that may each have been a request's own. */
@@ -227,7 +227,7 @@ export class Replica implements Choice {
   /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */
   #refused(sent: Sent, { retryAfter }: ApiError): void {
     if (!this.#rate.isKnown) this.#limit.refused(this.#inFlight);
-    if (retryAfter !== undefined) this.#rate.refused(sent.at);
+    if (retryAfter) this.#rate.refused(sent.at);
   }
 
   /** Given up by whoever asked. */
@@ -238,9 +238,12 @@ export class Replica implements Choice {
 
   /** It does not work, as some request has found. */
   fail(error: ApiError, sentAt = this.#parts.clock.monotonic()): void {
-    if (this.#isStopped || !this.#breaker.failed(error, this.#inFlight, sentAt)) return;
-    const { log, clock, onChange } = this.#parts;
+    if (this.#isStopped) return;
+    const { log, onChange } = this.#parts;
+    const isNews = this.#breaker.failed(error, this.#inFlight, sentAt);
     const { msLeft } = this.#breaker;
+    if (msLeft > 0) this.#wakeIn(msLeft);
+    if (!isNews) return;
     if (this.#breaker.reason === 'asked') this.#rate.paused(msLeft);
     const told = {
       upstream: this.name,
@@ -251,9 +254,13 @@ export class Replica implements Choice {
     // Said once, not at each try.
     log[this.#isSaid ? 'debug' : 'warn'](told, `the server takes no requests: ${error.message}`);
     this.#isSaid = true;
-    this.#wake?.cancel();
-    this.#wake = clock.after(msLeft, onChange);
     onChange();
+  }
+
+  /** A pause may have become longer. */
+  #wakeIn(ms: number): void {
+    this.#wake?.cancel();
+    this.#wake = this.#parts.clock.after(ms, this.#parts.onChange);
   }
 
   /** Asks the server how it is. Where requests fail and it is well all the same, they may be at fault themselves. */
