@@ -93,6 +93,29 @@ it('takes addresses and ranges of trusted proxies, and says which is none', () =
   ]);
 });
 
+describe('the hours of batches', () => {
+  const hoursOf = (yaml: string) => load(yaml).models.map(({ hours }) => hours);
+  const night = { from: 1320, to: 360, zone: 'Europe/Berlin', share: 0 };
+  const usual = 'batch: { hours: "22:00-06:00 Europe/Berlin" }\n';
+
+  it('are those of all models, unless one has its own', () => {
+    expect(hoursOf(model(''))).toEqual([undefined]);
+    const [own, common] = hoursOf(`${usual}${model('    batch: { share: 0.5 }\n')}  - id: n
+    engine: { kind: scripted }\n`);
+    expect([own, common]).toEqual([{ ...night, share: 0.5 }, night]);
+    expect(hoursOf(usual + model('    batch: { hours: always }\n'))).toEqual([undefined]);
+    expect(hoursOf(model('    batch: { hours: "1:00-2:30", share: 0.1 }\n'))).toEqual([
+      { from: 60, to: 150, zone: 'UTC', share: 0.1 },
+    ]);
+    expect(load(usual).models[0]!.hours).toEqual(night);
+  });
+
+  it('may begin after the window where batches have a share at other times', () => {
+    const yaml = 'batch: { hours: "22:00-06:00", completion_window: 16h, share: 0.1 }\n';
+    expect(load(yaml).models[0]!.hours).toMatchObject({ share: 0.1 });
+  });
+});
+
 describe('models', () => {
   it('may be an upstream', () => {
     const config = load(
@@ -278,6 +301,26 @@ describe('what is wrong', () => {
     ['a key of another engine', model('', 'kind: scripted, path: x'), 'models[0].engine.path: unknown key'],
     ['a negative price', model('    price: { input: -1 }\n'), 'models[0].price.input: must be from 0'],
     ['a bad duration', 'batch: { result_ttl: 30 }\n', 'batch.result_ttl: expected a duration, found 30'],
+    [
+      'hours of no place',
+      'batch: { hours: "22:00-06:00 Berlin" }\n',
+      'offpeak.yaml:1: batch.hours: expected hours and a time zone. Write "22:00-06:00 Europe/Berlin", or always.',
+    ],
+    [
+      'hours of no length',
+      model('    batch: { hours: "6:00-6:00" }\n'),
+      'models[0].batch.hours: expected hours',
+    ],
+    [
+      'a share of nothing',
+      model('    batch: { share: 0.5 }\n'),
+      'models[0].batch.share: says nothing without',
+    ],
+    [
+      'hours that begin after the window',
+      'batch: { hours: "22:00-06:00", completion_window: 16h }\n',
+      'batch.hours: batches would end before their hours begin. Set batch.completion_window to a longer time',
+    ],
     ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
     ['a storage that is not there', 'files: s3://b\n', 'files: must be one of disk'],
     ['a list as the whole', '- 1\n', 'expected an object with server'],

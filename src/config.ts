@@ -62,6 +62,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
 
   const data = folder(outer('data', 'OFFPEAK_DATA', file.data), reading) ?? resolve(cwd, 'offpeak-data');
   const hub = check.object(file.hub, configKeys.hub);
+  const { hours: usual, ...batches } = batch(file.batch, check);
+  const whenBatchesRun = { hours: usual, completionWindowMs: batches.completionWindowMs };
   const config: Config = {
     server: {
       host: check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1',
@@ -71,14 +73,17 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     data,
     database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
     files: check.choice(file.files, ['disk'] as const) ?? 'disk',
-    models: file.models === undefined ? [builtInModel(reading)] : models(file.models, reading),
+    models:
+      file.models === undefined
+        ? [builtInModel(reading, usual)]
+        : models(file.models, reading, whenBatchesRun),
     modelFolder: folder(variable('OFFPEAK_MODEL_FOLDER', file.model_folder), reading) ?? join(data, 'models'),
     hub: {
       endpoint: hubEndpoint(variable('OFFPEAK_HF_ENDPOINT', hub.endpoint), check),
       token: hubToken(variable('OFFPEAK_HF_TOKEN', hub.token), check),
     },
     limits: limits(file.limits, check),
-    batch: batch(file.batch, check),
+    batch: batches,
     egress: { allow: opened(check.object(file.egress, configKeys.egress).allow, check) },
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
     drainMs: check.duration(file.drain) ?? 25_000,

@@ -54,7 +54,7 @@ interface EngineParts {
 }
 
 export function publicModel(
-  { id, aliases, serves, prices, fallbacks }: ModelConfig,
+  { id, aliases, serves, prices, fallbacks, hours }: ModelConfig,
   engine: Engine,
   createdAt: number,
 ): Model {
@@ -64,6 +64,7 @@ export function publicModel(
     prices,
     createdAt,
     fallbacks,
+    hours,
     // An engine may know only once it has loaded its model.
     get serves() {
       return serves ?? [...engine.capabilities.serves];

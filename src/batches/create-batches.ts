@@ -6,6 +6,7 @@ import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { type Batch, isFinal } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
+import { waitingFor } from '../core/waiting.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
@@ -16,6 +17,7 @@ import { createBatch, type CreateParts, freezePrices, openInput, retryBatch } fr
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { isDatabaseAway } from './database-fault.ts';
 import { MissingModels } from './missing-models.ts';
+import { OpenHours } from './open-hours.ts';
 import { estimateUsage } from './create/estimate.ts';
 import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
 import { Followers } from './read/followers.ts';
@@ -62,7 +64,8 @@ export function createBatches(parts: BatchesParts): Batches {
   const probe = () => store.workers.beat(worker, load());
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
   const missing = new MissingModels({ ...parts, lostAfterMs: settings.lostModelAfterMs });
-  const inner = { ...parts, worker, isAway, missing };
+  const hours = new OpenHours(catalog, time);
+  const inner = { ...parts, worker, isAway, missing, hours };
   const closer = new Closer(inner);
   const runner = new Runner({ ...inner, closer, holdsLeases: () => heartbeat.holds });
   // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
@@ -94,7 +97,10 @@ export function createBatches(parts: BatchesParts): Batches {
   let started = false;
 
   const surroundings: Surroundings = {
-    waiting: (name) => missing.waiting(name) ?? generate.waiting(catalog.idOf(name)),
+    waiting(name) {
+      const cause = missing.waiting(name) ?? generate.waiting(catalog.idOf(name));
+      return hours.waiting(name) ?? (cause && waitingFor(cause));
+    },
     room: (name) => generate.room(catalog.idOf(name)),
   };
 
@@ -106,7 +112,15 @@ export function createBatches(parts: BatchesParts): Batches {
     ]);
     const waiting = waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings);
     const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch) : null;
-    return viewOf(batch, ledger, { running, errorSummary, waiting, ahead, now: time.now() });
+    const now = time.now();
+    return viewOf(batch, ledger, {
+      running,
+      errorSummary,
+      waiting,
+      ahead,
+      now,
+      hours: hours.of(batch.model),
+    });
   };
 
   const followers = new Followers({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OpenBatch } from '../store/store.ts';
-import { lateOnes } from './risk.ts';
+import { type Hours, parseHours } from '../core/hours.ts';
+import { lateOnes as lateAmong } from './risk.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -20,6 +21,7 @@ const batch = (id: string, fields: Partial<OpenBatch> = {}): OpenBatch => ({
   atRiskAt: null,
   ...fields,
 });
+const lateOnes = (batches: OpenBatch[], now: number, hours?: Hours) => lateAmong(batches, now, () => hours);
 /** One that began at once and did so many. */
 const going = (id: string, ok: number, fields: Partial<OpenBatch> = {}) =>
   batch(id, { inProgressAt: 0, ok, ...fields });
@@ -55,5 +57,19 @@ describe('a batch is late', () => {
       expect(lateOnes([silent], 0.75 * day - 1)).toEqual([]);
       expect(lateOnes([silent], 0.75 * day)).toEqual(['b']);
     }
+  });
+
+  it('by the time it may run, where that is certain hours', () => {
+    const hours: Hours = { ...parseHours('12:00-16:00')!, share: 0 };
+    // Silent until 15:00 is silent for three quarters of it.
+    expect(lateOnes([batch('b')], 15 * hour - 1, hours)).toEqual([]);
+    expect(lateOnes([batch('b')], 15 * hour, hours)).toEqual(['b']);
+    // 900 in an hour: what is left goes into the next hours, if the window holds them.
+    const begun = { inProgressAt: 15 * hour, total: 4_500, createdAt: 15 * hour };
+    expect(lateOnes([going('b', 900, { ...begun, expiresAt: 40 * hour })], 20 * hour, hours)).toEqual([]);
+    expect(lateOnes([going('b', 900, { ...begun, expiresAt: 39 * hour })], 20 * hour, hours)).toEqual(['b']);
+    // No hours are left of its window: late from the beginning.
+    expect(lateOnes([batch('b', { createdAt: 17 * hour })], 17 * hour, hours)).toEqual(['b']);
+    expect(lateOnes([batch('b', { createdAt: 17 * hour })], 17 * hour, { ...hours, share: 0.1 })).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import { Claimer } from './queue/claimer.ts';
 import type { Closer } from './close/closer.ts';
 import type { StoreTime } from '../base/store-time.ts';
 import type { MissingModels } from './missing-models.ts';
+import type { OpenHours } from './open-hours.ts';
 import { Demand } from './queue/demand.ts';
 import { SlotLeases } from './queue/slot-leases.ts';
 import { Dispatcher } from './run/dispatcher.ts';
@@ -34,6 +35,7 @@ export interface RunnerParts {
   generate: Generate;
   closer: Closer;
   missing: MissingModels;
+  hours: OpenHours;
   worker: string;
   clock: Clock;
   time: StoreTime;
@@ -62,7 +64,7 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    const { generate, clock, missing } = parts;
+    const { generate, clock } = parts;
     const work = new WorkInHand(clock, (leases) => void this.#giveBack(leases));
     const suspects = new Suspects(work.held);
     const fairness = new Fairness();
@@ -78,8 +80,13 @@ export class Runner {
       },
     });
     const lanes = new PrefixLanes(generate, work.held);
-    const demand = new Demand({ generate, missing, work, lanes, recorder });
-    const slots = new SlotLeases({ ...parts, held: work.held, onRoom: () => this.#dispatcher.dispatch() });
+    const demand = new Demand({ ...parts, work, lanes, recorder });
+    const slots = new SlotLeases({
+      ...parts,
+      held: work.held,
+      limit: (model) => demand.limit(model),
+      onRoom: () => this.#dispatcher.dispatch(),
+    });
     this.work = work;
     this.#slots = slots;
     this.#recorder = recorder;

@@ -76,6 +76,7 @@ export interface RemoteWaiting {
   reason: string;
   message: string;
   since: string;
+  until?: string | null;
 }
 
 /** One line of `/output` or `/errors` (api.md, section 5). */

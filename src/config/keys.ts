@@ -21,7 +21,8 @@ export const configKeys = {
   ],
   server: ['host', 'port', 'trusted_proxies'],
   hub: ['endpoint', 'token'],
-  model: ['id', 'aliases', 'serves', 'price', 'fallbacks', 'engine'],
+  model: ['id', 'aliases', 'serves', 'price', 'fallbacks', 'batch', 'engine'],
+  modelBatch: ['hours', 'share'],
   price: ['input', 'cached_input', 'output'],
   llama: ['kind', 'path', 'sequences', 'context', 'threads', 'flash_attention'],
   openai: [
@@ -68,7 +69,15 @@ export const configKeys = {
     'connections_per_address',
   ],
   egress: ['allow'],
-  batch: ['price_factor', 'result_ttl', 'completion_window', 'cancel_grace', 'lost_model_after'],
+  batch: [
+    'price_factor',
+    'result_ttl',
+    'completion_window',
+    'cancel_grace',
+    'lost_model_after',
+    'hours',
+    'share',
+  ],
 } as const;
 
 /** The variables that set a value of the file, and what they set. */

@@ -1,5 +1,7 @@
 import type { Checker, Located } from '../base/located.ts';
 import type { Config } from '../core/config.ts';
+import type { Hours } from '../core/hours.ts';
+import { hours } from './hours.ts';
 import { configKeys } from './keys.ts';
 
 export function limits(at: Located | undefined, check: Checker): Config['limits'] {
@@ -20,13 +22,19 @@ export function limits(at: Located | undefined, check: Checker): Config['limits'
   };
 }
 
-export function batch(at: Located | undefined, check: Checker): Config['batch'] {
+/** With when batches run whose models do not say. */
+export function batch(
+  at: Located | undefined,
+  check: Checker,
+): Config['batch'] & { hours: Hours | undefined } {
   const fields = check.object(at, configKeys.batch);
+  const completionWindowMs = check.duration(fields.completion_window) ?? 86_400_000;
   return {
     priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
-    completionWindowMs: check.duration(fields.completion_window) ?? 86_400_000,
+    completionWindowMs,
     cancelGraceMs: check.duration(fields.cancel_grace) ?? 2000,
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,
+    hours: hours(fields, { completionWindowMs }, check),
   };
 }

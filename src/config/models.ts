@@ -2,13 +2,15 @@ import { join } from 'node:path';
 import type { Checker, Located } from '../base/located.ts';
 import { nearestWord } from '../base/nearest-word.ts';
 import type { ModelConfig } from '../core/config.ts';
+import type { Hours } from '../core/hours.ts';
 import { nanoDollars } from '../core/price.ts';
 import type { Prices } from '../core/price.ts';
 import { engineOf } from './engines.ts';
+import { hours, type UsualHours } from './hours.ts';
 import { configKeys } from './keys.ts';
 import { packageFolder, type Reading } from './reading.ts';
 
-export function builtInModel({ check, exists }: Reading): ModelConfig {
+export function builtInModel({ check, exists }: Reading, open?: Hours): ModelConfig {
   const path = join(packageFolder, 'models/offpeak-tiny.gguf');
   if (!exists(path))
     check.problems.push({
@@ -23,10 +25,12 @@ export function builtInModel({ check, exists }: Reading): ModelConfig {
     serves: null,
     prices: { input: nanoDollars(0.1), cachedInput: nanoDollars(0.025), output: nanoDollars(0.4) },
     engine: { kind: 'llama', path, sequences: 8, context: 'auto', threads: 'auto', flashAttention: false },
+    ...(open && { hours: open }),
   };
 }
 
-export function models(at: Located, reading: Reading): ModelConfig[] {
+/** @param usual when batches run of models that do not say */
+export function models(at: Located, reading: Reading, usual: UsualHours): ModelConfig[] {
   const { check } = reading;
   const items = check.list(at) ?? [];
   if (items.length === 0 && Array.isArray(at.value)) check.fail(at, 'must name at least one model');
@@ -51,6 +55,8 @@ export function models(at: Located, reading: Reading): ModelConfig[] {
       prices: prices(fields.price, check),
       engine,
     };
+    const open = hours(check.object(fields.batch, configKeys.modelBatch), usual, check);
+    if (open) model.hours = open;
     for (const name of check.list(fields.fallbacks) ?? []) named.push({ name, model });
     return [model];
   });

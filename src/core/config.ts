@@ -1,4 +1,5 @@
 import type { Flavor, OwnTraits } from './flavor.ts';
+import type { Hours } from './hours.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { Prices } from './price.ts';
 
@@ -60,6 +61,8 @@ export interface ModelConfig {
   prices: Prices;
   /** Ids of models that answer single requests in its place where it takes nothing; none if absent. */
   fallbacks?: string[];
+  /** When its batches run; at any time if absent. */
+  hours?: Hours;
   engine: EngineConfig;
 }
 

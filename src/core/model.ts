@@ -1,3 +1,4 @@
+import type { Hours } from './hours.ts';
 import type { Prices } from './price.ts';
 
 export type Serves = 'chat' | 'embeddings';
@@ -17,6 +18,8 @@ export interface Model {
   contextLength?: number | null;
   /** Ids of models that answer in its place where it takes nothing. */
   fallbacks?: readonly string[] | undefined;
+  /** When its batches run; at any time if absent. */
+  hours?: Hours | undefined;
 }
 
 /**

@@ -8,6 +8,7 @@ export const waitingReasons = [
   'credentials_refused',
   'model_missing',
   'rate_limited',
+  'hours',
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
@@ -17,6 +18,8 @@ export interface Waiting {
   message: string;
   /** Epoch milliseconds. */
   since: number;
+  /** Likewise, where that is known. */
+  until?: number;
 }
 
 /** Why nobody takes requests of a model. */

@@ -4,6 +4,6 @@ import type { Waiting } from '../core/waiting.ts';
 /** Why requests wait, or null. */
 export function presentWaiting(waiting: Waiting | null) {
   if (waiting === null) return null;
-  const { reason, message, since } = waiting;
-  return { reason, message, since: isoSeconds(since) };
+  const { reason, message, since, until } = waiting;
+  return { reason, message, since: isoSeconds(since), until: until === undefined ? null : isoSeconds(until) };
 }

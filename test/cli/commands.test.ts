@@ -375,6 +375,9 @@ describe('a model that takes no requests', () => {
     const shown = await cli('batch', 'get', 'batch_1');
     expect(shown.out).toContain('since 2026-11-21T09:30:00Z: It is away. (engine_unavailable)');
     expect((await cli('batch', 'list')).out).toMatch(/\tengine_unavailable\n$/);
+    batch.waiting = { ...waiting, reason: 'hours', until: '2026-11-21T21:00:00Z' };
+    expect((await cli('batch', 'list')).out).toMatch(/\thours, until 2026-11-21T21:00:00Z\n$/);
+    batch.waiting = waiting;
     const watched = await cli('batch', 'watch', 'batch_1');
     expect(watched.err).toContain('waiting: It is away. (engine_unavailable)');
   });

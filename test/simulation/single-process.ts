@@ -3,6 +3,7 @@ import { poolOf } from '../support/pool-of.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { silent } from '../../src/base/log.ts';
 import type { Batch } from '../../src/core/batch.ts';
+import type { Hours } from '../../src/core/hours.ts';
 import { createBatches } from '../../src/batches/create-batches.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
 import type { Files } from '../../src/files/files.ts';
@@ -22,6 +23,8 @@ export interface SingleOptions {
   slots?: number;
   windowMs?: number;
   drainMs?: number;
+  /** When its batches run. */
+  hours?: Hours;
   /** Other names of its model. */
   aliases?: string[];
   /** As on the embedded database, whose time is this process's own. */
@@ -63,7 +66,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     return answer;
   });
   const ids = createIds(clock, random);
-  const model = { id: 'm1', aliases, serves: ['chat' as const], prices, createdAt: 0 };
+  const model = { id: 'm1', aliases, serves: ['chat' as const], prices, createdAt: 0, hours: options.hours };
   const engine = createScriptedEngine({ clock, slots });
   const pool = poolOf(engine, { clock, random });
   const generate = createGenerate({
@@ -160,6 +163,9 @@ export async function startSingle(database: Database, options: SingleOptions = {
     },
 
     cancel: (id: string) => settle(batches.cancel(caller, id)),
+
+    /** As its owner sees it. */
+    see: (id: string) => settle(batches.get(caller, id)),
 
     async find(id: string): Promise<Batch> {
       return (await database.store.batches.find(id))!;

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BlobError } from '../../src/core/blob-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Database, openDatabase } from './database.ts';
+import { parseHours } from '../../src/core/hours.ts';
+import { virtualEpoch } from '../support/virtual-clock.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { addBatch, start } from '../store/fixtures.ts';
 import { startSingle } from './single-process.ts';
@@ -160,6 +162,42 @@ it('runs a batch on when its model is renamed, and takes no more of it in hand f
   expect(await linesInHand()).toBeLessThan(before + 200);
   await single.pass(120_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 600 });
+});
+
+it('runs batches in the hours of their model, and tells of the others', async () => {
+  const minute = 60_000;
+  const hours = { ...parseHours('00:20-00:10')!, share: 0 };
+  const single = await startSingle(database, { hours });
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 400, { delayMs: 10_000 });
+  await single.pass(10 * minute - 5_000);
+  expect(await single.see(id)).toMatchObject({ waiting: null, ratePerMinute: expect.closeTo(24, 0) });
+  await single.pass(20_000);
+  const { ok } = await single.find(id);
+  expect([ok >= 240, ok < 250, single.running(), await linesInHand()]).toEqual([true, true, 0, 0]);
+  const until = virtualEpoch + 20 * minute;
+  const seen = await single.see(id);
+  expect(seen).toMatchObject({
+    waiting: { reason: 'hours', since: until - 10 * minute, until },
+    atRisk: false,
+  });
+  expect(Math.abs(seen.eta! - (until + 160 * 2_500))).toBeLessThan(minute);
+  const late = await single.create('b1', 4);
+  const { createdAt } = await single.find(late);
+  expect((await single.see(late)).waiting).toMatchObject({ reason: 'hours', since: createdAt, until });
+  await single.pass(9 * minute);
+  expect((await single.find(id)).ok).toBe(ok);
+  await single.pass(10 * minute);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 400 });
+  expect(await single.find(late)).toMatchObject({ status: 'completed', ok: 4 });
+});
+
+it('gives batches their share of the places outside of their hours', async () => {
+  const single = await startSingle(database, { hours: { ...parseHours('01:00-02:00')!, share: 0.3 } });
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 20, { delayMs: 10_000 });
+  await single.pass(2_000);
+  expect([single.running(), (await single.see(id)).waiting]).toEqual([2, null]);
 });
 
 it('gives back what it has in hand of a model that it serves no more', async () => {

@@ -13,6 +13,7 @@ describe('Demand', () => {
   let lanes: { lacking(model: string): number };
   let room: number;
   let lost: string[];
+  let share: number;
   let demand: Demand;
 
   beforeEach(() => {
@@ -21,6 +22,7 @@ describe('Demand', () => {
     lanes = { lacking: () => 0 };
     room = 8;
     lost = [];
+    share = 1;
     const missing = {
       get lost() {
         return lost;
@@ -28,7 +30,14 @@ describe('Demand', () => {
       isLost: (model: string) => lost.includes(model),
     };
     const catalog = createCatalog([{ id: 'm', aliases: ['alias'], serves: ['chat'], prices, createdAt: 0 }]);
-    demand = new Demand({ generate: { catalog, room: () => room }, missing, work, lanes, recorder });
+    demand = new Demand({
+      generate: { catalog, room: () => room, limit: () => 10 },
+      hours: { share: () => share },
+      missing,
+      work,
+      lanes,
+      recorder,
+    });
   });
 
   it('has the room of the engine, less what is on its way there', () => {
@@ -97,6 +106,22 @@ describe('Demand', () => {
     expect(demand.wants('m')).toBe(false);
     demand.refresh();
     expect(demand.wants('m')).toBe(true);
+  });
+
+  it('sends and claims nothing outside of the hours of a model', () => {
+    share = 0;
+    expect([demand.models(), demand.wanted()]).toEqual([[], []]);
+  });
+
+  it('sends no more than its share there', () => {
+    share = 0.25;
+    expect([demand.limit('m'), demand.room('m')]).toEqual([3, 3]);
+    const held = heldChunk({ lines: 4 });
+    work.held.add(held);
+    work.held.take(held);
+    expect(demand.room('m')).toBe(2);
+    room = 1;
+    expect(demand.room('m')).toBe(1);
   });
 
   it('runs the lines of models that are lost, which no engine holds up', () => {

@@ -1,6 +1,7 @@
 import type { Wanted } from '../../store/store.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { MissingModels } from '../missing-models.ts';
+import type { OpenHours } from '../open-hours.ts';
 import type { PrefixLanes } from '../hand/prefix-lanes.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
@@ -9,7 +10,8 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 const prefetchLines = 64;
 
 export interface DemandParts {
-  generate: Pick<Generate, 'catalog' | 'room'>;
+  generate: Pick<Generate, 'catalog' | 'room' | 'limit'>;
+  hours: Pick<OpenHours, 'share'>;
   /** Lines of the lost end as errors, which no engine holds up. */
   missing: Pick<MissingModels, 'lost' | 'isLost'>;
   work: WorkInHand;
@@ -28,10 +30,11 @@ export class Demand {
     this.#parts = parts;
   }
 
-  /** Those that run here now. What is in hand for any other was claimed before the catalog changed. */
+  /** Those that run here now. What is in hand for any other was claimed before the catalog changed, or before its hours ended. */
   models(): string[] {
-    const { generate, missing } = this.#parts;
-    return [...generate.catalog.list().map((model) => model.id), ...missing.lost];
+    const { generate, missing, hours } = this.#parts;
+    const ids = generate.catalog.list().map((model) => model.id);
+    return [...ids.filter((id) => hours.share(id) > 0), ...missing.lost];
   }
 
   noteDry(model: string): void {
@@ -49,11 +52,18 @@ export class Demand {
 
   /** How many lines may be sent to a model now. */
   room(model: string): number {
-    const { recorder, generate, missing } = this.#parts;
+    const { recorder, generate, missing, hours, work } = this.#parts;
     if (!recorder.hasRoom) return 0;
     const starting = this.#starting.get(model) ?? 0;
     if (missing.isLost(model)) return prefetchLines - starting;
-    return generate.room(generate.catalog.idOf(model)) - starting;
+    const room = generate.room(generate.catalog.idOf(model)) - starting;
+    return hours.share(model) === 1 ? room : Math.min(room, this.limit(model) - work.held.inFlight(model));
+  }
+
+  /** How many lines of a model all processes together may have in flight now. */
+  limit(model: string): number {
+    const { generate, hours } = this.#parts;
+    return Math.ceil(generate.limit(generate.catalog.idOf(model)) * hours.share(model));
   }
 
   /** Whether more lines of a model should be claimed. */

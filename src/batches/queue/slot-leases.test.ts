@@ -42,10 +42,10 @@ describe('SlotLeases', () => {
       },
       generate: {
         contended: () => contended,
-        limit: () => limit,
         lease: (_model, lines) => leased.push(lines),
         waiting: () => null,
       },
+      limit: () => limit,
       held: { unsent: () => unsent, inFlight: () => inFlight },
       worker: 'me',
       clock,

@@ -11,7 +11,9 @@ const renewMs = { sated: 1_000, hungry: 250 } as const;
 
 export interface SlotLeasesParts {
   store: { workers: Pick<Store['workers'], 'leaseSlots'> };
-  generate: Pick<Generate, 'contended' | 'limit' | 'lease' | 'waiting'>;
+  generate: Pick<Generate, 'contended' | 'lease' | 'waiting'>;
+  /** How many lines of a model all processes together may have in flight. */
+  limit: (model: string) => number;
   held: Pick<HeldChunks, 'unsent' | 'inFlight'>;
   worker: string;
   clock: Clock;
@@ -71,9 +73,9 @@ export class SlotLeases {
 
   /** Servers that take nothing are tried by each process for itself. */
   #wants(model: string): number {
-    const { held, generate } = this.#parts;
+    const { held, generate, limit } = this.#parts;
     if (generate.waiting(model)) return 0;
-    return Math.max(0, Math.min(generate.limit(model), held.unsent(model) + held.inFlight(model)));
+    return Math.max(0, Math.min(limit(model), held.unsent(model) + held.inFlight(model)));
   }
 
   #schedule(ms: number): void {
@@ -104,10 +106,10 @@ export class SlotLeases {
   }
 
   #asksFor(models: readonly string[]): Record<string, SlotAsk> {
-    const { held, generate } = this.#parts;
+    const { held } = this.#parts;
     const asks: Record<string, SlotAsk> = {};
     for (const model of models) {
-      const limit = generate.limit(model);
+      const limit = this.#parts.limit(model);
       const inFlight = held.inFlight(model);
       const wants = this.#wants(model);
       if (wants > 0 || this.#leased.has(model)) asks[model] = { limit, wants, inFlight };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseHours } from '../../core/hours.ts';
 import { makeBatch as storedBatch } from '../../../test/store/fixtures.ts';
 import type { LedgerRow } from '../../store/store.ts';
 import { amountOf, usageByModel, viewOf } from './view.ts';
@@ -12,7 +13,7 @@ const row = (model: string, day: string, input: number, cached: number, output: 
   usage: { inputTokens: input, cachedTokens: cached, outputTokens: output },
   amount: null,
 });
-const extra = { running: 0, errorSummary: [], now: 0, waiting: null, ahead: null };
+const extra = { running: 0, errorSummary: [], now: 0, waiting: null, ahead: null, hours: undefined };
 
 describe('money', () => {
   const prices = { m: { input: 150_000_000, cachedInput: 75_000_000, output: 600_000_000 } };
@@ -115,5 +116,25 @@ describe('viewOf', () => {
       ahead: 3,
       eta: null,
     });
+  });
+
+  it('counts the hours of its model alone: in its pace, its end and its risk, also while it waits for them', () => {
+    const hour = 3_600_000;
+    const hours = { ...parseHours('00:00-02:00')!, share: 0 };
+    const waiting = { reason: 'hours', message: 'Later.', since: 2 * hour, until: 24 * hour } as const;
+    const begun = { status: 'in_progress', createdAt: 0, inProgressAt: hour, ok: 60 } as const;
+    const seen = (total: number) =>
+      viewOf(storedBatch({ ...begun, total, expiresAt: 26 * hour }), [], {
+        ...extra,
+        now: 5 * hour,
+        hours,
+        waiting,
+      });
+    expect(seen(90)).toMatchObject({ ratePerMinute: 1, eta: 24.5 * hour, atRisk: false });
+    expect([seen(180).atRisk, seen(181).atRisk]).toEqual([false, true]);
+    // Its window will be over before they begin: that is known at once.
+    const none = storedBatch({ createdAt: 3 * hour, expiresAt: 23 * hour });
+    expect(viewOf(none, [], { ...extra, now: 3 * hour, hours }).atRisk).toBe(true);
+    expect(viewOf(none, [], { ...extra, now: 3 * hour }).atRisk).toBe(false);
   });
 });

@@ -1,9 +1,10 @@
 import { type Batch, isFinal } from '../../core/batch.ts';
+import { afterRunning, type Hours, runTime } from '../../core/hours.ts';
 import { cost, type Prices } from '../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { ErrorSummary, LedgerRow } from '../../store/store.ts';
-import { expectedEnd } from '../risk.ts';
+import { missesWindow, workingTime } from '../risk.ts';
 import type { BatchView } from '../batches.ts';
 
 const minuteMs = 60_000;
@@ -39,11 +40,13 @@ export function viewOf(
     waiting: Waiting | null;
     /** Batches that go before it; null unless it is queued. */
     ahead: number | null;
+    /** When it runs; at any time if undefined. */
+    hours: Hours | undefined;
   },
 ): BatchView {
   const byModel = usageByModel(ledger);
-  const { running, errorSummary, waiting, ahead } = extra;
-  const { ratePerMinute, eta } = pace(batch, extra.now);
+  const { running, errorSummary, waiting, ahead, now, hours } = extra;
+  const { ratePerMinute, eta } = pace(batch, now, hours);
   return {
     batch,
     usage: [...byModel.values()].reduce(addUsage, noUsage),
@@ -53,28 +56,31 @@ export function viewOf(
     errorSummary,
     waiting,
     ahead,
-    atRisk: isAtRisk(batch, extra.now),
+    atRisk: isAtRisk(batch, now, hours),
     ratePerMinute,
-    // What was done so far says nothing of when somebody takes requests again.
-    eta: waiting ? null : eta,
+    // What was done so far says nothing of when somebody takes requests again, but hours do.
+    eta: waiting && waiting.reason !== 'hours' ? null : eta,
   };
 }
 
 /** By its own pace where there is one, which may have become better since it was first seen to be late. */
-function isAtRisk(batch: Batch, now: number): boolean {
+function isAtRisk(batch: Batch, now: number, hours: Hours | undefined): boolean {
   if (isFinal(batch.status) || batch.closing !== null) return false;
-  const end = expectedEnd(batch, now);
-  return end === null ? batch.atRiskAt !== null : end > batch.expiresAt;
+  const misses = missesWindow(batch, now, hours);
+  return misses ?? (batch.atRiskAt !== null || runTime(hours, now, batch.expiresAt) === 0);
 }
 
-function pace(batch: Batch, now: number): { ratePerMinute: number | null; eta: number | null } {
+function pace(
+  batch: Batch,
+  now: number,
+  hours: Hours | undefined,
+): { ratePerMinute: number | null; eta: number | null } {
   if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
   const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
   const finished = batch.ok + batch.err;
-  const paused = batch.pausedMs + (batch.pausedAt === null ? 0 : end - batch.pausedAt);
-  const elapsed = Math.max(1, end - batch.inProgressAt - paused);
+  const elapsed = Math.max(1, workingTime(batch, end, hours));
   const ratePerMinute = Math.round((finished * minuteMs * 10) / elapsed) / 10;
   if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };
   const left = batch.total - finished;
-  return { ratePerMinute, eta: Math.round(now + (left * elapsed) / finished) };
+  return { ratePerMinute, eta: Math.round(afterRunning(hours, now, (left * elapsed) / finished)) };
 }

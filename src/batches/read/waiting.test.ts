@@ -4,7 +4,7 @@ import type { Batch } from '../../core/batch.ts';
 import { waitingOf } from './waiting.ts';
 
 const price = { input: 0, cachedInput: 0, output: 0 };
-const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 5 } as const;
+const cause = { reason: 'engine_unavailable', message: 'Away.', since: 5 } as const;
 const running: Partial<Batch> = {
   status: 'in_progress',
   createdAt: 1,
@@ -25,8 +25,8 @@ const seen = (
 
 describe('a batch waits', () => {
   it('for the first of its models of which nobody takes requests', () => {
-    const told = { reason: 'engine_unavailable', message: 'Away.', since: 5 };
-    expect(seen({}, { away: ['b'] })).toEqual(told);
+    expect(seen({}, { away: ['b'] })).toEqual(cause);
+    expect(seen({ createdAt: 6 }, { away: ['b'] })?.since).toBe(6);
     expect(seen({ prices: { a: price } }, { away: ['b'] })).toBeNull();
   });
 

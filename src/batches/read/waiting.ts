@@ -1,16 +1,16 @@
 import { type Batch, isFinal } from '../../core/batch.ts';
-import { type Waiting, type WaitingCause, waitingFor } from '../../core/waiting.ts';
+import type { Waiting } from '../../core/waiting.ts';
 
 /** What a batch may wait for, as far as this process knows. */
 export interface Surroundings {
-  /** Why nobody takes requests of a model, by its id. */
-  waiting: (modelId: string) => WaitingCause | null;
+  /** Why no requests of a model are sent, by its name. */
+  waiting: (model: string) => Waiting | null;
   /** How many more requests of a model may be sent now. */
-  room: (modelId: string) => number;
+  room: (model: string) => number;
 }
 
 /**
- * Why nothing of a batch is sent at present: it is paused; or nobody takes requests of its models, of which the first is told; or
+ * Why nothing of a batch is sent at present: it is paused; or no requests of its models are sent, of which the first is told; or
  * others have all places. Null where something of it may be sent, or was to a model that takes requests.
  * @param inFlight its requests that were sent and not answered
  */
@@ -23,7 +23,8 @@ export function waitingOf(batch: Batch, inFlight: number, { waiting, room }: Sur
   const models = [...new Set([...Object.keys(prices), ...(batch.model === null ? [] : [batch.model])])];
   const causes = models.flatMap((model) => waiting(model) ?? []);
   // What other processes hold unsent counts as in flight: of models that all wait it tells nothing.
-  if (causes[0] && (inFlight <= 0 || causes.length === models.length)) return waitingFor(causes[0]);
+  if (causes[0] && (inFlight <= 0 || causes.length === models.length))
+    return { ...causes[0], since: Math.max(causes[0].since, batch.createdAt) };
   const isQueued =
     inFlight <= 0 && ok + err < total && models.length > 0 && models.every((model) => room(model) <= 0);
   if (!isQueued) return null;

@@ -57,6 +57,7 @@ describe('Watch', () => {
     watch = new Watch({
       store,
       work,
+      hours: { of: () => undefined },
       clock,
       time: new StoreTime(clock),
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },

@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { BatchState, Store } from '../../store/store.ts';
+import type { OpenHours } from '../open-hours.ts';
 import { lateOnes } from '../risk.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
@@ -22,6 +23,7 @@ const pauses = { firstMs: 1_000, longestMs: 5_000 };
 export interface WatchParts {
   store: Store;
   work: WorkInHand;
+  hours: Pick<OpenHours, 'of'>;
   clock: Clock;
   time: StoreTime;
   random: Random;
@@ -118,11 +120,11 @@ export class Watch {
 
   /** Tells once of each batch that will miss its window. */
   async #judge(): Promise<void> {
-    const { store, time, log } = this.#parts;
+    const { store, time, log, hours } = this.#parts;
     const now = time.now();
     const open = await store.batches.open(judgedAtOnce);
     const told = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
-    for (const id of lateOnes(open, now))
+    for (const id of lateOnes(open, now, (model) => hours.of(model)))
       if (!told.has(id) && (await store.batches.atRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
   }

@@ -57,9 +57,11 @@ export function waitingText(waiting: RemoteWaiting, ahead?: number | null): stri
   return `${waiting.message} (${waitingWord(waiting, ahead)})`;
 }
 
-/** `queued, 3 before it`. */
-export function waitingWord({ reason }: RemoteWaiting, ahead: number | null = null): string {
-  return ahead === null ? reason : `${reason}, ${ahead} before it`;
+/** `queued, 3 before it`, or `hours, until 2026-01-31T21:00:00Z`. */
+export function waitingWord({ reason, until }: RemoteWaiting, ahead: number | null = null): string {
+  return [reason, until && `until ${until}`, ahead !== null && `${ahead} before it`]
+    .filter(Boolean)
+    .join(', ');
 }
 
 export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {

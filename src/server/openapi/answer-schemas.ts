@@ -33,8 +33,13 @@ const cost = Type.Object({ currency: Type.Literal('USD'), amount: decimal, list_
 const waiting = {
   type: ['object', 'null'],
   description: 'Why nothing is sent to the model at present.',
-  properties: { reason: choice(waitingReasons), message: Type.String(), since: instant },
-  required: ['reason', 'message', 'since'],
+  properties: {
+    reason: choice(waitingReasons),
+    message: Type.String(),
+    since: instant,
+    until: { ...instantOrNull, description: 'When that ends by itself, where it is known.' },
+  },
+  required: ['reason', 'message', 'since', 'until'],
   ...closed,
 };
 

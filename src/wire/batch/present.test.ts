@@ -126,7 +126,10 @@ describe('a batch as clients see it', () => {
       reason: 'credentials_refused',
       message: 'No.',
       since: '2026-11-21T09:30:00Z',
+      until: null,
     });
+    const hours = { reason: 'hours', message: 'Later.', since: created, until: created + 3_600_000 } as const;
+    expect(presentBatch(view({}, { waiting: hours })).waiting?.until).toBe('2026-11-21T10:30:00Z');
   });
 
   it('never counts fewer than no lines pending', () => {
