@@ -7,7 +7,7 @@ import type { Random } from '../base/random.ts';
 import { systemClock, systemRandom } from '../base/system.ts';
 import type { Config, ModelConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
 import type { Examination } from '../core/examination.ts';
-import type { Model } from '../core/model.ts';
+import type { Model, Serves } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
 import type { ModelSource, RemoteSource } from '../core/model-source.ts';
 import type { Engine } from '../engines/engines.ts';
@@ -67,7 +67,10 @@ export function publicModel(
     hours,
     // An engine may know only once it has loaded its model.
     get serves() {
-      return serves ?? [...engine.capabilities.serves];
+      const { capabilities } = engine;
+      const told: Serves[] = [...(serves ?? capabilities.serves)];
+      if (told.includes('chat') && capabilities.speaks?.completions === 'native') told.push('completions');
+      return told;
     },
     get contextLength() {
       return engine.capabilities.contextLength;

@@ -8,6 +8,7 @@ export type IdPrefix =
   | 'batch_'
   | 'file-'
   | 'chatcmpl_'
+  | 'cmpl_'
   | 'resp_'
   | 'msg_'
   | 'req_'

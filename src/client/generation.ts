@@ -1,4 +1,5 @@
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { CompletionsRequest, CompletionsResponse } from '../wire/completions/completions.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import { ClientError, Unreachable } from './errors.ts';
 import type { RemoteError } from './errors.ts';
@@ -9,6 +10,7 @@ export interface GenerationClient {
   chat(request: ChatRequest, signal?: AbortSignal): Promise<ChatResponse>;
   /** @throws Unreachable when the stream stops before its end, ClientError when an error arrives in it */
   chatStream(request: ChatRequest, signal?: AbortSignal): AsyncIterable<ChatChunk>;
+  completions(request: CompletionsRequest, signal?: AbortSignal): Promise<CompletionsResponse>;
   embeddings(request: EmbeddingsRequest, signal?: AbortSignal): Promise<EmbeddingsResponse>;
 }
 
@@ -32,6 +34,8 @@ export function createGenerationClient(transport: Transport): GenerationClient {
       }
       throw new Unreachable(transport.baseUrl, 'the stream ended before the answer did');
     },
+    completions: (request, signal) =>
+      transport.json({ method: 'POST', path: '/v1/completions', json: request, signal }),
     embeddings: (request, signal) =>
       transport.json({ method: 'POST', path: '/v1/embeddings', json: request, signal }),
   };

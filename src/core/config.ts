@@ -97,7 +97,7 @@ export interface OpenAiEngineConfig {
     forcedTool?: 'exact' | 'native' | 'filter' | 'none';
     prefixCache?: 'slot' | 'shared' | 'none';
     /** How it is asked in other formats than chat completions. */
-    speaks?: Partial<Record<'messages' | 'responses', 'native' | 'via chat'>>;
+    speaks?: Partial<Record<'messages' | 'responses' | 'completions', 'native' | 'via chat' | 'no'>>;
   };
   /** Sent with every call; their values may be secrets. */
   headers?: Record<string, string>;

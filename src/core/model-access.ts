@@ -2,7 +2,11 @@ import { ApiError } from './errors.ts';
 import type { Catalog, Model, Serves } from './model.ts';
 import type { Caller } from './org.ts';
 
-const endpointOf: Record<Serves, string> = { chat: 'chat completions', embeddings: 'embeddings' };
+const endpointOf: Record<Serves, string> = {
+  chat: 'chat completions',
+  embeddings: 'embeddings',
+  completions: 'text completions: send messages to /v1/chat/completions',
+};
 
 /**
  * The model that `name` (an id or an alias) stands for, if `caller` may use it for `serves`.

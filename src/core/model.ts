@@ -1,7 +1,8 @@
 import type { Hours } from './hours.ts';
 import type { Prices } from './price.ts';
 
-export type Serves = 'chat' | 'embeddings';
+/** Completions of raw prompts are what some engines can do that chat. */
+export type Serves = 'chat' | 'embeddings' | 'completions';
 
 /** What a message to a model may hold beside text. */
 export const modelInputs = ['image', 'audio', 'file'] as const;

@@ -112,10 +112,10 @@ export interface EngineCall {
 }
 
 /** What else than chat completions an engine may be asked for in the words of the client. */
-export type Op = 'messages' | 'responses';
+export type Op = 'messages' | 'responses' | 'completions';
 
-/** In the client's own words, or as the chat completion that a request comes to. */
-export type Speech = 'native' | 'via chat';
+/** In the client's own words, as the chat completion that a request comes to, or not at all. */
+export type Speech = 'native' | 'via chat' | 'no';
 
 /** A checked request of any format. */
 export type NativeRequest = Record<string, unknown>;
@@ -131,13 +131,13 @@ export interface NativeCalls {
 }
 
 export interface NativeAnswer {
-  /** JSON text as it came, and what it holds. */
+  /** JSON text as it came, and what it holds. Of completions the `choices` alone, as `wire/completions` has them, and no text. */
   text: string;
   fields: Record<string, unknown>;
   usage: ChatUsage;
 }
 
-/** One event of a streamed answer as it came. */
+/** One event of a streamed answer as it came; of completions the `choices` in `fields`, and no data. */
 export interface NativeEvent {
   type: string;
   data: string;
@@ -186,6 +186,6 @@ export interface Capabilities {
    * knows it; `shared` by all requests, once the first has been read; `none`, or nothing that the order of lines changes.
    */
   prefixCache: 'slot' | 'shared' | 'none';
-  /** How it is asked in other formats; `via chat` if absent. */
+  /** How it is asked in other formats. If absent `via chat`; completions, whose prompts are no chats, not at all. */
   speaks?: Readonly<Partial<Record<Op, Speech>>>;
 }

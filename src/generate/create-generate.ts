@@ -4,20 +4,29 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { ApiError } from '../core/errors.ts';
 import { modelFor } from '../core/model-access.ts';
-import type { Model } from '../core/model.ts';
+import type { Model, Serves } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/estimate-prompt.ts';
 import { spoken } from '../wire/chat/spoken.ts';
+import type {
+  CompletionChoice,
+  CompletionChunk,
+  CompletionPiece,
+  CompletionsRequest,
+  CompletionsResponse,
+} from '../wire/completions/completions.ts';
+import { estimateTextPrompt } from '../wire/completions/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import { embeddingsResponse } from '../wire/embeddings/response.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
+import { splitTextInputs } from '../wire/text-inputs.ts';
 import { named, usageOf } from './answers.ts';
 import { createPromise, type Promised } from './promises/promise.ts';
 import type { Generate, InteractiveCall, LineAnswer, LineCall, ServedModel } from './generate.ts';
 import { requireInputs } from './inputs.ts';
-import { Lanes } from './lanes.ts';
+import { type Lane, Lanes } from './lanes.ts';
 import { Meter, type Metered, metered } from './meter.ts';
 import { keepsItself } from './promises/rule.ts';
 import type { Schemas } from './schemas/schemas.ts';
@@ -56,7 +65,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       );
   };
 
-  const admit = (name: string, caller: InteractiveCall['caller'], serves: 'chat' | 'embeddings') => {
+  const admit = (name: string, caller: InteractiveCall['caller'], serves: Serves) => {
     const lane = laneOf(modelFor(catalog, caller, name, serves).id);
     return { ...lane, leave: lane.admission.enter('interactive') };
   };
@@ -81,17 +90,21 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return { promised, ...admit(request.model, caller, 'chat') };
   };
 
+  const countingOf =
+    ({ countPrompt }: Pick<Lane, 'countPrompt'>, chat: ChatRequest, { caller }: InteractiveCall) =>
+    () =>
+      countPrompt(chat, caller.orgId).catch(() => estimatePrompt(chat));
+
   const accountOf = (
     meter: Meter,
-    { model, countPrompt, leave }: Awaited<ReturnType<typeof admitChat>>,
-    chat: ChatRequest,
+    { model, leave }: ReturnType<typeof admit>,
+    countPrompt: () => Promise<number>,
     call: InteractiveCall,
   ): Pick<Metered<unknown, unknown>, 'leave' | 'begun' | 'settle'> => ({
     leave,
     begun: () => call.answers?.(model.id),
     async settle() {
-      const count = () => countPrompt(chat, call.caller.orgId).catch(() => estimatePrompt(chat));
-      const spent = await meter.spent(count);
+      const spent = await meter.spent(countPrompt);
       if (spent !== noUsage) charge(call, model, spent);
     },
   });
@@ -116,6 +129,22 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return embeddingsResponse(answer, model.id, request.value.encoding_format ?? 'float');
   };
 
+  const completeOnce = async (
+    { pool, model }: ServedModel,
+    request: JsonBody<CompletionsRequest>,
+    how: EngineHow,
+  ): Promise<CompletionsResponse> => {
+    const { fields, usage } = await pool.native.ask('completions', request, how);
+    return { ...completionName(model), choices: fields['choices'] as CompletionChoice[], usage };
+  };
+
+  const completionName = ({ id: model }: Model) => ({
+    id: ids.next('cmpl_'),
+    object: 'text_completion' as const,
+    created: unixSeconds(clock.now()),
+    model,
+  });
+
   return {
     catalog,
 
@@ -132,7 +161,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async chat(request, call) {
       const { model, pool, promised, leave } = await admitChat(request.value, call.caller);
       try {
-        const how = howOf(call, request.value);
+        const how = howOf(call, prefixOf(request.value));
         const response = await chatOnce({ pool, model }, request, promised, how);
         call.answers?.(model.id);
         charge(call, model, usageOf(response.usage));
@@ -149,8 +178,10 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         const name = { id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: model.id };
         const meter = new Meter(lane.leave);
         return {
-          lists: promised.stream(askingOf(pool, model, request), howOf(call, request.value), (usage) =>
-            meter.told(usageOf(usage)),
+          lists: promised.stream(
+            askingOf(pool, model, request),
+            howOf(call, prefixOf(request.value)),
+            (usage) => meter.told(usageOf(usage)),
           ),
           read(chunks) {
             for (const { usage, choices } of chunks)
@@ -158,7 +189,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
               else for (const { delta } of choices) meter.said(spoken(delta));
             return chunks.map((chunk) => ({ ...chunk, ...name }));
           },
-          ...accountOf(meter, lane, request.value, call),
+          ...accountOf(meter, lane, countingOf(lane, request.value, call), call),
         };
       }, call.signal),
 
@@ -170,7 +201,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async native(op, { request, chat }, call, naming) {
       const { model, pool, leave } = await admitChat(chat, call.caller);
       try {
-        const answer = await pool.native.ask(op, request, howOf(call, chat));
+        const answer = await pool.native.ask(op, request, howOf(call, prefixOf(chat)));
         call.answers?.(model.id);
         charge(call, model, usageOf(answer.usage));
         return naming.answer(answer, { id: ids.next('chatcmpl_'), model: model.id });
@@ -185,7 +216,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         const name = { id: ids.next('chatcmpl_'), model: lane.model.id };
         const meter = new Meter(lane.leave);
         return {
-          lists: lane.pool.native.stream(op, request, howOf(call, chat)),
+          lists: lane.pool.native.stream(op, request, howOf(call, prefixOf(chat))),
           read(events) {
             for (const { usage, promptTokens, said } of events) {
               meter.promptTokens ??= promptTokens;
@@ -194,7 +225,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
             }
             return events.map((event) => naming.event(event, name));
           },
-          ...accountOf(meter, lane, chat, call),
+          ...accountOf(meter, lane, countingOf(lane, chat, call), call),
         };
       }, call.signal),
 
@@ -215,6 +246,44 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }
     },
 
+    async completions(request, call) {
+      const { model, pool, leave } = admit(request.value.model, call.caller, 'completions');
+      try {
+        const response = await completeOnce(
+          { pool, model },
+          request,
+          howOf(call, prefixOfText(request.value)),
+        );
+        call.answers?.(model.id);
+        charge(call, model, usageOf(response.usage));
+        return response;
+      } finally {
+        leave();
+      }
+    },
+
+    completionsStream: (request, call) =>
+      metered(async () => {
+        const lane = admit(request.value.model, call.caller, 'completions');
+        const name = completionName(lane.model);
+        const meter = new Meter(lane.leave);
+        const how = howOf(call, prefixOfText(request.value));
+        return {
+          lists: lane.pool.native.stream('completions', request, how),
+          read(events) {
+            return events.map(({ fields, said, usage }): CompletionChunk => {
+              if (usage) {
+                meter.told(usageOf(usage));
+                return { ...name, choices: [], usage };
+              }
+              meter.said(said ?? '');
+              return { ...name, choices: fields?.['choices'] as CompletionPiece[] };
+            });
+          },
+          ...accountOf(meter, lane, async () => estimateTextPrompt(request.value), call),
+        };
+      }, call.signal),
+
     async runLine({ model, orgId, endpoint, body, prefix, signal }: LineCall): Promise<LineAnswer> {
       const { pool, admission } = laneOf(model.id);
       const leave = admission.enter('batch');
@@ -223,6 +292,10 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         if (endpoint === '/v1/embeddings') {
           const response = await embedOnce(pool, model, body as JsonBody<EmbeddingsRequest>, how);
           return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
+        }
+        if (endpoint === '/v1/completions') {
+          const response = await completeOnce({ pool, model }, body as JsonBody<CompletionsRequest>, how);
+          return { body: response, usage: usageOf(response.usage) };
         }
         const request = body as unknown as JsonBody<ChatRequest>;
         const promised = await promiseOf(pool, request.value, orgId);
@@ -251,14 +324,22 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   };
 }
 
-function howOf({ signal, caller }: InteractiveCall, chat?: ChatRequest): EngineHow {
-  return { signal, priority: 'interactive', org: caller.orgId, prefix: chat ? prefixOf(chat) : '' };
+function howOf({ signal, caller }: InteractiveCall, prefix = ''): EngineHow {
+  return { signal, priority: 'interactive', org: caller.orgId, prefix };
 }
 
 /** Conversations that begin with the same instructions share a prompt prefix; so do the turns of one without any. */
 function prefixOf({ messages: [first], tools }: ChatRequest): string {
   const said = typeof first?.content === 'string' ? first.content : '';
   return said === '' ? '' : `${tools?.length ?? 0} ${said.slice(0, prefixChars)}`;
+}
+
+/** Token ids are a few characters each, and so are the texts that they stand for. */
+function prefixOfText({ prompt }: CompletionsRequest): string {
+  const [first] = splitTextInputs('prompt', prompt);
+  const text =
+    typeof first?.input === 'string' ? first.input : (first?.input.slice(0, prefixChars / 4).join() ?? '');
+  return text.slice(0, prefixChars);
 }
 
 type EngineHow = Parameters<Engine['generate']>[1];

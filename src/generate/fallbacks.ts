@@ -61,6 +61,18 @@ export function withFallbacks(generate: Generate): Generate {
       if (names.length === 1) return generate.embeddings(request, call);
       return ask(names, (name) => generate.embeddings(renamed(request, name), call));
     },
+
+    completions(request, call) {
+      const names = namesFor(request.value.model, call.caller, 'completions');
+      if (names.length === 1) return generate.completions(request, call);
+      return ask(names, (name) => generate.completions(renamed(request, name), call));
+    },
+
+    completionsStream(request, call) {
+      const names = namesFor(request.value.model, call.caller, 'completions');
+      if (names.length === 1) return generate.completionsStream(request, call);
+      return inTurn(names, (name) => generate.completionsStream(renamed(request, name), call));
+    },
   };
 }
 

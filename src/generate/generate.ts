@@ -12,6 +12,11 @@ import type {
   Waiting,
 } from '../engines/engines.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type {
+  CompletionChunks,
+  CompletionsRequest,
+  CompletionsResponse,
+} from '../wire/completions/completions.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 
@@ -59,6 +64,9 @@ export interface Generate extends Service {
    */
   countTokens(request: ChatRequest, call: Pick<InteractiveCall, 'caller' | 'signal'>): Promise<number>;
   embeddings(request: JsonBody<EmbeddingsRequest>, call: InteractiveCall): Promise<EmbeddingsResponse>;
+  completions(request: JsonBody<CompletionsRequest>, call: InteractiveCall): Promise<CompletionsResponse>;
+  /** As `chatStream`. */
+  completionsStream(request: JsonBody<CompletionsRequest>, call: InteractiveCall): CompletionChunks;
   /** One batch line: not charged here, the recording transaction bills it. Throws ApiError like the others. */
   runLine(line: LineCall): Promise<LineAnswer>;
   /** How many more batch lines `modelId` can take now; may be negative. */
@@ -130,7 +138,7 @@ export interface LineCall {
   model: Model;
   /** Whose batch it is. */
   orgId: string;
-  endpoint: '/v1/chat/completions' | '/v1/embeddings';
+  endpoint: '/v1/chat/completions' | '/v1/embeddings' | '/v1/completions';
   body: JsonBody<Record<string, unknown>>;
   prefix: string;
   signal: AbortSignal;
@@ -138,6 +146,6 @@ export interface LineCall {
 
 export interface LineAnswer {
   /** The endpoint's normal response body. */
-  body: ChatResponse | EmbeddingsResponse;
+  body: ChatResponse | EmbeddingsResponse | CompletionsResponse;
   usage: Usage;
 }

@@ -1,22 +1,26 @@
-import type { ChatChunks } from '../wire/chat/chat.ts';
-import { toFunctionsChunk } from '../wire/chat/function-answer.ts';
+import type { ChatChunk } from '../wire/chat/chat.ts';
+import type { FunctionsChunk } from '../wire/chat/function-answer.ts';
 import { chatDone, chatEventWriter } from '../wire/chat/sse.ts';
+import type { CompletionChunk } from '../wire/completions/completions.ts';
 
-export interface ChatEventsOptions {
+export interface ChatEventsOptions<Chunk> {
   includeUsage: boolean;
-  /** The client sent `functions` and knows no tool calls. */
-  hasFunctions: boolean;
+  /** A chunk in the words of the client, where those are others. */
+  present?: ((chunk: Chunk) => Pick<FunctionsChunk, 'choices'>) | undefined;
   /** An error in the places of the request as the client sent it. */
-  moved: (error: unknown) => unknown;
+  moved?: (error: unknown) => unknown;
 }
 
+type Presented = Pick<ChatChunk | CompletionChunk | FunctionsChunk, 'choices'>;
+
 /**
- * A chat stream as events. The usage chunk goes to those who asked for it, and their other chunks carry `usage: null`; the
- * others must not get it, because they look at `choices[0]` of every chunk. `[DONE]` only when all went well.
+ * A stream of chat, or of text completions, as events. The usage chunk goes to those who asked for it, and their other chunks
+ * carry `usage: null`; the others must not get it, because they look at `choices[0]` of every chunk. `[DONE]` only when all
+ * went well.
  */
-export async function* chatEvents(
-  lists: ChatChunks,
-  { includeUsage, hasFunctions, moved }: ChatEventsOptions,
+export async function* chatEvents<Chunk extends ChatChunk | CompletionChunk>(
+  lists: AsyncIterable<readonly Chunk[]>,
+  { includeUsage, present, moved = (error) => error }: ChatEventsOptions<Chunk>,
 ): AsyncGenerator<string> {
   try {
     let write;
@@ -24,7 +28,7 @@ export async function* chatEvents(
       let written = '';
       for (const chunk of chunks) {
         write ??= chatEventWriter(chunk);
-        const { choices } = hasFunctions ? toFunctionsChunk(chunk) : chunk;
+        const { choices }: Presented = present ? present(chunk) : chunk;
         if (includeUsage) written += write({ choices, usage: chunk.usage ?? null });
         else if (choices.length > 0) written += write({ choices });
       }

@@ -33,7 +33,9 @@ describe('serve', () => {
     const second = await place.serve();
     expect(second.ready.keys).toBeNull();
     const env = { ...second.env, OFFPEAK_API_KEY: first.env['OFFPEAK_API_KEY'] ?? '' };
-    expect((await place.run(['models', 'list'], env)).out).toBe('m\tdefault\tchat, embeddings\n');
+    expect((await place.run(['models', 'list'], env)).out).toBe(
+      'm\tdefault\tchat, embeddings, completions\n',
+    );
   });
 
   it('ends at once at the second signal', async () => {

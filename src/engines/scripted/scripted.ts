@@ -2,11 +2,15 @@ import { unixSeconds } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
-import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
-import type { Engine, EngineCall } from '../engines.ts';
+import { splitTextInputs } from '../../wire/text-inputs.ts';
+import type { TextInputs } from '../../wire/text-inputs.ts';
+import type { CompletionsRequest } from '../../wire/completions/completions.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
+import type { Engine, EngineCall, NativeRequest } from '../engines.ts';
 import { answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { chunksOf } from './chunks.ts';
+import { complete, piecesOf } from './completions.ts';
 import { parsePrompt, readPrompt, textOf } from './directives.ts';
 import type { Directives } from './directives.ts';
 import { failureFor } from './failures.ts';
@@ -110,6 +114,16 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
     return { answers, usage: usageOf(promptTokens.length, output, cache.visit(promptTokens)) };
   }
 
+  async function completed(request: JsonBody<NativeRequest>, { signal }: EngineCall) {
+    const value = request.value as CompletionsRequest;
+    const texts = textsOf('prompt', value.prompt);
+    const { directives } = parsePrompt(texts.at(-1) ?? '');
+    await think(directives, visits(request.text, directives), 1, signal);
+    const { choices, tokens } = complete(value, texts);
+    const read = texts.reduce((sum, text) => sum + tokenize(text).length, 0);
+    return { choices, usage: usageOf(read, tokens, 0) };
+  }
+
   const head = () => ({ id: 'chatcmpl_scripted', created: unixSeconds(clock.now()), model: 'scripted' });
 
   return {
@@ -120,6 +134,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       jsonSchema: 'native',
       forcedTool: 'native',
       prefixCache: 'shared',
+      speaks: { completions: 'native' },
     },
     slots: count,
     stats: () => ({ calls, running: slots.running, waiting: slots.waiting, peak }),
@@ -172,13 +187,33 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
 
     embed({ value: request, text }, call) {
       return inSlot(call, async () => {
-        const inputs = inputsOf(request);
+        const inputs = textsOf('input', request.input);
         const { directives } = parsePrompt(inputs.at(-1) ?? '');
         await think(directives, visits(text, directives), 1, call.signal);
         const vectors = inputs.map((input) => vectorOf(input, request.dimensions ?? 64));
         const promptTokens = inputs.reduce((sum, input) => sum + tokenize(input).length, 0);
         return { vectors, promptTokens };
       });
+    },
+
+    // Nothing else is native here.
+    native: {
+      ask: (_, request, call) =>
+        inSlot(call, async () => {
+          const { choices, usage } = await completed(request, call);
+          return { text: '', fields: { choices }, usage };
+        }),
+      async *stream(_, request, call) {
+        const release = await enter(call);
+        try {
+          const { choices, usage } = await completed(request, call);
+          for (const piece of choices.flatMap(piecesOf))
+            yield [{ type: '', data: '', fields: { choices: [piece] }, said: piece.text }];
+          yield [{ type: '', data: '', usage }];
+        } finally {
+          release();
+        }
+      },
     },
 
     async probe() {
@@ -202,11 +237,11 @@ function conversation({ messages }: ChatRequest): string {
   return JSON.stringify(messages.filter(({ role }) => role !== 'system'));
 }
 
-function inputsOf({ input }: EmbeddingsRequest): string[] {
-  if (typeof input === 'string') return [input];
-  if (input.every((item) => typeof item === 'string')) return input;
-  if (input.every((item) => typeof item === 'number')) return [input.join(' ')];
-  return input.map((tokens) => tokens.join(' '));
+/** Token ids are words of their own. */
+function textsOf(param: string, inputs: TextInputs): string[] {
+  return splitTextInputs(param, inputs).map(({ input }) =>
+    typeof input === 'string' ? input : input.join(' '),
+  );
 }
 
 function usageOf(prompt: number, completion: number, cached: number): ChatUsage {

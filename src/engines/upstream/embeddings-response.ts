@@ -1,6 +1,7 @@
 import { ApiError, invalid } from '../../core/errors.ts';
 import { estimateText } from '../../wire/chat/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
+import { splitTextInputs } from '../../wire/text-inputs.ts';
 import type { Embeddings } from '../engines.ts';
 import { fieldsOf } from './fields.ts';
 import type { Fields } from './fields.ts';
@@ -22,7 +23,7 @@ export function readEmbeddings(
 ): Embeddings {
   const { data } = fields;
   if (!Array.isArray(data)) throw unusable('has no embeddings');
-  const inputs = inputCount(request);
+  const inputs = splitTextInputs('input', request.input).length;
   if (data.length !== inputs) throw unusable(`has ${data.length} embeddings for ${inputs} inputs`);
   const vectors: Float32Array[] = [];
   for (const [at, item] of data.entries()) {
@@ -67,11 +68,6 @@ function promptTokens(fields: Fields, { input }: EmbeddingsRequest, repairs: Rep
 /** How many tokens an input is that came as their ids; 0 for text. */
 function tokenIds(input: EmbeddingsRequest['input']): number {
   return typeof input === 'string' ? 0 : input.flat().filter((each) => typeof each === 'number').length;
-}
-
-function inputCount({ input }: EmbeddingsRequest): number {
-  if (typeof input === 'string') return 1;
-  return typeof input[0] === 'number' ? 1 : input.length;
 }
 
 function readVector(embedding: unknown): Float32Array {

@@ -126,7 +126,7 @@ export const modelSchema = Type.Object(
     display_name: Type.String(),
     created_at: instant,
     aliases: Type.Array(Type.String()),
-    serves: Type.Array(choice(['chat', 'embeddings'])),
+    serves: Type.Array(choice(['chat', 'embeddings', 'completions'])),
     context_length: nullable('integer', {
       description: 'The most tokens of a prompt and its answer together; null where nobody knows.',
     }),

@@ -1,4 +1,4 @@
-import { presentChat } from '../../wire/chat/function-answer.ts';
+import { presentChat, toFunctionsChunk } from '../../wire/chat/function-answer.ts';
 import { parseChatRequest } from '../../wire/chat/request.ts';
 import { chatRequestSchema } from '../../wire/chat/request-schema.ts';
 import { chatResponseSchema } from '../../wire/chat/response-schema.ts';
@@ -27,7 +27,8 @@ export const createChatCompletion: Route = {
     const moved = (error: unknown) => movedError(error, request.value, places);
     if (request.value.stream) {
       const includeUsage = request.value.stream_options?.include_usage === true;
-      const chunks = chatEvents(generate.chatStream(request, call), { includeUsage, hasFunctions, moved });
+      const present = hasFunctions ? toFunctionsChunk : undefined;
+      const chunks = chatEvents(generate.chatStream(request, call), { includeUsage, present, moved });
       return events(chunks, chatErrorEvent);
     }
     const response = await generate.chat(request, call).catch((error: unknown) => {

@@ -14,6 +14,7 @@ import { getBatchErrors, getBatchOutput } from './batches-results.ts';
 import { retryBatch } from './batches-retry.ts';
 import { createChatCompletion } from './chat-completions-create.ts';
 import { countChatTokens } from './chat-completions-input-tokens.ts';
+import { createCompletion } from './completions-create.ts';
 import { createEmbeddings } from './embeddings-create.ts';
 import { getFileContent } from './files-content.ts';
 import { createFile } from './files-create.ts';
@@ -72,6 +73,7 @@ export const routes: readonly Route[] = [
   deleteResponse,
   createMessage,
   countTokens,
+  createCompletion,
   createEmbeddings,
   listModels,
   getModel,

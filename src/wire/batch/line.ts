@@ -63,7 +63,11 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
   let { endpoint } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
-  const models = { chat: new Map<string, ApiError | null>(), embeddings: new Map<string, ApiError | null>() };
+  const models: Record<Serves, Map<string, ApiError | null>> = {
+    chat: new Map(),
+    embeddings: new Map(),
+    completions: new Map(),
+  };
 
   const refusal = (name: string, url: BatchEndpoint): ApiError | null => {
     const kind = serves[url];

@@ -1,5 +1,6 @@
 import { Type } from '../json-schema.ts';
 import type { Schema } from '../json-schema.ts';
+import { samplingFields, stopField } from '../sampling-schema.ts';
 import {
   anyObject,
   base64,
@@ -9,7 +10,6 @@ import {
   integerOrNull,
   nameRule,
   needs,
-  numberOrNull,
   oneOf,
   orNull,
   raw,
@@ -30,7 +30,6 @@ export const chatLimits = {
   tools: 512,
   stops: 4,
   choices: 16,
-  biases: 1_000,
   topLogprobs: 20,
 } as const;
 
@@ -216,41 +215,13 @@ export const chatRequestSchema = Type.Object(
   {
     model: string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' }),
     messages: Type.Array(message, { minItems: 1, maxItems: chatLimits.messages }),
-    stream: Type.Optional(booleanOrNull()),
-    stream_options: Type.Optional(
-      raw({ type: ['object', 'null'], properties: { include_usage: booleanOrNull() } }),
-    ),
+    ...samplingFields,
     max_tokens: Type.Optional(integerOrNull(maxTokens)),
     max_completion_tokens: Type.Optional(integerOrNull(maxTokens)),
-    temperature: Type.Optional(numberOrNull({ minimum: 0, maximum: 2 })),
-    top_p: Type.Optional(numberOrNull({ minimum: 0, maximum: 1 })),
-    top_k: Type.Optional(integerOrNull({ minimum: -1, maximum: 1_000_000 })),
-    min_p: Type.Optional(numberOrNull({ minimum: 0, maximum: 1 })),
     n: Type.Optional(integerOrNull({ minimum: 1, maximum: chatLimits.choices })),
-    stop: Type.Optional(
-      raw({
-        type: ['string', 'array', 'null'],
-        expected: 'a string or an array of strings',
-        minLength: 1,
-        maxItems: chatLimits.stops,
-        items: string({ minLength: 1 }),
-      }),
-    ),
-    seed: Type.Optional(integerOrNull()),
+    stop: stopField(chatLimits.stops),
     logprobs: Type.Optional(booleanOrNull()),
     top_logprobs: Type.Optional(integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs })),
-    logit_bias: Type.Optional(
-      raw({
-        type: ['object', 'null'],
-        maxProperties: chatLimits.biases,
-        propertyNames: { pattern: '^[0-9]{1,10}$', expected: 'a token id' },
-        additionalProperties: { type: 'number', minimum: -100, maximum: 100 },
-      }),
-    ),
-    frequency_penalty: Type.Optional(numberOrNull({ minimum: -2, maximum: 2 })),
-    presence_penalty: Type.Optional(numberOrNull({ minimum: -2, maximum: 2 })),
-    repeat_penalty: Type.Optional(numberOrNull({ exclusiveMinimum: 0, maximum: 10 })),
-    repetition_penalty: Type.Optional(numberOrNull({ exclusiveMinimum: 0, maximum: 10 })),
     response_format: Type.Optional(responseFormat),
     tools: Type.Optional(raw({ type: ['array', 'null'], maxItems: chatLimits.tools, items: tool })),
     tool_choice: Type.Optional(toolChoice),

@@ -1,4 +1,5 @@
 import { errorObject } from '../errors/error-body.ts';
+import type { CompletionChunk } from '../completions/completions.ts';
 import type { ChatChunk } from './chat.ts';
 import type { FunctionsChunk } from './function-answer.ts';
 
@@ -10,6 +11,9 @@ export const sseHeaders = {
   'x-accel-buffering': 'no',
 } as const;
 
+/** Text completions are streamed in the same way. */
+type AnyChunk = ChatChunk | CompletionChunk;
+
 /**
  * Makes the events of one stream. What all of its chunks say alike is made into JSON once.
  * @returns the event of a chunk; without usage where that is absent
@@ -19,7 +23,9 @@ export function chatEventWriter({
   object,
   created,
   model,
-}: Omit<ChatChunk, 'choices'>): (chunk: Pick<ChatChunk | FunctionsChunk, 'choices' | 'usage'>) => string {
+}: Pick<AnyChunk, 'id' | 'object' | 'created' | 'model'>): (
+  chunk: Pick<AnyChunk | FunctionsChunk, 'choices' | 'usage'>,
+) => string {
   const head = JSON.stringify({ id, object, created, model }).slice(0, -1);
   return ({ choices, usage }) => {
     const tail = usage === undefined ? '' : `,"usage":${JSON.stringify(usage)}`;

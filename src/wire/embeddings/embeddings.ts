@@ -1,7 +1,9 @@
+import type { TextInputs } from '../text-inputs.ts';
+
 /** `POST /v1/embeddings` (wire-formats.md, section 1d). */
 export interface EmbeddingsRequest {
   model: string;
-  input: string | string[] | number[] | number[][];
+  input: TextInputs;
   encoding_format?: 'float' | 'base64' | null;
   dimensions?: number | null;
   user?: string;

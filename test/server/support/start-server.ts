@@ -66,7 +66,13 @@ export type Json = any;
 const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
 
 export const testModels: Model[] = [
-  { id: 'tiny', aliases: ['default'], serves: ['chat', 'embeddings'], prices, createdAt: 1_700_000_000_000 },
+  {
+    id: 'tiny',
+    aliases: ['default'],
+    serves: ['chat', 'embeddings', 'completions'],
+    prices,
+    createdAt: 1_700_000_000_000,
+  },
   { id: 'org/model:tag', aliases: [], serves: ['chat'], prices, createdAt: 1_700_000_000_000 },
   { id: 'vectors', aliases: [], serves: ['embeddings'], prices, createdAt: 1_700_000_000_000 },
 ];

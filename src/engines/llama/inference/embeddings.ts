@@ -1,6 +1,7 @@
 import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
+import { splitTextInputs } from '../../../wire/text-inputs.ts';
 import type { Embedded } from '../protocol.ts';
 
 export interface Embedder {
@@ -37,7 +38,7 @@ export function createEmbedder({
     return context;
   }
 
-  function tokensOf(input: string | number[], param: string): Token[] {
+  function tokensOf(input: string | readonly number[], param: string): Token[] {
     if (typeof input === 'string') {
       const tokens = model.tokenize(input);
       if (tokens.length === 0) throw invalid(param, 'must not be empty');
@@ -56,7 +57,7 @@ export function createEmbedder({
     if ((request.dimensions ?? size) !== size) {
       throw invalid('dimensions', `this model's vectors have ${size} dimensions and cannot be cut`);
     }
-    const inputs = splitInput(request.input);
+    const inputs = splitTextInputs('input', request.input);
     const tokens = inputs.map(({ input, param }) => tokensOf(input, param));
     const embedder = await open();
     tokens.forEach((list, index) =>
@@ -84,12 +85,6 @@ export function createEmbedder({
   }
 
   return { embed };
-}
-
-function splitInput(input: EmbeddingsRequest['input']): { input: string | number[]; param: string }[] {
-  if (typeof input === 'string') return [{ input, param: 'input' }];
-  if (typeof input[0] === 'number') return [{ input: input as number[], param: 'input' }];
-  return (input as (string | number[])[]).map((one, index) => ({ input: one, param: `input[${index}]` }));
 }
 
 /** A vector of length 1; a zero vector stays as it is. */

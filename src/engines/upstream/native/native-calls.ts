@@ -11,7 +11,13 @@ import type { NativeFormat, NativeReader, Reading } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
 
-const formats: Record<Op, NativeFormat> = { messages: nativeMessages, responses: nativeResponses };
+const formats: Partial<Record<Op, NativeFormat>> = { messages: nativeMessages, responses: nativeResponses };
+
+function formatOf(op: Op): NativeFormat {
+  const format = formats[op];
+  if (!format) throw new Error(`this engine is not asked for ${op}`);
+  return format;
+}
 
 /** What a server is asked in the words of clients. */
 export function createNativeCalls(
@@ -20,7 +26,7 @@ export function createNativeCalls(
 ): NativeCalls {
   return {
     async ask(op, request, { signal }) {
-      const format = formats[op];
+      const format = formatOf(op);
       const reading = readingOf(request);
       const text = textOf(request, format, wording());
       const { fields, bytes } = await exchanges.ask(format.path, text, signal, reading.repairs);
@@ -30,7 +36,7 @@ export function createNativeCalls(
     },
 
     async *stream(op, request, { signal }) {
-      const format = formats[op];
+      const format = formatOf(op);
       const reading = readingOf(request);
       const reply = await exchanges.open(
         format.path,

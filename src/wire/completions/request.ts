@@ -1,0 +1,50 @@
+import type { Fault } from '../../core/errors.ts';
+import type { JsonBody } from '../json/json-body.ts';
+import { parseJson } from '../json/parse.ts';
+import { checkTextInputs, splitTextInputs } from '../text-inputs.ts';
+import { faultsError, validator } from '../validate.ts';
+import type { CompletionsRequest } from './completions.ts';
+import { completionsLimits, completionsRequestSchema } from './request-schema.ts';
+
+const checkShape = validator(completionsRequestSchema);
+
+/**
+ * Reads a completions request.
+ * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
+ */
+export function parseCompletionsRequest(text: string): JsonBody<CompletionsRequest> {
+  const { value, scan } = parseJson(text, { what: 'The request body' });
+  const faults = checkCompletionsRequest(value);
+  if (faults.length > 0) throw faultsError(faults);
+  return { value: value as CompletionsRequest, text, scan };
+}
+
+/** Every fault of a parsed body; also the rule for a batch line's body. */
+export function checkCompletionsRequest(value: unknown): Fault[] {
+  const faults = checkShape(value);
+  return faults.length > 0 ? faults : checkAgreement(value as CompletionsRequest);
+}
+
+function checkAgreement(request: CompletionsRequest): Fault[] {
+  const { prompt, echo, logprobs, max_tokens: most, stream } = request;
+  const faults = checkTextInputs('prompt', prompt, completionsLimits.answers);
+  const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
+  const n = request.n ?? 1;
+  const made = answersMade(request);
+  if (made < n) add('best_of', `expected at least n, which is ${n}, got ${made}`);
+  if (made > n && stream) add('best_of', 'cannot be streamed: which answers are told is known at the end');
+  const answers = splitTextInputs('prompt', prompt).length * made;
+  if (answers > completionsLimits.answers)
+    add(
+      made > n ? 'best_of' : 'n',
+      `makes ${answers} answers, of which ${completionsLimits.answers} are possible`,
+    );
+  if (most === 0 && !(echo && typeof logprobs === 'number'))
+    add('max_tokens', 'expected at least 1, or 0 with echo and logprobs, got 0');
+  return faults;
+}
+
+/** Of each prompt. */
+export function answersMade({ n, best_of: made }: Pick<CompletionsRequest, 'n' | 'best_of'>): number {
+  return made ?? n ?? 1;
+}
