@@ -157,6 +157,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     catalog,
     ready,
     limits,
+    dates: config.batch.dates,
     drainMs,
     ...config.server,
     version: manifest.version,

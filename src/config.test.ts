@@ -50,6 +50,7 @@ describe('without a file', () => {
       resultTtlMs: 2_592_000_000,
       completionWindowMs: 86_400_000,
       cancelGraceMs: 2000,
+      dates: 'iso',
       lostModelAfterMs: 600_000,
     });
     expect(config.limits).toMatchObject({ requestsPerBatch: 10_000, bytesPerBatch: 33_554_432 });
@@ -300,6 +301,7 @@ describe('what is wrong', () => {
     ['no url', model('', 'kind: openai, urls: []'), 'needs a url'],
     ['a key of another engine', model('', 'kind: scripted, path: x'), 'models[0].engine.path: unknown key'],
     ['a negative price', model('    price: { input: -1 }\n'), 'models[0].price.input: must be from 0'],
+    ['dates of a form that nobody has', 'batch: { dates: rfc }\n', 'batch.dates: must be one of iso, unix'],
     ['a bad duration', 'batch: { result_ttl: 30 }\n', 'batch.result_ttl: expected a duration, found 30'],
     [
       'hours of no place',

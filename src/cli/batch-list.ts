@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { sleep } from '../base/clock.ts';
 import type { RemoteBatch } from '../client/resources.ts';
+import { isoTime } from './files/show-file.ts';
 import { waitingWord } from './batch/show-batch.ts';
 import { clientCommand, connect, wholeNumber } from './cli.ts';
 import type { Cli, ClientOptions } from './cli.ts';
@@ -65,7 +66,7 @@ function rowOf(batch: RemoteBatch): string[] {
     `${counts.completed}/${counts.total}`,
     String(counts.failed),
     batch.model ?? '',
-    batch.created_at,
+    isoTime(batch.created_at),
     batch.cost?.amount ?? '',
     notes.filter(Boolean).join('; '),
   ];

@@ -27,14 +27,14 @@ export interface RemoteFile {
   status: string;
 }
 
-/** A batch as the server shows it (specification, section 2.1; api.md, section 5). Times are ISO 8601. */
+/** A batch as the server shows it (specification, section 2.1; api.md, section 5). Times are ISO 8601, or Unix seconds where the server is told so. */
 export interface RemoteBatch {
   id: string;
   object: 'batch';
   endpoint: string;
   status: BatchStatus;
-  created_at: string;
-  expires_at: string;
+  created_at: string | number;
+  expires_at: string | number;
   completion_window: string;
   request_counts: { total: number; completed: number; failed: number };
   metadata: Record<string, unknown> | null;
@@ -44,12 +44,12 @@ export interface RemoteBatch {
   error_file_id: string | null;
   retry_of?: string | null;
   errors: { data: { code: string; message: string; param: string | null; line: number | null }[] } | null;
-  in_progress_at: string | null;
-  completed_at: string | null;
-  failed_at: string | null;
-  expired_at: string | null;
-  cancelling_at: string | null;
-  cancelled_at: string | null;
+  in_progress_at: string | number | null;
+  completed_at: string | number | null;
+  failed_at: string | number | null;
+  expired_at: string | number | null;
+  cancelling_at: string | number | null;
+  cancelled_at: string | number | null;
   usage?: {
     input_tokens: number;
     input_tokens_details?: { cached_tokens: number };
@@ -60,7 +60,7 @@ export interface RemoteBatch {
     pending: number;
     running: number;
     rate_per_minute: number | null;
-    eta: string | null;
+    eta: string | number | null;
     /** While it is queued: batches of the org that go before it. */
     batches_ahead?: number | null;
   } | null;
@@ -75,8 +75,8 @@ export interface RemoteBatch {
 export interface RemoteWaiting {
   reason: string;
   message: string;
-  since: string;
-  until?: string | null;
+  since: string | number;
+  until?: string | number | null;
 }
 
 /** One line of `/output` or `/errors` (api.md, section 5). */

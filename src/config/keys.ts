@@ -77,6 +77,7 @@ export const configKeys = {
     'lost_model_after',
     'hours',
     'share',
+    'dates',
   ],
 } as const;
 

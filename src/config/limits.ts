@@ -1,4 +1,5 @@
 import type { Checker, Located } from '../base/located.ts';
+import { dateForms } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
 import type { Hours } from '../core/hours.ts';
 import { hours } from './hours.ts';
@@ -34,6 +35,7 @@ export function batch(
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs,
     cancelGraceMs: check.duration(fields.cancel_grace) ?? 2000,
+    dates: check.choice(fields.dates, dateForms) ?? 'iso',
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,
     hours: hours(fields, { completionWindowMs }, check),
   };

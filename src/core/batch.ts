@@ -22,6 +22,10 @@ export const transitions = {
 export type BatchStatus = keyof typeof transitions;
 export type FinalStatus = 'completed' | 'failed' | 'cancelled' | 'expired';
 
+/** How batches tell their times: ISO 8601, or Unix seconds. */
+export const dateForms = ['iso', 'unix'] as const;
+export type DateForm = (typeof dateForms)[number];
+
 export const batchStatuses = Object.keys(transitions) as BatchStatus[];
 
 export function canMove(from: BatchStatus, to: BatchStatus): boolean {

@@ -1,3 +1,4 @@
+import type { DateForm } from './batch.ts';
 import type { Flavor, OwnTraits } from './flavor.ts';
 import type { Hours } from './hours.ts';
 import type { ModelInput, Serves } from './model.ts';
@@ -38,6 +39,7 @@ export interface Config {
     resultTtlMs: number;
     completionWindowMs: number;
     cancelGraceMs: number;
+    dates: DateForm;
     /** A model that no process has served for so long is lost to the lines that name it. */
     lostModelAfterMs: number;
   };

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { IdPrefix } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Batches } from '../batches/batches.ts';
+import type { DateForm } from '../core/batch.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller, Scope } from '../core/org.ts';
 import type { Webhooks } from '../events/webhooks.ts';
@@ -26,6 +27,8 @@ export interface Services {
   clock: Clock;
   log: Log;
   limits: ServerLimits;
+  /** How batches tell their times. */
+  dates: DateForm;
   /** Whether this process can do its work, beyond being alive. */
   ready: () => Promise<{ ok: boolean; reason?: string }>;
   version: string;

@@ -1,3 +1,12 @@
+import { isoSeconds, unixSeconds } from '../base/clock.ts';
+import type { DateForm } from '../core/batch.ts';
+
+/** An instant of a batch, in epoch milliseconds, as it is told. */
+export const instantIn: Record<DateForm, (ms: number) => string | number> = {
+  iso: isoSeconds,
+  unix: unixSeconds,
+};
+
 /** An instant as clients write it: ISO 8601 with a zone, `2026-11-21T09:30:00Z`, or whole seconds since the epoch. */
 const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/;
 const seconds = /^\d{1,11}$/;

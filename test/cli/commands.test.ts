@@ -99,6 +99,15 @@ describe('batches', () => {
     expect((await cli('batch', 'get', 'batch_1')).out).toMatch(/requests +0 completed, 0 failed, of 1/);
   });
 
+  it('show times alike, however the server tells them', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    const { batch } = server.batches.get('batch_1')!;
+    Object.assign(batch, { created_at: Date.parse('2026-11-21T09:30:00Z') / 1000 });
+    expect((await cli('batch', 'list')).out).toContain('\t2026-11-21T09:30:00Z\t');
+    const { out } = await cli('batch', 'get', 'batch_1');
+    expect(out).toMatch(/created +2026-11-21T09:30:00Z\nexpires +2026-11-22T09:30:00Z\n/);
+  });
+
   it('are created from the id of a file', async () => {
     await cli('files', 'upload', 'in.jsonl');
     const created = await cli('batch', 'create', 'file-1', '--endpoint', '/v1/embeddings', '--json');

@@ -74,3 +74,45 @@ describe('@openai/agents 0.20', () => {
     expect([status, json.output?.[0].name]).toEqual([200, 'weather']);
   });
 });
+
+describe('LiteLLM as a client of batches', () => {
+  const seconds = z.int();
+  const batch = z.object({
+    id: z.string(),
+    object: z.literal('batch'),
+    created_at: seconds,
+    expires_at: seconds.nullish(),
+    in_progress_at: seconds.nullish(),
+    completed_at: seconds.nullish(),
+    cancelling_at: seconds.nullish(),
+    cancelled_at: seconds.nullish(),
+    failed_at: seconds.nullish(),
+    expired_at: seconds.nullish(),
+  });
+
+  it('takes a batch that tells Unix seconds, and refuses any other', async () => {
+    const told = await startServer({ dates: 'unix' });
+    try {
+      const requests = [
+        {
+          custom_id: 'a',
+          method: 'POST',
+          url: '/v1/chat/completions',
+          body: { model: 'tiny', messages: [{ role: 'user', content: 'x' }] },
+        },
+      ];
+      const json = { endpoint: '/v1/chat/completions', completion_window: '24h', requests };
+      const created = batch.parse((await told.call('POST', '/v1/batches', { json })).json);
+      const path = `/v1/batches/${created.id}`;
+      const [last] = eventsOf((await told.call('GET', `${path}/events`)).text).slice(-1);
+      expect(batch.parse(last).completed_at).toBeGreaterThanOrEqual(created.created_at);
+      batch.parse((await told.call('GET', path)).json);
+      batch.parse((await told.call('GET', '/v1/batches')).json.data[0]);
+      // No answer of them has a time in another form.
+      for (const address of [path, '/v1/batches', `${path}/events`])
+        expect((await told.call('GET', address)).text).not.toMatch(/\d{4}-\d\d-\d\dT/);
+    } finally {
+      await told.stop();
+    }
+  });
+});

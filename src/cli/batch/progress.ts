@@ -2,6 +2,7 @@ import { SingleBar } from 'cli-progress';
 import { formatDuration } from '../../base/duration.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
+import { isoTime } from '../files/show-file.ts';
 import { cleanLine } from '../clean-text.ts';
 import type { Terminal } from '../terminal.ts';
 import { waitingText } from './show-batch.ts';
@@ -79,7 +80,7 @@ function doneOf({ request_counts: { completed, failed }, error_summary }: Remote
 /** `120/min | 4m 10s left | 3 failed | 0.0012 USD`, and why it waits. */
 function detailOf(batch: RemoteBatch, clock: Clock): string {
   const { progress, cost, request_counts: counts } = batch;
-  const eta = progress?.eta ? Date.parse(progress.eta) - clock.now() : Number.NaN;
+  const eta = progress?.eta ? Date.parse(isoTime(progress.eta)) - clock.now() : Number.NaN;
   const parts = [
     progress?.rate_per_minute ? `${Math.round(progress.rate_per_minute)}/min` : '',
     eta > 0 ? `${formatDuration(eta)} left` : '',

@@ -1,4 +1,5 @@
 import type { RemoteBatch, RemoteWaiting } from '../../client/resources.ts';
+import { isoTime } from '../files/show-file.ts';
 import type { Terminal } from '../terminal.ts';
 
 const colours = {
@@ -22,19 +23,19 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['requests', `${counts.completed} completed, ${counts.failed} failed, of ${counts.total}`],
     ['tokens', usage && `${usage.input_tokens} in (${cached} cached), ${usage.output_tokens} out`],
     ['cost', costText(batch)],
-    ['created', batch.created_at],
-    ['expires', batch.expires_at],
-    ['expected', batch.progress?.eta],
+    ['created', isoTime(batch.created_at)],
+    ['expires', isoTime(batch.expires_at)],
+    ['expected', isoTimeOrNull(batch.progress?.eta)],
     ['at risk', batch.at_risk ? 'it will not be done before it expires' : null],
     [
       'waiting',
       batch.waiting &&
-        `since ${batch.waiting.since}: ${waitingText(batch.waiting, batch.progress?.batches_ahead)}`,
+        `since ${isoTime(batch.waiting.since)}: ${waitingText(batch.waiting, batch.progress?.batches_ahead)}`,
     ],
-    ['completed', batch.completed_at],
-    ['failed', batch.failed_at],
-    ['expired', batch.expired_at],
-    ['cancelled', batch.cancelled_at],
+    ['completed', isoTimeOrNull(batch.completed_at)],
+    ['failed', isoTimeOrNull(batch.failed_at)],
+    ['expired', isoTimeOrNull(batch.expired_at)],
+    ['cancelled', isoTimeOrNull(batch.cancelled_at)],
     ['retry of', batch.retry_of],
     ['input', batch.input_file_id],
     ['output', batch.output_file_id],
@@ -50,6 +51,10 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     const example = typeof summary.example === 'string' ? `, for example: ${summary.example}` : '';
     terminal.record([['failures', `${summary.count} x ${summary.code}${example}`]]);
   }
+}
+
+function isoTimeOrNull(instant: string | number | null | undefined): string | null {
+  return instant === null || instant === undefined ? null : isoTime(instant);
 }
 
 /** `The model's server cannot be reached. (engine_unavailable)`. */

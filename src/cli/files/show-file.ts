@@ -1,3 +1,4 @@
+import { isoSeconds } from '../../base/clock.ts';
 import type { RemoteFile } from '../../client/resources.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -13,7 +14,7 @@ export function showFile(file: RemoteFile, terminal: Terminal): void {
   ]);
 }
 
-/** Unix seconds as `2026-11-21T09:30:00Z`. */
-export function isoTime(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+/** Unix seconds as `2026-11-21T09:30:00Z`; what is so already stays as it is. */
+export function isoTime(instant: number | string): string {
+  return typeof instant === 'string' ? instant : isoSeconds(instant * 1000);
 }

@@ -10,6 +10,9 @@ import { waitingReasons } from '../../core/waiting.ts';
 const nullable = (type: string, more: object = {}) => ({ type: [type, 'null'], ...more });
 const instant = Type.String({ format: 'date-time' });
 const instantOrNull = nullable('string', { format: 'date-time' });
+/** Of a batch: ISO 8601, or Unix seconds where it is configured so. */
+const batchInstant = { type: ['string', 'integer'], format: 'date-time' };
+const batchInstantOrNull = { ...batchInstant, type: ['string', 'integer', 'null'] };
 const unixSeconds = Type.Integer({ description: 'Unix time in seconds.' });
 const decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
 const choice = (values: readonly string[]) => ({ type: 'string', enum: [...values] });
@@ -36,8 +39,8 @@ const waiting = {
   properties: {
     reason: choice(waitingReasons),
     message: Type.String(),
-    since: instant,
-    until: { ...instantOrNull, description: 'When that ends by itself, where it is known.' },
+    since: batchInstant,
+    until: { ...batchInstantOrNull, description: 'When that ends by itself, where it is known.' },
   },
   required: ['reason', 'message', 'since', 'until'],
   ...closed,
@@ -75,20 +78,20 @@ export const batchSchema = Type.Object(
     completion_window: Type.Literal('24h'),
     retry_of: nullable('string', { description: 'The batch whose failed requests these are.' }),
     errors: nullable('object', { description: 'Faults of the batch as a whole.' }),
-    created_at: instant,
-    in_progress_at: instantOrNull,
-    expires_at: instant,
-    completed_at: instantOrNull,
-    failed_at: instantOrNull,
-    expired_at: instantOrNull,
-    cancelling_at: instantOrNull,
-    cancelled_at: instantOrNull,
+    created_at: batchInstant,
+    in_progress_at: batchInstantOrNull,
+    expires_at: batchInstant,
+    completed_at: batchInstantOrNull,
+    failed_at: batchInstantOrNull,
+    expired_at: batchInstantOrNull,
+    cancelling_at: batchInstantOrNull,
+    cancelled_at: batchInstantOrNull,
     request_counts: counts,
     progress: Type.Object({
       pending: Type.Integer(),
       running: Type.Integer(),
       rate_per_minute: nullable('number'),
-      eta: instantOrNull,
+      eta: batchInstantOrNull,
       batches_ahead: nullable('integer', {
         description: 'While it is queued: how many of the organization go before it.',
       }),

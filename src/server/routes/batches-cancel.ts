@@ -15,6 +15,6 @@ export const cancelBatch: Route = {
     tag: 'Batches',
     answer: { status: 200, type: 'application/json', schema: batchSchema },
   },
-  handle: async ({ caller, param }, { batches }) =>
-    jsonText(200, batchJson(await batches.cancel(caller, param))),
+  handle: async ({ caller, param }, { batches, dates }) =>
+    jsonText(200, batchJson(await batches.cancel(caller, param), dates)),
 };

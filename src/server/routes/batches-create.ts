@@ -24,13 +24,13 @@ export const createBatch: Route = {
     answer: { status: 201, type: 'application/json', schema: batchSchema },
     otherAnswer: { status: 200, description: 'With dry_run: what it would cost', schema: estimateSchema },
   },
-  async handle(incoming, { batches, limits }) {
+  async handle(incoming, { batches, limits, dates }) {
     const { caller, body } = incoming;
     const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
     const { input, dryRun } = await inTurns(parseCreateBatch(body.utf8(), most));
     if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
     const creation = creationOf(incoming, 'batches')(await body.sha256());
     const { batch, replayed } = await batches.create(caller, input, creation);
-    return jsonText(201, batchJson(batch), replayHeaders(replayed));
+    return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
   },
 };

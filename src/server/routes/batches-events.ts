@@ -1,4 +1,5 @@
 import type { BatchView } from '../../batches/batches.ts';
+import type { DateForm } from '../../core/batch.ts';
 import { batchErrorEvent, batchEvent } from '../../wire/batch/events.ts';
 import { batchJson } from '../../wire/batch/present.ts';
 import { sseHeaders } from '../../wire/chat/sse.ts';
@@ -21,19 +22,19 @@ export const streamBatchEvents: Route = {
     tag: 'Batches',
     answer: { status: 200, type: 'text/event-stream', schema: batchSchema },
   },
-  async handle({ caller, param, method, signal, recheck }, { batches }) {
+  async handle({ caller, param, method, signal, recheck }, { batches, dates }) {
     const views = await batches.follow(caller, param, signal);
     if (method === 'HEAD') return bytes(null, sseHeaders);
-    return events(eventsOf(views, recheck), batchErrorEvent);
+    return events(eventsOf(views, dates, recheck), batchErrorEvent);
   },
 };
 
 /** The stream may last longer than the key is good. */
-async function* eventsOf(views: AsyncIterable<BatchView>, recheck: () => Promise<void>) {
+async function* eventsOf(views: AsyncIterable<BatchView>, dates: DateForm, recheck: () => Promise<void>) {
   for await (const view of views) {
     await recheck();
     let event = written.get(view);
-    if (event === undefined) written.set(view, (event = batchEvent(batchJson(view))));
+    if (event === undefined) written.set(view, (event = batchEvent(batchJson(view, dates))));
     yield event;
   }
 }

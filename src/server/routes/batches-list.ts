@@ -18,9 +18,9 @@ export const listBatches: Route = {
     query: batchListQuery,
     answer: { status: 200, type: 'application/json', schema: pageOf(batchSchema) },
   },
-  async handle({ caller, query }, { batches }) {
+  async handle({ caller, query }, { batches, dates }) {
     const page = await batches.list(caller, parseBatchListQuery(query));
-    const items = page.batches.map((view) => ({ id: view.batch.id, json: batchJson(view) }));
+    const items = page.batches.map((view) => ({ id: view.batch.id, json: batchJson(view, dates) }));
     return jsonText(200, listJson(items, page.hasMore));
   },
 };

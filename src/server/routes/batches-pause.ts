@@ -11,8 +11,8 @@ function pausingRoute(verb: 'pause' | 'resume', docs: { name: string; summary: s
     access: 'batches',
     id: { prefix: 'batch_', what: 'batch' },
     docs: { ...docs, tag: 'Batches', answer: { status: 200, type: 'application/json', schema: batchSchema } },
-    handle: async ({ caller, param }, { batches }) =>
-      jsonText(200, batchJson(await batches[verb](caller, param))),
+    handle: async ({ caller, param }, { batches, dates }) =>
+      jsonText(200, batchJson(await batches[verb](caller, param), dates)),
   };
 }
 

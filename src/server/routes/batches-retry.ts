@@ -17,10 +17,10 @@ export const retryBatch: Route = {
     tag: 'Batches',
     answer: { status: 201, type: 'application/json', schema: batchSchema },
   },
-  async handle(incoming, { batches }) {
+  async handle(incoming, { batches, dates }) {
     const { caller, param } = incoming;
     const creation = creationOf(incoming, 'retries')(createHash('sha256').update(param).digest('hex'));
     const { batch, replayed } = await batches.retry(caller, param, creation);
-    return jsonText(201, batchJson(batch), replayHeaders(replayed));
+    return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
   },
 };

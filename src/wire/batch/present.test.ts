@@ -72,6 +72,7 @@ describe('a batch as clients see it', () => {
           errorSummary: [{ code: 'upstream_error', count: 1, example: 'x' }],
         },
       ),
+      'iso',
     );
     expect(body).toEqual({
       id: 'batch_1',
@@ -117,31 +118,46 @@ describe('a batch as clients see it', () => {
 
   it('lists the faults of the batch as a whole', () => {
     const fault = { code: 'model_not_found', message: 'gone', param: null, line: 3 };
-    expect(presentBatch(view({ errors: [fault] })).errors).toEqual({ object: 'list', data: [fault] });
+    expect(presentBatch(view({ errors: [fault] }), 'iso').errors).toEqual({ object: 'list', data: [fault] });
   });
 
   it('tells why it waits, and since when', () => {
     const cause = { reason: 'credentials_refused', message: 'No.', since: created } as const;
-    expect(presentBatch(view({}, { waiting: cause })).waiting).toEqual({
+    expect(presentBatch(view({}, { waiting: cause }), 'iso').waiting).toEqual({
       reason: 'credentials_refused',
       message: 'No.',
       since: '2026-11-21T09:30:00Z',
       until: null,
     });
     const hours = { reason: 'hours', message: 'Later.', since: created, until: created + 3_600_000 } as const;
-    expect(presentBatch(view({}, { waiting: hours })).waiting?.until).toBe('2026-11-21T10:30:00Z');
+    expect(presentBatch(view({}, { waiting: hours }), 'iso').waiting?.until).toBe('2026-11-21T10:30:00Z');
+  });
+
+  it('tells all of its times as Unix seconds where that is asked', () => {
+    const seconds = Math.floor(created / 1000);
+    const waiting = { reason: 'credentials_refused', message: 'No.', since: created } as const;
+    const json = batchJson(view({}, { waiting, eta: created + 60_000 }), 'unix');
+    expect(json).not.toMatch(/\d{4}-\d\d-\d\d/);
+    expect(JSON.parse(json)).toMatchObject({
+      created_at: seconds,
+      in_progress_at: seconds + 1,
+      expires_at: seconds + 86_400,
+      completed_at: null,
+      progress: { eta: seconds + 60 },
+      waiting: { since: seconds },
+    });
   });
 
   it('never counts fewer than no lines pending', () => {
-    expect(presentBatch(view({ ok: 9, err: 1 }, { running: 3 })).progress.pending).toBe(0);
+    expect(presentBatch(view({ ok: 9, err: 1 }, { running: 3 }), 'iso').progress.pending).toBe(0);
   });
 
   it('B36: echoes the metadata byte for byte', () => {
     const metadata = '{ "__proto__":{"x":1},"n":1.10,"nul":"\\u0000"}';
-    const json = batchJson(view({ metadata }));
+    const json = batchJson(view({ metadata }), 'iso');
     expect(json).toContain(`"metadata":${metadata}}`);
     expect(Object.keys(JSON.parse(json) as object)).toContain('metadata');
-    expect(JSON.parse(batchJson(view()))).toMatchObject({ id: 'batch_1', metadata: null });
+    expect(JSON.parse(batchJson(view(), 'iso'))).toMatchObject({ id: 'batch_1', metadata: null });
   });
 
   it('estimates a dry run in the same words', () => {

@@ -1,8 +1,8 @@
-import { isoSeconds } from '../../base/clock.ts';
-import type { Batch, BatchEndpoint, BatchFault } from '../../core/batch.ts';
+import type { Batch, BatchEndpoint, BatchFault, DateForm } from '../../core/batch.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
+import { instantIn } from '../instant.ts';
 import { presentWaiting } from '../waiting.ts';
 
 /** A batch and what is added up on reading it; `BatchView` of `batches/` is one. */
@@ -32,8 +32,10 @@ export interface PresentableEstimate {
   listAmount: bigint;
 }
 
-export function presentBatch(view: PresentableBatch) {
+export function presentBatch(view: PresentableBatch, dates: DateForm) {
   const { batch } = view;
+  const instant = instantIn[dates];
+  const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms));
   const { total, ok, err } = batch;
   return {
     id: batch.id,
@@ -47,23 +49,23 @@ export function presentBatch(view: PresentableBatch) {
     completion_window: '24h',
     retry_of: batch.retryOf,
     errors: faultList(batch.errors),
-    created_at: isoSeconds(batch.createdAt),
-    in_progress_at: iso(batch.inProgressAt),
-    expires_at: isoSeconds(batch.expiresAt),
-    completed_at: iso(batch.completedAt),
-    failed_at: iso(batch.failedAt),
-    expired_at: iso(batch.expiredAt),
-    cancelling_at: iso(batch.cancellingAt),
-    cancelled_at: iso(batch.cancelledAt),
+    created_at: instant(batch.createdAt),
+    in_progress_at: instantOrNull(batch.inProgressAt),
+    expires_at: instant(batch.expiresAt),
+    completed_at: instantOrNull(batch.completedAt),
+    failed_at: instantOrNull(batch.failedAt),
+    expired_at: instantOrNull(batch.expiredAt),
+    cancelling_at: instantOrNull(batch.cancellingAt),
+    cancelled_at: instantOrNull(batch.cancelledAt),
     request_counts: { total, completed: ok, failed: err },
     progress: {
       pending: Math.max(0, total - ok - err - view.running),
       running: view.running,
       rate_per_minute: view.ratePerMinute === null ? null : Math.round(view.ratePerMinute * 10) / 10,
-      eta: iso(view.eta),
+      eta: instantOrNull(view.eta),
       batches_ahead: view.ahead,
     },
-    waiting: presentWaiting(view.waiting),
+    waiting: presentWaiting(view.waiting, instant),
     at_risk: view.atRisk,
     usage: presentBatchUsage(view.usage),
     cost: presentCost(view),
@@ -75,8 +77,8 @@ export function presentBatch(view: PresentableBatch) {
  * The batch resource as JSON text, with the metadata spliced in byte for byte as it came: its numbers keep every digit
  * and its keys their order.
  */
-export function batchJson(view: PresentableBatch): string {
-  const body = JSON.stringify(presentBatch(view));
+export function batchJson(view: PresentableBatch, dates: DateForm): string {
+  const body = JSON.stringify(presentBatch(view, dates));
   return `${body.slice(0, -1)},"metadata":${view.batch.metadata ?? 'null'}}`;
 }
 
@@ -111,8 +113,4 @@ function faultList(faults: readonly BatchFault[]) {
   if (faults.length === 0) return null;
   const data = faults.map(({ code, message, param, line }) => ({ code, message, param, line }));
   return { object: 'list', data };
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : isoSeconds(ms);
 }

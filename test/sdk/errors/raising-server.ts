@@ -63,6 +63,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     webhooks: {} as never,
     ready: async () => ({ ok: true }),
     version: '1',
+    dates: 'iso',
     limits: testLimits,
   });
   const services: Service[] = [store, accounts, generate, responses, server];

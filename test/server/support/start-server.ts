@@ -98,7 +98,8 @@ interface StartOptions {
 
 /** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
 export async function startServer(
-  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'generate' | 'trustedProxies'>> & StartOptions = {},
+  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'generate' | 'trustedProxies' | 'dates'>> &
+    StartOptions = {},
 ): Promise<Running> {
   const { clock = systemClock, engine: around = (scripted) => scripted, ...overrides } = options;
   const logged: Running['logged'] = [];
@@ -178,6 +179,7 @@ export async function startServer(
     log,
     ready: async () => ({ ok: true }),
     version: '1.2.3',
+    dates: 'iso',
     ...overrides,
     limits,
   });
