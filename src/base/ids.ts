@@ -10,6 +10,7 @@ export type IdPrefix =
   | 'chatcmpl_'
   | 'cmpl_'
   | 'resp_'
+  | 'conv_'
   | 'msg_'
   | 'req_'
   | 'call_'

@@ -13,7 +13,7 @@ export interface StoredResponse {
   id: string;
   orgId: string;
   status: ResponseStatus;
-  /** The response it continues. */
+  /** The response it continues, or the conversation that it was made in. */
   previousId: string | null;
   createdAt: number;
   expiresAt: number;

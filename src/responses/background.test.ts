@@ -25,6 +25,7 @@ afterEach(async () => {
 async function start(exclusive = false): Promise<Background> {
   const background = createBackground({
     store: memory.responses,
+    others: [],
     clock,
     log: silent,
     exclusive,

@@ -2,6 +2,7 @@ import { type Clock, doubtTime, sleep } from '../base/clock.ts';
 import { createFairGate } from '../base/fair-gate.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
+import type { Said } from '../core/conversation.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Answered, ResponseStore } from '../store/store.ts';
 import { responseError } from '../wire/responses/response-error.ts';
@@ -21,6 +22,8 @@ const mostRuns = 1_000;
 
 export interface BackgroundDeps {
   store: ResponseStore;
+  /** What else expires. */
+  others: readonly Pick<ResponseStore, 'removeExpired'>[];
   clock: Clock;
   log: Log;
   /** No other process uses this database: whatever is unfinished at the start is nobody's. */
@@ -36,8 +39,12 @@ export interface Background extends Service {
    * @throws ApiError `rate_limit_exceeded` (429) when this process, or half of it the org, holds enough
    */
   reserve(orgId: string, bytes: number): () => void;
-  /** Makes a stored, unfinished response; `make` resolves with the finished body. */
-  run(begun: ResponseBody, make: (signal: AbortSignal) => Promise<ResponseBody>): void;
+  /** Makes a stored, unfinished response; `make` resolves with the finished body, `said` is what that adds to a conversation. */
+  run(
+    begun: ResponseBody,
+    make: (signal: AbortSignal) => Promise<ResponseBody>,
+    said?: (body: ResponseBody) => Said | undefined,
+  ): void;
   /** Until when a response that is begun now counts as made by a living process, unless `run` renews that. */
   aliveUntil(): number;
   /** Stops making it, if it is made here. Its row is the caller's business. */
@@ -54,7 +61,7 @@ interface Run {
 }
 
 export function createBackground(deps: BackgroundDeps): Background {
-  const { store, clock, log, exclusive, roomBytes } = deps;
+  const { store, others, clock, log, exclusive, roomBytes } = deps;
   const time = doubtTime(clock);
   const aliveUntil = () => time.latest() + leaseMs;
   const runs = new Map<string, Run>();
@@ -69,10 +76,11 @@ export function createBackground(deps: BackgroundDeps): Background {
   async function make(
     begun: ResponseBody,
     work: (signal: AbortSignal) => Promise<ResponseBody>,
+    said: ((body: ResponseBody) => Said | undefined) | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const body = await work(signal).catch((error: unknown) => failed(begun, error));
-    await store.finish(begun.id, textsOf(body));
+    await store.finish(begun.id, textsOf(body), said?.(body));
   }
 
   async function failAbandoned(now: number): Promise<void> {
@@ -98,7 +106,8 @@ export function createBackground(deps: BackgroundDeps): Background {
 
   async function sweep(): Promise<void> {
     await failAbandoned(time.earliest());
-    while ((await store.removeExpired(time.earliest(), atOnce)) === atOnce);
+    for (const each of [store, ...others])
+      while ((await each.removeExpired(time.earliest(), atOnce)) === atOnce);
   }
 
   async function keepUp(): Promise<void> {
@@ -126,9 +135,9 @@ export function createBackground(deps: BackgroundDeps): Background {
 
     aliveUntil,
 
-    run(begun, work) {
+    run(begun, work, said) {
       const controller = new AbortController();
-      const done = make(begun, work, controller.signal)
+      const done = make(begun, work, said, controller.signal)
         .catch((error: unknown) => log.error({ err: error, id: begun.id }, 'a response could not be kept'))
         .finally(() => runs.delete(begun.id));
       runs.set(begun.id, { controller, done });

@@ -1,14 +1,16 @@
 import { isId } from '../base/ids.ts';
 import { ApiError, invalid } from '../core/errors.ts';
-import type { ChainLink } from '../store/store.ts';
+import type { ChainLink, ConversationStore } from '../store/store.ts';
+import { conversationOf } from '../wire/responses/request.ts';
 import type { ResponsesRequest, StoredItem } from '../wire/responses/responses.ts';
 import type { PlacedItem } from '../wire/responses/to-chat-messages.ts';
-import { createKeptItems, type KeptItems, referencesIn, type Source } from './kept-items.ts';
+import { createKeptItems, type KeptItems, ParsingTurns, referencesIn, type Source } from './kept-items.ts';
 
 /** Looking up more would keep the database from others. */
 const mostLinks = 1_000;
 
 export interface Reader extends Source {
+  conversations: ConversationStore;
   /** Bytes of a whole conversation, and of all that is read to put it together. */
   mostBytes: number;
   /** Waits until so many bytes of stored text may be held; what it returns gives them back. */
@@ -24,12 +26,20 @@ export interface Conversation {
   leave(): void;
 }
 
+/** What was said before the input, of which it is known how much it is. */
+interface Before {
+  bytes: number;
+  /** Where the request names it. */
+  path: string;
+  read(kept: KeptItems): Promise<StoredItem[]>;
+}
+
 /**
- * What came before by `previous_response_id`, then the input, whose references are looked up. The store tells how much it
- * is before anything is read; what comes to more than the limit is not put together.
+ * What came before by `previous_response_id` or `conversation`, then the input, whose references are looked up. The store
+ * tells how much it is before anything is read; what comes to more than the limit is not put together.
  * @param requestBytes of the request itself
- * @throws ApiError `previous_response_not_found`, `not_found` for a reference to nothing, `validation_error` for a
- * response that has no answer to go on from, and for a conversation that is too large
+ * @throws ApiError `previous_response_not_found`, `not_found` for a conversation that is gone and for a reference to nothing,
+ * `validation_error` for a response that has no answer to go on from, and for a conversation that is too large
  */
 export async function readConversation(
   reader: Reader,
@@ -40,21 +50,20 @@ export async function readConversation(
   const pathOf = (index: number) => (typeof request.input === 'string' ? 'input' : `input[${index}]`);
   const own = input.map((item, index) => ({ item, path: pathOf(index) }));
   const references = referencesIn(input);
-  const previous = request.previous_response_id ?? null;
-  if (previous === null && references.length === 0) return { items: own, namedBytes: 0, leave() {} };
+  const before = await findBefore(reader, request, requestBytes);
+  if (!before && references.length === 0) return { items: own, namedBytes: 0, leave() {} };
 
   const { mostBytes } = reader;
-  const links = previous === null ? [] : await findChain(reader, previous, requestBytes);
-  const saidBytes = links.reduce((sum, link) => sum + link.saidBytes, 0);
+  const saidBytes = before?.bytes ?? 0;
   const kept = createKeptItems(reader);
   const sizes = await kept.sizes(references);
   if (requestBytes + sizes.read > mostBytes)
     throw tooLarge(mostBytes, 'input', 'the responses it refers to, and the request, hold');
   const leave = await reader.enter(Math.min(mostBytes, saidBytes + sizes.named));
   try {
-    const before = await readChain(kept, links, mostBytes);
+    const items: PlacedItem[] = [];
+    if (before) for (const item of await before.read(kept)) items.push({ item, path: before.path });
     await kept.read(references);
-    const items: PlacedItem[] = before.map((item) => ({ item, path: 'previous_response_id' }));
     let namedBytes = 0;
     for (const placed of own) {
       if (placed.item.type !== 'item_reference') {
@@ -77,6 +86,50 @@ export async function readConversation(
   }
 }
 
+async function findBefore(
+  reader: Reader,
+  request: ResponsesRequest,
+  requestBytes: number,
+): Promise<Before | null> {
+  const conversation = conversationOf(request);
+  if (conversation !== null) return findKept(reader, conversation, requestBytes);
+  const previous = request.previous_response_id ?? null;
+  if (previous === null) return null;
+  const links = await findChain(reader, previous, requestBytes);
+  return {
+    bytes: links.reduce((sum, link) => sum + link.saidBytes, 0),
+    path: 'previous_response_id',
+    read: (kept) => readChain(kept, links, reader.mostBytes),
+  };
+}
+
+/** A conversation that is kept by itself. */
+async function findKept(reader: Reader, id: string, requestBytes: number): Promise<Before> {
+  const { conversations, orgId, now, mostBytes } = reader;
+  const found = isId('conv_', id) ? await conversations.get(orgId, id, now) : undefined;
+  if (!found)
+    throw new ApiError(
+      'not_found',
+      'conversation: There is no such conversation; it was deleted, or it has expired. Create another one.',
+      { param: 'conversation' },
+    );
+  if (requestBytes + found.bytes > mostBytes)
+    throw tooLarge(mostBytes, 'conversation', 'with this request the conversation has');
+  return {
+    bytes: found.bytes,
+    path: 'conversation',
+    async read() {
+      const items: StoredItem[] = [];
+      const turns = new ParsingTurns();
+      for (const text of await conversations.texts(id)) {
+        items.push(JSON.parse(text) as StoredItem);
+        await turns.parsed(text.length);
+      }
+      return items;
+    },
+  };
+}
+
 /** The links of a conversation, oldest first, without their texts. */
 async function findChain(reader: Reader, id: string, requestBytes: number): Promise<ChainLink[]> {
   if (!isId('resp_', id)) throw previousNotFound('There is no such response');
@@ -87,6 +140,11 @@ async function findChain(reader: Reader, id: string, requestBytes: number): Prom
   if (!newest) throw previousNotFound('There is no such response');
   if (newest.status !== 'completed' && newest.status !== 'incomplete')
     throw invalid('previous_response_id', `the response has no answer to go on from: it is ${newest.status}`);
+  if (end === 'conversation')
+    throw invalid(
+      'previous_response_id',
+      'what it continues is kept in a conversation, which may have gone on since: send conversation instead',
+    );
   if (end === 'gone') throw previousNotFound('A response that it continues is gone');
   if (end === 'large')
     throw tooLarge(mostBytes, 'previous_response_id', 'with this request the conversation has');

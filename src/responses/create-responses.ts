@@ -4,10 +4,11 @@ import { grouped } from '../base/grouped.ts';
 import { isId, type Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
+import type { Said } from '../core/conversation.ts';
 import type { Caller } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
 import type { Generate, InteractiveCall } from '../generate/generate.ts';
-import type { Answered, ResponseStore } from '../store/store.ts';
+import type { Answered, ConversationStore, ResponseStore } from '../store/store.ts';
 import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import { quoted } from '../wire/json/parse.ts';
@@ -24,14 +25,16 @@ import { replayed } from '../wire/responses/replay.ts';
 import { responseError } from '../wire/responses/response-error.ts';
 import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
 import { createBackground } from './background.ts';
+import { createConversations } from './create-conversations.ts';
 import { createKeptItems, referencesIn } from './kept-items.ts';
 import { createPreparing, type Prepared } from './prepare.ts';
 import { createQuota } from './quota.ts';
 import type { Responses } from './responses.ts';
+import { saidBy } from './said.ts';
 import { bodyOf, textsOf } from './stored-body.ts';
 
 export interface ResponsesDeps {
-  store: { responses: ResponseStore };
+  store: { responses: ResponseStore; conversations: ConversationStore };
   generate: Generate;
   clock: Clock;
   ids: Ids;
@@ -59,13 +62,19 @@ const mostWaiting = 1_000;
 /** Responses written in one transaction at most: each may hold some MB. */
 const groupRows = 64;
 
+/** What is written at once when a response ends. */
+interface Kept {
+  row: StoredResponse | undefined;
+  said: Said | undefined;
+}
+
 /** Responses over any store. Starting it ends what a process that died left unfinished. */
 export function createResponses(deps: ResponsesDeps): Responses {
   const { generate, clock, ids, limits } = deps;
-  const store = deps.store.responses;
+  const { responses: store, conversations: conversationStore } = deps.store;
   const mostBytes = limits.conversationBytes;
   const roomBytes = conversationsAtOnce * mostBytes;
-  const background = createBackground({ ...deps, store, roomBytes });
+  const background = createBackground({ ...deps, store, others: [conversationStore], roomBytes });
   const memory = createFairGate({
     room: roomBytes,
     each: roomBytes / 4,
@@ -76,9 +85,19 @@ export function createResponses(deps: ResponsesDeps): Responses {
       }),
   });
   const quota = createQuota(store, limits.responseBytesPerOrg);
-  const insert = grouped(async (rows: StoredResponse[]) => quota.note(await store.insert(rows)), groupRows);
+  const insert = grouped(async (each: Kept[]) => {
+    const rows = each.flatMap(({ row }) => row ?? []);
+    quota.note(
+      await store.insert(
+        rows,
+        each.flatMap(({ said }) => said ?? []),
+      ),
+    );
+  }, groupRows);
+  const conversations = createConversations({ store: conversationStore, clock, ids, quota, ttlMs });
   const prepare = createPreparing({
     responses: store,
+    conversations: conversationStore,
     catalog: generate.catalog,
     clock,
     ids,
@@ -100,7 +119,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     return {
       id: body.id,
       orgId: caller.orgId,
-      previousId: body.previous_response_id,
+      previousId: body.conversation?.id ?? body.previous_response_id,
       createdAt: now,
       expiresAt: now + ttlMs,
       aliveUntil: null,
@@ -116,7 +135,14 @@ export function createResponses(deps: ResponsesDeps): Responses {
     caller: Caller,
     pieces: readonly Piece[] | null,
   ): Promise<void> {
-    if (body.store) await insert(rowOf(prepared, body, caller, pieces));
+    const said = saidOf(prepared, body, caller);
+    const row = body.store ? rowOf(prepared, body, caller, pieces) : undefined;
+    if (row || said) await insert({ row, said });
+  }
+
+  function saidOf(prepared: Prepared, body: ResponseBody, { orgId }: Caller): Said | undefined {
+    const now = clock.now();
+    return body.conversation && saidBy(body, prepared.asked(), { orgId, now, expiresAt: now + ttlMs });
   }
 
   /** As it is where its engine takes responses, else as a chat completion. */
@@ -154,8 +180,12 @@ export function createResponses(deps: ResponsesDeps): Responses {
       };
       const { begun } = prepared;
       const row = rowOf(prepared, begun, call.caller, null);
-      await insert({ ...row, aliveUntil: background.aliveUntil() });
-      background.run(begun, (signal) => answer(prepared, { ...call, signal }).finally(leave));
+      await insert({ row: { ...row, aliveUntil: background.aliveUntil() }, said: undefined });
+      background.run(
+        begun,
+        (signal) => answer(prepared, { ...call, signal }).finally(leave),
+        (made) => saidOf(prepared, made, call.caller),
+      );
       return { ...begun, status: 'queued' };
     } catch (error) {
       leave();
@@ -234,6 +264,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
   }
 
   return {
+    conversations,
     start: () => background.start(),
     stop: () => background.stop(),
     events: eventsOf,

@@ -24,6 +24,19 @@ export interface KeptItems {
 
 /** Bytes parsed before others have a turn. */
 const parsedAtOnce = 1_048_576;
+
+/** Lets others have their turns while much is parsed. */
+export class ParsingTurns {
+  #sinceTurn = 0;
+
+  async parsed(bytes: number): Promise<void> {
+    this.#sinceTurn += bytes;
+    if (this.#sinceTurn < parsedAtOnce) return;
+    this.#sinceTurn = 0;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 const sides = ['input', 'output'] as const;
 
 export function referencesIn(items: readonly StoredItem[]): string[] {
@@ -34,17 +47,14 @@ export function createKeptItems({ responses, orgId, now }: Source): KeptItems {
   const lists = { input: new Map<string, StoredItem[]>(), output: new Map<string, StoredItem[]>() };
   const indexes = new Map<StoredItem[], Map<string, StoredItem>>();
   const found = new Map<string, { item: StoredItem; bytes: number }>();
-  let sinceTurn = 0;
+  const turns = new ParsingTurns();
 
   async function readSide(side: ResponseSide, ids: readonly string[]): Promise<void> {
     const unread = [...new Set(ids)].filter((id) => !lists[side].has(id));
     if (unread.length === 0) return;
     for (const [id, text] of Object.entries(await responses.texts(orgId, side, unread, now))) {
       lists[side].set(id, JSON.parse(text) as StoredItem[]);
-      sinceTurn += text.length;
-      if (sinceTurn < parsedAtOnce) continue;
-      sinceTurn = 0;
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns.parsed(text.length);
     }
   }
 

@@ -4,14 +4,14 @@ import type { Ids } from '../base/ids.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { Catalog } from '../core/model.ts';
 import type { InteractiveCall } from '../generate/generate.ts';
-import type { ResponseStore } from '../store/store.ts';
+import type { ConversationStore, ResponseStore } from '../store/store.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { Places } from '../wire/places.ts';
-import { requireConversation } from '../wire/responses/request.ts';
+import { conversationOf, requireConversation } from '../wire/responses/request.ts';
 import { nativeRequest } from '../wire/responses/native-request.ts';
 import { newResponse } from '../wire/responses/response-body.ts';
-import type { ResponseBody, ResponsesRequest } from '../wire/responses/responses.ts';
+import type { ResponseBody, ResponsesRequest, StoredItem } from '../wire/responses/responses.ts';
 import { storedItems } from '../wire/responses/stored-items.ts';
 import type { PlacedItem } from '../wire/responses/to-chat-messages.ts';
 import { toChatRequest } from '../wire/responses/to-chat-request.ts';
@@ -25,6 +25,8 @@ export interface Prepared {
   places: Places;
   /** All that is said before the model answers. */
   items: readonly PlacedItem[];
+  /** What the input has of them, references looked up. */
+  asked(): StoredItem[];
   /** The same for a server that speaks this format. */
   native(stream: boolean): JsonBody<Record<string, unknown>>;
   /** The input as it is stored, references as they came; empty for what is not stored. */
@@ -45,6 +47,7 @@ export interface Preparing {
 type Call = Pick<InteractiveCall, 'caller' | 'signal'>;
 
 export interface PreparingParts {
+  conversations: ConversationStore;
   responses: ResponseStore;
   catalog: Catalog;
   clock: Clock;
@@ -57,7 +60,7 @@ export interface PreparingParts {
 }
 
 export function createPreparing(parts: PreparingParts): Preparing {
-  const { responses, catalog, clock, ids, quota, memory, mostBytes } = parts;
+  const { responses, conversations, catalog, clock, ids, quota, memory, mostBytes } = parts;
 
   async function prepare(
     body: JsonBody<ResponsesRequest>,
@@ -70,7 +73,7 @@ export function createPreparing(parts: PreparingParts): Preparing {
     const id = ids.next('resp_');
     const now = clock.now();
     const enter = (bytes: number) => memory.enter(orgId, bytes, signal);
-    const reader = { responses, orgId, now, mostBytes, enter };
+    const reader = { responses, conversations, orgId, now, mostBytes, enter };
     const own = storedItems(request.input, id);
     const bytes = Buffer.byteLength(text);
     const unreserve = await reserve(bytes);
@@ -89,7 +92,8 @@ export function createPreparing(parts: PreparingParts): Preparing {
       const isAll = items.length === own.length && namedBytes === 0;
       const native = (stream: boolean) =>
         nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
-      return { begun, items, input, inputBytes, leave, native, ...toChatRequest(request, items) };
+      const asked = () => items.slice(-own.length).map(({ item }) => item);
+      return { begun, items, asked, input, inputBytes, leave, native, ...toChatRequest(request, items) };
     } catch (error) {
       leave();
       throw error;
@@ -101,7 +105,9 @@ export function createPreparing(parts: PreparingParts): Preparing {
     read: (body, call) => prepare(body, call, nothing),
     make: (body, call) => {
       const reserve = (bytes: number) => quota.reserve(call.caller.orgId, bytes);
-      return prepare(body, call, body.value.store === false ? nothing : reserve);
+      const { value } = body;
+      const isKept = value.store !== false || conversationOf(value) !== null;
+      return prepare(body, call, isKept ? reserve : nothing);
     },
   };
 }

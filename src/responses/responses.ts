@@ -10,6 +10,7 @@ import type {
   ResponsesRequest,
   StoredItem,
 } from '../wire/responses/responses.ts';
+import type { Conversations } from './conversations.ts';
 
 /**
  * Responses: chat completions in another form, which are kept, read back and continued. Each belongs to an org; another
@@ -20,6 +21,7 @@ import type {
  * (402) where the org stores too much, and `rate_limit_exceeded` (429) where too many wait.
  */
 export interface Responses extends Service {
+  readonly conversations: Conversations;
   /** The finished response; with `background: true` the queued one, which goes on without the caller. */
   create(request: JsonBody<ResponsesRequest>, call: InteractiveCall): Promise<ResponseBody>;
   /** Its events as they happen. It is kept before the last event is told. */

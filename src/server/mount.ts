@@ -52,7 +52,7 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
       requestId: exchange.requestId,
       caller,
       method: request.method,
-      param: paramOf(request, route),
+      ...paramsOf(request, route),
       query: request.query as Record<string, unknown>,
       headers: request.headers,
       startedAt: exchange.startedAt,
@@ -100,16 +100,19 @@ async function callerOf(request: FastifyRequest, route: Route, services: Service
   return caller;
 }
 
-/** The parameter as the client meant it. Taken from the raw path, so that `%2F` stays inside one. */
-function paramOf(request: FastifyRequest, route: Route): string {
+/** The parameters as the client meant them. Taken from the raw path, so that `%2F` stays inside one. */
+function paramsOf(request: FastifyRequest, route: Route): Pick<Incoming, 'param' | 'second'> {
   const at = route.path.search(/[:*]/);
-  if (at < 0) return '';
-  const tail = route.path.slice(at).replace(/^[^/]*/, '');
-  const path = request.url.split('?', 1)[0] ?? '';
-  const param = decodePath(path.slice(at, path.length - tail.length));
+  if (at < 0) return noParams;
+  const path = (request.url.split('?', 1)[0] ?? '').slice(at);
+  const [, tail = '', name] = /^[^/]*(\/[^:]*)?(:.+)?$/.exec(route.path.slice(at)) ?? [];
+  const end = name === undefined ? path.length - tail.length : path.indexOf('/');
+  const param = decodePath(path.slice(0, end));
   if (route.id && !isId(route.id.prefix, param)) throw notFound(route.id.what);
-  return param;
+  return { param, second: name === undefined ? '' : decodePath(path.slice(end + tail.length)) };
 }
+
+const noParams = { param: '', second: '' };
 
 function decodePath(text: string): string {
   try {

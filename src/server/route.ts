@@ -47,7 +47,10 @@ export interface Route {
   /** The scope a key needs; `key` for any key, `open` for no key at all. */
   access: Scope | 'key' | 'open';
   /** The parameter of the path when it is an id of ours: what is malformed is answered 404 without asking further. */
-  id?: { prefix: IdPrefix; what: 'batch' | 'file' | 'key' | 'response' | 'webhook' | 'delivery' };
+  id?: {
+    prefix: IdPrefix;
+    what: 'batch' | 'file' | 'key' | 'response' | 'conversation' | 'webhook' | 'delivery';
+  };
   /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
   body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
   docs: RouteDocs;
@@ -78,6 +81,8 @@ export interface Incoming {
   method: string;
   /** The decoded parameter of the path, or ''. */
   param: string;
+  /** The second one. */
+  second: string;
   /** Each parameter as text, a repeated one as an array. */
   query: Record<string, unknown>;
   headers: IncomingHttpHeaders;

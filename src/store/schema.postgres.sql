@@ -106,6 +106,27 @@ CREATE INDEX batches_open_by_org ON public.batches USING btree (org_id) WHERE (s
 
 CREATE INDEX batches_to_purge ON public.batches USING btree (id) WHERE ((purged = 0) AND (status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'expired'::text])));
 
+CREATE TABLE conversation_items (
+  conversation_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  item text COLLATE "C" NOT NULL,
+  PRIMARY KEY (conversation_id, seq));
+
+CREATE UNIQUE INDEX conversation_items_by_id ON public.conversation_items USING btree (conversation_id, id);
+
+CREATE TABLE conversations (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  last_seq bigint NOT NULL,
+  bytes bigint NOT NULL,
+  metadata text COLLATE "C" NOT NULL,
+  PRIMARY KEY (id));
+
+CREATE INDEX conversations_by_expiry ON public.conversations USING btree (expires_at, id);
+
 CREATE TABLE creates (
   org_id text COLLATE "C" NOT NULL,
   token text COLLATE "C" NOT NULL,

@@ -98,6 +98,27 @@ CREATE INDEX batches_open_by_org ON batches (org_id) WHERE status IN ('validatin
 CREATE INDEX batches_to_purge ON batches (id)
   WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired');
 
+CREATE TABLE conversation_items (
+  conversation_id text NOT NULL,
+  seq bigint NOT NULL,
+  id text NOT NULL,
+  item text NOT NULL,
+  CONSTRAINT conversation_items_by_place PRIMARY KEY (conversation_id, seq));
+
+CREATE UNIQUE INDEX conversation_items_by_id ON conversation_items (conversation_id, id);
+
+CREATE TABLE conversations (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  last_seq bigint NOT NULL,
+  bytes bigint NOT NULL,
+  metadata text NOT NULL,
+  CONSTRAINT conversations_by_id PRIMARY KEY (id));
+
+CREATE INDEX conversations_by_expiry ON conversations (expires_at, id);
+
 CREATE TABLE creates (
   org_id text NOT NULL,
   token text NOT NULL,

@@ -1,5 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { Batch, BatchFault, BatchStatus, Chunk, FinalStatus, ResultStream } from '../core/batch.ts';
+import type { ConversationItem, KeptConversation, Said } from '../core/conversation.ts';
 import type { SuspectRoom, Wish } from '../core/fair-choice.ts';
 import type { FilePurpose, StoredFile } from '../core/file.ts';
 import type { ApiKey, Org } from '../core/org.ts';
@@ -26,6 +27,7 @@ export interface Store extends Service {
   batches: BatchStore;
   results: ResultStore;
   responses: ResponseStore;
+  conversations: ConversationStore;
   workers: WorkerStore;
   ledger: LedgerStore;
   webhooks: WebhookStore;
@@ -371,8 +373,11 @@ export type ChainLink = Pick<StoredResponse, 'id' | 'status' | 'saidBytes'>;
 export interface Chain {
   /** Newest first. */
   links: ChainLink[];
-  /** `whole` down to the first; `gone` where one is missing, expired or another org's; `long`, `large`: over a limit. */
-  end: 'whole' | 'gone' | 'long' | 'large';
+  /**
+   * `whole` down to the first; `gone` where one is missing, expired or another org's; `long`, `large`: over a limit;
+   * `conversation` where the last one was made in a conversation that is kept by itself.
+   */
+  end: 'whole' | 'gone' | 'long' | 'large' | 'conversation';
 }
 
 /** What a response was asked, and what it answered. */
@@ -385,9 +390,12 @@ export interface StoredBytes {
 }
 
 export interface ResponseStore {
-  /** All of them or, when it rejects, none. Returns what their orgs have stored now. */
-  insert(responses: readonly StoredResponse[]): Promise<StoredBytes[]>;
-  /** What an org has stored, expired responses included until they are swept. */
+  /**
+   * All of them, and all that was said in conversations, or, when it rejects, none. Nothing is added to a conversation that
+   * is gone. Returns what their orgs have stored now.
+   */
+  insert(responses: readonly StoredResponse[], said?: readonly Said[]): Promise<StoredBytes[]>;
+  /** What an org has stored, conversations among it, and what has expired until it is swept. */
   storedBytes(orgId: string): Promise<number>;
   /** The response if it is the org's and not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<Answered | undefined>;
@@ -397,8 +405,11 @@ export interface ResponseStore {
   sizes(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, number>>;
   /** JSON texts of one side of responses by id, likewise. */
   texts(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, string>>;
-  /** Ends an unfinished response; the first end stays. False when it is finished or gone. */
-  finish(id: string, end: ResponseEnd): Promise<boolean>;
+  /**
+   * Ends an unfinished response, and adds to its conversation; the first end stays. False when it is finished or gone, and
+   * then nothing is added.
+   */
+  finish(id: string, end: ResponseEnd, said?: Said): Promise<boolean>;
   /** Says that the process which makes these is alive. Returns those that are still to be made. */
   renew(ids: string[], aliveUntil: number): Promise<string[]>;
   /** Up to `limit` unfinished responses that nobody makes any more at `now`. */
@@ -406,6 +417,44 @@ export interface ResponseStore {
   /** False when there is no such response of the org. */
   remove(orgId: string, id: string, now: number): Promise<boolean>;
   /** Removes up to `limit` expired responses that are finished, and returns how many. */
+  removeExpired(now: number, limit: number): Promise<number>;
+}
+
+export interface ItemPage {
+  order: 'asc' | 'desc';
+  limit: number;
+  /** A place, of which the page has what is behind it. */
+  after?: number;
+}
+
+/** Conversations that are kept by themselves. Each belongs to an org; one that has expired at `now` is not there. */
+export interface ConversationStore {
+  /** Returns what the org has stored now. */
+  insert(
+    conversation: Omit<KeptConversation, 'bytes'>,
+    items: readonly ConversationItem[],
+  ): Promise<StoredBytes[]>;
+  get(orgId: string, id: string, now: number): Promise<KeptConversation | undefined>;
+  update(
+    orgId: string,
+    id: string,
+    metadata: string,
+    now: number,
+    expiresAt: number,
+  ): Promise<KeptConversation | undefined>;
+  /** What the org has stored then; undefined when the conversation is gone. */
+  append(said: Said): Promise<StoredBytes[] | undefined>;
+  /** The items of a conversation of which it is known whose it is. */
+  items(id: string, page: ItemPage): Promise<ConversationItem[]>;
+  /** Where an item stands. */
+  placeOf(id: string, itemId: string): Promise<number | undefined>;
+  item(id: string, itemId: string): Promise<string | undefined>;
+  /** All items, as JSON texts, oldest first. */
+  texts(id: string): Promise<string[]>;
+  /** The conversation without the item; undefined when there is no such. */
+  removeItem(orgId: string, id: string, itemId: string, now: number): Promise<KeptConversation | undefined>;
+  remove(orgId: string, id: string, now: number): Promise<boolean>;
+  /** Removes up to `limit` that have expired, and returns how many. */
   removeExpired(now: number, limit: number): Promise<number>;
 }
 

@@ -21,7 +21,9 @@ describe('a server that is killed', () => {
       const post = (input: string, more: object = {}) =>
         first.api.post<Response>('/v1/responses', { model: 'tiny', input, ...more });
       const kept = await post('Remember me.');
-      const hanging = await post('[[hang]]', { background: true });
+      const { id: conversation } = await first.api.post<{ id: string }>('/v1/conversations', {});
+      await post('In it.', { conversation });
+      const hanging = await post('[[hang]]', { background: true, conversation });
       const done = await post('quick', { background: true });
       await expect
         .poll(async () => (await first.api.get<Response>(`/v1/responses/${done.id}`)).status)
@@ -36,6 +38,8 @@ describe('a server that is killed', () => {
       });
       expect((await api.get<Response>(`/v1/responses/${done.id}`)).status).toBe('completed');
       expect(await api.get<Response>(`/v1/responses/${kept.id}`)).toEqual(kept);
+      const items = await api.get<{ data: object[] }>(`/v1/conversations/${conversation}/items?order=asc`);
+      expect(items.data).toMatchObject([{ role: 'user' }, { role: 'assistant' }]);
       const next = await api.post<Response>('/v1/responses', {
         model: 'tiny',
         input: 'Go on.',

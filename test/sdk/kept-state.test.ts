@@ -7,7 +7,7 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { createClient, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
 
-// What is kept of a conversation beyond one answer, through the official clients: compaction.
+// What is kept of a conversation beyond one answer, through the official clients: compaction, conversations.
 
 const model = 'default';
 let running: RunningApp;
@@ -143,6 +143,151 @@ describe.each(sdks)('through $name', ({ sdk }) => {
       upstream.answer = (response) => response.end('{}');
       await raised(client.responses.create({ model: 'native', input: foreign }));
       expect(upstream.received.at(-1)!.text).toContain('"encrypted_content":"gAAAA"');
+    });
+  });
+
+  describe('a conversation', () => {
+    const list = async (id: string, query: object = { order: 'asc' }) => {
+      const items = [];
+      for await (const item of client.conversations.items.list(id, query)) items.push(item);
+      return items;
+    };
+    const user = (content: string) => ({ role: 'user' as const, content });
+    const saying = (text: string) => ({ content: [expect.objectContaining({ text })] });
+
+    it('is created, read, changed and deleted', async () => {
+      const empty = await client.conversations.create();
+      expect(empty).toMatchObject({
+        id: expect.stringMatching(/^conv_[0-9a-f]{32}$/),
+        object: 'conversation',
+        created_at: expect.any(Number),
+        metadata: {},
+      });
+      const metadata = { topic: 'milk' };
+      const made = await client.conversations.create({ metadata, items: [user('hello')] });
+      expect(await list(made.id)).toMatchObject([{ type: 'message', role: 'user', status: 'completed' }]);
+      const changed = await client.conversations.update(made.id, { metadata: { topic: 'bread' } });
+      expect(changed).toMatchObject({ id: made.id, metadata: { topic: 'bread' } });
+      expect(await client.conversations.retrieve(made.id)).toMatchObject({ metadata: { topic: 'bread' } });
+      expect(await client.conversations.delete(made.id)).toMatchObject({
+        id: made.id,
+        object: 'conversation.deleted',
+        deleted: true,
+      });
+      for (const call of [
+        () => client.conversations.retrieve(made.id),
+        () => client.conversations.delete(made.id),
+        () => client.conversations.update(made.id, { metadata: {} }),
+        () => client.conversations.items.create(made.id, { items: [user('x')] }),
+        () => list(made.id),
+        () => client.responses.create({ model, input: 'x', conversation: made.id }),
+      ])
+        expect(await raised(call())).toMatchObject({ status: 404, code: 'not_found' });
+    });
+
+    it('has items, which come in pages and go one by one', async () => {
+      const { id } = await client.conversations.create();
+      const call = { type: 'function_call' as const, call_id: 'call_1', name: 'f', arguments: '{}' };
+      const added = await client.conversations.items.create(id, {
+        items: [{ id: 'mine', ...user('a') }, call, { role: 'assistant', content: 'b' }] as never,
+      });
+      expect(added).toMatchObject({
+        object: 'list',
+        has_more: false,
+        data: [{ type: 'message' }, { type: 'function_call' }, { type: 'message', role: 'assistant' }],
+      });
+      expect(added.data[0]).toMatchObject({ id: expect.stringMatching(/^msg_/), ...saying('a') });
+      expect(await list(id, { order: 'asc', limit: 2 })).toEqual(added.data);
+      expect(await list(id, { limit: 1 })).toEqual(added.data.toReversed());
+      const { id: item } = added.data[1] as { id: string };
+      expect(await client.conversations.items.retrieve(item, { conversation_id: id })).toMatchObject(call);
+      expect(await client.conversations.items.delete(item, { conversation_id: id })).toMatchObject({ id });
+      expect(await list(id)).toEqual([added.data[0], added.data[2]]);
+      for (const gone of [
+        () => client.conversations.items.retrieve(item, { conversation_id: id }),
+        () => client.conversations.items.delete(item, { conversation_id: id }),
+      ])
+        expect(await raised(gone())).toMatchObject({ status: 404 });
+      expect(await raised(list(id, { after: item }))).toMatchObject({ status: 422, param: 'after' });
+      const add = (items: unknown) => raised(client.conversations.items.create(id, { items } as never));
+      expect(await add([])).toMatchObject({ status: 422, param: 'items' });
+      expect(await add(Array.from({ length: 21 }, () => user('x')))).toMatchObject({ param: 'items' });
+      expect(await add([{ role: 'user' }])).toMatchObject({ status: 422, param: 'items[0].content' });
+      expect(await add([user('x'), { type: 'item_reference', id: 'x' }])).toMatchObject({
+        param: 'items[1]',
+      });
+    });
+
+    it('is what responses are made in, and has what they said', async () => {
+      const { id } = await client.conversations.create({ items: [user('My name is Ada.')] });
+      const first = await client.responses.create({ model, input: 'I like milk.', conversation: id });
+      expect(first).toMatchObject({ conversation: { id }, previous_response_id: null });
+      const stream = await client.responses.create({
+        model,
+        input: 'And bread.',
+        conversation: { id },
+        store: false,
+        stream: true,
+      });
+      for await (const event of stream) if (event.type === 'response.completed') break;
+      answering('Ada.');
+      const last = await client.responses.create({ model: 'remote', input: 'Who am I?', conversation: id });
+      expect(asked().messages).toEqual([
+        { role: 'user', content: 'My name is Ada.' },
+        { role: 'user', content: 'I like milk.' },
+        { role: 'assistant', content: 'Echo: I like milk.' },
+        { role: 'user', content: 'And bread.' },
+        { role: 'assistant', content: 'Echo: And bread.' },
+        { role: 'user', content: 'Who am I?' },
+      ]);
+      const items = await list(id);
+      expect(items).toHaveLength(7);
+      expect(items.at(-1)).toEqual(last.output[0]);
+      expect(await client.responses.retrieve(last.id)).toMatchObject({ conversation: { id } });
+      // What is told again under an id of ours is kept once.
+      await client.responses.create({
+        model,
+        input: [last.output[0]!, user('So?')] as never,
+        conversation: id,
+      });
+      expect(await list(id)).toHaveLength(9);
+      const counted = await client.responses.inputTokens.count({ model, input: 'x', conversation: id });
+      const alone = await client.responses.inputTokens.count({ model, input: 'x' });
+      expect(counted.input_tokens).toBeGreaterThan(alone.input_tokens);
+      const both = { model, input: 'x', conversation: id, previous_response_id: last.id };
+      expect(await raised(client.responses.create(both))).toMatchObject({
+        status: 422,
+        param: 'conversation',
+      });
+      const after = { model, input: 'x', previous_response_id: last.id };
+      expect(await raised(client.responses.create(after))).toMatchObject({
+        status: 422,
+        param: 'previous_response_id',
+      });
+      await client.conversations.delete(id);
+      expect((await client.responses.retrieve(first.id)).output_text).toBe('Echo: I like milk.');
+    });
+
+    it('has nothing of what failed, was cancelled or came when it was gone', async () => {
+      const { id } = await client.conversations.create();
+      const inIt = { model, conversation: id };
+      await raised(client.responses.create({ ...inIt, input: '[[fail 500]]' }));
+      const hanging = await client.responses.create({ ...inIt, input: '[[hang]]', background: true });
+      expect((await client.responses.cancel(hanging.id)).status).toBe('cancelled');
+      expect(await list(id)).toEqual([]);
+      const done = await client.responses.create({ ...inIt, input: 'later', background: true });
+      const end = await client.responses.retrieve(done.id, { stream: true });
+      for await (const event of end) if (event.type === 'response.completed') break;
+      expect(await list(id)).toMatchObject([saying('later'), saying('Echo: later')]);
+      upstream.answer = async (response) => {
+        await client.conversations.delete(id);
+        answering('Too late.');
+        await upstream.answer(response, undefined as never);
+      };
+      const late = await client.responses.create({ ...inIt, model: 'remote', input: 'x' });
+      expect(late.output_text).toBe('Too late.');
+      expect((await client.responses.retrieve(late.id)).output_text).toBe('Too late.');
+      expect(await raised(client.conversations.retrieve(id))).toMatchObject({ status: 404 });
     });
   });
 });

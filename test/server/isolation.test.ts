@@ -18,6 +18,11 @@ beforeAll(async () => {
     json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests: [chatLine(0)] },
   });
   const response = await app.call('POST', '/v1/responses', { key, json: { model: 'tiny', input: 'secret' } });
+  const conversation = await app.call('POST', '/v1/conversations', {
+    key,
+    json: { items: [{ role: 'user', content: 'secret' }] },
+  });
+  const items = await app.call('GET', `/v1/conversations/${conversation.json.id}/items`, { key });
   const webhook = await app.call('POST', '/v1/webhooks', { key, json: { url: 'http://127.0.0.1:9/' } });
   expect([file.status, batch.status, response.status, webhook.status]).toEqual([201, 201, 200, 201]);
   const delivery = await app.call('POST', `/v1/webhooks/${webhook.json.id}/test`, { key });
@@ -25,6 +30,8 @@ beforeAll(async () => {
     file_id: file.json.id,
     batch_id: batch.json.id,
     response_id: response.json.id,
+    conversation_id: conversation.json.id,
+    item_id: items.json.data[0].id,
     webhook_id: webhook.json.id,
     delivery_id: delivery.json.id,
   };
@@ -57,7 +64,7 @@ describe('an id of another org', () => {
     async (_name, { method, path, body }) => {
       const how = body ? { json: {} } : {};
       const id = foreign[parameterOf(path)]!;
-      const at = (other: string) => path.replace(/:[^/]+/, other);
+      const at = (other: string) => path.replace(/:[^/]+/, other).replace(':item_id', foreign['item_id']!);
       const answer = await app.call(method, at(id), how);
       expect(answer.status).toBe(404);
       expect(withoutId(answer)).toEqual(withoutId(await app.call(method, at(unknownOf(id)), how)));
@@ -97,6 +104,8 @@ describe('an id of another org', () => {
     const answer = await create({ previous_response_id: id });
     expect([answer.status, answer.json.error.code]).toEqual([404, 'previous_response_not_found']);
     expect(withoutId(answer)).toEqual(withoutId(await create({ previous_response_id: unknownOf(id) })));
+    const inOne = await create({ conversation: foreign['conversation_id']! });
+    expect([inOne.status, inOne.json.error.param]).toEqual([404, 'conversation']);
     const item = id.replace('resp_', 'msg_');
     const refer = (to: string) => create({ input: [{ type: 'item_reference', id: to }] });
     const referred = await refer(`${item}0000`);

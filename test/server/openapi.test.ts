@@ -158,6 +158,23 @@ describe('real answers', () => {
     const items = await app.call('GET', `${responseAt}/input_items`);
     expectDescribed('GET', `${of}/input_items`, items);
     expectDescribed('POST', `${of}/cancel`, await app.call('POST', `${responseAt}/cancel`));
+    const create = { items: [{ role: 'user', content: 'x' }] };
+    const conversation = await app.call('POST', '/v1/conversations', { json: create });
+    expectDescribed('POST', '/v1/conversations', conversation);
+    const conversationAt = `/v1/conversations/${conversation.json.id}`;
+    const ofConversation = '/v1/conversations/{conversation_id}';
+    expectDescribed('GET', ofConversation, await app.call('GET', conversationAt));
+    for (const json of [{ metadata: { a: 'b' } }, {}])
+      expectDescribed('POST', ofConversation, await app.call('POST', conversationAt, { json }));
+    const added = await app.call('POST', `${conversationAt}/items`, { json: create });
+    expectDescribed('POST', `${ofConversation}/items`, added);
+    expectDescribed('GET', `${ofConversation}/items`, await app.call('GET', `${conversationAt}/items`));
+    const itemAt = `${conversationAt}/items/${added.json.data[0].id}`;
+    expectDescribed('GET', `${ofConversation}/items/{item_id}`, await app.call('GET', itemAt));
+    expectDescribed('DELETE', `${ofConversation}/items/{item_id}`, await app.call('DELETE', itemAt));
+    const inIt = { model: 'tiny', input: 'x', conversation: conversation.json.id };
+    expectDescribed('POST', '/v1/responses', await app.call('POST', '/v1/responses', { json: inIt }));
+    expectDescribed('DELETE', ofConversation, await app.call('DELETE', conversationAt));
     expectDescribed('DELETE', of, await app.call('DELETE', responseAt));
     expectDescribed('DELETE', of, await app.call('DELETE', responseAt));
     const receiver = { url: 'http://127.0.0.1:9/' };

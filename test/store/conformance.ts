@@ -3,6 +3,7 @@ import type { Store } from '../../src/store/store.ts';
 import { batchTests } from './conformance/batches.ts';
 import { chunkTests } from './conformance/chunks.ts';
 import { closingTests } from './conformance/closing.ts';
+import { conversationTests } from './conformance/conversations.ts';
 import { creationTests } from './conformance/creations.ts';
 import { endingTests } from './conformance/ending.ts';
 import { fileTests } from './conformance/files.ts';
@@ -66,6 +67,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     endingTests(stores);
     closingTests(stores);
     responseTests(stores);
+    conversationTests(stores);
     webhookTests(stores);
     workerTests(stores);
     ledgerTests(stores);

@@ -6,7 +6,16 @@ export interface RouteDocs {
   /** The name of the operation, as in the specification: `Create Batch`. */
   name: string;
   summary: string;
-  tag: 'Batches' | 'Files' | 'Generation' | 'Responses' | 'Models' | 'Webhooks' | 'Admin' | 'Server';
+  tag:
+    | 'Batches'
+    | 'Files'
+    | 'Generation'
+    | 'Responses'
+    | 'Conversations'
+    | 'Models'
+    | 'Webhooks'
+    | 'Admin'
+    | 'Server';
   query?: QueryDocs;
   /** The body, the same schema that validates it. */
   body?: Schema;

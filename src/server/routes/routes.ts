@@ -15,6 +15,18 @@ import { retryBatch } from './batches-retry.ts';
 import { createChatCompletion } from './chat-completions-create.ts';
 import { countChatTokens } from './chat-completions-input-tokens.ts';
 import { createCompletion } from './completions-create.ts';
+import {
+  createConversationItems,
+  deleteConversationItem,
+  getConversationItem,
+  listConversationItems,
+} from './conversation-items.ts';
+import {
+  createConversation,
+  deleteConversation,
+  getConversation,
+  updateConversation,
+} from './conversations.ts';
 import { createEmbeddings } from './embeddings-create.ts';
 import { getFileContent } from './files-content.ts';
 import { createFile } from './files-create.ts';
@@ -71,6 +83,14 @@ export const routes: readonly Route[] = [
   listInputItems,
   cancelResponse,
   deleteResponse,
+  createConversation,
+  getConversation,
+  updateConversation,
+  deleteConversation,
+  createConversationItems,
+  listConversationItems,
+  getConversationItem,
+  deleteConversationItem,
   createMessage,
   countTokens,
   createCompletion,

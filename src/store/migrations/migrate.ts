@@ -9,6 +9,7 @@ import { batchStates } from './0006-batch-states.ts';
 import { fleet } from './0007-fleet.ts';
 import { batchLists } from './0008-batch-lists.ts';
 import { queue } from './0009-queue.ts';
+import { keptConversations } from './0010-conversations.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
@@ -22,6 +23,7 @@ export const migrations: readonly Migration[] = [
   fleet,
   batchLists,
   queue,
+  keptConversations,
 ];
 
 /**

@@ -1,7 +1,9 @@
 import type { ResponseStatus, StoredResponse } from '../../core/response.ts';
-import type { Db, Queries, Value } from '../db.ts';
-import type { Answered, ChainLink, ResponseSide, ResponseStore, StoredBytes } from '../store.ts';
+import type { Db, Value } from '../db.ts';
+import type { Answered, ChainLink, ResponseSide, ResponseStore } from '../store.ts';
+import { appendAll } from './conversations.ts';
 import { inLists, slices, tuples } from './statement.ts';
+import { addBytes } from './stored-bytes.ts';
 
 interface ResponseRow {
   id: string;
@@ -53,7 +55,7 @@ export function createResponses(db: Db): ResponseStore {
   }
 
   return {
-    insert: (responses) =>
+    insert: (responses, said = []) =>
       db.tx(async (q) => {
         for (const slice of slices(responses)) {
           const values = tuples(slice.length, inserted.length);
@@ -62,10 +64,11 @@ export function createResponses(db: Db): ResponseStore {
             slice.flatMap(toRow),
           );
         }
-        return addBytes(
-          q,
-          responses.map((response) => ({ orgId: response.orgId, bytes: bytesOf(response) })),
-        );
+        const added = await appendAll(q, said);
+        return addBytes(q, [
+          ...responses.map((response) => ({ orgId: response.orgId, bytes: bytesOf(response) })),
+          ...added,
+        ]);
       }),
 
     async storedBytes(orgId) {
@@ -89,6 +92,7 @@ export function createResponses(db: Db): ResponseStore {
         const links: ChainLink[] = [];
         let bytes = 0;
         for (let next: string | null = id; next !== null;) {
+          if (next.startsWith('conv_')) return { links, end: 'conversation' };
           if (links.length === most.links) return { links, end: 'long' };
           const [row]: Pick<ResponseRow, 'status' | 'previous_id' | 'said_bytes'>[] = await q.all(
             'SELECT status, previous_id, said_bytes FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?',
@@ -106,7 +110,7 @@ export function createResponses(db: Db): ResponseStore {
     sizes: (orgId, side: ResponseSide, ids, now) => bySide(`octet_length(${side})`, orgId, ids, now),
     texts: (orgId, side: ResponseSide, ids, now) => bySide(side, orgId, ids, now),
 
-    finish: (id, { status, output, body, pieces }) =>
+    finish: (id, { status, output, body, pieces }, said) =>
       db.tx(async (q) => {
         const [before] = await q.all<{ org_id: string; bytes: number }>(
           `SELECT org_id, ${bytesOfRow} FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.lock}`,
@@ -118,7 +122,8 @@ export function createResponses(db: Db): ResponseStore {
            alive_until = NULL WHERE id = ? RETURNING ${bytesOfRow}`,
           [status, output, body, pieces, Buffer.byteLength(output), id],
         );
-        await addBytes(q, [{ orgId: before.org_id, bytes: after!.bytes - before.bytes }]);
+        const added = await appendAll(q, said ? [said] : []);
+        await addBytes(q, [{ orgId: before.org_id, bytes: after!.bytes - before.bytes }, ...added]);
         return true;
       }),
 
@@ -168,22 +173,6 @@ export function createResponses(db: Db): ResponseStore {
       return removed.length;
     });
   }
-}
-
-/** Counts bytes in or out. Orgs come in one order, so that of two transactions one waits and none is a victim. */
-async function addBytes(q: Queries, changes: readonly StoredBytes[]): Promise<StoredBytes[]> {
-  const sums = new Map<string, number>();
-  for (const { orgId, bytes } of changes) sums.set(orgId, (sums.get(orgId) ?? 0) + bytes);
-  const totals: StoredBytes[] = [];
-  for (const orgId of [...sums.keys()].toSorted()) {
-    const [row] = await q.all<{ bytes: number }>(
-      `INSERT INTO response_usage (org_id, bytes) VALUES (?, ?)
-       ON CONFLICT (org_id) DO UPDATE SET bytes = response_usage.bytes + excluded.bytes RETURNING bytes`,
-      [orgId, sums.get(orgId)!],
-    );
-    totals.push({ orgId, bytes: row!.bytes });
-  }
-  return totals;
 }
 
 function bytesOf({ input, output, body, pieces }: StoredResponse): number {

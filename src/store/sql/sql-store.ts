@@ -5,6 +5,7 @@ import { createBatchRows } from './batches.ts';
 import { createClaiming } from './claim.ts';
 import { createChunks } from './chunks.ts';
 import { createDeliveries } from './deliveries.ts';
+import { createConversations } from './conversations.ts';
 import { createEnding } from './ending.ts';
 import { createFiles } from './files.ts';
 import { createInstallation } from './installation.ts';
@@ -37,6 +38,7 @@ export function createSqlStore(db: Db): StoreOperations {
     },
     results: { ...createRecording(db), ...createResults(db) },
     responses: createResponses(db),
+    conversations: createConversations(db),
     workers: createWorkers(db),
     ledger: createLedger(db),
     webhooks: { ...createWebhooks(db), ...createDeliveries(db) },

@@ -101,6 +101,14 @@ const format = raw({
 
 const refused = (expected: string) => raw({ type: 'null', expected, description: expected });
 
+/** What may be noted of a thing: 16 texts of 512 characters, with names of 64. */
+export const metadataSchema = raw({
+  type: ['object', 'null'],
+  maxProperties: 16,
+  propertyNames: { maxLength: 64 },
+  additionalProperties: { type: 'string', maxLength: 512 },
+});
+
 export const responsesRequestSchema = Type.Object(
   {
     model: string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' }),
@@ -134,18 +142,17 @@ export const responsesRequestSchema = Type.Object(
       raw({ type: ['object', 'null'], properties: { effort: stringOrNull(), summary: stringOrNull() } }),
     ),
     include: Type.Optional(raw({ type: ['array', 'null'], items: { type: 'string' } })),
-    metadata: Type.Optional(
-      raw({
-        type: ['object', 'null'],
-        maxProperties: 16,
-        propertyNames: { maxLength: 64 },
-        additionalProperties: { type: 'string', maxLength: 512 },
-      }),
-    ),
+    metadata: Type.Optional(metadataSchema),
     safety_identifier: Type.Optional(stringOrNull()),
     prompt_cache_key: Type.Optional(stringOrNull()),
     service_tier: Type.Optional(stringOrNull()),
-    conversation: Type.Optional(refused('no conversation: continue one with previous_response_id')),
+    conversation: Type.Optional(
+      raw({
+        type: ['string', 'object', 'null'],
+        description: 'The id of a conversation, or an object with that id.',
+        ...ifThen({ type: 'object' }, { required: ['id'], properties: { id: { type: 'string' } } }),
+      }),
+    ),
     prompt: Type.Optional(
       refused('no prompt: there are no stored prompts here; send instructions and input'),
     ),

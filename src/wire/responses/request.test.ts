@@ -127,7 +127,12 @@ describe('a request', () => {
     ['more calls than there are', { max_tool_calls: 2 ** 31 }, ['max_tool_calls']],
     ['heat', { temperature: 3 }, ['temperature']],
     ['metadata of numbers', { metadata: { a: 1 } }, ['metadata.a']],
-    ['a conversation', { conversation: 'conv_1' }, ['conversation']],
+    [
+      'a conversation beside a response',
+      { conversation: 'conv_1', previous_response_id: 'resp_1' },
+      ['conversation'],
+    ],
+    ['a conversation without an id', { conversation: {} }, ['conversation.id']],
     ['a stored prompt', { prompt: { id: 'p' } }, ['prompt']],
     ['a background that forgets', { background: true, store: false }, ['store']],
   ])('422: %s', (_, more, paths) => {

@@ -33,7 +33,16 @@ function checkAgreement(request: ResponsesRequest): Fault[] {
   const faults = checkTools(request);
   if (request.background && request.store === false)
     faults.push(fault('store', 'what is made in the background is stored: leave store out, or make it true'));
+  if (conversationOf(request) !== null && typeof request.previous_response_id === 'string')
+    faults.push(
+      fault('conversation', 'cannot be given together with previous_response_id: each says what came before'),
+    );
   return faults;
+}
+
+/** The id of the conversation that a response is to be made in. */
+export function conversationOf({ conversation }: ResponsesRequest): string | null {
+  return typeof conversation === 'object' ? (conversation?.id ?? null) : (conversation ?? null);
 }
 
 function checkTools(request: ResponsesRequest): Fault[] {

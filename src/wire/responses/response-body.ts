@@ -1,6 +1,7 @@
 import type { ResponseStatus } from '../../core/response.ts';
 import type { ChatUsage, FinishReason } from '../chat/chat.ts';
 import { presentTool, toolsInEffect } from './function-tools.ts';
+import { conversationOf } from './request.ts';
 import type {
   OutputItem,
   ResponseBody,
@@ -16,6 +17,7 @@ export function newResponse(
   given: { id: string; createdAt: number; model: string; status: ResponseStatus },
 ): ResponseBody {
   const { found, choice } = toolsInEffect(request);
+  const conversation = conversationOf(request);
   return {
     id: given.id,
     object: 'response',
@@ -33,6 +35,7 @@ export function newResponse(
     output: [],
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     previous_response_id: request.previous_response_id ?? null,
+    ...(conversation !== null && { conversation: { id: conversation } }),
     reasoning: {
       effort: request.reasoning?.effort ?? null,
       summary: request.reasoning?.summary ?? null,

@@ -69,6 +69,7 @@ export const responseSchema = Type.Object(
     output: Type.Array(outputItem),
     parallel_tool_calls: Type.Boolean(),
     previous_response_id: stringOrNull(),
+    conversation: Type.Optional(Type.Object({ id: string() })),
     reasoning: Type.Object({ effort: stringOrNull(), summary: stringOrNull() }),
     safety_identifier: stringOrNull(),
     prompt_cache_key: stringOrNull(),

@@ -18,6 +18,7 @@ export interface ResponsesRequest {
   store?: boolean | null;
   background?: boolean | null;
   previous_response_id?: string | null;
+  conversation?: string | { id: string } | null;
   text?: { format?: TextFormat | null; verbosity?: string | null } | null;
   tools?: ResponsesTool[] | null;
   tool_choice?: ResponsesToolChoice | null;
@@ -163,6 +164,8 @@ export interface ResponseBody {
   output: OutputItem[];
   parallel_tool_calls: boolean;
   previous_response_id: string | null;
+  /** There when it was made in one. */
+  conversation?: { id: string };
   reasoning: { effort: string | null; summary: string | null };
   safety_identifier: string | null;
   prompt_cache_key: string | null;

@@ -3,7 +3,7 @@ import type { StoredResponse } from '../../../src/core/response.ts';
 import type { Stores } from '../conformance.ts';
 import { hour, nextId, start } from '../fixtures.ts';
 
-function makeResponse(fields: Partial<StoredResponse> = {}): StoredResponse {
+export function makeResponse(fields: Partial<StoredResponse> = {}): StoredResponse {
   return {
     id: nextId('resp_'),
     orgId: 'org_a',

@@ -1,0 +1,32 @@
+import type { Caller } from '../core/org.ts';
+import type { ConversationBody } from '../wire/conversations/conversation.ts';
+import type { InputItemsParams } from '../wire/responses/queries.ts';
+import type { InputItem, StoredItem } from '../wire/responses/responses.ts';
+
+/**
+ * Conversations that are kept by themselves: responses that are made in one are told what it has, and it has what they said
+ * afterwards. Each belongs to an org; another org's is `not_found`, like one that never was.
+ *
+ * Whatever adds to one throws `storage_quota_exceeded` (402) where the org stores too much.
+ */
+export interface Conversations {
+  /** @param bytes of the request */
+  create(
+    caller: Caller,
+    given: { items: readonly InputItem[]; metadata: Record<string, string> },
+    bytes: number,
+  ): Promise<ConversationBody>;
+  get(caller: Caller, id: string): Promise<ConversationBody>;
+  update(caller: Caller, id: string, metadata: Record<string, string>): Promise<ConversationBody>;
+  remove(caller: Caller, id: string): Promise<void>;
+  /** Adds items, all of them or none, and returns them as they are kept. */
+  addItems(caller: Caller, id: string, items: readonly InputItem[], bytes: number): Promise<StoredItem[]>;
+  items(
+    caller: Caller,
+    id: string,
+    query: InputItemsParams,
+  ): Promise<{ items: StoredItem[]; hasMore: boolean }>;
+  item(caller: Caller, id: string, itemId: string): Promise<StoredItem>;
+  /** The conversation without it. */
+  removeItem(caller: Caller, id: string, itemId: string): Promise<ConversationBody>;
+}

@@ -1,0 +1,116 @@
+import type { Clock } from '../base/clock.ts';
+import { isId, type Ids } from '../base/ids.ts';
+import { ApiError, invalid, notFound } from '../core/errors.ts';
+import type { KeptConversation } from '../core/conversation.ts';
+import type { ConversationStore } from '../store/store.ts';
+import { presentConversation } from '../wire/conversations/conversation.ts';
+import { quoted } from '../wire/json/parse.ts';
+import type { InputItem, StoredItem } from '../wire/responses/responses.ts';
+import { storedItems } from '../wire/responses/stored-items.ts';
+import type { Conversations } from './conversations.ts';
+import type { Quota } from './quota.ts';
+import { itemsToKeep } from './said.ts';
+
+export interface ConversationsDeps {
+  store: ConversationStore;
+  clock: Clock;
+  ids: Ids;
+  quota: Quota;
+  /** How long one is kept after the last thing was added to it. */
+  ttlMs: number;
+}
+
+export function createConversations({ store, clock, ids, quota, ttlMs }: ConversationsDeps): Conversations {
+  async function find(orgId: string, id: string): Promise<KeptConversation> {
+    const found = isId('conv_', id) ? await store.get(orgId, id, clock.now()) : undefined;
+    if (!found) throw notFound('conversation');
+    return found;
+  }
+
+  /** Items bring no ids of their own, or such as are not to be trusted: they get those of a response that is none. */
+  const toKeep = (items: readonly InputItem[]) => {
+    const source = ids.next('resp_');
+    return itemsToKeep(storedItems([...items], source), source);
+  };
+
+  async function reserved<T>(orgId: string, bytes: number, work: () => Promise<T>): Promise<T> {
+    const giveBack = await quota.reserve(orgId, bytes);
+    try {
+      return await work();
+    } finally {
+      giveBack();
+    }
+  }
+
+  const times = () => {
+    const now = clock.now();
+    return { now, expiresAt: now + ttlMs };
+  };
+
+  return {
+    create({ orgId }, { items, metadata }, bytes) {
+      return reserved(orgId, bytes, async () => {
+        const { now, expiresAt } = times();
+        const id = ids.next('conv_');
+        const made = { id, orgId, createdAt: now, expiresAt, metadata: JSON.stringify(metadata) };
+        quota.note(await store.insert(made, toKeep(items)));
+        return presentConversation({ ...made, bytes: 0 });
+      });
+    },
+
+    get: async ({ orgId }, id) => presentConversation(await find(orgId, id)),
+
+    async update({ orgId }, id, metadata) {
+      const { now, expiresAt } = times();
+      const updated = await store.update(orgId, id, JSON.stringify(metadata), now, expiresAt);
+      if (!updated) throw notFound('conversation');
+      return presentConversation(updated);
+    },
+
+    async remove({ orgId }, id) {
+      if (!isId('conv_', id) || !(await store.remove(orgId, id, clock.now()))) throw notFound('conversation');
+    },
+
+    async addItems({ orgId }, id, items, bytes) {
+      await find(orgId, id);
+      return reserved(orgId, bytes, async () => {
+        const kept = toKeep(items);
+        const totals = await store.append({ orgId, conversationId: id, items: kept, ...times() });
+        if (!totals) throw notFound('conversation');
+        quota.note(totals);
+        return kept.map(({ item }) => JSON.parse(item) as StoredItem);
+      });
+    },
+
+    async items({ orgId }, id, { limit, order, after }) {
+      await find(orgId, id);
+      const place = after === undefined ? undefined : await store.placeOf(id, after);
+      if (after !== undefined && place === undefined)
+        throw invalid('after', `${quoted(after)} is not an id of this list`);
+      const page = { order, limit: limit + 1, ...(place !== undefined && { after: place }) };
+      const found = await store.items(id, page);
+      return {
+        items: found.slice(0, limit).map(({ item }) => JSON.parse(item) as StoredItem),
+        hasMore: found.length > limit,
+      };
+    },
+
+    async item({ orgId }, id, itemId) {
+      await find(orgId, id);
+      const item = await store.item(id, itemId);
+      if (item === undefined) throw noSuchItem();
+      return JSON.parse(item) as StoredItem;
+    },
+
+    async removeItem({ orgId }, id, itemId) {
+      await find(orgId, id);
+      const left = await store.removeItem(orgId, id, itemId, clock.now());
+      if (!left) throw noSuchItem();
+      return presentConversation(left);
+    },
+  };
+}
+
+function noSuchItem(): ApiError {
+  return new ApiError('not_found', 'The conversation has no such item.');
+}

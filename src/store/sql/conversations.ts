@@ -1,0 +1,179 @@
+import type { ConversationItem, KeptConversation, Said } from '../../core/conversation.ts';
+import type { Db, Queries, Value } from '../db.ts';
+import type { ConversationStore, StoredBytes } from '../store.ts';
+import { addBytes } from './stored-bytes.ts';
+import { slices, tuples } from './statement.ts';
+
+interface Row {
+  id: string;
+  org_id: string;
+  created_at: number;
+  expires_at: number;
+  bytes: number;
+  metadata: string;
+}
+
+const columns = 'id, org_id, created_at, expires_at, bytes, metadata';
+const isThere = 'id = ? AND org_id = ? AND expires_at > ?';
+
+export function createConversations(db: Db): ConversationStore {
+  async function find(q: Queries, orgId: string, id: string, now: number) {
+    const [row] = await q.all<Row>(`SELECT ${columns} FROM conversations WHERE ${isThere}`, [id, orgId, now]);
+    return row && toConversation(row);
+  }
+
+  async function change(orgId: string, id: string, now: number, sql: string, params: Value[]) {
+    const [row] = await db.all<Row>(`UPDATE conversations SET ${sql} WHERE ${isThere} RETURNING ${columns}`, [
+      ...params,
+      id,
+      orgId,
+      now,
+    ]);
+    return row && toConversation(row);
+  }
+
+  function removeWhere(condition: string, params: Value[]): Promise<number> {
+    return db.tx(async (q) => {
+      const removed = await q.all<Row>(
+        `DELETE FROM conversations WHERE ${condition} RETURNING ${columns}`,
+        params,
+      );
+      for (const { id } of removed)
+        await q.all('DELETE FROM conversation_items WHERE conversation_id = ?', [id]);
+      await addBytes(
+        q,
+        removed.map(({ org_id: orgId, bytes }) => ({ orgId, bytes: -bytes })),
+      );
+      return removed.length;
+    });
+  }
+
+  return {
+    insert: (conversation, items) =>
+      db.tx(async (q) => {
+        const { id, orgId, createdAt, expiresAt, metadata } = conversation;
+        await q.all(
+          `INSERT INTO conversations (id, org_id, created_at, expires_at, last_seq, bytes, metadata)
+           VALUES (?, ?, ?, ?, 0, 0, ?)`,
+          [id, orgId, createdAt, expiresAt, metadata],
+        );
+        const said: Said = { orgId, conversationId: id, items, now: createdAt, expiresAt };
+        return addBytes(q, await appendAll(q, [said]));
+      }),
+
+    get: (orgId, id, now) => find(db, orgId, id, now),
+
+    update: (orgId, id, metadata, now, expiresAt) =>
+      change(orgId, id, now, 'metadata = ?, expires_at = ?', [metadata, expiresAt]),
+
+    append: (said) =>
+      db.tx(async (q) => {
+        const added = await appendAll(q, [said]);
+        return added.length === 0 ? undefined : addBytes(q, added);
+      }),
+
+    async items(id, { order, limit, after }) {
+      const way = order === 'asc' ? '>' : '<';
+      const behind = after === undefined ? '' : `AND seq ${way} ?`;
+      return db.all<ConversationItem>(
+        `SELECT id, item FROM conversation_items WHERE conversation_id = ? ${behind} ORDER BY seq ${order} LIMIT ?`,
+        [id, ...(after === undefined ? [] : [after]), limit],
+      );
+    },
+
+    async placeOf(id, itemId) {
+      const [row] = await db.all<{ seq: number }>(
+        'SELECT seq FROM conversation_items WHERE conversation_id = ? AND id = ?',
+        [id, itemId],
+      );
+      return row?.seq;
+    },
+
+    async item(id, itemId) {
+      const [row] = await db.all<{ item: string }>(
+        'SELECT item FROM conversation_items WHERE conversation_id = ? AND id = ?',
+        [id, itemId],
+      );
+      return row?.item;
+    },
+
+    async texts(id) {
+      const rows = await db.all<{ item: string }>(
+        'SELECT item FROM conversation_items WHERE conversation_id = ? ORDER BY seq',
+        [id],
+      );
+      return rows.map(({ item }) => item);
+    },
+
+    removeItem: (orgId, id, itemId, now) =>
+      db.tx(async (q) => {
+        const [owner] = await q.all(`SELECT id FROM conversations WHERE ${isThere} ${q.lock}`, [
+          id,
+          orgId,
+          now,
+        ]);
+        if (!owner) return undefined;
+        const [gone] = await q.all<{ bytes: number }>(
+          'DELETE FROM conversation_items WHERE conversation_id = ? AND id = ? RETURNING octet_length(item) AS bytes',
+          [id, itemId],
+        );
+        if (!gone) return undefined;
+        const [row] = await q.all<Row>(
+          `UPDATE conversations SET bytes = bytes - ? WHERE id = ? RETURNING ${columns}`,
+          [gone.bytes, id],
+        );
+        await addBytes(q, [{ orgId, bytes: -gone.bytes }]);
+        return toConversation(row!);
+      }),
+
+    async remove(orgId, id, now) {
+      return (await removeWhere(isThere, [id, orgId, now])) > 0;
+    },
+
+    removeExpired: (now, limit) =>
+      removeWhere(
+        `id IN (SELECT id FROM conversations WHERE expires_at <= ? ORDER BY expires_at, id LIMIT ? ${db.skip})`,
+        [now, limit],
+      ),
+  };
+}
+
+/**
+ * Adds what was said to those conversations that are there; returns what each of these has more. They come in one order, so
+ * that of two transactions one waits and none is a victim.
+ */
+export async function appendAll(q: Queries, said: readonly Said[]): Promise<StoredBytes[]> {
+  const added: StoredBytes[] = [];
+  const inOrder = said.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));
+  for (const { orgId, conversationId, items, now, expiresAt } of inOrder) {
+    const [row] = await q.all<{ last_seq: number }>(
+      `UPDATE conversations SET last_seq = last_seq + ?, expires_at = ? WHERE ${isThere} RETURNING last_seq`,
+      [items.length, expiresAt, conversationId, orgId, now],
+    );
+    if (!row) continue;
+    let seq = row.last_seq - items.length;
+    let bytes = 0;
+    for (const slice of slices(items)) {
+      const kept = await q.all<{ bytes: number }>(
+        `INSERT INTO conversation_items (conversation_id, seq, id, item) VALUES ${tuples(slice.length, 4)}
+         ON CONFLICT DO NOTHING RETURNING octet_length(item) AS bytes`,
+        slice.flatMap(({ id, item }) => [conversationId, ++seq, id, item]),
+      );
+      for (const each of kept) bytes += each.bytes;
+    }
+    await q.all('UPDATE conversations SET bytes = bytes + ? WHERE id = ?', [bytes, conversationId]);
+    added.push({ orgId, bytes });
+  }
+  return added;
+}
+
+function toConversation(row: Row): KeptConversation {
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    bytes: row.bytes,
+    metadata: row.metadata,
+  };
+}

@@ -1,0 +1,18 @@
+import type { Queries } from '../db.ts';
+import type { StoredBytes } from '../store.ts';
+
+/** Counts bytes in or out. Orgs come in one order, so that of two transactions one waits and none is a victim. */
+export async function addBytes(q: Queries, changes: readonly StoredBytes[]): Promise<StoredBytes[]> {
+  const sums = new Map<string, number>();
+  for (const { orgId, bytes } of changes) sums.set(orgId, (sums.get(orgId) ?? 0) + bytes);
+  const totals: StoredBytes[] = [];
+  for (const orgId of [...sums.keys()].toSorted()) {
+    const [row] = await q.all<{ bytes: number }>(
+      `INSERT INTO response_usage (org_id, bytes) VALUES (?, ?)
+       ON CONFLICT (org_id) DO UPDATE SET bytes = response_usage.bytes + excluded.bytes RETURNING bytes`,
+      [orgId, sums.get(orgId)!],
+    );
+    totals.push({ orgId, bytes: row!.bytes });
+  }
+  return totals;
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationItem, Said } from '../../../src/core/conversation.ts';
+import type { Stores } from '../conformance.ts';
+import { hour, nextId, start } from '../fixtures.ts';
+import { makeResponse } from './responses.ts';
+
+export function conversationTests(on: Stores): void {
+  const item = (text = 'naïve 日本'): ConversationItem => {
+    const id = nextId('msg_');
+    return { id, item: JSON.stringify({ id, text }) };
+  };
+  const bytesOf = (items: readonly ConversationItem[]) =>
+    items.reduce((sum, each) => sum + Buffer.byteLength(each.item), 0);
+  const add = async (items: ConversationItem[] = [], fields: { orgId?: string; expiresAt?: number } = {}) => {
+    const made = {
+      id: nextId('conv_'),
+      orgId: 'org_a',
+      createdAt: start,
+      expiresAt: start + hour,
+      metadata: '{"a":"1"}',
+      ...fields,
+    };
+    await on.store.conversations.insert(made, items);
+    return { ...made, bytes: bytesOf(items) };
+  };
+  const saidIn = (conversationId: string, items: ConversationItem[], fields: Partial<Said> = {}): Said => ({
+    orgId: 'org_a',
+    conversationId,
+    items,
+    now: start,
+    expiresAt: start + 2 * hour,
+    ...fields,
+  });
+  const all = (id: string) => on.other.conversations.items(id, { order: 'asc', limit: 1_000 });
+  const get = (id: string) => on.other.conversations.get('org_a', id, start);
+
+  describe('conversations', () => {
+    test('come back with what they began with, to their org alone, until they expire', async () => {
+      const items = [item(), item()];
+      const made = await add(items);
+      expect(await get(made.id)).toEqual(made);
+      expect(await all(made.id)).toEqual(items);
+      expect(await on.store.conversations.texts(made.id)).toEqual(items.map((each) => each.item));
+      expect(await on.store.conversations.item(made.id, items[1]!.id)).toBe(items[1]!.item);
+      expect(await on.store.conversations.item(made.id, 'msg_other')).toBeUndefined();
+      expect(await on.store.conversations.get('org_b', made.id, start)).toBeUndefined();
+      expect(await on.store.conversations.get('org_a', made.id, start + hour)).toBeUndefined();
+    });
+
+    test('are told in pages, either way', async () => {
+      const items = Array.from({ length: 5 }, (_, n) => item(`${n}`));
+      const { id } = await add(items);
+      const page = async (order: 'asc' | 'desc', from?: ConversationItem) => {
+        const after = from && (await on.store.conversations.placeOf(id, from.id));
+        return on.store.conversations.items(id, { order, limit: 2, ...(after !== undefined && { after }) });
+      };
+      expect(await page('asc')).toEqual(items.slice(0, 2));
+      expect(await page('asc', items[1])).toEqual(items.slice(2, 4));
+      expect(await page('desc')).toEqual([items[4], items[3]]);
+      expect(await page('desc', items[1])).toEqual([items[0]]);
+      expect(await on.store.conversations.placeOf(id, 'msg_other')).toBeUndefined();
+    });
+
+    test('grow, live on, and have an item once', async () => {
+      const [a, b, c] = [item('a'), item('b'), item('c')];
+      const { id } = await add([a]);
+      expect(await on.store.conversations.append(saidIn(id, [b, a, b]))).toEqual([
+        { orgId: 'org_a', bytes: bytesOf([a, b]) },
+      ]);
+      await on.other.conversations.append(saidIn(id, [c]));
+      expect(await all(id)).toEqual([a, b, c]);
+      expect(await get(id)).toMatchObject({ bytes: bytesOf([a, b, c]), expiresAt: start + 2 * hour });
+      const gone = [{ orgId: 'org_b' }, { now: start + 2 * hour }, { conversationId: 'conv_other' }];
+      for (const fields of gone)
+        expect(await on.store.conversations.append(saidIn(id, [item()], fields))).toBeUndefined();
+      expect(await all(id)).toEqual([a, b, c]);
+      const changed = await on.store.conversations.update('org_a', id, '{}', start, start + 3 * hour);
+      expect(changed).toMatchObject({ id, metadata: '{}', expiresAt: start + 3 * hour });
+      expect(await on.store.conversations.update('org_b', id, '{}', start, start)).toBeUndefined();
+    });
+
+    test('have what was said whole when many say something at once', async () => {
+      const { id } = await add();
+      const turns = Array.from({ length: 12 }, () => [item(), item(), item()]);
+      await Promise.all(
+        turns.map((turn, n) =>
+          n % 2
+            ? on.store.conversations.append(saidIn(id, turn))
+            : on.other.responses.insert([makeResponse({ previousId: id })], [saidIn(id, turn)]),
+        ),
+      );
+      const kept = await all(id);
+      expect(kept).toHaveLength(36);
+      for (const turn of turns) {
+        const at = kept.findIndex((each) => each.id === turn[0]!.id);
+        expect(kept.slice(at, at + 3)).toEqual(turn);
+      }
+    });
+
+    test('get what a response said together with the response, or neither', async () => {
+      const { id } = await add();
+      const [first, second] = [item(), item()];
+      const made = makeResponse({ previousId: id });
+      await on.store.responses.insert([made], [saidIn(id, [first])]);
+      await expect(on.store.responses.insert([made], [saidIn(id, [second])])).rejects.toThrow();
+      expect(await all(id)).toEqual([first]);
+      await on.store.responses.insert([], [saidIn(id, [second])]);
+      expect(await all(id)).toEqual([first, second]);
+      const most = { links: 10, bytes: 1_000 };
+      expect((await on.store.responses.chain('org_a', made.id, start, most)).end).toBe('conversation');
+      // One that is gone takes nothing, and keeps no response.
+      const late = makeResponse({ previousId: id });
+      await on.store.conversations.remove('org_a', id, start);
+      await on.store.responses.insert([late], [saidIn(id, [item()])]);
+      expect(await on.store.responses.get('org_a', late.id, start)).toBeDefined();
+      expect(await all(id)).toEqual([]);
+    });
+
+    test('get what a response in the background said when it ends, once', async () => {
+      const { id } = await add();
+      const running = makeResponse({ status: 'in_progress', aliveUntil: start + 10, previousId: id });
+      await on.store.responses.insert([running]);
+      const done = { status: 'completed', output: '[]', body: '{}', pieces: null } as const;
+      const [said, late] = [item(), item()];
+      expect(await on.store.responses.finish(running.id, done, saidIn(id, [said]))).toBe(true);
+      expect(await on.other.responses.finish(running.id, done, saidIn(id, [late]))).toBe(false);
+      expect(await all(id)).toEqual([said]);
+    });
+
+    test('lose an item, and are counted by what they have', async () => {
+      const [a, b] = [item('a'), item('b')];
+      const { id } = await add([a, b]);
+      const { conversations, responses } = on.store;
+      expect(await responses.storedBytes('org_a')).toBe(bytesOf([a, b]));
+      expect(await conversations.removeItem('org_b', id, a.id, start)).toBeUndefined();
+      expect(await conversations.removeItem('org_a', id, 'msg_other', start)).toBeUndefined();
+      expect(await conversations.removeItem('org_a', id, a.id, start)).toMatchObject({ bytes: bytesOf([b]) });
+      expect(await all(id)).toEqual([b]);
+      expect(await responses.storedBytes('org_a')).toBe(bytesOf([b]));
+      expect(await conversations.remove('org_b', id, start)).toBe(false);
+      expect(await conversations.remove('org_a', id, start)).toBe(true);
+      expect(await conversations.remove('org_a', id, start)).toBe(false);
+      expect(await all(id)).toEqual([]);
+      expect(await responses.storedBytes('org_a')).toBe(0);
+    });
+
+    test('that expired are swept a few at a time, with their items', async () => {
+      const old = [];
+      for (let n = 0; n < 3; n++) old.push(await add([item()], { expiresAt: start + n }));
+      const young = await add([item()]);
+      expect(await on.store.conversations.removeExpired(start + 5, 2)).toBe(2);
+      expect(await on.store.conversations.removeExpired(start + 5, 2)).toBe(1);
+      expect(await on.store.conversations.removeExpired(start + 5, 2)).toBe(0);
+      for (const { id } of old) expect(await all(id)).toEqual([]);
+      expect(await all(young.id)).toHaveLength(1);
+    });
+  });
+}
