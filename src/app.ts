@@ -29,6 +29,7 @@ import { createInstallation } from './files/installation.ts';
 import { closeToOthers } from './files/private-folder.ts';
 import { createGenerate } from './generate/create-generate.ts';
 import { withFallbacks } from './generate/fallbacks.ts';
+import { withLineFallbacks } from './generate/line-fallbacks.ts';
 import type { ServedModel } from './generate/generate.ts';
 import { createSchemaRefusal } from './generate/schemas/refusal.ts';
 import { createSchemas } from './generate/schemas/schemas.ts';
@@ -128,7 +129,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     store,
     blobs,
     files,
-    generate,
+    generate: withLineFallbacks(generate, time),
     limits,
     drainMs,
     batch: config.batch,

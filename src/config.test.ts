@@ -402,10 +402,12 @@ describe('fallbacks', () => {
   - { id: a, engine: { kind: scripted }, fallbacks: ${fallbacks} }
   - { id: bee, aliases: [b], engine: { kind: scripted } }
 `,
-    }).models[0]!.fallbacks;
+    }).models[0]!;
 
   it('are other models, by id or alias', () => {
-    expect(read('[b]')).toEqual(['bee']);
+    expect(read('[b]').fallbacks).toEqual(['bee']);
+    expect(read('[b], batch: { fallbacks_after: 10m }').batchFallbacksAfterMs).toBe(600_000);
+    expect(() => read('[], batch: { fallbacks_after: soon }')).toThrow('batch.fallbacks_after');
     expect(() => read('[a]')).toThrow('offpeak.yaml:2: models[0].fallbacks[0]: is the model itself');
     expect(() => read('[been]')).toThrow("there is no model 'been'. Did you mean 'bee'?");
   });

@@ -54,7 +54,7 @@ interface EngineParts {
 }
 
 export function publicModel(
-  { id, aliases, serves, prices, fallbacks, hours }: ModelConfig,
+  { id, aliases, serves, prices, fallbacks, batchFallbacksAfterMs, hours }: ModelConfig,
   engine: Engine,
   createdAt: number,
 ): Model {
@@ -65,6 +65,7 @@ export function publicModel(
     createdAt,
     fallbacks,
     hours,
+    batchFallbacksAfterMs,
     // An engine may know only once it has loaded its model.
     get serves() {
       const { capabilities } = engine;

@@ -22,7 +22,7 @@ export const configKeys = {
   server: ['host', 'port', 'trusted_proxies'],
   hub: ['endpoint', 'token'],
   model: ['id', 'aliases', 'serves', 'price', 'fallbacks', 'batch', 'engine'],
-  modelBatch: ['hours', 'share'],
+  modelBatch: ['hours', 'share', 'fallbacks_after'],
   price: ['input', 'cached_input', 'output'],
   llama: ['kind', 'path', 'sequences', 'context', 'threads', 'flash_attention'],
   openai: [

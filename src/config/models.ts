@@ -55,8 +55,14 @@ export function models(at: Located, reading: Reading, usual: UsualHours): ModelC
       prices: prices(fields.price, check),
       engine,
     };
-    const open = hours(check.object(fields.batch, configKeys.modelBatch), usual, check);
+    const batch = check.object(fields.batch, configKeys.modelBatch);
+    const open = hours(batch, usual, check);
     if (open) model.hours = open;
+    const fallbacksAfter = batch.fallbacks_after;
+    if (fallbacksAfter && !fields.fallbacks)
+      check.fail(fallbacksAfter, 'there are no fallbacks', 'Name models: fallbacks: [another-model]');
+    const batchFallbacksAfterMs = check.duration(fallbacksAfter);
+    if (batchFallbacksAfterMs !== undefined) model.batchFallbacksAfterMs = batchFallbacksAfterMs;
     for (const name of check.list(fields.fallbacks) ?? []) named.push({ name, model });
     return [model];
   });

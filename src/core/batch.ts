@@ -1,4 +1,4 @@
-import type { Prices } from './price.ts';
+import type { FrozenPrices } from './price.ts';
 
 /**
  * The life of a batch (specification, section 3; api.md, section 5). Anything not drawn here is a bug.
@@ -77,7 +77,7 @@ export interface Batch {
   /** The JSON text of the metadata as it came, or null. */
   metadata: string | null;
   /** Prices frozen at creation, by model id. */
-  prices: Record<string, Prices>;
+  prices: Record<string, FrozenPrices>;
   priceFactor: number;
   errors: BatchFault[];
   /** Since when nothing of it is sent, and for how many milliseconds that was so before. */

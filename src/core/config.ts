@@ -65,6 +65,8 @@ export interface ModelConfig {
   fallbacks?: string[];
   /** When its batches run; at any time if absent. */
   hours?: Hours;
+  /** They answer lines of batches, too, once it has taken nothing for so long; never if absent. */
+  batchFallbacksAfterMs?: number;
   engine: EngineConfig;
 }
 

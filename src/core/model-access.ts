@@ -8,6 +8,17 @@ const endpointOf: Record<Serves, string> = {
   completions: 'text completions: send messages to /v1/chat/completions',
 };
 
+/** The fallbacks of a model that `caller` may use for `serves`, in their order. */
+export function fallbacksFor(
+  catalog: Catalog,
+  { fallbacks = [] }: Model,
+  caller: Pick<Caller, 'models'>,
+  serves: Serves,
+): Model[] {
+  const all = fallbacks.flatMap((id) => catalog.find(id) ?? []);
+  return all.filter((model) => model.serves.includes(serves) && (caller.models?.includes(model.id) ?? true));
+}
+
 /**
  * The model that `name` (an id or an alias) stands for, if `caller` may use it for `serves`.
  * @throws ApiError `model_not_found` (404) for an unknown name or a model of the other kind, `model_not_allowed` (403)

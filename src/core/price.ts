@@ -7,6 +7,12 @@ export interface Prices {
   output: number;
 }
 
+/** A price as it was when a batch was created. */
+export interface FrozenPrices extends Prices {
+  /** No line names the model: it may only answer in the place of another. */
+  isFallback?: true;
+}
+
 /**
  * What `usage` costs, in nano-dollars, rounded half up once (api.md, section 8).
  * @param factor 1 for a synchronous request, 0.5 for a batch (specification, section 1)

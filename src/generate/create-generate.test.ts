@@ -315,6 +315,7 @@ describe('createGenerate', () => {
       value: Record<string, unknown>,
     ) =>
       generate.runLine({
+        priced: [],
         model: generate.catalog.find(id)!,
         orgId: call.caller.orgId,
         endpoint,

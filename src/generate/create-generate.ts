@@ -311,6 +311,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     workedAt: (modelId) => lanes.get(modelId)?.pool.workedAt ?? Number.NEGATIVE_INFINITY,
     waiting: (modelId) => lanes.get(modelId)?.pool.waiting ?? null,
     replicas: (modelId) => lanes.get(modelId)?.pool.replicas ?? [],
+    standIns: () => [],
     onRoom: (listener) => lanes.onRoom(listener),
     prefixCache: (modelId) => lanes.get(modelId)?.pool.capabilities.prefixCache ?? 'none',
     interactiveLoad: () =>

@@ -1,4 +1,5 @@
 import { isWorthAskingElsewhere } from '../core/errors.ts';
+import { fallbacksFor } from '../core/model-access.ts';
 import type { Serves } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -7,19 +8,16 @@ import type { Generate } from './generate.ts';
 /**
  * The same, but where a model takes nothing, or fails for another reason than the request before anything of an answer has
  * come, the next of its fallbacks is asked that the caller may use. Who answered stands in the answer, and is what is paid.
- * Lines of batches have no fallbacks: their prices are frozen for the models that they name.
+ * Lines of batches wait for a while before (`line-fallbacks.ts`).
  */
 export function withFallbacks(generate: Generate): Generate {
   const { catalog } = generate;
 
   /** The name that was asked for, and those in its place. */
   function namesFor(name: string, caller: Caller, serves: Serves): string[] {
-    const fallbacks = catalog.find(name)?.fallbacks ?? [];
-    const usable = fallbacks.filter((id) => {
-      const model = catalog.find(id);
-      return model?.serves.includes(serves) && (caller.models === null || caller.models.includes(model.id));
-    });
-    return [name, ...usable];
+    const model = catalog.find(name);
+    if (!model?.fallbacks?.length) return [name];
+    return [name, ...fallbacksFor(catalog, model, caller, serves).map(({ id }) => id)];
   }
 
   async function ask<T>(names: readonly string[], run: (name: string) => Promise<T>): Promise<T> {

@@ -79,6 +79,8 @@ export interface Generate extends Service {
   waiting(modelId: string): Waiting | null;
   /** The servers of `modelId`, each with how it is. */
   replicas(modelId: string): readonly ReplicaState[];
+  /** Models that answer lines of `modelId` in its place, where it takes none; none where it does. */
+  standIns(modelId: string): readonly string[];
   /** Called whenever some model may have more room than before. */
   onRoom(listener: () => void): void;
   /** Where the engine of `modelId` keeps prompts it has read (engines.ts, `Capabilities`). */
@@ -136,6 +138,8 @@ export interface InteractiveCall {
 
 export interface LineCall {
   model: Model;
+  /** Models that may be paid for it. */
+  priced: readonly string[];
   /** Whose batch it is. */
   orgId: string;
   endpoint: '/v1/chat/completions' | '/v1/embeddings' | '/v1/completions';
@@ -148,4 +152,6 @@ export interface LineAnswer {
   /** The endpoint's normal response body. */
   body: ChatResponse | EmbeddingsResponse | CompletionsResponse;
   usage: Usage;
+  /** Which of the priced models is paid, where another one answered. */
+  model?: string;
 }

@@ -155,6 +155,8 @@ export interface ClaimOptions {
 
 /** What must be known of a batch to run its lines. */
 export interface ClaimedBatch extends Pick<Batch, 'id' | 'orgId' | 'endpoint' | 'due'> {
+  /** Models whose prices it froze. */
+  priced: string[];
   /** Of its input; null when that file is gone. */
   blobId: string | null;
 }

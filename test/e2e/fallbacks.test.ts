@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ModelConfig } from '../../src/core/config.ts';
 import { createApi } from '../support/api.ts';
 import type { Api } from '../support/api.ts';
 import { startApp, testModel } from '../support/app.ts';
@@ -23,10 +24,15 @@ const refuse =
     send(response, status, { error: { message: 'no' } });
 
 /** A model whose server says `answer`, and one that always answers. */
-async function start(answer: Answer) {
+async function start(answer: Answer, more: Partial<ModelConfig> = {}) {
   upstream = await startFakeUpstream(answer);
-  const first = { ...testModel(upstreamEngine(upstream.url)), fallbacks: ['spare'] };
-  const spare = { ...testModel(), id: 'spare', aliases: [] };
+  const first = { ...testModel(upstreamEngine(upstream.url)), fallbacks: ['spare'], ...more };
+  const spare = {
+    ...testModel(),
+    id: 'spare',
+    aliases: [],
+    prices: { input: 7e9, cachedInput: 7e9, output: 7e9 },
+  };
   const keys = [{ org: 'default', models: ['tiny'] }];
   running = await startApp({ models: [first, spare], keys });
 }
@@ -72,7 +78,33 @@ describe('fallbacks', () => {
     expect((await ask(createApi(running.url, running.keys[0]!))).status).toBe(502);
   });
 
-  it('are not for batches, which wait', async () => {
+  it('answer lines of batches where that is configured, at the price that was frozen', async () => {
+    await start(refuse(500), { batchFallbacksAfterMs: 0 });
+    const restricted = createApi(running.url, running.keys[0]!);
+    const waits = await restricted.createBatch({ requests: chatLines(2) });
+    const { id } = await running.api.createBatch({ requests: chatLines(3) });
+    const done = await running.api.finished(id);
+    expect(done).toMatchObject({ status: 'completed', waiting: null, request_counts: { completed: 3 } });
+    const { text } = await running.api.results(id, 'output');
+    expect(text.match(/"model":"spare"/g)).toHaveLength(3);
+    const { input_tokens: input, output_tokens: output } = done.usage;
+    expect(Number(done.cost.amount)).toBeCloseTo(((input + output) * 3.5) / 1e6, 9);
+    expect(await restricted.get(`/v1/batches/${waits.id}`)).toMatchObject({
+      request_counts: { completed: 0 },
+    });
+    const asked = upstream.received.length;
+    expect(asked).toBeLessThan(12);
+
+    upstream.answer = complete('Well.');
+    await restricted.finished(waits.id);
+    const { text: own } = await restricted.results(waits.id, 'output');
+    expect(own.match(/"model":"tiny"/g)).toHaveLength(2);
+    const later = await running.api.createBatch({ requests: chatLines(2) });
+    await running.api.finished(later.id);
+    expect((await running.api.results(later.id, 'output')).text.match(/"model":"tiny"/g)).toHaveLength(2);
+  });
+
+  it('are not for batches otherwise, which wait', async () => {
     await start(refuse(500));
     const { id } = await running.api.createBatch({ requests: chatLines(2) });
     await until('it waits', async () => {

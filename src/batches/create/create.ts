@@ -3,10 +3,10 @@ import type { Ids } from '../../base/ids.ts';
 import type { Batch, Chunk } from '../../core/batch.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
-import type { Catalog } from '../../core/model.ts';
-import { modelFor } from '../../core/model-access.ts';
+import type { Catalog, Model } from '../../core/model.ts';
+import { fallbacksFor, modelFor } from '../../core/model-access.ts';
 import type { Caller } from '../../core/org.ts';
-import type { Prices } from '../../core/price.ts';
+import type { FrozenPrices } from '../../core/price.ts';
 import type { Files, SealedUpload } from '../../files/files.ts';
 import type { InputIndex } from '../../files/input-index.ts';
 import type { Creation, Store } from '../../store/store.ts';
@@ -109,20 +109,24 @@ async function newInput(
   }
 }
 
-/** The prices of every model of the input, frozen. @throws ApiError when the caller may not use one of them */
+/** The prices of every model of the input and of those that may answer in its place, frozen. @throws ApiError when the caller may not use one of them */
 export function freezePrices(
   catalog: Catalog,
   caller: Caller,
   { file, index }: BatchInput,
-): Record<string, Prices> {
+): Record<string, FrozenPrices> {
   const serves = file.endpoint === '/v1/embeddings' ? 'embeddings' : 'chat';
-  const prices: Record<string, Prices> = Object.create(null);
+  const prices: Record<string, FrozenPrices> = Object.create(null);
+  const standIns: Model[] = [];
   for (const name of index.models) {
     // A model that left the catalog since the upload: its lines end as errors of their own.
     if (!catalog.find(name)) continue;
     const model = modelFor(catalog, caller, name, serves);
     prices[model.id] = model.prices;
+    if (model.batchFallbacksAfterMs !== undefined)
+      standIns.push(...fallbacksFor(catalog, model, caller, serves));
   }
+  for (const { id, prices: frozen } of standIns) prices[id] ??= { ...frozen, isFallback: true };
   return prices;
 }
 

@@ -9,6 +9,8 @@ export interface RunningBatch {
   orgId: string;
   endpoint: BatchEndpoint;
   due: number;
+  /** Models whose prices it froze. */
+  priced: readonly string[];
   /** Blob of its input file. */
   blob: string;
   /** Aborts its calls in flight. */

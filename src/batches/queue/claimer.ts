@@ -238,14 +238,14 @@ export class Claimer {
   }
 
   /** The batch as it is in hand; undefined where its input is gone. */
-  #batchOf({ id, orgId, endpoint, due, blobId }: ClaimedBatch): RunningBatch | undefined {
+  #batchOf({ blobId, ...claimed }: ClaimedBatch): RunningBatch | undefined {
     const { work } = this.#parts;
-    const known = work.batch(id);
+    const known = work.batch(claimed.id);
     // A window that was moved has moved it, too.
-    if (known) known.due = due;
+    if (known) known.due = claimed.due;
     if (known || blobId === null) return known;
     const abort = new AbortController();
-    const batch = { id, orgId, endpoint, due, blob: blobId, abort, stopping: false, yielding: false };
+    const batch = { ...claimed, blob: blobId, abort, stopping: false, yielding: false };
     work.addBatch(batch);
     return batch;
   }

@@ -10,7 +10,7 @@ import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
 import type { SlotLeases } from '../queue/slot-leases.ts';
-import { type HeldChunk, leaseOf } from '../hand/held-chunks.ts';
+import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
 import { asApiError, linePauses } from '../lines/line-errors.ts';
 import { failedResult, outputResult } from '../lines/line-result.ts';
 import { inputFault } from '../lines/lines.ts';
@@ -25,7 +25,7 @@ import type { Suspects } from '../hand/suspects.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 export interface DispatcherParts {
-  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'workedAt' | 'waiting'>;
+  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'workedAt' | 'waiting' | 'standIns'>;
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
@@ -83,7 +83,11 @@ export class Dispatcher {
     const { work, fairness, demand, generate } = this.#parts;
     const lanes = this.#parts.lanes.now(model);
     const leaders = generate.prefixCache(model) === 'shared' ? this.#parts.leaders : noLeaders;
-    const next = () => nextChunk(work.held, model, fairness, leaders, lanes);
+    const standIns = generate.standIns(model);
+    const isPriced = ({ priced }: RunningBatch) =>
+      priced.some((name) => standIns.includes(generate.catalog.idOf(name)));
+    const mayRun = standIns.length > 0 ? isPriced : undefined;
+    const next = () => nextChunk(work.held, model, fairness, leaders, lanes, mayRun);
     const held = next() ?? (work.held.unpark(model) ? next() : undefined);
     if (!held) return false;
     // A follower waits for its leader, and a second line of a lane for the first, only while other work may exist.
@@ -137,8 +141,9 @@ export class Dispatcher {
         'poison_request',
         'The process died each time this request was running; it is not tried again.',
       );
-    const { endpoint, abort, orgId } = batch;
-    const call = { model, orgId, endpoint, body: line.body, prefix: chunk.prefix, signal: abort.signal };
+    const { endpoint, abort, orgId, priced } = batch;
+    const { signal } = abort;
+    const call = { model, priced, orgId, endpoint, body: line.body, prefix: chunk.prefix, signal };
     const answer = await generate.runLine(call).catch((error: unknown) => {
       throw line.moved(error);
     });
@@ -146,7 +151,8 @@ export class Dispatcher {
     const told = { ...answer, body: line.present(answer.body) };
     const { made } = held.attempts.get(ref.line) ?? noAttempts;
     // Billed under the name whose price the batch froze, whatever the model is called now.
-    return outputResult(batch.id, ref.line, line.customId, chunk.model, told, made + 1);
+    const paid = answer.model ?? chunk.model;
+    return outputResult(batch.id, ref.line, line.customId, paid, told, made + 1);
   }
 
   #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {

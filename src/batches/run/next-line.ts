@@ -1,5 +1,5 @@
 import type { Fairness } from '../queue/fairness.ts';
-import type { HeldChunk, HeldChunks } from '../hand/held-chunks.ts';
+import type { HeldChunk, HeldChunks, RunningBatch } from '../hand/held-chunks.ts';
 import type { LanesNow } from '../hand/prefix-lanes.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
 
@@ -14,12 +14,13 @@ export function nextChunk(
   fairness: Pick<Fairness, 'served'>,
   leaders: Pick<PrefixLeaders, 'shouldWait'>,
   lanes: LanesNow | null = null,
+  mayRun: (batch: RunningBatch) => boolean = () => true,
 ): HeldChunk | undefined {
   let best: HeldChunk | undefined;
   let bestRank: Rank | undefined;
   for (const candidate of held.chunks) {
     if (candidate.model !== model || candidate.todo.length === 0 || candidate.batch.stopping) continue;
-    if (lanes?.isFull(candidate)) continue;
+    if (lanes?.isFull(candidate) || !mayRun(candidate.batch)) continue;
     const { chunk, batch, inFlight } = candidate;
     const rank: Rank = [
       leaders.shouldWait(model, chunk.prefix) ? 1 : 0,

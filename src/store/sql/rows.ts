@@ -9,7 +9,7 @@ import type {
 } from '../../core/batch.ts';
 import type { FilePurpose, StoredFile } from '../../core/file.ts';
 import type { ApiKey, Scope } from '../../core/org.ts';
-import type { Prices } from '../../core/price.ts';
+import type { FrozenPrices } from '../../core/price.ts';
 import type { Value } from '../db.ts';
 
 /** Rows as both databases return them, and the way to the values of `core/`. */
@@ -130,7 +130,7 @@ export function toBatch(row: BatchRow): Batch {
     errorFileId: row.error_file_id,
     model: row.model,
     metadata: row.metadata,
-    prices: JSON.parse(row.prices) as Record<string, Prices>,
+    prices: JSON.parse(row.prices) as Record<string, FrozenPrices>,
     priceFactor: row.price_factor,
     errors: JSON.parse(row.errors) as BatchFault[],
     pausedAt: row.paused_at,

@@ -1,0 +1,63 @@
+import type { Clock } from '../base/clock.ts';
+import { isWorthAskingElsewhere } from '../core/errors.ts';
+import type { Generate } from './generate.ts';
+
+const none: readonly string[] = [];
+
+/**
+ * The same, but lines of batches go to the fallbacks of a model that has taken nothing for as long as it is configured with
+ * (`batchFallbacksAfterMs`), until it takes requests again. Who answered stands in the answer and is what is paid, at the
+ * price that the batch froze for it.
+ */
+export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
+  const { catalog } = generate;
+
+  function usable(modelId: string): readonly string[] {
+    const { fallbacks = [], batchFallbacksAfterMs: afterMs } = catalog.find(modelId) ?? {};
+    if (afterMs === undefined) return none;
+    const cause = generate.waiting(modelId);
+    if (!cause || clock.now() - cause.since < afterMs) return none;
+    return fallbacks.filter((id) => generate.waiting(id) === null);
+  }
+
+  /** What can be had of the model, or of the first in its place. */
+  function most(modelId: string, of: (id: string) => number): number {
+    const [other] = usable(modelId);
+    return other === undefined ? of(modelId) : Math.max(of(modelId), of(other));
+  }
+
+  return {
+    ...generate,
+    room: (modelId) => most(modelId, (id) => generate.room(id)),
+    limit: (modelId) => most(modelId, (id) => generate.limit(id)),
+    workedAt: (modelId) => most(modelId, (id) => generate.workedAt(id)),
+    waiting: (modelId) => (usable(modelId).length > 0 ? null : generate.waiting(modelId)),
+    // One line after the other tries whether the model takes requests again.
+    standIns: (modelId) => (generate.room(modelId) > 0 ? none : usable(modelId)),
+
+    async runLine(call) {
+      const others = usable(call.model.id);
+      let first: unknown;
+      if (others.length === 0 || generate.room(call.model.id) > 0)
+        try {
+          return await generate.runLine(call);
+        } catch (error) {
+          if (others.length === 0 || !isWorthAskingElsewhere(error)) throw error;
+          first = error;
+        }
+      for (const id of others) {
+        const model = catalog.find(id);
+        const paid = call.priced.find((name) => catalog.idOf(name) === id);
+        if (!model || paid === undefined) continue;
+        try {
+          return { ...(await generate.runLine({ ...call, model })), model: paid };
+        } catch (error) {
+          if (!isWorthAskingElsewhere(error)) throw error;
+          first ??= error;
+        }
+      }
+      if (first !== undefined) throw first;
+      return generate.runLine(call);
+    },
+  };
+}
