@@ -119,6 +119,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       lines: limits.requestsPerBatch,
       lineBytes: limits.lineBytes,
     },
+    endpoints: config.batch.endpoints,
     quarantineMs: config.quarantineMs,
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),

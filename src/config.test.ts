@@ -46,6 +46,7 @@ describe('without a file', () => {
       engine: { kind: 'llama', sequences: 8, context: 'auto', threads: 'auto' },
     });
     expect(config.batch).toEqual({
+      endpoints: ['/v1/chat/completions', '/v1/embeddings'],
       priceFactor: 0.5,
       resultTtlMs: 2_592_000_000,
       completionWindowMs: 86_400_000,

@@ -7,6 +7,8 @@ import type { Creation, ErrorSummary } from '../store/store.ts';
 
 /** Batches from creation to their result files (api.md, section 5). Starting it starts the run loop. */
 export interface Batches extends Service {
+  /** Those that new batches may target here. */
+  readonly endpoints: readonly BatchEndpoint[];
   create(
     caller: Caller,
     input: CreateBatch,

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
-import { type Batch, isFinal } from '../core/batch.ts';
+import { type Batch, type BatchEndpoint, isFinal, usualEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { waitingFor } from '../core/waiting.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
@@ -39,6 +39,8 @@ export interface BatchesParts {
   log: Log;
   limits: { openBatchesPerOrg: number };
   batch: {
+    /** Those that new batches may target; the usual ones if absent. */
+    endpoints?: readonly BatchEndpoint[];
     priceFactor: number;
     resultTtlMs: number;
     completionWindowMs: number;
@@ -139,6 +141,8 @@ export function createBatches(parts: BatchesParts): Batches {
   };
 
   return {
+    endpoints: settings.endpoints ?? usualEndpoints,
+
     async start() {
       if (parts.exclusive) {
         await store.workers.clear();

@@ -70,6 +70,7 @@ export const configKeys = {
   ],
   egress: ['allow'],
   batch: [
+    'endpoints',
     'price_factor',
     'result_ttl',
     'completion_window',

@@ -1,5 +1,5 @@
 import type { Checker, Located } from '../base/located.ts';
-import { dateForms } from '../core/batch.ts';
+import { type BatchEndpoint, batchEndpoints, dateForms, usualEndpoints } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
 import type { Hours } from '../core/hours.ts';
 import { hours } from './hours.ts';
@@ -31,6 +31,7 @@ export function batch(
   const fields = check.object(at, configKeys.batch);
   const completionWindowMs = check.duration(fields.completion_window) ?? 86_400_000;
   return {
+    endpoints: endpoints(fields.endpoints, check) ?? usualEndpoints,
     priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs,
@@ -39,4 +40,10 @@ export function batch(
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,
     hours: hours(fields, { completionWindowMs }, check),
   };
+}
+
+function endpoints(at: Located | undefined, check: Checker): readonly BatchEndpoint[] | undefined {
+  const named = check.list(at)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
+  if (at && named?.length === 0) check.fail(at, 'must name at least one endpoint');
+  return named && [...new Set(named)];
 }

@@ -37,9 +37,18 @@ export function isFinal(status: BatchStatus): status is FinalStatus {
   return transitions[status].length === 0;
 }
 
-/** The endpoints a batch may target (specification, section 4.1). */
-export const batchEndpoints = ['/v1/chat/completions', '/v1/embeddings'] as const;
+/** The endpoints a batch may target: what a line of each is, says `wire/batch/line-formats.ts`. */
+export const batchEndpoints = [
+  '/v1/chat/completions',
+  '/v1/embeddings',
+  '/v1/responses',
+  '/v1/messages',
+  '/v1/completions',
+] as const;
 export type BatchEndpoint = (typeof batchEndpoints)[number];
+
+/** Those that are open unless the configuration says otherwise (specification, section 4.1). */
+export const usualEndpoints: readonly BatchEndpoint[] = ['/v1/chat/completions', '/v1/embeddings'];
 
 /** Which of a batch's two result streams a line went to. */
 export type ResultStream = 'output' | 'errors';

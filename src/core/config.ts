@@ -1,4 +1,4 @@
-import type { DateForm } from './batch.ts';
+import type { BatchEndpoint, DateForm } from './batch.ts';
 import type { Flavor, OwnTraits } from './flavor.ts';
 import type { Hours } from './hours.ts';
 import type { ModelInput, Serves } from './model.ts';
@@ -35,6 +35,8 @@ export interface Config {
     connectionsPerAddress: number;
   };
   batch: {
+    /** Those that new batches may target. */
+    endpoints: readonly BatchEndpoint[];
     priceFactor: number;
     resultTtlMs: number;
     completionWindowMs: number;

@@ -1,3 +1,5 @@
+import type { BatchEndpoint } from './batch.ts';
+
 export type FilePurpose = 'batch' | 'batch_output';
 export const filePurposes = ['batch', 'batch_output'] as const satisfies readonly FilePurpose[];
 
@@ -15,7 +17,7 @@ export interface StoredFile {
   /** Requests in it; null for result files. */
   requests: number | null;
   /** The endpoint all lines name; null for result files. */
-  endpoint: string | null;
+  endpoint: BatchEndpoint | null;
   createdAt: number;
   expiresAt: number | null;
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { isId } from '../base/ids.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
+import type { BatchEndpoint } from '../core/batch.ts';
 import { BlobError } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
@@ -27,6 +28,8 @@ export interface FilesDeps {
   limits: FileLimits;
   checkSchema: CheckSchema;
   /** How long blobs that no file names are kept aside. */
+  /** Of batches, that are open; the usual ones if absent. */
+  endpoints?: readonly BatchEndpoint[];
   quarantineMs: number;
   /** The one by which the disk dates its files. */
   diskClock: Clock;

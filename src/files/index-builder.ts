@@ -26,9 +26,7 @@ export class IndexBuilder {
     this.#sum.push(crc32(line.bytes));
     this.#model.push(this.#models.get(model)!);
     this.#est.push(checked.est);
-    this.#hashes.push(
-      checked.url === '/v1/chat/completions' ? prefixHashes(checked.request as ChatRequest) : none,
-    );
+    this.#hashes.push(checked.prompt ? prefixHashes(checked.prompt.chat as ChatRequest) : none);
   }
 
   build(): InputIndex {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatMessage, Tool } from '../wire/chat/chat.ts';
+import type { BatchEndpoint } from '../core/batch.ts';
+import { lineFormats } from '../wire/batch/line-formats.ts';
+import type { ChatMessage, ChatRequest, Tool } from '../wire/chat/chat.ts';
 import { prefixHashes, prefixLevels } from './prefix-hashes.ts';
 
 const text = (length: number, seed: string) => seed.repeat(Math.ceil(length / seed.length)).slice(0, length);
@@ -105,5 +107,21 @@ describe('prefix hashes', () => {
       (_, at) => asked(systems[at % 20]!, text(1_000, `question ${at} `))[2]!,
     );
     expect(new Set(keys).size).toBe(20);
+  });
+
+  it('agree for requests of every format that begin alike', () => {
+    const system = text(2_000, 'be kind, ');
+    const of = (url: BatchEndpoint, body: object) => [
+      ...prefixHashes(lineFormats[url].prompt({ model: 'm', ...body })!.chat as ChatRequest),
+    ];
+    const message = (n: number) => ({
+      system,
+      max_tokens: 9,
+      messages: [{ role: 'user', content: `${n} ?` }],
+    });
+    const response = (n: number) => ({ instructions: system, input: `${n} ?` });
+    expect(of('/v1/messages', message(1)).slice(0, 4)).toEqual(asked(system, '3 ?').slice(0, 4));
+    expect(shared(of('/v1/messages', message(1)), of('/v1/messages', message(2)))).toBe(3);
+    expect(shared(of('/v1/responses', response(1)), of('/v1/responses', response(2)))).toBe(3);
   });
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BlobWriter, Blobs } from '../blobs/blobs.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
+import type { BatchEndpoint } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Fault } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
@@ -12,7 +13,6 @@ import { createLineChecker } from '../wire/batch/line.ts';
 import type { CheckedLine, LineChecker } from '../wire/batch/line.ts';
 import { createSplitter } from '../wire/batch/split.ts';
 import type { SplitItem, SplitLine, Splitter } from '../wire/batch/split.ts';
-import type { ChatBody } from '../wire/chat/body.ts';
 import { type CheckSchema, DistinctSchemas } from './distinct-schemas.ts';
 import type { SealedUpload, Upload, UploadMeta } from './files.ts';
 import { gathered, type GatheredWriter } from './gathered-writer.ts';
@@ -34,6 +34,8 @@ export interface UploadDeps {
   clock: Clock;
   ids: Ids;
   limits: FileLimits;
+  /** Of batches, that are open; the usual ones if absent. */
+  endpoints?: readonly BatchEndpoint[];
   checkSchema: CheckSchema;
 }
 
@@ -83,6 +85,7 @@ export class SpooledUpload implements Upload {
     this.#schemas = new DistinctSchemas(deps.checkSchema, caller.orgId);
     this.#checker = createLineChecker({
       source,
+      ...(deps.endpoints && { endpoints: deps.endpoints }),
       refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
     });
   }
@@ -197,11 +200,13 @@ export class SpooledUpload implements Upload {
 
   #accept(line: SplitLine, checked: CheckedLine): void {
     this.#index.add(line, checked);
-    if (checked.url !== '/v1/chat/completions') return;
+    const { prompt, customId } = checked;
+    if (!prompt) return;
     const { number } = line;
-    this.#schemas.note(checked.request as ChatBody, (fault) =>
-      this.#inLine({ ...fault, line: number, custom_id: checked.customId, param: `body.${fault.param}` }),
-    );
+    this.#schemas.note(prompt.chat, (given) => {
+      const fault = prompt.moved(given);
+      return this.#inLine({ ...fault, line: number, custom_id: customId, param: `body.${fault.param}` });
+    });
   }
 
   #tooMany(): void {

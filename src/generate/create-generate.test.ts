@@ -20,7 +20,9 @@ import type { Model } from '../core/model.ts';
 import type { NativeAnswer, NativeEvent } from '../engines/engines.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../wire/chat/chat.ts';
 import { createGenerate } from './create-generate.ts';
-import type { Generate, InteractiveCall, Name } from './generate.ts';
+import type { AnswerName } from '../wire/asked.ts';
+import { lineFormats } from '../wire/batch/line-formats.ts';
+import type { Generate, InteractiveCall } from './generate.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
 const prices = { input: 1, cachedInput: 1, output: 1 };
@@ -88,7 +90,7 @@ describe('createGenerate', () => {
     const events: NativeEvent[] = [begun, { type: 'ping', data: '{}' }];
 
     const naming = {
-      answer: ({ text }: NativeAnswer, { id, model: name }: Name) => `${text} as ${id} of ${name}`,
+      answer: ({ text }: NativeAnswer, { id, model: name }: AnswerName) => `${text} as ${id} of ${name}`,
       event: ({ type }: NativeEvent) => type,
     };
 
@@ -318,8 +320,7 @@ describe('createGenerate', () => {
         priced: [],
         model: generate.catalog.find(id)!,
         orgId: call.caller.orgId,
-        endpoint,
-        body: { value, text: JSON.stringify(value) },
+        asked: lineFormats[endpoint].asked({ value, text: JSON.stringify(value) }),
         prefix: 'p',
         signal: call.signal,
       });

@@ -6,7 +6,8 @@ import type { ApiError } from '../core/errors.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
-import type { Engine } from '../engines/engines.ts';
+import type { Engine, Op } from '../engines/engines.ts';
+import type { AnswerName } from '../wire/asked.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/estimate-prompt.ts';
 import { spoken } from '../wire/chat/spoken.ts';
@@ -119,6 +120,15 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return named(response, ids.next('chatcmpl_'), model.id);
   };
 
+  const nameOf = (model: Model): AnswerName => ({
+    id: ids.next('chatcmpl_'),
+    created: unixSeconds(clock.now()),
+    model: model.id,
+  });
+
+  const speaks = ({ capabilities }: Engine, op: Op, chat: ChatRequest) =>
+    capabilities.speaks?.[op] === 'native' && keepsItself(chat, capabilities);
+
   const embedOnce = async (
     engine: Engine,
     model: Model,
@@ -175,7 +185,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       metered(async () => {
         const lane = await admitChat(request.value, call.caller);
         const { model, pool, promised } = lane;
-        const name = { id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: model.id };
+        const name = nameOf(model);
         const meter = new Meter(lane.leave);
         return {
           lists: promised.stream(
@@ -194,8 +204,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }, call.signal),
 
     goesNatively(op, chat, caller) {
-      const { capabilities } = laneOf(modelFor(catalog, caller, chat.model, 'chat').id).pool;
-      return capabilities.speaks?.[op] === 'native' && keepsItself(chat, capabilities);
+      return speaks(laneOf(modelFor(catalog, caller, chat.model, 'chat').id).pool, op, chat);
     },
 
     async native(op, { request, chat }, call, naming) {
@@ -204,7 +213,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         const answer = await pool.native.ask(op, request, howOf(call, prefixOf(chat)));
         call.answers?.(model.id);
         charge(call, model, usageOf(answer.usage));
-        return naming.answer(answer, { id: ids.next('chatcmpl_'), model: model.id });
+        return naming.answer(answer, nameOf(model));
       } finally {
         leave();
       }
@@ -213,7 +222,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     nativeStream: (op, { request, chat }, call, naming) =>
       metered(async () => {
         const lane = await admitChat(chat, call.caller);
-        const name = { id: ids.next('chatcmpl_'), model: lane.model.id };
+        const name = nameOf(lane.model);
         const meter = new Meter(lane.leave);
         return {
           lists: lane.pool.native.stream(op, request, howOf(call, prefixOf(chat))),
@@ -284,23 +293,29 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         };
       }, call.signal),
 
-    async runLine({ model, orgId, endpoint, body, prefix, signal }: LineCall): Promise<LineAnswer> {
+    async runLine({ model, orgId, asked, prefix, signal }: LineCall): Promise<LineAnswer> {
       const { pool, admission } = laneOf(model.id);
       const leave = admission.enter('batch');
       const how: EngineHow = { signal, priority: 'batch', prefix, org: orgId };
       try {
-        if (endpoint === '/v1/embeddings') {
-          const response = await embedOnce(pool, model, body as JsonBody<EmbeddingsRequest>, how);
+        if (asked.kind === 'embeddings') {
+          const response = await embedOnce(pool, model, asked.request(), how);
           return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
         }
-        if (endpoint === '/v1/completions') {
-          const response = await completeOnce({ pool, model }, body as JsonBody<CompletionsRequest>, how);
+        if (asked.kind === 'completions') {
+          const response = await completeOnce({ pool, model }, asked.request(), how);
           return { body: response, usage: usageOf(response.usage) };
         }
-        const request = body as unknown as JsonBody<ChatRequest>;
-        const promised = await promiseOf(pool, request.value, orgId);
-        const response = await chatOnce({ pool, model }, request, promised, how);
-        return { body: response, usage: usageOf(response.usage) };
+        const { chat, native } = asked;
+        const promised = await promiseOf(pool, chat, orgId);
+        if (native && speaks(pool, native.op, chat)) {
+          const answer = await pool.native.ask(native.op, native.request(), how);
+          return { body: native.answer(answer, nameOf(model)), usage: usageOf(answer.usage) };
+        }
+        const response = await chatOnce({ pool, model }, asked.request(), promised, how);
+        return { body: asked.told(response), usage: usageOf(response.usage) };
+      } catch (error) {
+        throw asked.moved(error);
       } finally {
         leave();
       }

@@ -11,6 +11,7 @@ import type {
   ReplicaState,
   Waiting,
 } from '../engines/engines.ts';
+import type { AnswerName, Asked } from '../wire/asked.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
   CompletionChunks,
@@ -117,14 +118,8 @@ export interface Native {
 
 /** How an answer of a format is told under our id and the model's public name. */
 export interface Naming<Answer, Event> {
-  answer(answer: NativeAnswer, name: Name): Answer;
-  event(event: NativeEvent, name: Name): Event;
-}
-
-export interface Name {
-  /** `chatcmpl_...`: formats put their own prefix before its digits. */
-  id: string;
-  model: string;
+  answer(answer: NativeAnswer, name: AnswerName): Answer;
+  event(event: NativeEvent, name: AnswerName): Event;
 }
 
 export interface InteractiveCall {
@@ -142,15 +137,14 @@ export interface LineCall {
   priced: readonly string[];
   /** Whose batch it is. */
   orgId: string;
-  endpoint: '/v1/chat/completions' | '/v1/embeddings' | '/v1/completions';
-  body: JsonBody<Record<string, unknown>>;
+  asked: Asked;
   prefix: string;
   signal: AbortSignal;
 }
 
 export interface LineAnswer {
-  /** The endpoint's normal response body. */
-  body: ChatResponse | EmbeddingsResponse | CompletionsResponse;
+  /** The endpoint's normal response body, or its JSON text. */
+  body: object | string;
   usage: Usage;
   /** Which of the priced models is paid, where another one answered. */
   model?: string;

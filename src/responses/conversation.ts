@@ -3,6 +3,7 @@ import { ApiError, invalid } from '../core/errors.ts';
 import type { ChainLink, ConversationStore } from '../store/store.ts';
 import { conversationOf } from '../wire/responses/request.ts';
 import type { ResponsesRequest, StoredItem } from '../wire/responses/responses.ts';
+import { pathOfItem } from '../wire/responses/stored-items.ts';
 import type { PlacedItem } from '../wire/responses/to-chat-messages.ts';
 import { createKeptItems, type KeptItems, ParsingTurns, referencesIn, type Source } from './kept-items.ts';
 
@@ -47,8 +48,7 @@ export async function readConversation(
   input: readonly StoredItem[],
   requestBytes: number,
 ): Promise<Conversation> {
-  const pathOf = (index: number) => (typeof request.input === 'string' ? 'input' : `input[${index}]`);
-  const own = input.map((item, index) => ({ item, path: pathOf(index) }));
+  const own = input.map((item, index) => ({ item, path: pathOfItem(request.input, index) }));
   const references = referencesIn(input);
   const before = await findBefore(reader, request, requestBytes);
   if (!before && references.length === 0) return { items: own, namedBytes: 0, leave() {} };

@@ -7,9 +7,10 @@ import { ApiError, invalid, notFound } from '../core/errors.ts';
 import type { Said } from '../core/conversation.ts';
 import type { Caller } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
+import { answerWhole } from '../generate/answer-whole.ts';
 import type { Generate, InteractiveCall } from '../generate/generate.ts';
 import type { Answered, ConversationStore, ResponseStore } from '../store/store.ts';
-import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import { quoted } from '../wire/json/parse.ts';
 import { movedError } from '../wire/places.ts';
@@ -18,8 +19,8 @@ import { outputItemId } from '../wire/responses/item-ids.ts';
 import { requireReadable } from '../wire/responses/request.ts';
 import { responseUsage } from '../wire/responses/response-body.ts';
 import { firstEvents, ResponseStream } from '../wire/responses/from-chat-chunks.ts';
-import { fromChatResponse } from '../wire/responses/from-chat-response.ts';
-import { type NativePiece, nativeResponse, NativeResponseStream } from '../wire/responses/native-response.ts';
+import { askedResponse } from '../wire/responses/asked-response.ts';
+import { type NativePiece, NativeResponseStream } from '../wire/responses/native-response.ts';
 import type { Piece } from '../wire/responses/output-builder.ts';
 import { replayed } from '../wire/responses/replay.ts';
 import { responseError } from '../wire/responses/response-error.ts';
@@ -147,23 +148,9 @@ export function createResponses(deps: ResponsesDeps): Responses {
 
   /** As it is where its engine takes responses, else as a chat completion. */
   async function answer(prepared: Prepared, call: InteractiveCall): Promise<ResponseBody> {
-    const { begun, chat, places } = prepared;
-    try {
-      if (generate.goesNatively('responses', chat, call.caller)) {
-        const native = { request: prepared.native(false), chat };
-        const named = (given: Required<NativePiece>) => nativeResponse(begun, given, seconds());
-        return await generate.native('responses', native, call, { answer: named });
-      }
-      const response = await askChat(prepared, call);
-      return fromChatResponse(begun, response, { at: seconds(), newCallId });
-    } catch (error) {
-      throw movedError(error, chat, places);
-    }
-  }
-
-  function askChat({ chat, items }: Prepared, call: InteractiveCall): Promise<ChatResponse> {
-    requireReadable(items);
-    return generate.chat({ value: chat, text: JSON.stringify(chat) }, call);
+    const native = () => prepared.native(false);
+    const ready = { ...prepared, native, begun: () => prepared.begun, at: seconds, newCallId };
+    return answerWhole(generate, askedResponse(ready), call);
   }
 
   async function startInBackground(
@@ -339,7 +326,8 @@ export function createResponses(deps: ResponsesDeps): Responses {
       const prepared = await prepare.read(request, call);
       const { begun, items, chat, places } = prepared;
       try {
-        const { choices, usage } = await askChat(prepared, call);
+        requireReadable(items);
+        const { choices, usage } = await generate.chat({ value: chat, text: JSON.stringify(chat) }, call);
         const summary = choices[0]!.message.content ?? '';
         if (summary.trim() === '')
           throw new ApiError(

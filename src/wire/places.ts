@@ -8,6 +8,12 @@ import { stepsOf } from './explain.ts';
  */
 export type Places = Map<object | string, string>;
 
+/** A fault of a converted request, told in the places of the one the client sent. */
+export function faultMover(converted: object, places: Places): (fault: Fault) => Fault {
+  const moved = (param: string) => placeOf(param, converted, places);
+  return (fault) => movedFault(fault, moved);
+}
+
 /** An error about a converted request, told in the places of the one the client sent. */
 export function movedError(error: unknown, converted: object, places: Places): unknown {
   if (places.size === 0 || !(error instanceof ApiError)) return error;

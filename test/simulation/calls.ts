@@ -54,7 +54,7 @@ export class Calls {
   }
 
   async #run(process: SimProcess, generate: Generate, line: LineCall): Promise<LineAnswer> {
-    const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.body.text) ?? [];
+    const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.asked.request().text) ?? [];
     const batchId = this.#world.idOf(name);
     const lane = laneOf(process, line.model.id);
     if (this.#isEndless()) return new Promise(() => {});

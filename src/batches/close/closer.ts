@@ -178,7 +178,7 @@ export class Closer {
       const results: LineResult[] = [];
       for (const line of missing) {
         const { customId, model } = await input(line);
-        results.push(failedResult(batch.id, line, customId, model, error, 0));
+        results.push(failedResult(batch, line, customId, model, error, 0));
       }
       if (!(await store.results.recordMissing(worker, lease, results, time.now()))) return false;
     }

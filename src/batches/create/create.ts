@@ -11,6 +11,7 @@ import type { Files, SealedUpload } from '../../files/files.ts';
 import type { InputIndex } from '../../files/input-index.ts';
 import type { Creation, Store } from '../../store/store.ts';
 import type { CreateBatch } from '../batches.ts';
+import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { planChunks } from './plan.ts';
 
 /** A chunk of this many estimated milliseconds of work waits at most half the window for its turn. */
@@ -115,7 +116,7 @@ export function freezePrices(
   caller: Caller,
   { file, index }: BatchInput,
 ): Record<string, FrozenPrices> {
-  const serves = file.endpoint === '/v1/embeddings' ? 'embeddings' : 'chat';
+  const { serves } = lineFormats[file.endpoint ?? '/v1/chat/completions'];
   const prices: Record<string, FrozenPrices> = Object.create(null);
   const standIns: Model[] = [];
   for (const name of index.models) {

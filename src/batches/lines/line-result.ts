@@ -1,6 +1,8 @@
+import type { Batch } from '../../core/batch.ts';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
 import { noUsage, type Usage } from '../../core/usage.ts';
 import type { LineResult } from '../../store/store.ts';
+import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { errorLine, outputLine } from '../../wire/batch/result-line.ts';
 import { errorObject } from '../../wire/errors/error-body.ts';
 
@@ -29,14 +31,14 @@ export function lineOfRequest(requestId: string): number {
 
 /**
  * A line that was answered with 2xx.
- * @param answer its body as the client sees it
+ * @param answer its body as the client sees it, or the JSON text of that
  */
 export function outputResult(
   batchId: string,
   line: number,
   customId: string,
   model: string,
-  answer: { body: object; usage: Usage },
+  answer: { body: object | string; usage: Usage },
   attempts: number,
 ): LineResult {
   const text = outputLine({ id: lineRequestId(batchId, line), customId, body: answer.body });
@@ -54,19 +56,21 @@ export function outputResult(
 
 /** A line that ended without a 2xx answer. `customId` is null only when the input cannot be read any more. */
 export function failedResult(
-  batchId: string,
+  { id: batchId, endpoint }: Pick<Batch, 'id' | 'endpoint'>,
   line: number,
   customId: string | null,
   model: string,
   error: ApiError,
   attempts: number,
 ): LineResult {
-  const told = errorObject(error);
-  const answered = !unanswered.has(error.code);
+  const id = lineRequestId(batchId, line);
+  const format = lineFormats[endpoint].errors;
+  const told = errorObject(error, format);
+  const body = format === 'messages' ? { type: 'error', error: told, request_id: id } : { error: told };
   const text = errorLine({
-    id: lineRequestId(batchId, line),
+    id,
     customId,
-    response: answered ? { statusCode: error.status, body: { error: told } } : null,
+    response: unanswered.has(error.code) ? null : { statusCode: error.status, body },
     error: { ...told, attempts, retryable: error.blame.retry },
   });
   return {

@@ -141,18 +141,15 @@ export class Dispatcher {
         'poison_request',
         'The process died each time this request was running; it is not tried again.',
       );
-    const { endpoint, abort, orgId, priced } = batch;
+    const { abort, orgId, priced } = batch;
     const { signal } = abort;
-    const call = { model, priced, orgId, endpoint, body: line.body, prefix: chunk.prefix, signal };
-    const answer = await generate.runLine(call).catch((error: unknown) => {
-      throw line.moved(error);
-    });
+    const call = { model, priced, orgId, asked: line.asked, prefix: chunk.prefix, signal };
+    const answer = await generate.runLine(call);
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
-    const told = { ...answer, body: line.present(answer.body) };
     const { made } = held.attempts.get(ref.line) ?? noAttempts;
     // Billed under the name whose price the batch froze, whatever the model is called now.
     const paid = answer.model ?? chunk.model;
-    return outputResult(batch.id, ref.line, line.customId, paid, told, made + 1);
+    return outputResult(batch.id, ref.line, line.customId, paid, answer, made + 1);
   }
 
   #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {
@@ -180,7 +177,7 @@ export class Dispatcher {
       this.#again(held, ref, backoffMs(attempts.made, linePauses, random.float()));
       return;
     }
-    const result = failedResult(batch.id, ref.line, line.customId, chunk.model, error, attempts.made);
+    const result = failedResult(batch, ref.line, line.customId, chunk.model, error, attempts.made);
     this.#resolve(held, ref, result);
   }
 

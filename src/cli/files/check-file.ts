@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { batchEndpoints } from '../../core/batch.ts';
 import type { Fault } from '../../core/errors.ts';
 import { createLineChecker } from '../../wire/batch/line.ts';
 import { createSplitter } from '../../wire/batch/split.ts';
@@ -28,7 +29,7 @@ const keptFaults = 100;
 /** Checks a file by the rules the server itself uses, without one. */
 export async function checkFile(path: string, limits: FileLimits): Promise<FileVerdict> {
   const splitter = createSplitter({ lineBytes: limits.lineBytes });
-  const checker = createLineChecker({ refuseModel: () => undefined });
+  const checker = createLineChecker({ endpoints: batchEndpoints, refuseModel: () => undefined });
   const faults: Fault[] = [];
   const sums = { bytes: 0, requests: 0, estimatedTokens: 0, faultCount: 0 };
   const add = (found: Fault[]) => {

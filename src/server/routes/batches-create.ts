@@ -26,7 +26,8 @@ export const createBatch: Route = {
   },
   async handle(incoming, { batches, limits, dates }) {
     const { caller, body } = incoming;
-    const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
+    const { endpoints } = batches;
+    const most = { endpoints, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
     const { input, dryRun } = await inTurns(parseCreateBatch(body.utf8(), most));
     if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
     const creation = creationOf(incoming, 'batches')(await body.sha256());

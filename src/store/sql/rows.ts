@@ -51,7 +51,7 @@ export interface FileRow {
   blob_id: string;
   sha256: string;
   requests: number | null;
-  endpoint: string | null;
+  endpoint: BatchEndpoint | null;
   created_at: number;
   expires_at: number | null;
 }

@@ -1,5 +1,5 @@
 import { Type } from '../json-schema.ts';
-import { batchEndpoints } from '../../core/batch.ts';
+import { batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 import { anyObject, booleanOrNull, nullable, oneOf, raw, string, stringOrNull } from '../schema.ts';
 
 /** `POST /v1/batches` (specification, section 4.1; api.md, section 5). */
@@ -15,14 +15,16 @@ export const batchLineSchema = Type.Object(
       description: 'Unique in the batch; echoed on the result line.',
     }),
     method: oneOf(['POST']),
-    url: oneOf(batchEndpoints, { description: 'The same on all lines.' }),
+    url: oneOf(batchEndpoints, { description: 'The endpoint of the batch, on all lines.' }),
     body: anyObject({ description: 'The request body for that endpoint, not streamed.' }),
   },
   { additionalProperties: false, title: 'BatchRequest' },
 );
 
 const fields = {
-  endpoint: oneOf(batchEndpoints),
+  endpoint: oneOf(batchEndpoints, {
+    description: `${usualEndpoints.join(' and ')} everywhere, others where batch.endpoints of the configuration opens them.`,
+  }),
   completion_window: oneOf(['24h']),
   input_file_id: Type.Optional(stringOrNull({ description: 'An uploaded file with purpose batch.' })),
   metadata: Type.Optional(
@@ -60,6 +62,6 @@ export const createBatchSchema = Type.Object(
 
 /** What is checked of the body around its requests; these are lines with rules of their own. */
 export const createBatchFrameSchema = Type.Object(
-  { ...fields, requests: Type.Optional(nullable('array')) },
+  { ...fields, endpoint: string(), requests: Type.Optional(nullable('array')) },
   { additionalProperties: false },
 );

@@ -1,10 +1,11 @@
-import type { BatchEndpoint } from '../../core/batch.ts';
+import { type BatchEndpoint, usualEndpoints } from '../../core/batch.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import { parseJson, readJson } from '../json/parse.ts';
 import { scanJson } from '../json/scan.ts';
 import type { JsonMember, JsonSpan } from '../json/scan.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { faultsError, validator } from '../validate.ts';
+import { notOpen } from './line.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
 import { type FrameScan, scanFrame } from './scan-frame.ts';
 
@@ -25,12 +26,18 @@ export interface CreateBatchRequest {
 }
 
 export interface CreateBatchLimits {
+  /** Those that are open. */
+  endpoints: readonly BatchEndpoint[];
   requests: number;
   /** Of the inline requests counted as JSON Lines. */
   bytes: number;
 }
 
-const defaultLimits: CreateBatchLimits = { requests: 10_000, bytes: 33_554_432 };
+const defaultLimits: CreateBatchLimits = {
+  endpoints: usualEndpoints,
+  requests: 10_000,
+  bytes: 33_554_432,
+};
 /** So many bytes are looked at between two pauses. */
 const pauseEvery = 131_072;
 /** The body without its requests: an id, metadata and a few words. */
@@ -39,7 +46,7 @@ const frameBytes = 1 << 20;
 const spreadBytes = 8 << 20;
 
 interface Frame {
-  endpoint: BatchEndpoint;
+  endpoint: string;
   input_file_id?: string | null;
   requests?: [] | null;
   metadata?: Record<string, unknown> | null;
@@ -68,6 +75,13 @@ export function* parseCreateBatch(
   const frameText = isList ? `${textOf(bytes, 0, span.start)}[]${textOf(bytes, span.end)}` : textOf(bytes);
   const frame = parseJson(frameText, { what: 'The request body' }).value as Frame;
   const faults = checkFrame(frame);
+  const endpoint = limits.endpoints.find((name) => name === frame.endpoint);
+  if (typeof frame.endpoint === 'string' && !endpoint)
+    faults.unshift({
+      param: 'endpoint',
+      code: 'validation_error',
+      message: notOpen(frame.endpoint, limits.endpoints),
+    });
   if (faults.length > 0) throw faultsError(faults);
 
   const metadata = readMetadata(bytes, scan, frame);
@@ -81,7 +95,7 @@ export function* parseCreateBatch(
   return {
     dryRun: frame.dry_run === true,
     input: {
-      endpoint: frame.endpoint,
+      endpoint: endpoint!,
       ...(named !== undefined && { inputFileId: named }),
       ...(inline !== undefined && { requests: inline }),
       ...(metadata !== undefined && { metadata }),

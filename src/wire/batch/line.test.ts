@@ -57,7 +57,7 @@ describe('a good line', () => {
   it('of embeddings has no output to estimate', () => {
     const body = { model: 'vectors', input: ['a'] };
     const checked = checker().check(line({ url: '/v1/embeddings', body }), 1, 40) as CheckedLine;
-    expect([checked.est, checked.request]).toEqual([10, body]);
+    expect([checked.est, checked.prompt]).toEqual([10, null]);
   });
 
   it('may name its model by an alias', () => {

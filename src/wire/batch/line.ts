@@ -1,14 +1,12 @@
-import { batchEndpoints } from '../../core/batch.ts';
+import { batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 import type { BatchEndpoint } from '../../core/batch.ts';
-import type { ApiError, ErrorCode, Fault } from '../../core/errors.ts';
+import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
-import type { ChatRequest } from '../chat/chat.ts';
-import { checkChatRequest } from '../chat/request.ts';
-import { checkEmbeddingsRequest } from '../embeddings/request.ts';
 import { describe, joinPath } from '../explain.ts';
 import { readJson } from '../json/parse.ts';
 import type { JsonProblem, JsonReading } from '../json/parse.ts';
 import type { JsonMember } from '../json/scan.ts';
+import { lineFormats, type LinePrompt } from './line-formats.ts';
 
 /** What a line told when it obeys the rules. */
 export interface CheckedLine {
@@ -19,10 +17,10 @@ export interface CheckedLine {
   model: string;
   /** Where the body stands in the text. */
   body: { start: number; end: number };
-  /** Estimated tokens: bytes / 4 + min(max_tokens, 512); no output for embeddings. */
+  /** Estimated tokens: bytes / 4, and what the answer is taken to have. */
   est: number;
-  /** The body, parsed. */
-  request: Record<string, unknown>;
+  /** What is asked, where there is a prompt. */
+  prompt: LinePrompt | null;
 }
 
 export type LineVerdict = CheckedLine | { ok: false; faults: Fault[] };
@@ -30,6 +28,8 @@ export type LineVerdict = CheckedLine | { ok: false; faults: Fault[] };
 export interface LineCheckerOptions {
   /** The endpoint of the batch, when it is known; else the first line with a good one sets it. */
   endpoint?: BatchEndpoint;
+  /** Those that are open here; the usual ones if absent. */
+  endpoints?: readonly BatchEndpoint[];
   /** Why a line may not use this model, or undefined when it may. Asked once a name. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;
   /** How faults name a place: by line number, or as `requests[3].body.model`. */
@@ -46,13 +46,7 @@ export interface LineChecker {
   check(text: string, number: number, bytes?: number): LineVerdict;
 }
 
-/** What a chat line is taken to produce at most; the longest answers are rare (batch-engine.md). */
-const assumedTokens = 512;
 export const customIdLimit = 512;
-const serves: Record<BatchEndpoint, Serves> = {
-  '/v1/chat/completions': 'chat',
-  '/v1/embeddings': 'embeddings',
-};
 const members: readonly string[] = ['custom_id', 'method', 'url', 'body'];
 
 /**
@@ -61,6 +55,7 @@ const members: readonly string[] = ['custom_id', 'method', 'url', 'body'];
  */
 export function createLineChecker(options: LineCheckerOptions): LineChecker {
   let { endpoint } = options;
+  const { endpoints = usualEndpoints } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
   const models: Record<Serves, Map<string, ApiError | null>> = {
@@ -70,7 +65,7 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
   };
 
   const refusal = (name: string, url: BatchEndpoint): ApiError | null => {
-    const kind = serves[url];
+    const kind = lineFormats[url].serves;
     const asked = models[kind].get(name);
     if (asked !== undefined) return asked;
     const refused = options.refuseModel(name, kind) ?? null;
@@ -102,9 +97,9 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
   };
 
   const checkUrl = (value: unknown): Fault | undefined => {
-    const known = batchEndpoints.find((name) => name === value);
+    const known = endpoints.find((name) => name === value);
     if (known === undefined) {
-      const message = `expected ${batchEndpoints.map((name) => `"${name}"`).join(' or ')}, got ${describe(value)}`;
+      const message = notOpen(value, endpoints);
       return { param: 'url', code: typeof value === 'string' ? 'url_mismatch' : 'validation_error', message };
     }
     endpoint ??= known;
@@ -125,8 +120,9 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
     const { custom_id: customId, url } = line;
     const found = [checkCustomId(customId, number), checkUrl(url), ...shapeFaults(line)];
     const faults = found.filter((fault) => fault !== undefined);
-    const target = batchEndpoints.find((name) => name === url) ?? endpoint;
-    if (target && isObject(line['body'])) faults.push(...bodyFaults(line['body'], target));
+    const target = endpoints.find((name) => name === url) ?? endpoint;
+    const read = target && isObject(line['body']) ? readBody(line['body'], target) : undefined;
+    if (read) faults.push(...read.faults);
     const { model } = (isObject(line['body']) ? line['body'] : {}) as { model?: unknown };
     const refused = target && typeof model === 'string' && model !== '' ? refusal(model, target) : undefined;
     if (refused) faults.push({ param: 'body.model', code: refused.code, message: refused.message });
@@ -134,7 +130,7 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
       const known = customIdFault(customId) ? undefined : (customId as string);
       return { ok: false, faults: placed(faults, number, known) };
     }
-    return checked(line, reading, bytes);
+    return checked(line, reading, read!.prompt, bytes);
   };
 
   return {
@@ -195,39 +191,62 @@ function shapeFaults(line: Record<string, unknown>): Fault[] {
   return faults;
 }
 
-function bodyFaults(body: Record<string, unknown>, url: BatchEndpoint): Fault[] {
-  const faults = url === '/v1/embeddings' ? checkEmbeddingsRequest(body) : checkChatRequest(body);
-  if (faults.length === 0 && body['stream'] !== true) return faults;
-  const placed = faults.map((fault) => ({
-    ...fault,
-    param: fault.param === undefined ? 'body' : `body${fault.param.startsWith('[') ? '' : '.'}${fault.param}`,
-  }));
+interface ReadBody {
+  faults: Fault[];
+  prompt: LinePrompt | null;
+}
+
+function readBody(body: Record<string, unknown>, url: BatchEndpoint): ReadBody {
+  const format = lineFormats[url];
+  const faults = format.check(body).map(inBody);
   if (body['stream'] === true)
-    placed.push({
+    faults.push({
       param: 'body.stream',
       code: 'validation_error',
       message: 'a batch line cannot be streamed; leave stream out',
     });
-  return placed;
+  if (faults.length > 0) return { faults, prompt: null };
+  try {
+    return { faults, prompt: format.prompt(body) };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { param, code, message } = error;
+    const found = error.faults.length > 0 ? error.faults : [{ param: param ?? undefined, code, message }];
+    return { faults: found.map(inBody), prompt: null };
+  }
+}
+
+function inBody(fault: Fault): Fault {
+  const { param } = fault;
+  return {
+    ...fault,
+    param: param === undefined ? 'body' : `body${param.startsWith('[') ? '' : '.'}${param}`,
+  };
+}
+
+/** Why a value is no endpoint of a batch here. */
+export function notOpen(value: unknown, endpoints: readonly BatchEndpoint[]): string {
+  const known = endpoints.map((name) => `"${name}"`);
+  const message = `expected ${known.join(' or ')}, got ${describe(value)}`;
+  const isClosed = batchEndpoints.some((name) => name === value);
+  return isClosed ? `${message}, which batch.endpoints of the server's configuration would open` : message;
 }
 
 function checked(
   line: Record<string, unknown>,
   reading: Exclude<JsonReading, { problem: JsonProblem }>,
+  prompt: LinePrompt | null,
   bytes: number,
 ): CheckedLine {
-  const url = line['url'] as BatchEndpoint;
-  const body = line['body'] as ChatRequest;
+  const { model } = line['body'] as { model: string };
   const { start, end } = reading.scan.members.find((member) => member.name === 'body') as JsonMember;
-  const isChat = url === '/v1/chat/completions';
-  const most = body.max_completion_tokens ?? body.max_tokens ?? assumedTokens;
   return {
     ok: true,
     customId: line['custom_id'] as string,
-    url,
-    model: body.model,
+    url: line['url'] as BatchEndpoint,
+    model,
     body: { start, end },
-    est: Math.ceil(bytes / 4) + (isChat ? Math.min(most, assumedTokens) : 0),
-    request: body,
+    est: Math.ceil(bytes / 4) + (prompt?.output ?? 0),
+    prompt,
   };
 }

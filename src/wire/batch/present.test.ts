@@ -226,8 +226,8 @@ describe('reading a stored line', () => {
   it('B22: gives the body as it came', () => {
     const body = '{"model":"m","seed":12345678901234567890}';
     const line = readLine(`{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":${body} }`);
-    expect([line.customId, line.url, line.body.text]).toEqual(['a', '/v1/embeddings', body]);
-    expect(line.body.value['model']).toBe('m');
+    expect([line.customId, line.asked.kind]).toEqual(['a', 'embeddings']);
+    expect(line.asked.request()).toMatchObject({ text: body, value: { model: 'm' } });
   });
 
   it('refuses bytes that are no line', () => {

@@ -5,8 +5,8 @@ export interface OutputLine {
   /** `req_<batch>_<line>`: of the line and of its response. */
   id: string;
   customId: string;
-  /** The endpoint's response body. */
-  body: unknown;
+  /** The endpoint's response body, or its JSON text. */
+  body: object | string;
 }
 
 export interface ErrorLine {
@@ -20,12 +20,12 @@ export interface ErrorLine {
 
 /** `JSON.stringify` escapes lone surrogates, so the line is valid UTF-8 whatever an engine said. */
 export function outputLine({ id, customId, body }: OutputLine): string {
-  return JSON.stringify({
-    id,
-    custom_id: customId,
-    response: { status_code: 200, request_id: id, body },
-    error: null,
-  });
+  const response = { status_code: 200, request_id: id, body };
+  if (typeof body !== 'string') return JSON.stringify({ id, custom_id: customId, response, error: null });
+  // Between the tokens of a text there may be line breaks, inside them there are none.
+  const text = body.replaceAll(/[\r\n]+/g, ' ');
+  const head = JSON.stringify({ id, custom_id: customId, response: { ...response, body: null } });
+  return `${head.slice(0, -'null}}'.length)}${text}},"error":null}`;
 }
 
 export function errorLine({ id, customId, response, error }: ErrorLine): string {

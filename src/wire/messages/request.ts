@@ -26,32 +26,29 @@ export function parseCountTokensRequest(text: string): MessagesRequest {
 /** Every fault of a parsed body; paths start at the body. */
 export function checkMessagesRequest(value: unknown, checkShape = checkWhole): Fault[] {
   const faults = checkShape(value);
-  return faults.length > 0 ? faults : checkAgreement(value as MessagesRequest);
+  if (faults.length > 0) return faults;
+  const request = value as MessagesRequest;
+  return request.thread?.type === 'continue' ? [threadNotFound] : checkAgreement(request);
 }
 
 function read(text: string, checkShape: typeof checkWhole): MessagesRequest {
   const { value } = parseJson(text, { what: 'The request body' });
-  const misshapen = checkShape(value);
-  if (misshapen.length > 0) throw faultsError(misshapen);
-  const request = value as MessagesRequest;
-  if (request.thread?.type === 'continue') throw threadNotFound();
-  const faults = checkAgreement(request);
+  const faults = checkMessagesRequest(value, checkShape);
+  if (faults[0] === threadNotFound)
+    throw new ApiError('thread_not_found', threadNotFound.message, { param: 'thread', faults });
   if (faults.length > 0) throw faultsError(faults);
-  return withExactInputs(request, text);
+  return withExactInputs(value as MessagesRequest, text);
 }
 
 /**
  * Conversations are not kept, so only their newest turn would be read. By this code the official client sends the whole
  * conversation again; it asks to begin a thread with every new conversation, which costs nothing to let pass.
  */
-function threadNotFound(): ApiError {
-  const param = 'thread';
-  const message = 'There is no such thread: conversations are not kept here. Send all of its messages.';
-  return new ApiError('thread_not_found', message, {
-    param,
-    faults: [{ param, code: 'thread_not_found', message }],
-  });
-}
+const threadNotFound: Fault = {
+  param: 'thread',
+  code: 'thread_not_found',
+  message: 'There is no such thread: conversations are not kept here. Send all of its messages.',
+};
 
 type Add = (param: string, message: string) => void;
 
@@ -94,8 +91,8 @@ function checkResults({ messages }: MessagesRequest, add: Add): void {
   }
 }
 
-/** Inputs of earlier calls go back to the model as text: every digit counts. */
-function withExactInputs(request: MessagesRequest, text: string): MessagesRequest {
+/** A checked request; inputs of earlier calls go back to the model as text, of which every digit counts. */
+export function withExactInputs(request: MessagesRequest, text: string): MessagesRequest {
   const exact = lazy(() => parseExact(text) as MessagesRequest);
   const isLong = /\d{16}/.test(text);
   if (!isLong) return request;

@@ -52,7 +52,7 @@ describe('files', () => {
     blobId: 'blob_1',
     sha256: 'x',
     requests: 1,
-    endpoint: '/v1/embeddings',
+    endpoint: '/v1/embeddings' as const,
     createdAt: 1_700_000_000_999,
     expiresAt: 1_700_003_600_999,
   };

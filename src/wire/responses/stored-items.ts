@@ -13,6 +13,11 @@ export function storedItems(input: ResponsesRequest['input'], responseId: string
   });
 }
 
+/** Where an item stands in a request. */
+export function pathOfItem(input: ResponsesRequest['input'], index: number): string {
+  return typeof input === 'string' ? 'input' : `input[${index}]`;
+}
+
 function typeOf(item: InputItem): string {
   if (typeof item.type === 'string') return item.type;
   return item.role === undefined ? 'item_reference' : 'message';

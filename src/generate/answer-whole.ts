@@ -1,0 +1,21 @@
+import type { AskedChat } from '../wire/asked.ts';
+import type { Generate, InteractiveCall } from './generate.ts';
+
+/**
+ * The answer to a request of any format, as one: from an engine that speaks the format as the engine gave it, else of a chat
+ * completion.
+ */
+export async function answerWhole<Answer extends object | string>(
+  generate: Pick<Generate, 'goesNatively' | 'native' | 'chat'>,
+  asked: AskedChat<Answer>,
+  call: InteractiveCall,
+): Promise<Answer> {
+  const { chat, native } = asked;
+  try {
+    if (native && generate.goesNatively(native.op, chat, call.caller))
+      return await generate.native(native.op, { request: native.request(), chat }, call, native);
+    return asked.told(await generate.chat(asked.request(), call));
+  } catch (error) {
+    throw asked.moved(error);
+  }
+}

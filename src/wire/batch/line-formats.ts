@@ -1,0 +1,129 @@
+import type { BatchEndpoint } from '../../core/batch.ts';
+import type { Fault } from '../../core/errors.ts';
+import type { Serves } from '../../core/model.ts';
+import type { Asked } from '../asked.ts';
+import type { ChatBody } from '../chat/body.ts';
+import { canonicalChat } from '../chat/canonical.ts';
+import { presentChat } from '../chat/function-answer.ts';
+import { checkChatRequest } from '../chat/request.ts';
+import { type CompletionsRequest, defaultMaxTokens } from '../completions/completions.ts';
+import { answersMade, checkCompletionsRequest } from '../completions/request.ts';
+import type { EmbeddingsRequest } from '../embeddings/embeddings.ts';
+import { checkEmbeddingsRequest } from '../embeddings/request.ts';
+import type { ErrorFormat } from '../errors/error-body.ts';
+import type { JsonBody } from '../json/json-body.ts';
+import { askedMessage } from '../messages/asked-message.ts';
+import type { MessagesRequest } from '../messages/messages.ts';
+import { checkMessagesRequest, withExactInputs } from '../messages/request.ts';
+import { toChatRequest as fromMessages } from '../messages/to-chat-request.ts';
+import { faultMover, movedError, type Places } from '../places.ts';
+import { askedLine, checkResponsesLine, lineChat } from '../responses/line.ts';
+import type { ResponsesRequest } from '../responses/responses.ts';
+import { splitTextInputs, type TextInput } from '../text-inputs.ts';
+
+type Body = Record<string, unknown>;
+
+/** What the lines of an endpoint are: all that a batch has to know of a format. */
+export interface LineFormat {
+  serves: Serves;
+  /** Which names errors have. */
+  errors: ErrorFormat;
+  /** Every fault of a body; places start there. */
+  check(body: Body): Fault[];
+  /**
+   * The prompt of a checked body, by which lines are put in order, their tokens estimated and their schemas tried.
+   * @throws ApiError `validation_error` for what only shows there
+   */
+  prompt(body: Body): LinePrompt | null;
+  /** A checked body, ready to be answered. */
+  asked(body: JsonBody<Body>): Asked;
+}
+
+/** What is asked, as a chat, and a fault of that in the places of the body. */
+export interface LinePrompt {
+  chat: ChatBody;
+  /** Tokens that its answer is taken to have. */
+  output: number;
+  moved: (fault: Fault) => Fault;
+}
+
+/** What a line is taken to produce at most; the longest answers are rare (batch-engine.md). */
+const assumedTokens = 512;
+
+const asItIs = <T>(value: T): T => value;
+
+const prompted = (given: object, moved: LinePrompt['moved']): LinePrompt => {
+  const chat = given as ChatBody;
+  const most = (chat['max_completion_tokens'] ?? chat['max_tokens'] ?? assumedTokens) as number;
+  return { chat, output: Math.min(most, assumedTokens), moved };
+};
+
+const placed = ({ chat, places }: { chat: object; places: Places }): LinePrompt =>
+  prompted(chat, faultMover(chat, places));
+
+export const lineFormats: Record<BatchEndpoint, LineFormat> = {
+  '/v1/chat/completions': {
+    serves: 'chat',
+    errors: 'chat',
+    check: checkChatRequest,
+    prompt: (body) => prompted(body, asItIs),
+    asked(given) {
+      const { body, places, hasFunctions } = canonicalChat(given as unknown as JsonBody<ChatBody>);
+      return {
+        kind: 'chat',
+        chat: body.value,
+        request: () => body,
+        native: null,
+        told: (answer) => presentChat(answer, hasFunctions),
+        moved: (error) => movedError(error, body.value, places),
+      };
+    },
+  },
+  '/v1/embeddings': {
+    serves: 'embeddings',
+    errors: 'chat',
+    check: checkEmbeddingsRequest,
+    prompt: () => null,
+    asked: (body) => ({
+      kind: 'embeddings',
+      request: () => body as unknown as JsonBody<EmbeddingsRequest>,
+      moved: asItIs,
+    }),
+  },
+  '/v1/responses': {
+    serves: 'chat',
+    errors: 'chat',
+    check: checkResponsesLine,
+    prompt: (body) => placed(lineChat(body as unknown as ResponsesRequest)),
+    asked: (body) => askedLine(body as unknown as JsonBody<ResponsesRequest>),
+  },
+  '/v1/messages': {
+    serves: 'chat',
+    errors: 'messages',
+    check: checkMessagesRequest,
+    prompt: (body) => placed(fromMessages(body as unknown as MessagesRequest)),
+    asked: ({ value, text }) =>
+      askedMessage(withExactInputs(value as unknown as MessagesRequest, text), text),
+  },
+  '/v1/completions': {
+    serves: 'completions',
+    errors: 'chat',
+    check: checkCompletionsRequest,
+    prompt: (body) => rawPrompt(body as unknown as CompletionsRequest),
+    asked: (body) => ({
+      kind: 'completions',
+      request: () => body as unknown as JsonBody<CompletionsRequest>,
+      moved: asItIs,
+    }),
+  },
+};
+
+/** Of several prompts the first tells where a line belongs. */
+function rawPrompt(request: CompletionsRequest): LinePrompt {
+  const { model, prompt, max_tokens: most } = request;
+  const inputs = splitTextInputs('prompt', prompt);
+  const [{ input }] = inputs as [TextInput];
+  const content = typeof input === 'string' ? input : input.join();
+  const output = Math.min(most ?? defaultMaxTokens, assumedTokens) * inputs.length * answersMade(request);
+  return { chat: { model, messages: [{ role: 'user', content }] }, output, moved: asItIs };
+}

@@ -1,0 +1,67 @@
+import type { Fault } from '../../core/errors.ts';
+import type { AskedChat } from '../asked.ts';
+import type { JsonBody } from '../json/json-body.ts';
+import { askedResponse, type ReadyResponse } from './asked-response.ts';
+import { nativeRequest } from './native-request.ts';
+import { checkResponsesRequest, requireConversation } from './request.ts';
+import { newResponse } from './response-body.ts';
+import type { ResponseBody, ResponsesRequest } from './responses.ts';
+import { pathOfItem, storedItems } from './stored-items.ts';
+import { toChatRequest } from './to-chat-request.ts';
+
+/**
+ * Every fault of the body of a batch line. Its answer stands in the results of the batch alone and its whole conversation in
+ * the line: what is stored may be gone when the line runs.
+ */
+export function checkResponsesLine(body: Record<string, unknown>): Fault[] {
+  const faults = checkResponsesRequest(body);
+  const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
+  if (body['background'] === true)
+    add('background', 'a batch runs in the background as a whole; leave background out');
+  if (body['store'] === true)
+    add('store', 'answers of a batch stand in its results and are not stored; leave store out');
+  for (const name of ['previous_response_id', 'conversation'])
+    if (body[name] !== undefined && body[name] !== null)
+      add(name, 'a batch line holds its whole conversation; send all of it as input');
+  const items = Array.isArray(body['input']) ? body['input'] : [];
+  for (const [index, item] of items.entries())
+    if (isReference(item))
+      add(`input[${index}]`, 'a batch line holds its whole conversation; send the item itself');
+  return faults;
+}
+
+function isReference(item: unknown): boolean {
+  if (typeof item !== 'object' || item === null) return false;
+  const { type, role } = item as { type?: unknown; role?: unknown };
+  return type === 'item_reference' || (typeof type !== 'string' && role === undefined);
+}
+
+/**
+ * The chat that a checked line comes to.
+ * @throws ApiError `validation_error` (422) when nothing in it can be answered
+ */
+export function lineChat(request: ResponsesRequest): Pick<ReadyResponse, 'chat' | 'places' | 'items'> {
+  const { input } = request;
+  const items = storedItems(input, '').map((item, index) => ({ item, path: pathOfItem(input, index) }));
+  requireConversation(items);
+  return { items, ...toChatRequest(request, items) };
+}
+
+/** A checked line, ready to be answered. Nothing of it is stored, and its answer says so. */
+export function askedLine(body: JsonBody<ResponsesRequest>): AskedChat<ResponseBody> {
+  const request = { ...body.value, store: false };
+  return askedResponse({
+    ...lineChat(request),
+    native: () => nativeRequest(body, null, false),
+    begun: ({ id, model, created }) =>
+      newResponse(request, { id: responseId(id), createdAt: created, model, status: 'in_progress' }),
+    at: ({ created }) => created,
+    // Engines gave every call its id.
+    newCallId: () => '',
+  });
+}
+
+/** The same id under the prefix of responses, so that both can be found. */
+function responseId(chatId: string): string {
+  return chatId.replace(/^chatcmpl_/, 'resp_');
+}
