@@ -3,9 +3,9 @@ import { constants, setPriority } from 'node:os';
 import { StartError } from '../../base/start-error.ts';
 import { systemClock, systemRandom } from '../../base/system.ts';
 import { ApiError } from '../../core/errors.ts';
-import { type Inference, createInference } from './inference/inference.ts';
+import { type Inference, type InferenceCall, createInference } from './inference/inference.ts';
 import { loadModel } from './inference/load.ts';
-import type { Answer, Failure, FromChild, LoadOptions, ToChild } from './protocol.ts';
+import type { Answer, Failure, FromChild, GenerateOptions, LoadOptions, ToChild } from './protocol.ts';
 
 /**
  * The process in which llama.cpp runs. It answers its parent and dies with it; a native crash ends only this process.
@@ -29,17 +29,15 @@ async function receive(message: ToChild): Promise<void> {
     case 'load':
       return load(message.options);
     case 'generate':
-      return answer(message.id, async (loaded, signal) => {
-        const { streamed } = message.options;
-        const value = await loaded.generate(message.request, {
-          ...message.options,
-          signal,
-          onDelta: (choice, delta) => {
-            if (streamed) send({ type: 'delta', id: message.id, choice, delta });
-          },
-        });
-        return { kind: 'generated', value };
-      });
+      return answer(message.id, async (loaded, signal) => ({
+        kind: 'generated',
+        value: await loaded.generate(message.request, callOf(message, signal)),
+      }));
+    case 'complete':
+      return answer(message.id, async (loaded, signal) => ({
+        kind: 'completed',
+        value: await loaded.complete(message.request, callOf(message, signal)),
+      }));
     case 'embed':
       return answer(message.id, async (loaded, signal) => ({
         kind: 'embedded',
@@ -56,6 +54,19 @@ async function receive(message: ToChild): Promise<void> {
     case 'ping':
       send({ type: 'pong', steps: inference?.steps ?? 0, working: working.size });
   }
+}
+
+function callOf(
+  { id, options }: { id: number; options: GenerateOptions },
+  signal: AbortSignal,
+): InferenceCall {
+  return {
+    ...options,
+    signal,
+    onDelta: (choice, delta) => {
+      if (options.streamed) send({ type: 'delta', id, choice, delta });
+    },
+  };
 }
 
 async function load(options: LoadOptions): Promise<void> {

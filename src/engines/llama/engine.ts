@@ -4,11 +4,14 @@ import { type Ids, createIds } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { systemRandom } from '../../base/system.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
-import type { Capabilities, Engine, EngineCall } from '../engines.ts';
+import type { CompletionsRequest } from '../../wire/completions/completions.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
+import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
 import { createMailbox } from './mailbox.ts';
-import { type Envelope, createChunkWriter, toChatResponse } from './present.ts';
-import type { Answer, Delta, Generated, LoadOptions, Values } from './protocol.ts';
+import { type Envelope, createChunkWriter, toChatResponse, toUsage } from './present.ts';
+import { createPieceWriter, toCompletionChoice } from './present-completions.ts';
+import type { Answer, Completed, Delta, Generated, LoadOptions, Values } from './protocol.ts';
 import { createSupervisor } from './supervisor.ts';
 
 export interface LlamaEngineOptions extends LoadOptions {
@@ -58,6 +61,22 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     return valueOf(answer, 'generated');
   }
 
+  async function complete(
+    { value }: JsonBody<NativeRequest>,
+    { priority, signal, prefix = '' }: EngineCall,
+    onDelta?: (choice: number, delta: Delta) => void,
+  ): Promise<Completed> {
+    const answer = await supervisor.run(
+      {
+        type: 'complete',
+        request: value as CompletionsRequest,
+        options: { priority, prefix, streamed: onDelta !== undefined },
+      },
+      { signal, priority, onDelta: onDelta ?? (() => {}) },
+    );
+    return valueOf(answer, 'completed');
+  }
+
   return {
     slots: sequences,
     get capabilities(): Capabilities {
@@ -69,6 +88,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
         forcedTool: 'exact',
         // Sequences of one context do not share what they have read.
         prefixCache: 'slot',
+        speaks: { completions: 'native' },
       };
     },
     get pid() {
@@ -85,26 +105,29 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       return { body: toChatResponse(generated, envelope(), newCallId) };
     },
 
-    async *stream(request, call): ChatChunks {
+    stream(request, call): ChatChunks {
       const writer = createChunkWriter(envelope(), newCallId);
-      const mailbox = createMailbox<ChatChunk[]>();
-      const left = new AbortController();
-      const signal = AbortSignal.any([call.signal, left.signal]);
-      generate(request.value, { ...call, signal }, (choice, delta) => {
-        mailbox.put(writer.write(choice, delta));
-      }).then(
-        ({ tokens }) => {
-          mailbox.put([writer.usage(tokens)]);
-          mailbox.close();
-        },
-        (error: unknown) => mailbox.fail(error),
-      );
-      try {
-        yield* mailbox;
-      } finally {
-        // A caller that stops reading wants no more of it.
-        left.abort(new Error('The stream was left.'));
-      }
+      return asItComes<ChatChunk>(call, async (signal, put) => {
+        const onDelta = (choice: number, delta: Delta) => put(writer.write(choice, delta));
+        const { tokens } = await generate(request.value, { ...call, signal }, onDelta);
+        put([writer.usage(tokens)]);
+      });
+    },
+
+    // Nothing else is native here.
+    native: {
+      async ask(_, request, call) {
+        const { choices, tokens } = await complete(request, call);
+        return { text: '', fields: { choices: choices.map(toCompletionChoice) }, usage: toUsage(tokens) };
+      },
+      stream(_, request, call) {
+        const write = createPieceWriter();
+        return asItComes<NativeEvent>(call, async (signal, put) => {
+          const onDelta = (choice: number, delta: Delta) => put([write(choice, delta)]);
+          const { tokens } = await complete(request, { ...call, signal }, onDelta);
+          put([{ type: '', data: '', usage: toUsage(tokens) }]);
+        });
+      },
     },
 
     async embed(request, call) {
@@ -130,6 +153,24 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       return valueOf(answer, 'counted');
     },
   };
+}
+
+/** What is put while `run` works, in lists. A caller that stops reading wants no more of it: then its signal aborts. */
+async function* asItComes<T>(
+  call: EngineCall,
+  run: (signal: AbortSignal, put: (list: T[]) => void) => Promise<void>,
+): AsyncGenerator<T[]> {
+  const mailbox = createMailbox<T[]>();
+  const left = new AbortController();
+  run(AbortSignal.any([call.signal, left.signal]), (list) => mailbox.put(list)).then(
+    () => mailbox.close(),
+    (error: unknown) => mailbox.fail(error),
+  );
+  try {
+    yield* mailbox;
+  } finally {
+    left.abort(new Error('The stream was left.'));
+  }
 }
 
 function valueOf<K extends keyof Values>(answer: Answer, kind: K): Values[K] {

@@ -6,7 +6,7 @@ type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 /** A request on its way to the child and back. */
 export interface Job {
   id: number;
-  message: WithoutId<Extract<ToChild, { type: 'generate' | 'embed' | 'count' }>>;
+  message: WithoutId<Extract<ToChild, { type: 'generate' | 'complete' | 'embed' | 'count' }>>;
   signal: AbortSignal;
   priority: 'interactive' | 'batch';
   onDelta: (choice: number, delta: Delta) => void;

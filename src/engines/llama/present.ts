@@ -42,7 +42,7 @@ export function toChatResponse(generated: Generated, envelope: Envelope, newCall
 }
 
 /** Under the name that vLLM gave it. */
-function stopReason(stop: string | undefined): { stop_reason?: string } {
+export function stopReason(stop: string | undefined): { stop_reason?: string } {
   return stop === undefined ? {} : { stop_reason: stop };
 }
 
@@ -59,7 +59,7 @@ function toLogprobs(content: TokenLogprob[]): ChoiceLogprobs {
   return { content, refusal: null };
 }
 
-function toUsage({ prompt, cached, completion, reasoning }: TokenCounts): ChatUsage {
+export function toUsage({ prompt, cached, completion, reasoning }: TokenCounts): ChatUsage {
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,

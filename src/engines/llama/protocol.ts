@@ -1,6 +1,8 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import type { ChatRequest, FinishReason, TokenLogprob } from '../../wire/chat/chat.ts';
+import type { CompletionsRequest } from '../../wire/completions/completions.ts';
+import type { ScoredToken } from '../../wire/completions/logprobs.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 
 /**
@@ -11,6 +13,7 @@ import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 export type ToChild =
   | { type: 'load'; options: LoadOptions }
   | { type: 'generate'; id: number; request: ChatRequest; options: GenerateOptions }
+  | { type: 'complete'; id: number; request: CompletionsRequest; options: GenerateOptions }
   | { type: 'embed'; id: number; request: EmbeddingsRequest }
   | { type: 'count'; id: number; request: ChatRequest }
   | { type: 'abort'; id: number }
@@ -56,6 +59,8 @@ export interface Delta {
   reasoning?: string;
   call?: GeneratedCall;
   logprobs?: TokenLogprob[];
+  /** Of text behind, or with, a raw prompt. */
+  scored?: ScoredToken[];
   finish?: FinishReason;
   /** With `finish`: the stop string that was met. */
   stop?: string;
@@ -90,6 +95,18 @@ export interface Generated {
   tokens: TokenCounts;
 }
 
+export interface CompletedChoice {
+  text: string;
+  scored: ScoredToken[] | null;
+  finish: FinishReason;
+  stop?: string;
+}
+
+export interface Completed {
+  choices: CompletedChoice[];
+  tokens: TokenCounts;
+}
+
 export interface Embedded {
   vectors: Float32Array[];
   promptTokens: number;
@@ -98,6 +115,7 @@ export interface Embedded {
 /** What a request can be answered with. */
 export interface Values {
   generated: Generated;
+  completed: Completed;
   embedded: Embedded;
   counted: number;
 }

@@ -6,6 +6,9 @@ import { type BatchGate, prefillChunk } from './batch-gate.ts';
 import { commonLength } from './slots.ts';
 import type { TextDecoder } from './text-decoder.ts';
 
+/** Where the text goes. */
+export type Writing = Pick<AnswerText, 'push' | 'append' | 'end' | 'raw' | 'calls'>;
+
 export interface GenerationInput {
   sequence: LlamaContextSequence;
   gate: BatchGate;
@@ -17,12 +20,14 @@ export interface GenerationInput {
   /** Tokens generated so far; the penalties of `options` read it. */
   generated: number[];
   decoder: TextDecoder;
-  answer: AnswerText;
+  answer: Writing;
   /** Present when a grammar confines the answer. */
   closer: Closer | undefined;
   measure: Measure;
   /** Present when log probabilities are wanted. */
   describe: ((token: number, probabilities: ReadonlyMap<number, number>) => TokenLogprob) | undefined;
+  /** Whether a token ends the answer, for those that are told of it (`yieldEogToken` of the options). */
+  isEnd?: (token: number) => boolean;
   signal: AbortSignal;
   onStep: () => void;
 }
@@ -50,6 +55,10 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
       input.signal.throwIfAborted();
       input.onStep();
       const { token, probabilities } = sample;
+      if (input.isEnd?.(token)) {
+        answer.push('', probabilities && input.describe?.(token, probabilities));
+        break;
+      }
       input.generated.push(token);
       const text = decoder.push(token);
       const used = input.generated.length;

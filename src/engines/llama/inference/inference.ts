@@ -2,12 +2,14 @@ import type { Token } from 'node-llama-cpp';
 import type { Random } from '../../../base/random.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { type Closer, type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
-import type { Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } from '../protocol.ts';
+import type { Completed, Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } from '../protocol.ts';
 import { createAnswerText } from './answer-text.ts';
 import { createBatchGate } from './batch-gate.ts';
+import { createCompleter } from './completions.ts';
 import { createConstraintCache } from './constraint-cache.ts';
 import { type Constraint, allowsOneCall } from './constraint.ts';
 import { createEmbedder } from './embeddings.ts';
@@ -24,6 +26,7 @@ import { createTextDecoder, marksByToken, withMarks } from './text-decoder.ts';
 /** Everything a loaded model can be asked. */
 export interface Inference {
   generate(request: ChatRequest, call: InferenceCall): Promise<Generated>;
+  complete(request: CompletionsRequest, call: InferenceCall): Promise<Completed>;
   embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded>;
   countTokens(request: ChatRequest): number;
   /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
@@ -82,6 +85,19 @@ export function createInference(loaded: Loaded, random: Random): Inference {
     vocabularySize: vocabulary.length,
     onStep,
   });
+  const newBias = () => new library.TokenBias(model.tokenizer);
+  const complete = createCompleter({
+    model,
+    newBias,
+    runner,
+    gate,
+    sequences: context.totalSequences,
+    contextLength,
+    vocabularySize: vocabulary.length,
+    isByteLevel,
+    random,
+    onStep,
+  });
   const measure: Measure = (text) => model.tokenize(text).length;
   const textOf = (token: number): string => model.detokenize([token as Token]);
 
@@ -113,7 +129,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
         request,
         {
           model,
-          newBias: () => new library.TokenBias(model.tokenizer),
+          newBias,
           vocabularySize: vocabulary.length,
           banned: confined ? unreadable : [],
         },
@@ -194,6 +210,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
 
   return {
     generate,
+    complete,
     embed: (request, signal) => embedder.embed(request, signal),
     countTokens: (request) => prompts.prompt(request).tokens.length,
     get steps() {

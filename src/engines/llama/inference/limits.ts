@@ -9,14 +9,19 @@ export interface TokenLimit {
 }
 
 /** Throws 400 `context_length_exceeded` when not even one token fits behind the prompt. */
-export function tokenLimit(request: ChatRequest, promptTokens: number, contextLength: number): TokenLimit {
+export function tokenLimit(
+  request: Pick<ChatRequest, 'max_tokens' | 'max_completion_tokens'>,
+  promptTokens: number,
+  contextLength: number,
+  param = 'messages',
+): TokenLimit {
   const room = contextLength - promptTokens;
   if (room < 1) {
     throw new ApiError(
       'context_length_exceeded',
       `The prompt has ${promptTokens} tokens, and this model's context holds ${contextLength}, ` +
-        'of which at least 1 must be left for the answer. Shorten the messages.',
-      { param: 'messages' },
+        `of which at least 1 must be left for the answer. ${shorten(param)}`,
+      { param },
     );
   }
   const field =
@@ -24,4 +29,44 @@ export function tokenLimit(request: ChatRequest, promptTokens: number, contextLe
   const asked = request[field] ?? undefined;
   if (asked === undefined) return { tokens: room, field: null };
   return asked <= room ? { tokens: asked, field } : { tokens: room, field: null };
+}
+
+const shorten = (param: string): string => `Shorten ${param === 'messages' ? 'the messages' : param}.`;
+
+/** Characters a token of which more is taken for a text that may be far too long. */
+const fewPerToken = 6;
+/** What a text that may be too long is read in: tokenizing it whole would keep everybody else waiting. */
+const sliceLength = 16_384;
+
+/** A piece of a prompt. */
+export interface Part {
+  text: string;
+  /** Whether control tokens that it spells out are those tokens. */
+  isTemplate: boolean;
+}
+
+/**
+ * Refuses a prompt that is so much over the context that it is not read to its end. Tokens of slices are a few more than those
+ * of the whole, and never twice as many.
+ */
+export function refuseEndless(
+  parts: readonly Part[],
+  tokenize: (text: string, special: boolean) => readonly number[],
+  contextLength: number,
+  param = 'messages',
+): void {
+  const length = parts.reduce((sum, { text }) => sum + text.length, 0);
+  if (length <= fewPerToken * contextLength) return;
+  const most = 2 * contextLength;
+  let tokens = 0;
+  for (const { text, isTemplate } of parts)
+    for (let at = 0; at < text.length; at += sliceLength) {
+      tokens += tokenize(text.slice(at, at + sliceLength), isTemplate).length;
+      if (tokens > most)
+        throw new ApiError(
+          'context_length_exceeded',
+          `The prompt has more than ${most} tokens, and this model's context holds ${contextLength}. ${shorten(param)}`,
+          { param },
+        );
+    }
 }

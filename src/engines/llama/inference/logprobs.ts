@@ -16,8 +16,9 @@ export function tokenLogprob(
   options: { top: number; temperature: number; textOf(token: number): string },
 ): TokenLogprob {
   const scale = options.temperature > 0 ? options.temperature : 1;
-  let sum = 0;
-  for (const probability of probabilities.values()) sum += probability ** scale;
+  const isUntouched = scale === 1;
+  let sum = isUntouched ? 1 : 0;
+  if (!isUntouched) for (const probability of probabilities.values()) sum += probability ** scale;
   const describe = (id: number): Omit<TokenLogprob, 'top_logprobs'> => {
     const text = options.textOf(id);
     const probability = (probabilities.get(id) ?? 0) ** scale / sum;
@@ -28,7 +29,12 @@ export function tokenLogprob(
       bytes: text.includes('\uFFFD') ? null : [...new TextEncoder().encode(text)],
     };
   };
-  const best = [...probabilities.keys()].slice(0, options.top);
+  // A vocabulary may have hundreds of thousands.
+  const best: number[] = [];
+  for (const id of probabilities.keys()) {
+    if (best.length === options.top) break;
+    best.push(id);
+  }
   return { ...describe(token), top_logprobs: best.map(describe) };
 }
 

@@ -1,8 +1,9 @@
-import { ApiError, invalid } from '../../../core/errors.ts';
+import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import { toTemplateMessages, toTemplateTools } from './messages.ts';
 import type { Family } from './families.ts';
 import { isConfined } from './constraint.ts';
+import { type Part, refuseEndless } from './limits.ts';
 import { createChatTemplate } from './template.ts';
 
 export interface Tokenizer {
@@ -31,11 +32,6 @@ export interface Prompt {
   isThinking: boolean;
 }
 
-/** Characters a token of which more is taken for a text that may be far too long. */
-const fewPerToken = 6;
-/** What a text that may be too long is read in: tokenizing it whole would keep everybody else waiting. */
-const sliceLength = 16_384;
-
 /** @param contextLength Infinity: prompts are read to their end, however long */
 export function createPrompts(
   template: string | undefined,
@@ -59,22 +55,6 @@ export function createPrompts(
     });
   }
 
-  /** Tokens of slices are a few more than those of the whole, and never twice as many. */
-  function refuseEndless(parts: Part[]): void {
-    const most = 2 * contextLength;
-    let tokens = 0;
-    for (const { text, isTemplate } of parts)
-      for (let at = 0; at < text.length; at += sliceLength) {
-        tokens += tokenizer.tokenize(text.slice(at, at + sliceLength), isTemplate).length;
-        if (tokens > most)
-          throw new ApiError(
-            'context_length_exceeded',
-            `The prompt has more than ${most} tokens, and this model's context holds ${contextLength}. Shorten the messages.`,
-            { param: 'messages' },
-          );
-      }
-  }
-
   return {
     prompt(request) {
       let text: string;
@@ -90,7 +70,7 @@ export function createPrompts(
         isThinking = false;
       }
       const parts = shield.split(text);
-      if (text.length > fewPerToken * contextLength) refuseEndless(parts);
+      refuseEndless(parts, (part, special) => tokenizer.tokenize(part, special), contextLength);
       const tokens = parts.flatMap((part) => tokenizer.tokenize(part.text, part.isTemplate));
       if (tokenizer.bos !== undefined && tokens[0] !== tokenizer.bos) tokens.unshift(tokenizer.bos);
       return { tokens, isThinking };
@@ -121,11 +101,6 @@ function templateArguments(request: ChatRequest): Record<string, unknown> {
   if (typeof given !== 'object' || given === null) return {};
   const ours = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
   return Object.fromEntries(Object.entries(given).filter(([key]) => !ours.includes(key)));
-}
-
-interface Part {
-  text: string;
-  isTemplate: boolean;
 }
 
 interface Shield {

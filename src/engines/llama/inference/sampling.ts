@@ -1,6 +1,6 @@
 import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
 import { invalid } from '../../../core/errors.ts';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { Sampling } from '../../../wire/completions/completions.ts';
 
 export interface SamplingDeps {
   model: LlamaModel;
@@ -21,7 +21,7 @@ const penaltyWindow = 4096;
  * one, already different for each choice.
  */
 export function samplingOptions(
-  request: ChatRequest,
+  request: Sampling,
   deps: SamplingDeps,
   run: { prompt: readonly number[]; generated: readonly number[]; seed: number },
 ): SequenceEvaluateOptions {
@@ -48,7 +48,7 @@ export function samplingOptions(
   return options;
 }
 
-function tokenBias(request: ChatRequest, deps: SamplingDeps): SequenceEvaluateOptions['tokenBias'] {
+function tokenBias(request: Sampling, deps: SamplingDeps): SequenceEvaluateOptions['tokenBias'] {
   const entries = Object.entries(request.logit_bias ?? {});
   if (entries.length + deps.banned.length === 0) return undefined;
   const bias = deps.newBias();

@@ -1,0 +1,237 @@
+import type { LlamaModel, Token, TokenBias } from 'node-llama-cpp';
+import type { Random } from '../../../base/random.ts';
+import { invalid } from '../../../core/errors.ts';
+import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
+import type { ScoredToken } from '../../../wire/completions/logprobs.ts';
+import { answersMade } from '../../../wire/completions/request.ts';
+import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
+import type { Completed, CompletedChoice, Delta, GenerateOptions } from '../protocol.ts';
+import type { BatchGate } from './batch-gate.ts';
+import { generateAnswer } from './generation.ts';
+import { refuseEndless, tokenLimit } from './limits.ts';
+import { tokenLogprob } from './logprobs.ts';
+import { createRawText } from './raw-text.ts';
+import type { Runner, Slot } from './runner.ts';
+import { choiceSeed, samplingOptions } from './sampling.ts';
+import { scorePrompt } from './score-prompt.ts';
+import { createTextDecoder } from './text-decoder.ts';
+
+export interface CompleterDeps {
+  model: LlamaModel;
+  newBias: () => TokenBias;
+  runner: Runner;
+  gate: BatchGate;
+  /** Sequences: so many answers of one request are made at a time. */
+  sequences: number;
+  contextLength: number;
+  vocabularySize: number;
+  /** Whether a token is the same text wherever it stands. */
+  isByteLevel: boolean;
+  random: Random;
+  onStep: () => void;
+}
+
+export interface CompletionCall extends GenerateOptions {
+  signal: AbortSignal;
+  onDelta: (choice: number, delta: Delta) => void;
+}
+
+interface RawPrompt {
+  tokens: number[];
+  /** What an answer that begins with it begins with. */
+  text: string;
+  limit: number;
+}
+
+interface Made {
+  choice: CompletedChoice;
+  cached: number;
+  completion: number;
+}
+
+/** Goes on with raw prompts: control tokens that a prompt spells out are those tokens, as its writer means them. */
+export function createCompleter(deps: CompleterDeps) {
+  const { model, runner, gate, contextLength, vocabularySize, isByteLevel, onStep } = deps;
+  const detokenize = (tokens: readonly number[], previous: readonly number[], special: boolean): string =>
+    model.detokenize(tokens as Token[], special, isByteLevel ? [] : (previous as Token[]));
+  const tokenize = (text: string, special: boolean): number[] => model.tokenize(text, special);
+
+  function readPrompt({ input, param }: TextInput, most: number): RawPrompt {
+    const tokens = typeof input === 'string' ? tokensOfText(input, param) : knownTokens(input, param);
+    const limit = tokenLimit({ max_tokens: Math.max(1, most) }, tokens.length, contextLength, param).tokens;
+    const text = typeof input === 'string' ? input : detokenize(tokens, [], true);
+    return { tokens, text, limit: Math.min(limit, most) };
+  }
+
+  function tokensOfText(text: string, param: string): number[] {
+    refuseEndless([{ text, isTemplate: true }], tokenize, contextLength, param);
+    const tokens = tokenize(text, true);
+    const bos = model.tokens.shouldPrependBosToken ? model.tokens.bos : null;
+    return bos === null || tokens[0] === bos ? tokens : [bos, ...tokens];
+  }
+
+  function knownTokens(ids: readonly number[], param: string): number[] {
+    const wrong = ids.findIndex((id) => id >= vocabularySize);
+    if (wrong === -1) return [...ids];
+    throw invalid(`${param}[${wrong}]`, `must be a token id of this model, 0 to ${vocabularySize - 1}`);
+  }
+
+  /** What is known of the tokens of a prompt, which is read for that from its beginning. */
+  async function scored(
+    slot: Slot,
+    { tokens, text }: RawPrompt,
+    top: number,
+    call: CompletionCall,
+  ): Promise<ScoredToken[]> {
+    const decoder = createTextDecoder((ids, previous) => detokenize(ids, previous, true));
+    const found = tokens.map((token, at): ScoredToken => ({
+      token: textOf(token, tokens[at - 1]),
+      logprob: null,
+      top_logprobs: [],
+      text: decoder.push(token),
+    }));
+    // A token that was put before the text is not in it.
+    if (found[0] && !text.startsWith(found[0].text ?? '')) found[0].text = '';
+    await scorePrompt(
+      { ...call, sequence: slot.sequence, gate, prompt: tokens, onStep },
+      (at, probabilities) =>
+        Object.assign(
+          found[at]!,
+          tokenLogprob(tokens[at]!, probabilities, {
+            top,
+            temperature: 1,
+            textOf: (token) => textOf(token, tokens[at - 1]),
+          }),
+        ),
+    );
+    return found;
+  }
+
+  function textOf(token: number, previous: number | undefined): string {
+    return detokenize([token], previous === undefined ? [] : [previous], true);
+  }
+
+  return async (request: CompletionsRequest, call: CompletionCall): Promise<Completed> => {
+    if (request.suffix)
+      throw invalid(
+        'suffix',
+        'the embedded engine writes what comes behind a text, not what comes between two',
+      );
+    const { n, echo, logprobs, temperature } = request;
+    const prompts = splitTextInputs('prompt', request.prompt).map((input) =>
+      readPrompt(input, request.max_tokens ?? defaultMaxTokens),
+    );
+    const [made, told] = [answersMade(request), n ?? 1];
+    const isAsked = typeof logprobs === 'number';
+    const isScored = isAsked || made > told;
+    const top = logprobs ?? 0;
+    const firstSeed = request.seed ?? new DataView(deps.random.bytes(4).buffer).getUint32(0);
+
+    async function make(prompt: RawPrompt, at: number, slot: Slot): Promise<Made> {
+      const generated: number[] = [];
+      const onDelta = (delta: Delta) => call.onDelta(at, delta);
+      const answer = createRawText({ stops: [request.stop ?? []].flat(), onDelta });
+      /** What stands before a token of the answer, which has been added to it unless it ended that. */
+      const previousTo = (token: number): number | undefined =>
+        generated.at(generated.at(-1) === token ? -2 : -1) ?? prompt.tokens.at(-1);
+      const before = isAsked && echo ? await scored(slot, prompt, top, call) : [];
+      if (echo) onDelta({ content: prompt.text, ...(before.length > 0 && { scored: before }) });
+      const options = samplingOptions(
+        request,
+        { model, newBias: deps.newBias, vocabularySize, banned: [] },
+        { prompt: prompt.tokens, generated, seed: choiceSeed(firstSeed, at % made) },
+      );
+      options.yieldEogToken = isScored;
+      const output =
+        prompt.limit === 0
+          ? { finish: 'length' as const, cachedTokens: 0, completionTokens: 0 }
+          : await generateAnswer({
+              ...call,
+              sequence: slot.sequence,
+              gate,
+              prompt: prompt.tokens,
+              limit: prompt.limit,
+              options,
+              generated,
+              decoder: createTextDecoder((ids, previous) => detokenize(ids, previous, false)),
+              answer,
+              closer: undefined,
+              measure: (text) => model.tokenize(text).length,
+              describe: isScored
+                ? (token, probabilities) =>
+                    tokenLogprob(token, probabilities, {
+                      top,
+                      temperature: temperature ?? 1,
+                      textOf: (id) => textOf(id, previousTo(token)),
+                    })
+                : undefined,
+              isEnd: (token) => model.isEogToken(token as Token),
+              onStep,
+            });
+      const { stop } = answer;
+      const ending = { finish: output.finish, ...(stop !== undefined && { stop }) };
+      onDelta(ending);
+      return {
+        choice: {
+          text: (echo ? prompt.text : '') + answer.content,
+          scored: isScored ? [...before, ...answer.scored] : null,
+          ...ending,
+        },
+        cached: before.length > 0 ? 0 : output.cachedTokens,
+        completion: output.completionTokens,
+      };
+    }
+
+    const all = await inTurns(prompts.length * made, deps.sequences, (at) => {
+      const prompt = prompts[Math.floor(at / made)]!;
+      return runner.run({ ...call, prompt: prompt.tokens }, (slot) => make(prompt, at, slot));
+    });
+    const kept = prompts.flatMap((prompt, at) =>
+      likeliest(
+        all.slice(at * made, (at + 1) * made).map(({ choice }) => choice),
+        told,
+        isAsked && echo ? prompt.tokens.length : 0,
+      ),
+    );
+    return {
+      choices: isAsked ? kept : kept.map((choice) => ({ ...choice, scored: null })),
+      tokens: {
+        prompt: sum(prompts.map(({ tokens }) => tokens.length)),
+        cached: sum(prompts.map((_, at) => all[at * made]!.cached)),
+        completion: sum(all.map(({ completion }) => completion)),
+        reasoning: 0,
+      },
+    };
+  };
+}
+
+/** Of more answers than are told, those whose tokens were the likeliest. @param before tokens that are not the answer's */
+function likeliest(choices: CompletedChoice[], told: number, before: number): CompletedChoice[] {
+  if (choices.length === told) return choices;
+  const score = ({ scored }: CompletedChoice): number => {
+    const own = (scored ?? []).slice(before);
+    return sum(own.map(({ logprob }) => logprob ?? 0)) / Math.max(1, own.length);
+  };
+  return choices.toSorted((a, b) => score(b) - score(a)).slice(0, told);
+}
+
+/** What `run` gives for each number, a few at a time: requests of others come in between. */
+async function inTurns<T>(count: number, atOnce: number, run: (at: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < count) {
+      const at = next++;
+      results[at] = await run(at).catch((error: unknown) => {
+        next = count;
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(count, atOnce) }, work));
+  return results;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

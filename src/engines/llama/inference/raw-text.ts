@@ -1,0 +1,63 @@
+import type { TokenLogprob } from '../../../wire/chat/chat.ts';
+import type { ScoredToken } from '../../../wire/completions/logprobs.ts';
+import type { Delta } from '../protocol.ts';
+import type { Writing } from './generation.ts';
+import { createStopFilter } from './stop.ts';
+
+/** Gathers the text behind a raw prompt as it comes: nothing in it is a thought or a call. It is cut at stop strings alone. */
+export interface RawText extends Writing {
+  readonly content: string;
+  /** Every token whose text is in the content, and the one that ended it. */
+  readonly scored: ScoredToken[];
+  readonly stop: string | undefined;
+}
+
+export function createRawText({
+  stops,
+  onDelta,
+}: {
+  stops: readonly string[];
+  onDelta: (delta: Delta) => void;
+}): RawText {
+  const filter = createStopFilter(stops);
+  const scored: ScoredToken[] = [];
+  const waiting: { at: number; token: ScoredToken }[] = [];
+  let content = '';
+  let received = 0;
+  let stop: string | undefined;
+
+  /** @param isAll whether no token that waits can be cut off any more */
+  function say(text: string, isAll = false): void {
+    content += text;
+    const end = isAll ? Infinity : content.length;
+    const certain: ScoredToken[] = [];
+    while (waiting.length > 0 && waiting[0]!.at < end) certain.push(waiting.shift()!.token);
+    scored.push(...certain);
+    if (text !== '' || certain.length > 0)
+      onDelta({ content: text, ...(certain.length > 0 && { scored: certain }) });
+  }
+
+  return {
+    calls: [],
+    scored,
+    get content() {
+      return content;
+    },
+    get raw() {
+      return content;
+    },
+    get stop() {
+      return stop;
+    },
+    push(text: string, logprob?: TokenLogprob) {
+      if (logprob) waiting.push({ at: received, token: { ...logprob, text } });
+      received += text.length;
+      const cut = filter.push(text);
+      stop ??= cut.stop;
+      say(cut.text);
+      return cut.stop !== undefined;
+    },
+    append: (text) => say(text),
+    end: () => say(filter.end(), stop === undefined),
+  };
+}
