@@ -29,11 +29,14 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   if (bytes.length > 0) yield { bytes, offset, whole: false };
 }
 
-/** The JSON object on a line, or undefined. */
+const decoder = new TextDecoder();
+
+/** The JSON object on a line, or undefined. A byte order mark, as some editors put before the first line, is no part of it. */
 export function parseLine(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    const value: unknown = JSON.parse(decoder.decode(bytes));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

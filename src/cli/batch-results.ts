@@ -1,5 +1,4 @@
 import { createWriteStream } from 'node:fs';
-import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
@@ -7,12 +6,14 @@ import { sleep } from '../base/clock.ts';
 import type { ResultStream } from '../core/batch.ts';
 import { clientCommand, connect, wholeNumber } from './cli.ts';
 import type { Cli, ClientOptions } from './cli.ts';
+import { newFile } from './local-file.ts';
 import { writeBytes } from './write-bytes.ts';
 
 interface Options extends ClientOptions {
   after: number;
   follow?: boolean;
   output?: string;
+  force?: boolean;
 }
 
 const pollMs = 500;
@@ -41,10 +42,12 @@ function resultsCommand(cli: Cli, name: string, stream: ResultStream, descriptio
     .option('--after <n>', 'only what stands behind line n', wholeNumber('--after', 0, 1e9), 0)
     .option('--follow', 'go on until the batch is done')
     .option('-o, --output <file>', 'write to a file')
+    .option('-f, --force', 'overwrite a file that is there already')
     .action(async (id: string, options: Options) => {
       const lines = readResults(cli, { id, stream, options });
       if (options.output === undefined) return writeBytes(lines, cli.terminal);
-      return pipeline(Readable.from(lines), createWriteStream(resolve(cli.cwd, options.output)));
+      const path = newFile(options.output, cli.cwd, options.force);
+      return pipeline(Readable.from(lines), createWriteStream(path));
     });
 }
 

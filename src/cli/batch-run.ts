@@ -1,176 +1,269 @@
-import { existsSync } from 'node:fs';
-import { basename, relative, resolve } from 'node:path';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
 import { ClientError } from '../client/errors.ts';
 import type { RemoteBatch } from '../client/resources.ts';
-import { isFinal } from '../core/batch.ts';
 import { askAtInterrupt } from './batch/ask.ts';
-import { downloadOrdered } from './batch/download.ts';
-import { follow } from './batch/follow.ts';
+import { combine } from './batch/combine.ts';
+import { askUntilDone } from './batch/follow.ts';
 import { parseMetadata } from './batch/metadata.ts';
 import { exitCodeOf } from './batch/outcome.ts';
+import { prepareInput } from './batch/prepare-input.ts';
 import { createProgress, noProgress } from './batch/progress.ts';
+import type { Progress } from './batch/progress.ts';
 import { readInput } from './batch/read-input.ts';
 import type { InputFile } from './batch/read-input.ts';
+import { openResults } from './batch/results.ts';
+import type { Format, ResultPaths } from './batch/results.ts';
+import { runParts } from './batch/run-parts.ts';
+import type { PartsRun } from './batch/run-parts.ts';
 import { openRunFile } from './batch/run-state.ts';
-import type { RunFile } from './batch/run-state.ts';
+import type { Collected, RunFile } from './batch/run-state.ts';
 import { costText, paintStatus } from './batch/show-batch.ts';
 import { clientCommand, connect } from './cli.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 import { CliError, exitCodes } from './exit-codes.ts';
-import { existingFile, openBlob } from './local-file.ts';
+import { existingFile } from './local-file.ts';
 
 interface Options extends ClientOptions {
   output?: string;
+  format: string;
   force?: boolean;
   metadata?: string[];
+  model?: string;
+  set?: string[];
+  endpoint?: string;
 }
 
 export function batchRun(cli: Cli): Command {
   return clientCommand('run', 'upload a JSONL file, run it as a batch and download the results in its order')
-    .argument('<input>', 'the JSONL file, one request a line')
-    .option('-o, --output <file>', 'where the results go (default: the input with .output.jsonl at its end)')
+    .argument('<input>', 'the JSONL file, one request a line; - reads it from stdin')
+    .option(
+      '-o, --output <file>',
+      'where the results go; - prints them (default: the input with .output.jsonl at its end)',
+    )
+    .option('--format <format>', 'of the results: jsonl or csv', 'jsonl')
     .option('-f, --force', 'overwrite results that are there already')
+    .option('--model <id>', 'the model of every request, whatever its line says')
+    .option('--set <key=value...>', 'a field of every request, such as temperature=0')
+    .option('--endpoint <path>', 'what every request calls (default: what the first line says)')
     .option('-m, --metadata <key=value...>', 'metadata of the batch')
-    .addHelpText('after', '\nRun it again after an interruption, and it goes on with the same batch.')
+    .addHelpText(
+      'after',
+      `
+A file of more than 10,000 requests or 32 MB becomes several batches, whose results are one file.
+Run it again after an interruption, and it goes on with the same batches.`,
+    )
     .action((input: string, options: Options) => runBatch(cli, input, options));
 }
 
 async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<void> {
   const client = connect(cli, options);
   const metadata = parseMetadata(options.metadata);
-  const path = existingFile(inputPath, cli.cwd);
-  const output = resolve(cli.cwd, options.output ?? withSuffix(path, 'output'));
-  if (output === path)
-    throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
-  if (existsSync(output) && options.force !== true && !existsSync(`${output}.offpeak.json`))
-    throw new CliError(
-      `${shown(cli, output)} is there already.`,
-      'Pass --force to overwrite it, or another -o.',
-    );
-  const input = await readInput(path);
+  const format = formatOf(options.format);
+  const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
+  const output = outputOf(cli, source, { ...options, format });
+  const copy = output === null ? temporaryCopy(cli) : `${output}.input.jsonl`;
+  const { model, set, endpoint } = options;
+  try {
+    const from = source === undefined ? { stdin: cli.terminal.stdin } : { path: source };
+    const input = await readInput((await prepareInput(from, { model, set, endpoint }, copy)).path);
+    if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
+    const filename = source === undefined ? 'stdin.jsonl' : basename(source);
+    await runInput(cli, client, { input, output, format, filename, metadata, options });
+  } finally {
+    rmSync(copy, { force: true });
+  }
+}
+
+interface Run {
+  input: InputFile;
+  output: string | null;
+  format: Format;
+  filename: string;
+  metadata: Record<string, unknown> | undefined;
+  options: Options;
+}
+
+async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
+  const { input, output, format, filename, metadata, options } = how;
   const run = openRunFile(output, {
     url: client.baseUrl,
     sha256: input.sha256,
+    parts: input.parts.length,
     random: cli.random,
     cwd: cli.cwd,
   });
-  const started = await resumeOrStart(cli, client, { run, input, metadata });
-  const finished = await wait(cli, client, { started, run, quiet: options.json === true });
-  if (finished === undefined) return;
-  await collect(cli, client, { batch: finished, run, input, output, json: options.json === true });
-}
-
-interface Start {
-  run: RunFile;
-  input: InputFile;
-  metadata: Record<string, unknown> | undefined;
-}
-
-async function resumeOrStart(cli: Cli, client: Client, start: Start): Promise<RemoteBatch> {
-  const { run } = start;
-  const before = run.state.batch_id;
-  if (before === null) return create(cli, client, start);
-  try {
-    const batch = await client.batches.get(before);
-    cli.terminal.note(`Going on with ${batch.id}.`);
-    return batch;
-  } catch (error) {
-    if (!(error instanceof ClientError) || error.status !== 404) throw error;
-    cli.terminal.note(`${before} is gone; starting anew.`);
-    run.restart();
-    return create(cli, client, start);
-  }
-}
-
-async function create(cli: Cli, client: Client, { run, input, metadata }: Start): Promise<RemoteBatch> {
-  const { token } = run.state;
-  cli.terminal.note(`Uploading ${basename(input.path)} (${input.customIds.length} requests) ...`);
-  try {
-    const content = await openBlob(input.path);
-    const filename = basename(input.path);
-    const file = await client.files.upload({ content, filename, idempotencyKey: `${token}-file` });
-    const { endpoint } = input;
-    const idempotencyKey = `${token}-batch`;
-    const batch = await client.batches.create({ endpoint, inputFileId: file.id, metadata, idempotencyKey });
-    run.remember(batch.id);
-    cli.terminal.note(`Created ${batch.id}.`);
-    return batch;
-  } catch (error) {
-    // The server said no: there is nothing to go on with.
-    if (error instanceof ClientError && error.status < 500 && error.status !== 429) run.remove();
-    throw error;
-  }
-}
-
-/** Waits for the end, or until the person at the keyboard has had enough: then undefined. */
-async function wait(
-  cli: Cli,
-  client: Client,
-  { started, run, quiet }: { started: RemoteBatch; run: RunFile; quiet: boolean },
-): Promise<RemoteBatch | undefined> {
+  const results = await openResults({
+    output,
+    format,
+    run,
+    client,
+    clock: cli.clock,
+    terminal: cli.terminal,
+  });
+  const quiet = options.json === true || (output === null && cli.terminal.stderr.isTTY !== true);
   const progress = quiet ? noProgress : createProgress(cli.terminal, cli.clock);
-  let batch = started;
-  let stop = new AbortController();
-  const release = cli.onInterrupt(() => stop.abort());
+  const parts = runParts({
+    client,
+    run,
+    input,
+    filename,
+    endpoint: options.endpoint ?? input.endpoint,
+    metadata,
+    note: (text) => progress.note(text),
+    collect: (batch, part) => results.collect(batch, part),
+  });
   try {
-    for (;;) {
-      batch = await follow(batch, { client, clock: cli.clock, progress, signal: stop.signal });
-      progress.stop();
-      if (isFinal(batch.status)) return batch;
-      const choice = await askAtInterrupt(cli.terminal);
-      stop = new AbortController();
-      if (choice === 'cancel') await client.batches.cancel(started.id);
-      if (choice !== 'leave') continue;
-      cli.terminal.note(`${started.id} goes on running. Run the same command again to collect its results`);
-      cli.terminal.note(
-        `(${shown(cli, run.path)} remembers it), or stop it: offpeak batch cancel ${started.id}`,
-      );
-      cli.exitCode = exitCodes.interrupted;
-      return undefined;
+    const batches = input.parts.length === 1 ? '' : ` as ${input.parts.length} batches`;
+    if (run.state.parts.every(({ batch_id: id }) => id === null))
+      cli.terminal.note(`Uploading ${filename} (${input.requests} requests${batches}) ...`);
+    await parts.upload();
+    const isDone = await untilDone(cli, { parts, progress, run, requests: input.requests });
+    progress.stop();
+    if (!isDone) return;
+    const files = await results.finish();
+    run.remove();
+    const { collected } = run.state;
+    const json = options.json === true;
+    conclude(cli, { batches: parts.batches(), input, collected, files, json, output });
+  } catch (error) {
+    // The server said no to all of it: there is nothing to go on with.
+    const isRefused = error instanceof ClientError && error.status < 500 && error.status !== 429;
+    if (isRefused && run.state.parts.every(({ batch_id: id }) => id === null)) {
+      run.remove();
+      await results.discard();
     }
+    throw error;
   } finally {
     progress.stop();
+    await results.close();
+  }
+}
+
+interface Following {
+  parts: PartsRun;
+  progress: Progress;
+  run: RunFile;
+  requests: number;
+}
+
+/** Waits for the end, or until the person at the keyboard has had enough: then false. */
+async function untilDone(cli: Cli, job: Following): Promise<boolean> {
+  const { parts, progress, run } = job;
+  let stop = new AbortController();
+  const release = cli.onInterrupt(() => stop.abort());
+  let isDone = false;
+  const ask = async () => {
+    isDone = await parts.step();
+    const seen = parts.batches();
+    if (seen.length > 0) progress.update(combine(seen, job.requests));
+    return isDone;
+  };
+  try {
+    for (;;) {
+      await askUntilDone(ask, { clock: cli.clock, note: (text) => progress.note(text), signal: stop.signal });
+      if (isDone) return true;
+      progress.stop();
+      const choice = await askAtInterrupt(cli.terminal);
+      stop = new AbortController();
+      if (choice === 'cancel') await parts.cancel();
+      if (choice !== 'leave') continue;
+      tellHowToGoOn(cli, parts.batches(), run);
+      cli.exitCode = exitCodes.interrupted;
+      return false;
+    }
+  } finally {
     release();
   }
 }
 
-interface Collecting {
-  batch: RemoteBatch;
-  run: RunFile;
+function tellHowToGoOn(cli: Cli, batches: RemoteBatch[], { path }: RunFile): void {
+  const { terminal } = cli;
+  const ids = batches.map(({ id }) => id).join(', ');
+  const goes = batches.length === 1 ? 'goes' : 'go';
+  if (path === null) {
+    terminal.note(`${ids} ${goes} on running: ${terminal.self.command} batch results <id>`);
+    return;
+  }
+  terminal.note(`${ids} ${goes} on running. Run the same command again to collect the results`);
+  const last = batches.at(-1)?.id ?? '<id>';
+  terminal.note(
+    `(${shown(cli, path)} remembers it), or stop it: ${terminal.self.command} batch cancel ${last}`,
+  );
+}
+
+interface Conclusion {
+  batches: RemoteBatch[];
   input: InputFile;
-  output: string;
+  collected: Collected;
+  files: ResultPaths;
   json: boolean;
+  output: string | null;
 }
 
-async function collect(
+function conclude(cli: Cli, { batches, input, collected, files, json, output }: Conclusion): void {
+  const { terminal } = cli;
+  const codes = batches.map(exitCodeOf);
+  const whole = combine(batches, input.requests);
+  cli.exitCode =
+    [exitCodes.batchFailed, exitCodes.batchStopped, exitCodes.linesFailed].find((code) =>
+      codes.includes(code),
+    ) ?? (batches.length < input.parts.length ? exitCodes.batchStopped : exitCodes.ok);
+  const { completed, failures } = collected;
+  const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  if (json) {
+    const [only] = batches;
+    return terminal.json(batches.length === 1 ? { ...only, files } : { ...whole, id: null, batches, files });
+  }
+  // Results on stdout are followed by nothing.
+  const tell = (text: string) => (output === null ? terminal.note(text) : terminal.print(text));
+  const name = batches.length === 1 ? whole.id : `${batches.length} batches`;
+  tell(`${name} ${paintStatus(whole, terminal)}: ${completed} completed, ${failed} failed`);
+  const unsent = input.requests - completed - failed;
+  if (unsent > 0) tell(`${unsent} requests have no result.`);
+  if (output !== null)
+    terminal.record([
+      ['results', files.output && shown(cli, files.output)],
+      ['errors', files.errors && shown(cli, files.errors)],
+      ['cost', costText(whole)],
+    ]);
+  for (const { code, count, message } of failures) tell(`failures  ${count} x ${code}: ${message}`);
+}
+
+function formatOf(format: string): Format {
+  if (format === 'jsonl' || format === 'csv') return format;
+  throw new CliError(`--format is jsonl or csv, not '${format}'.`, undefined, exitCodes.usage);
+}
+
+/** Where the results go: a path whose folder is there, or null for stdout. */
+function outputOf(
   cli: Cli,
-  client: Client,
-  { batch, run, input, output, json }: Collecting,
-): Promise<void> {
-  const { terminal, clock } = cli;
-  const from = { client, clock, batchId: batch.id };
-  const errorsPath = withSuffix(output, 'errors');
-  const completed = await downloadOrdered({ ...from, stream: 'output' }, output, input.customIds);
-  const failed = await downloadOrdered({ ...from, stream: 'errors' }, errorsPath, input.customIds);
-  run.remove();
-  cli.exitCode = exitCodeOf(batch);
-  const files = { output: completed > 0 ? output : null, errors: failed > 0 ? errorsPath : null };
-  if (json) return terminal.json({ ...batch, files });
-  terminal.print(`${batch.id} ${paintStatus(batch, terminal)}: ${completed} completed, ${failed} failed`);
-  terminal.record([
-    ['results', files.output && shown(cli, files.output)],
-    ['errors', files.errors && shown(cli, files.errors)],
-    ['cost', costText(batch)],
-  ]);
-  for (const { code, count } of batch.error_summary ?? [])
-    terminal.record([['failures', `${count} x ${code}`]]);
+  source: string | undefined,
+  { output: asked, format, force }: { output?: string; format: Format; force?: boolean },
+): string | null {
+  if (asked === '-' || (asked === undefined && source === undefined)) return null;
+  const output = resolve(cli.cwd, asked ?? withSuffix(source!, 'output', format));
+  if (output === source)
+    throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
+  if (existsSync(output) && force !== true && !existsSync(`${output}.offpeak.json`))
+    throw new CliError(
+      `${shown(cli, output)} is there already.`,
+      'Pass --force to overwrite it, or another -o.',
+    );
+  mkdirSync(dirname(output), { recursive: true });
+  return output;
 }
 
-/** `a/out.jsonl` as `a/out.errors.jsonl`. */
-function withSuffix(path: string, suffix: string): string {
-  return `${path.replace(/\.jsonl$/, '')}.${suffix}.jsonl`;
+/** `a/in.jsonl` as `a/in.output.jsonl`. */
+function withSuffix(path: string, suffix: string, format: Format): string {
+  return `${path.replace(/\.jsonl$/, '')}.${suffix}.${format}`;
+}
+
+function temporaryCopy({ random }: Cli): string {
+  return join(tmpdir(), `offpeak-${Buffer.from(random.bytes(8)).toString('hex')}.jsonl`);
 }
 
 function shown(cli: Cli, path: string): string {

@@ -35,13 +35,22 @@ export interface ClientOptions {
 
 /** A command with the options that all commands which ask a server share. */
 export function clientCommand(name: string, description: string): Command {
+  return askingCommand(name, description, 'API key', 'OFFPEAK_API_KEY');
+}
+
+/** The same for a command that only an admin key may run. */
+export function adminCommand(name: string, description: string): Command {
+  return askingCommand(name, description, 'admin key', 'OFFPEAK_ADMIN_KEY');
+}
+
+function askingCommand(name: string, description: string, key: string, variable: string): Command {
   return new Command(name)
     .description(description)
     .option('--url <url>', 'the server (OFFPEAK_URL; default http://127.0.0.1:8080)')
-    .option('--key-file <file>', 'a file that holds the API key (default: OFFPEAK_API_KEY)')
+    .option('--key-file <file>', `a file that holds the ${key} (default: ${variable})`)
     .option(
       '--key <key>',
-      'the API key itself, which everybody on this machine can read in the list of processes',
+      `the ${key} itself, which everybody on this machine can read in the list of processes`,
     )
     .option('--json', 'print JSON');
 }

@@ -22,7 +22,7 @@ export function filesValidate(cli: Cli): Command {
       if (verdict.valid) {
         const { requests, endpoint, estimatedTokens } = verdict;
         terminal.print(
-          `${terminal.paint('green', 'Valid:')} ${requests} requests to ${endpoint ?? ''}, about ${estimatedTokens} tokens.`,
+          `${terminal.paint('green', 'Valid:')} ${requests} requests to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (prompts estimated, and the most that each answer may have).`,
         );
         terminal.note('Whether its models exist, only a server can tell.');
         return;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clientCommand, connectAdmin } from './cli.ts';
+import { adminCommand, connectAdmin } from './cli.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 
 interface Options extends ClientOptions {
@@ -11,7 +11,7 @@ interface Options extends ClientOptions {
 }
 
 export function keysCreate(cli: Cli): Command {
-  return clientCommand('create', 'make an API key, shown this once')
+  return adminCommand('create', 'make an API key, shown this once')
     .requiredOption('--org <id>', 'the org it belongs to')
     .option('--name <name>', 'to recognise it by')
     .option('--scopes <scope...>', 'inference, batches, files, usage, admin (default: all but admin)')

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clientCommand, connectAdmin } from './cli.ts';
+import { adminCommand, connectAdmin } from './cli.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 
 interface Options extends ClientOptions {
@@ -7,7 +7,7 @@ interface Options extends ClientOptions {
 }
 
 export function keysList(cli: Cli): Command {
-  return clientCommand('list', 'list the API keys')
+  return adminCommand('list', 'list the API keys')
     .option('--org <id>', 'only those of this org')
     .action(async (options: Options) => {
       const { data } = await connectAdmin(cli, options).admin.keys.list(options.org);

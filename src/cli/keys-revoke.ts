@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { clientCommand, connectAdmin } from './cli.ts';
+import { adminCommand, connectAdmin } from './cli.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 
 export function keysRevoke(cli: Cli): Command {
-  return clientCommand('revoke', 'end an API key, within a second')
+  return adminCommand('revoke', 'end an API key, within a second')
     .argument('<id>')
     .action(async (id: string, options: ClientOptions) => {
       const key = await connectAdmin(cli, options).admin.keys.revoke(id);

@@ -1,5 +1,5 @@
-import { openAsBlob, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, mkdirSync, openAsBlob, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { CliError } from './exit-codes.ts';
 
 /** The absolute path of a file that is there. */
@@ -8,6 +8,15 @@ export function existingFile(path: string, cwd: string): string {
   const stats = statSync(full, { throwIfNoEntry: false });
   if (stats === undefined) throw new CliError(`There is no file ${path}.`);
   if (!stats.isFile()) throw new CliError(`${path} is not a file.`);
+  return full;
+}
+
+/** The absolute path of a file to write, in a folder that is there. Nothing is overwritten without `force`. */
+export function newFile(path: string, cwd: string, force = false): string {
+  const full = resolve(cwd, path);
+  if (existsSync(full) && !force)
+    throw new CliError(`${path} is there already.`, 'Pass --force to overwrite it.');
+  mkdirSync(dirname(full), { recursive: true });
   return full;
 }
 

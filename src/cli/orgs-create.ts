@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { clientCommand, connectAdmin } from './cli.ts';
+import { adminCommand, connectAdmin } from './cli.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 
 export function orgsCreate(cli: Cli): Command {
-  return clientCommand('create', 'make an org')
+  return adminCommand('create', 'make an org')
     .argument('<name>')
     .action(async (name: string, options: ClientOptions) => {
       const org = await connectAdmin(cli, options).admin.orgs.create({ name });

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { clientCommand, connectAdmin } from './cli.ts';
+import { adminCommand, connectAdmin } from './cli.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 
 export function orgsList(cli: Cli): Command {
-  return clientCommand('list', 'list the orgs').action(async (options: ClientOptions) => {
+  return adminCommand('list', 'list the orgs').action(async (options: ClientOptions) => {
     const { data } = await connectAdmin(cli, options).admin.orgs.list();
     if (options.json === true) return cli.terminal.json(data);
     cli.terminal.table(

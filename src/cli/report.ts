@@ -11,17 +11,18 @@ import type { Terminal } from './terminal.ts';
 /** How many faults of a file are shown one by one. */
 const shownFaults = 20;
 
-const hints: Record<string, string> = {
-  invalid_api_key:
+const hints: Record<string, (command: string) => string> = {
+  invalid_api_key: () =>
     'Set OFFPEAK_API_KEY, or pass --key-file. The first start of a server prints its first key.',
-  permission_denied: 'Use a key with the scope that is missing: offpeak keys create --scope ...',
-  model_not_found: 'offpeak models list shows what this server has.',
+  permission_denied: (command) =>
+    `Use a key with the scope that is missing: ${command} keys create --org <id> --scopes ...`,
+  model_not_found: (command) => `${command} models list shows what this server has.`,
 };
 
 /** Tells what went wrong, once, on stderr: a sentence, its code and request id, and what to do. Never a stack. */
 export function reportError(error: unknown, terminal: Terminal, json: boolean): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  const told = tell(error);
+  const told = tell(error, terminal.self.command);
   if (json) {
     const { exitCode, lines, ...rest } = told;
     terminal.note(JSON.stringify({ error: { ...rest, ...(lines.length > 0 && { problems: lines }) } }));
@@ -44,10 +45,10 @@ interface Told {
   hint?: string | undefined;
 }
 
-function tell(error: unknown): Told {
-  if (error instanceof ClientError) return tellAnswer(error);
+function tell(error: unknown, command: string): Told {
+  if (error instanceof ClientError) return tellAnswer(error, command);
   if (error instanceof Unreachable) {
-    const hint = 'Start a server with: offpeak serve. Or name another one with --url or OFFPEAK_URL.';
+    const hint = `Start a server with: ${command} serve. Or name another one with --url or OFFPEAK_URL.`;
     return { message: error.message, lines: [], exitCode: exitCodes.unreachable, hint };
   }
   if (error instanceof ConfigError) {
@@ -66,7 +67,7 @@ function tell(error: unknown): Told {
   };
 }
 
-function tellAnswer(error: ClientError): Told {
+function tellAnswer(error: ClientError, command: string): Told {
   const lines = error.faults.slice(0, shownFaults).map(formatFault);
   if (error.faults.length > shownFaults) lines.push(`... and ${error.faults.length - shownFaults} more`);
   return {
@@ -76,7 +77,7 @@ function tellAnswer(error: ClientError): Told {
     exitCode: exitCodes.usage,
     code: error.code,
     ...(error.requestId !== null && { request_id: error.requestId }),
-    hint: hints[error.code],
+    hint: hints[error.code]?.(command),
   };
 }
 

@@ -1,2 +1,30 @@
-/** How this program is called where it runs: by its path in a checkout, by its name once installed. */
-export const selfCommand = import.meta.url.endsWith('.ts') ? 'bin/offpeak' : 'offpeak';
+import { existsSync } from 'node:fs';
+import { delimiter, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Where this program stands: the checkout, or the installed package. */
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const isCheckout = import.meta.url.endsWith('.ts');
+
+export interface Surroundings {
+  env: Record<string, string | undefined>;
+  cwd: string;
+}
+
+/** How this program is called from where the user stands, as hints show it: `bin/offpeak`, `npx offpeak` or `offpeak`. */
+export function selfCommand({ env, cwd }: Surroundings): string {
+  if (isCheckout) return fromHere(join(root, 'bin', 'offpeak'), cwd).replace(/^offpeak$/, './offpeak');
+  if (env.npm_command === 'exec') return 'npx offpeak';
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.some((folder) => existsSync(join(folder, 'offpeak'))) ? 'offpeak' : 'npx offpeak';
+}
+
+/** A file of requests that every installation has, to try a batch with. */
+export function exampleRequests({ cwd }: Pick<Surroundings, 'cwd'>): string {
+  return fromHere(join(root, 'examples', 'demo.jsonl'), cwd);
+}
+
+function fromHere(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short.startsWith('..') ? path : short;
+}

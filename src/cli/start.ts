@@ -3,6 +3,7 @@ import { systemFetch, systemRandom, wakefulClock } from '../base/system.ts';
 import { environment } from '../config.ts';
 import { exitCodes } from './exit-codes.ts';
 import { run } from './run.ts';
+import { exampleRequests, selfCommand } from './self-command.ts';
 import { createTerminal } from './terminal.ts';
 
 /** The command line of this process. */
@@ -13,8 +14,10 @@ export async function start(): Promise<void> {
   // Threads and child processes keep theirs in the same place.
   const compiled = getCompileCacheDir();
   if (compiled !== undefined) environment.NODE_COMPILE_CACHE ??= compiled;
+  const cwd = process.cwd();
+  const self = { command: selfCommand({ env: environment, cwd }), example: exampleRequests({ cwd }) };
   const code = await run(process.argv.slice(2), {
-    terminal: createTerminal(process),
+    terminal: createTerminal(process, self),
     fetch: systemFetch,
     clock: wakefulClock,
     random: systemRandom,
@@ -23,7 +26,7 @@ export async function start(): Promise<void> {
       return () => void process.off('SIGINT', handle);
     },
     env: environment,
-    cwd: process.cwd(),
+    cwd,
     exitCode: exitCodes.ok,
   });
   process.exitCode = code;

@@ -11,8 +11,15 @@ export interface Streams {
 
 type Format = Parameters<typeof styleText>[0];
 
+/** What hints show: how this program is called here, and a file of requests that is there. */
+export interface Itself {
+  command: string;
+  example: string;
+}
+
 /** Results go to stdout, everything about them to stderr; colour and tables only where a person reads. */
 export interface Terminal extends Streams {
+  self: Itself;
   /** A result line. */
   print(text: string): void;
   /** A remark beside the result. */
@@ -30,10 +37,13 @@ export interface Terminal extends Streams {
 
 const widestCell = 80;
 
-export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
+const byName: Itself = { command: 'offpeak', example: 'examples/demo.jsonl' };
+
+export function createTerminal({ stdin, stdout, stderr }: Streams, self = byName): Terminal {
   const print = (text: string) => void stdout.write(`${text}\n`);
   const paint = (format: Format, text: string) => styleText(format, text, { stream: stdout });
   return {
+    self,
     stdin,
     stdout,
     stderr,

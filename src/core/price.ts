@@ -40,3 +40,9 @@ export function formatDollars(nano: bigint): string {
   const rest = (nano % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '');
   return rest === '' ? `${whole}` : `${whole}.${rest}`;
 }
+
+/** The inverse of `formatDollars`: "0.00125" is 1_250_000n. Digits behind the ninth are dropped. */
+export function parseDollars(text: string): bigint {
+  const [whole = '0', rest = ''] = text.split('.');
+  return BigInt(whole) * 1_000_000_000n + BigInt(rest.slice(0, 9).padEnd(9, '0'));
+}

@@ -126,6 +126,14 @@ describe('batches', () => {
   it('give their results and errors as they are', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const results = await cli('batch', 'results', 'batch_1');
+    const file = join(cwd, 'deep', 'results.jsonl');
+    await cli('batch', 'results', 'batch_1', '-o', file);
+    expect(readFileSync(file, 'utf8')).toBe(results.out);
+    expect(await cli('batch', 'results', 'batch_1', '-o', file)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is there already'),
+    });
+    expect((await cli('batch', 'results', 'batch_1', '-o', file, '--force')).code).toBe(0);
     expect(JSON.parse(results.out)).toMatchObject({ custom_id: 'a', response: { status_code: 200 } });
     expect(await cli('batch', 'errors', 'batch_1')).toMatchObject({ code: 0, out: '' });
   });

@@ -11,6 +11,39 @@ const slowestPollMs = 2000;
 /** A server may restart under a batch; that is waited for. */
 const patienceMs = 120_000;
 
+export interface Asking {
+  clock: Clock;
+  /** Told once when the server does not answer. */
+  note(text: string): void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Asks again and again, with growing pauses, until `ask` says that it is done or the signal aborts.
+ * @throws Unreachable after two minutes without an answer
+ */
+export async function askUntilDone(
+  ask: () => Promise<boolean>,
+  { clock, signal, ...asking }: Asking,
+): Promise<void> {
+  let pause = fastestPollMs;
+  let lostSince: number | undefined;
+  for (;;) {
+    try {
+      if (signal?.aborted === true || (await ask())) return;
+      lostSince = undefined;
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      if (lostSince === undefined)
+        asking.note(`${errorText(error)}. Waiting for the server; the batch is safe there.`);
+      lostSince ??= clock.monotonic();
+      if (clock.monotonic() - lostSince > patienceMs) throw error;
+    }
+    await sleep(clock, pause, signal);
+    pause = Math.min(slowestPollMs, pause * 1.3);
+  }
+}
+
 export interface Following {
   client: Client;
   clock: Clock;
@@ -24,29 +57,17 @@ export interface Following {
  */
 export async function follow(seen: RemoteBatch, following: Following): Promise<RemoteBatch> {
   const { client, clock, progress, signal } = following;
-  let batch = seen;
-  let pause = fastestPollMs;
-  let lostSince: number | undefined;
-  progress.update(batch);
-  const isStopped = () => signal?.aborted === true;
-  while (!isFinal(batch.status) && !isStopped()) {
-    await sleep(clock, pause, signal);
-    pause = Math.min(slowestPollMs, pause * 1.3);
-    try {
-      batch = await client.batches.get(seen.id);
-      lostSince = undefined;
-      progress.update(batch);
-    } catch (error) {
-      if (!isPassing(error)) throw error;
-      if (lostSince === undefined)
-        progress.note(`${errorText(error)}. Waiting for the server; the batch is safe there.`);
-      lostSince ??= clock.monotonic();
-      if (clock.monotonic() - lostSince > patienceMs) throw error;
-    }
-  }
-  return batch;
+  let batch: RemoteBatch | undefined;
+  const ask = async () => {
+    batch = batch === undefined ? seen : await client.batches.get(seen.id);
+    progress.update(batch);
+    return isFinal(batch.status);
+  };
+  await askUntilDone(ask, { clock, note: (text) => progress.note(text), signal });
+  return batch ?? seen;
 }
 
+/** Whether it goes away by waiting: a server that restarts, or has too much to do just then. */
 function isPassing(error: unknown): boolean {
   return (
     error instanceof Unreachable ||

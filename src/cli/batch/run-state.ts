@@ -5,73 +5,115 @@ import { CliError } from '../exit-codes.ts';
 
 /**
  * A small file beside the output that makes `batch run` resumable: run again after whatever happened, it goes on with
- * the same batch. It is written before the first request; `token` makes a repeated upload or create answer with what
- * the first one made, so that a batch is never paid twice.
+ * the same batches. It is written before the first request; the tokens make a repeated upload or create answer with
+ * what the first one made, so that no batch is paid twice.
  */
 export interface RunState {
-  version: 1;
+  version: 2;
   url: string;
   input_sha256: string;
+  parts: PartState[];
+  collected: Collected;
+}
+
+/** What of a run is in the results files already. */
+export interface Collected {
+  parts: number;
+  /** How many bytes of the files are theirs; what stands behind them is not. */
+  sizes: { output: number; errors: number };
+  completed: number;
+  /** Requests that failed, by code, with the message of the first. */
+  failures: Failure[];
+}
+
+export interface Failure {
+  code: string;
+  count: number;
+  message: string;
+}
+
+/** How far one batch of the run is. */
+export interface PartState {
   token: string;
+  file_id: string | null;
   batch_id: string | null;
 }
 
 export interface RunFile {
-  readonly path: string;
-  /** Whether an earlier run left it. */
-  readonly resumed: boolean;
+  /** Null when nothing is remembered, because the results go to stdout. */
+  readonly path: string | null;
   readonly state: RunState;
-  remember(batchId: string): void;
-  /** Begins anew: the batch of the earlier run is gone. */
-  restart(): void;
+  remember(part: number, ids: { file_id: string } | { batch_id: string }): void;
+  collect(collected: Collected): void;
+  /** Begins a part anew: the batch of the earlier run is gone. */
+  restart(part: number): void;
   remove(): void;
 }
 
-/** @throws CliError when the file there belongs to another input or server */
-export function openRunFile(
-  output: string,
-  run: { url: string; sha256: string; random: Random; cwd: string },
-): RunFile {
-  const path = `${output}.offpeak.json`;
-  const found = read(path);
-  const shown = relative(run.cwd, path) || path;
-  if (found !== undefined && found.input_sha256 !== run.sha256)
-    throw new CliError(
-      `${shown} belongs to another input, whose batch is ${found.batch_id ?? 'not created yet'}.`,
-      `Choose another output with -o, or remove ${shown}.`,
-    );
-  if (found !== undefined && found.url !== run.url)
-    throw new CliError(
-      `${shown} belongs to a run on ${found.url}, not ${run.url}.`,
-      `Pass --url ${found.url} to go on with it, or remove ${shown} to start anew.`,
-    );
-  let state: RunState = found ?? fresh(run);
+export interface RunIdentity {
+  url: string;
+  sha256: string;
+  /** How many batches it takes. */
+  parts: number;
+  random: Random;
+  cwd: string;
+}
+
+/**
+ * @param output the results file beside which it stands, or null to remember nothing
+ * @throws CliError when the file there belongs to another input or server
+ */
+export function openRunFile(output: string | null, run: RunIdentity): RunFile {
+  const path = output === null ? null : `${output}.offpeak.json`;
+  const found = path === null ? undefined : read(path);
+  if (path !== null && found !== undefined) refuseOther(relative(run.cwd, path) || path, found, run);
+  const token = () => Buffer.from(run.random.bytes(16)).toString('hex');
+  const fresh = (): PartState => ({ token: token(), file_id: null, batch_id: null });
+  const state: RunState = found ?? {
+    version: 2,
+    url: run.url,
+    input_sha256: run.sha256,
+    parts: Array.from({ length: run.parts }, fresh),
+    collected: { parts: 0, sizes: { output: 0, errors: 0 }, completed: 0, failures: [] },
+  };
   const save = () => {
-    writeFileSync(`${path}.tmp`, `${JSON.stringify(state, null, 2)}\n`);
+    if (path === null) return;
+    writeFileSync(`${path}.tmp`, `${JSON.stringify(state, null, 2)}\n`, { flush: true });
     renameSync(`${path}.tmp`, path);
   };
   save();
   return {
     path,
-    resumed: found !== undefined,
-    get state() {
-      return state;
-    },
-    remember(batchId) {
-      state = { ...state, batch_id: batchId };
+    state,
+    remember(part, ids) {
+      Object.assign(state.parts[part]!, ids);
       save();
     },
-    restart() {
-      state = fresh(run);
+    collect(collected) {
+      state.collected = collected;
       save();
     },
-    remove: () => rmSync(path, { force: true }),
+    restart(part) {
+      state.parts[part] = fresh();
+      save();
+    },
+    remove() {
+      if (path !== null) rmSync(path, { force: true });
+    },
   };
 }
 
-function fresh(run: { url: string; sha256: string; random: Random }): RunState {
-  const token = Buffer.from(run.random.bytes(16)).toString('hex');
-  return { version: 1, url: run.url, input_sha256: run.sha256, token, batch_id: null };
+function refuseOther(shown: string, found: RunState, run: RunIdentity): void {
+  if (found.input_sha256 !== run.sha256 || found.parts.length !== run.parts)
+    throw new CliError(
+      `${shown} belongs to another input, whose batch is ${found.parts[0]?.batch_id ?? 'not created yet'}.`,
+      `Choose another output with -o, or remove ${shown}.`,
+    );
+  if (found.url !== run.url)
+    throw new CliError(
+      `${shown} belongs to a run on ${found.url}, not ${run.url}.`,
+      `Pass --url ${found.url} to go on with it, or remove ${shown} to start anew.`,
+    );
 }
 
 function read(path: string): RunState | undefined {
@@ -83,8 +125,8 @@ function read(path: string): RunState | undefined {
   }
   try {
     const state = JSON.parse(text) as Partial<RunState>;
-    if (state.version === 1 && typeof state.token === 'string' && typeof state.url === 'string')
-      return { ...state, batch_id: state.batch_id ?? null } as RunState;
+    if (state.version === 2 && typeof state.url === 'string' && Array.isArray(state.parts))
+      return state as RunState;
   } catch {
     // Told below: it is not a file of ours.
   }

@@ -7,12 +7,13 @@ import { createClient } from '../../client/client.ts';
 import type { Client } from '../../client/client.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { loadConfig } from '../../config.ts';
-import { downloadOrdered } from '../batch/download.ts';
+import { orderedResults } from '../batch/download.ts';
 import { follow } from '../batch/follow.ts';
 import { exitCodeOf } from '../batch/outcome.ts';
 import { createProgress, noProgress } from '../batch/progress.ts';
 import type { Progress } from '../batch/progress.ts';
 import { readInput } from '../batch/read-input.ts';
+import { openResultsFile } from '../batch/results-file.ts';
 import type { Cli } from '../cli.ts';
 import { checkResults } from './check-results.ts';
 import type { Sample } from './check-results.ts';
@@ -87,16 +88,22 @@ async function runSample(
   const { terminal, clock } = cli;
   const input = join(folder, `${name}.jsonl`);
   copyFileSync(join(examples, basename(input)), input);
-  const { customIds, endpoint } = await readInput(input);
+  const { parts, endpoint, requests } = await readInput(input);
   const file = await client.files.upload({ content: await openBlob(input), filename: basename(input) });
-  terminal.note(`Uploaded ${file.filename} as ${file.id}: ${customIds.length} requests, every line valid.`);
+  terminal.note(`Uploaded ${file.filename} as ${file.id}: ${requests} requests, every line valid.`);
   const created = await client.batches.create({ endpoint, inputFileId: file.id });
   terminal.note(`Created ${created.id}.`);
   try {
     const batch = await follow(created, { client, clock, progress });
-    const from = { client, clock, batchId: batch.id };
-    await downloadOrdered({ ...from, stream: 'output' }, results, customIds);
-    await downloadOrdered({ ...from, stream: 'errors' }, join(folder, `${name}.errors.jsonl`), customIds);
+    for (const [stream, path] of [
+      ['output', results],
+      ['errors', join(folder, `${name}.errors.jsonl`)],
+    ] as const) {
+      const wanted = { client, clock, batchId: batch.id, streams: [stream], customIds: parts[0]!.customIds };
+      const target = await openResultsFile(path, 0);
+      for await (const line of orderedResults(wanted, `${path}.download`)) await target.write(line);
+      await target.finish();
+    }
     return { batch, input };
   } finally {
     progress.stop();

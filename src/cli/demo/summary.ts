@@ -1,6 +1,5 @@
 import { relative } from 'node:path';
 import type { RemoteBatch } from '../../client/resources.ts';
-import { selfCommand } from '../self-command.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Answered, Sample } from './check-results.ts';
 
@@ -53,10 +52,12 @@ export function showNextSteps({ folder, url, key, running }: NextSteps, terminal
   ]);
   heading('Go on');
   if (!running)
-    terminal.print(`${selfCommand} serve --data ${shown}/data   # the same data and keys, on ${url}`);
+    terminal.print(
+      `${terminal.self.command} serve --data ${shown}/data   # the same data and keys, on ${url}`,
+    );
   terminal.print(`export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${key}
-${selfCommand} chat "What is the capital of Italy?"
-${selfCommand} batch run ${shown}/demo.jsonl -o again.jsonl
+${terminal.self.command} chat "What is the capital of Italy?"
+${terminal.self.command} batch run ${shown}/demo.jsonl -o again.jsonl
 
 curl ${url}/v1/chat/completions -H "Authorization: Bearer $OFFPEAK_API_KEY" -H "Content-Type: application/json" \\
   -d '{"model": "default", "messages": [{"role": "user", "content": "What is 2 plus 3?"}]}'

@@ -25,7 +25,9 @@ export async function runDoctor(cli: Cli, config: Config, how: How): Promise<voi
   if (how.json) terminal.json(servers.map(toJson));
   else for (const server of servers) show(server, how, terminal);
   if (!how.json && servers.length === 0)
-    terminal.print('No model is served by another server; offpeak models inspect tells of model files.');
+    terminal.print(
+      `No model is served by another server; ${terminal.self.command} models inspect tells of model files.`,
+    );
   const faulty = servers.filter(({ examination }) => examination.findings.some(isFault));
   if (faulty.length === 0) return;
   const isAway = faulty.some(({ examination }) => !examination.isReachable);

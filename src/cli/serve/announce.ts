@@ -1,5 +1,4 @@
 import { cleanLine } from '../clean-text.ts';
-import { selfCommand } from '../self-command.ts';
 import type { Terminal } from '../terminal.ts';
 
 const shownOnce = 'The keys were just made and are shown this once.';
@@ -29,8 +28,8 @@ export function announce(ready: Ready, terminal: Terminal): void {
   if (keys !== null) terminal.print(`\n${shownOnce}`);
   terminal.print(`\nTry it:
   export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${keys?.key ?? '<your key>'}
-  ${selfCommand} chat "What is the capital of France?"
-  ${selfCommand} batch run requests.jsonl -o results.jsonl
+  ${terminal.self.command} chat "What is the capital of France?"
+  ${terminal.self.command} batch run ${terminal.self.example} -o results.jsonl
 Ctrl-C stops it.`);
 }
 
@@ -49,7 +48,7 @@ export function announceAway(
 ): void {
   for (const { model, server, servers, message } of away) {
     const which = servers === 1 ? server : `${server}, one of ${servers} servers`;
-    const line = `${model}: ${message} (${which}). It is tried again by itself; offpeak doctor tells more.`;
+    const line = `${model}: ${message} (${which}). It is tried again by itself; ${terminal.self.command} doctor tells more.`;
     terminal.note(`${terminal.paintNote('yellow', 'Warning:')} ${cleanLine(line)}`);
   }
 }

@@ -60,7 +60,7 @@ export function silentCli(): Cli {
 /** Runs one command of the command line in this process. */
 export async function runCli(argv: string[], options: CliRun = {}): Promise<CliOutcome> {
   const { server, cwd = '/nowhere', tty = false } = options;
-  const stdin = new PassThrough();
+  const stdin = Object.assign(new PassThrough(), { isTTY: tty });
   stdin.end(options.stdin ?? '');
   const stdout = Object.assign(new PassThrough(), { isTTY: tty });
   const stderr = Object.assign(new PassThrough(), { isTTY: tty, columns: 100 });

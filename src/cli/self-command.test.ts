@@ -1,0 +1,13 @@
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { exampleRequests, selfCommand } from './self-command.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+
+it('in a checkout, shows a path that works from where the user stands', () => {
+  expect(selfCommand({ env: {}, cwd: root })).toBe('bin/offpeak');
+  expect(selfCommand({ env: {}, cwd: join(root, 'bin') })).toBe('./offpeak');
+  expect(selfCommand({ env: {}, cwd: '/nowhere' })).toBe(join(root, 'bin/offpeak'));
+  expect(exampleRequests({ cwd: root })).toBe('examples/demo.jsonl');
+  expect(exampleRequests({ cwd: '/nowhere' })).toBe(join(root, 'examples/demo.jsonl'));
+});

@@ -1,0 +1,275 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFakeServer, failed, refusal, succeeded } from './support/fake-server.ts';
+import type { FakeServer } from './support/fake-server.ts';
+import { runCli } from './support/run-cli.ts';
+
+const many = Array.from({ length: 20_005 }, (_, index) => `r${index}`);
+let cwd: string;
+let server: FakeServer;
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'offpeak-cli-'));
+  server = createFakeServer();
+});
+
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const lineOf = (custom_id: string) =>
+  JSON.stringify({ custom_id, method: 'POST', url: '/v1/chat/completions', body: {} });
+
+function jsonl(ids: readonly string[]): string {
+  return ids.map((id) => `${lineOf(id)}\n`).join('');
+}
+
+const write = (name: string, text: string) => writeFileSync(join(cwd, name), text);
+const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
+
+function idsOf(text: string): string[] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
+}
+
+const run = (...argv: string[]) => runCli(['batch', 'run', ...argv], { server, cwd });
+const posts = () => server.requests.filter(({ method }) => method === 'POST').map(({ path }) => path);
+const uploads = () => [...server.files.values()].map(({ text }) => text);
+
+describe('a file that is too large for one batch', () => {
+  beforeEach(() => write('big.jsonl', jsonl(many)));
+
+  it('becomes several, checked before the first runs, with one file of results in its order', async () => {
+    server.behaviour.answer = (id) => (id === 'r7' || id === 'r15000' ? failed(id) : succeeded(id));
+    const { code, out, err } = await run('big.jsonl', '-o', 'out.jsonl');
+    expect(code).toBe(2);
+    expect(posts().slice(0, 3)).toEqual(['/v1/files', '/v1/files', '/v1/files']);
+    expect([...server.batches.values()].map(({ lines }) => lines.length)).toEqual([10_000, 10_000, 5]);
+    expect(idsOf(read('out.jsonl'))).toEqual(many.filter((id) => id !== 'r7' && id !== 'r15000'));
+    expect(idsOf(read('out.errors.jsonl'))).toEqual(['r7', 'r15000']);
+    expect(readdirSync(cwd).toSorted()).toEqual(['big.jsonl', 'out.errors.jsonl', 'out.jsonl']);
+    expect(err).toContain('20005 requests as 3 batches');
+    expect(out).toContain('3 batches completed: 20003 completed, 2 failed');
+    expect(out).toContain('0.0015 USD (0.003 without a batch)');
+    expect(out).toContain('2 x context_length_exceeded: too long');
+  });
+
+  it('is split by bytes, too', async () => {
+    const wide = 'x'.repeat(1 << 20);
+    const lines = Array.from({ length: 33 }, (_, index) => `{"custom_id":"${index}","body":"${wide}"}\n`);
+    write('wide.jsonl', lines.join(''));
+    expect((await run('wide.jsonl', '-o', 'out.jsonl')).code).toBe(0);
+    expect(uploads().length).toBe(2);
+    for (const text of uploads()) expect(text.length).toBeLessThanOrEqual(33_554_432);
+    expect(uploads().join('') === read('wide.jsonl')).toBe(true);
+  });
+
+  it('does not start a batch while ten thousand requests wait, so that they run in order', async () => {
+    const open = new Set<string>();
+    let most = 0;
+    server.behaviour.polls = 4;
+    server.behaviour.before = () => {
+      for (const [id, { batch }] of server.batches)
+        if (batch.status === 'completed') open.delete(id);
+        else open.add(id);
+      most = Math.max(most, open.size);
+      return undefined;
+    };
+    await run('big.jsonl', '-o', 'out.jsonl');
+    expect(most).toBe(1);
+  });
+
+  it('goes on where it was, wherever it stopped', async () => {
+    const stop = (at: (method: string, path: string) => boolean, status = 400) => {
+      server.behaviour.before = (method, path) =>
+        at(method, path) ? refusal(status, 'stopped_here', 'Stopped.') : undefined;
+    };
+    const places = [
+      (method: string) => method === 'POST' && server.files.size === 2,
+      (method: string, path: string) =>
+        method === 'POST' && path === '/v1/batches' && server.batches.size === 1,
+      (_: string, path: string) => path === '/v1/batches/batch_2/output',
+      (_: string, path: string) => path === '/v1/batches/batch_3/errors',
+    ];
+    for (const [index, place] of places.entries()) {
+      // A refusal of all of it would leave nothing to go on with.
+      stop(place, index === 0 ? 500 : 400);
+      const { code, err } = await run('big.jsonl', '-o', 'out.jsonl');
+      expect([index, code, err]).toEqual([index, 1, expect.stringContaining('Stopped.')]);
+      // As a kill would leave it: more in the file than is remembered.
+      if (existsSync(join(cwd, 'out.jsonl.part'))) appendFileSync(join(cwd, 'out.jsonl.part'), 'half a li');
+    }
+    stop(() => false);
+    const { code, out } = await run('big.jsonl', '-o', 'out.jsonl');
+    expect(code).toBe(0);
+    expect(idsOf(read('out.jsonl'))).toEqual(many);
+    expect(server.batches.size).toBe(3);
+    expect(server.files.size).toBe(3);
+    expect(out).toContain('3 batches completed: 20005 completed, 0 failed');
+    expect(readdirSync(cwd).toSorted()).toEqual(['big.jsonl', 'out.jsonl']);
+  });
+
+  it('ends well when it was killed between putting the file in place and forgetting the run', async () => {
+    write('big.jsonl', jsonl(many.slice(0, 10_005)));
+    server.behaviour.before = (_, path) =>
+      path === '/v1/batches/batch_2/output' ? refusal(400, 'stopped_here', 'Stopped.') : undefined;
+    await run('big.jsonl', '-o', 'out.jsonl');
+    server.behaviour.before = () => undefined;
+    const state = read('out.jsonl.offpeak.json');
+    await run('big.jsonl', '-o', 'out.jsonl');
+    const results = read('out.jsonl');
+    const parts = (JSON.parse(state) as { collected: object }).collected;
+    write(
+      'out.jsonl.offpeak.json',
+      JSON.stringify({
+        ...JSON.parse(state),
+        collected: { ...parts, parts: 2, sizes: { output: results.length, errors: 0 } },
+      }),
+    );
+    expect((await run('big.jsonl', '-o', 'out.jsonl')).code).toBe(0);
+    expect(read('out.jsonl')).toBe(results);
+  });
+
+  it('says so when the results of an earlier run were taken away', async () => {
+    write('big.jsonl', jsonl(many.slice(0, 10_005)));
+    server.behaviour.before = (_, path) =>
+      path === '/v1/batches/batch_2/output' ? refusal(400, 'stopped_here', 'Stopped.') : undefined;
+    await run('big.jsonl', '-o', 'out.jsonl');
+    renameSync(join(cwd, 'out.jsonl.part'), join(cwd, 'elsewhere'));
+    const { code, err } = await run('big.jsonl', '-o', 'out.jsonl');
+    expect([code, err]).toEqual([1, expect.stringContaining('out.jsonl.part is gone')]);
+  });
+
+  it('counts the lines of a refusal from the start of the whole file', async () => {
+    server.behaviour.before = (_, path) =>
+      path === '/v1/files' && server.files.size === 1
+        ? refusal(422, 'validation_error', '1 line is bad', [
+            { line: 5, code: 'invalid_json_line', message: 'not JSON' },
+          ])
+        : undefined;
+    const { code, err } = await run('big.jsonl', '-o', 'out.jsonl');
+    expect(code).toBe(1);
+    expect(err).toContain('line 10005: not JSON');
+    expect(readdirSync(cwd)).toEqual(['big.jsonl']);
+    expect(server.batches.size).toBe(0);
+  });
+
+  it('cancels what runs and sends nothing more; what is done is collected', async () => {
+    write('big.jsonl', jsonl(many.slice(0, 10_005)));
+    server.behaviour.polls = 1000;
+    const { code, err, out } = await runCli(['batch', 'run', 'big.jsonl', '-o', 'out.jsonl'], {
+      server,
+      cwd,
+      interrupt: true,
+      tty: true,
+      stdin: 'c\n',
+    });
+    expect(err).toContain('[c]ancel');
+    expect(code).toBe(4);
+    expect(server.batches.size).toBeLessThan(2);
+    expect(out).toContain('have no result');
+  });
+});
+
+describe('what a run is given', () => {
+  it('from stdin, goes to stdout in its order, failed lines among the others, and leaves no file', async () => {
+    server.behaviour.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
+    const { code, out, err } = await runCli(['batch', 'run', '-'], {
+      server,
+      cwd,
+      stdin: jsonl(['a', 'b', 'c']),
+    });
+    expect(code).toBe(2);
+    expect(idsOf(out)).toEqual(['a', 'b', 'c']);
+    expect(err).toContain('2 completed, 1 failed');
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it('is told that there is nothing in it', async () => {
+    const { code, err } = await runCli(['batch', 'run', '-'], { server, cwd, stdin: '\n \n' });
+    expect([code, err]).toEqual([1, 'Error: There is no request in -.\n']);
+  });
+
+  it('may say another model, other settings and another endpoint, and changes nothing else of its bytes', async () => {
+    const body = '{"model": "gpt-x", "seed": 12345678901234567890, "messages":[ ]}';
+    write('in.jsonl', `{"custom_id":"a", "url":"/v1/x", "body": ${body} , "method":"POST"}\n[1]\n`);
+    await run(
+      'in.jsonl',
+      '-o',
+      'o',
+      '--model',
+      'mine',
+      '--set',
+      'temperature=0',
+      'stop=###',
+      '--endpoint',
+      '/v1/responses',
+    );
+    expect(uploads()).toEqual([
+      '{"custom_id":"a", "url":"/v1/responses", "body": {"temperature":0,"stop":"###","model": "mine", "seed": 12345678901234567890, "messages":[ ]} , "method":"POST"}\n[1]\n',
+    ]);
+    expect(readdirSync(cwd).toSorted()).toEqual(['in.jsonl', 'o']);
+    const wrong = await run('in.jsonl', '-o', 'other', '--set', 'temperature');
+    expect(wrong.err).toContain("--set takes key=value, not 'temperature'");
+  });
+
+  it('becomes a table for a spreadsheet, in its order', async () => {
+    write('in.jsonl', jsonl(['a', 'b', 'c']));
+    server.behaviour.answer = (id) => {
+      if (id === 'b') return failed(id);
+      const content = id === 'a' ? 'one, "two"\nthree' : null;
+      const tool_calls = id === 'a' ? undefined : [{ id: 'x' }];
+      const body = {
+        choices: [{ message: { content, tool_calls }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 3, completion_tokens: 4 },
+      };
+      return { ...succeeded(id), response: { status_code: 200, body } };
+    };
+    expect((await run('in.jsonl', '-o', 'deep/er/out.csv', '--format', 'csv')).code).toBe(2);
+    expect(read('deep/er/out.csv').split('\r\n')).toEqual([
+      'custom_id,status_code,content,finish_reason,input_tokens,output_tokens,error_code,error_message',
+      'a,200,"one, ""two""\nthree",stop,3,4,,',
+      'b,,,,,,context_length_exceeded,too long',
+      'c,200,"[{""id"":""x""}]",stop,3,4,,',
+      '',
+    ]);
+    expect((await run('in.jsonl', '--format', 'xml')).err).toContain("not 'xml'");
+  });
+
+  it('keeps its order and its count behind a byte order mark', async () => {
+    write('in.jsonl', `\uFEFF${jsonl(['r1', 'r2', 'r3', 'r4', 'r5'])}`);
+    const { err } = await run('in.jsonl', '-o', 'out.jsonl');
+    expect(err).toContain('5 requests');
+    expect(idsOf(read('out.jsonl'))).toEqual(['r1', 'r2', 'r3', 'r4', 'r5']);
+  });
+
+  it('is collected when it ends by itself just as it is cancelled', async () => {
+    write('in.jsonl', jsonl(['a', 'b']));
+    server.behaviour.polls = 1000;
+    server.behaviour.before = (_, path) => {
+      if (!path.endsWith('/cancel')) return undefined;
+      server.behaviour.polls = 1;
+      return refusal(409, 'batch_already_finished', 'It has ended.');
+    };
+    const { code } = await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], {
+      server,
+      cwd,
+      interrupt: true,
+      tty: true,
+      stdin: 'c\n',
+    });
+    expect(code).toBe(0);
+    expect(idsOf(read('out.jsonl'))).toEqual(['a', 'b']);
+  });
+});
