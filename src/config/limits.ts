@@ -35,7 +35,7 @@ export function batch(
     priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs,
-    cancelGraceMs: check.duration(fields.cancel_grace) ?? 2000,
+    cancelGraceMs: check.duration(fields.cancel_grace) ?? 500,
     dates: check.choice(fields.dates, dateForms) ?? 'iso',
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,
     hours: hours(fields, { completionWindowMs }, check),

@@ -343,8 +343,8 @@ export interface ResultStore {
   record(worker: string, results: LineResult[], finished: Lease[], now: number): Promise<RecordOutcome[]>;
   /** Lines of a closing batch that never got a result, as errors, fenced by the closing lease. False when fenced. */
   recordMissing(worker: string, lease: Lease, results: LineResult[], now: number): Promise<boolean>;
-  /** Lines without a result, ascending. */
-  missing(batchId: string, limit: number): Promise<number[]>;
+  /** Lines without a result from line `from` on, ascending. */
+  missing(batchId: string, from: number, limit: number): Promise<number[]>;
   /** Rows behind `after` of one stream, in order. */
   tail(batchId: string, stream: ResultStream, after: number, most: PageSize): Promise<ResultRow[]>;
   /** Live from the rows, or as stored at the end. */

@@ -4,7 +4,9 @@ import { createIds } from '../../src/base/ids.ts';
 import { silent } from '../../src/base/log.ts';
 import type { Batch } from '../../src/core/batch.ts';
 import type { Hours } from '../../src/core/hours.ts';
-import { createBatches } from '../../src/batches/create-batches.ts';
+import type { Batches } from '../../src/batches/batches.ts';
+import { type BatchesParts, createBatches } from '../../src/batches/create-batches.ts';
+import type { Engine } from '../../src/engines/engines.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
@@ -23,6 +25,8 @@ export interface SingleOptions {
   slots?: number;
   windowMs?: number;
   drainMs?: number;
+  /** How many processes share its database and its engine; one unless told. */
+  processes?: number;
   /** When its batches run. */
   hours?: Hours;
   /** Other names of its model. */
@@ -32,11 +36,15 @@ export interface SingleOptions {
 }
 
 const orgId = 'org_1';
-const caller = { orgId, keyId: 'key_1', scopes: [], models: null };
+export const owner = { orgId, keyId: 'key_1', scopes: [], models: null };
 
-/** One process in virtual time whose every store call a test sees, and may fail. For stories, where seeds are for chance. */
+/**
+ * A process in virtual time, or several alike, whose every store call a test sees, and may fail. For stories, where seeds are
+ * for chance.
+ */
 export async function startSingle(database: Database, options: SingleOptions = {}) {
   const { slots = 4, windowMs = 86_400_000, drainMs = 5_000, aliases = [], exclusive = false } = options;
+  const { processes = 1 } = options;
   const random = createSeededRandom(1);
   const time = createVirtualTime(random);
   const clock = time.process();
@@ -44,6 +52,9 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const blobs = createMemoryBlobs();
   const inputs = new Map<string, ReturnType<typeof makeInput>>();
   const calls: Operation[] = [];
+  const blobCalls: string[] = [];
+  /** What every call to the engine, and every probe of it, fails with, and how many calls did. */
+  const outage: { error: Error | null; met: number } = { error: null, met: 0 };
   /** Operations that fail, by name; `*` stands for all. */
   const failing = new Set<Operation>();
   /** Operations whose answer never comes until they are taken out again. */
@@ -68,18 +79,35 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const ids = createIds(clock, random);
   const model = { id: 'm1', aliases, serves: ['chat' as const], prices, createdAt: 0, hours: options.hours };
   const engine = createScriptedEngine({ clock, slots });
-  const pool = poolOf(engine, { clock, random });
-  const generate = createGenerate({
-    models: [{ model, pool }],
-    accounts: { charge: () => Promise.resolve() },
-    schemas: createInlineSchemas(clock),
-    clock,
-    ids,
-    log: silent,
-  });
-  const batches = createBatches({
+  const reach = async () => {
+    if (outage.error) throw outage.error;
+  };
+  const engineThere: Engine = {
+    ...engine,
+    async generate(request, call) {
+      if (outage.error) outage.met++;
+      await reach();
+      return engine.generate(request, call);
+    },
+    probe: () => reach().then(() => engine.probe()),
+  };
+  const pools = Array.from({ length: processes }, () =>
+    poolOf(engineThere, { clock, random, isShared: processes > 1 }),
+  );
+  const generates = pools.map((pool) =>
+    createGenerate({
+      models: [{ model, pool }],
+      accounts: { charge: () => Promise.resolve() },
+      schemas: createInlineSchemas(clock),
+      clock,
+      ids,
+      log: silent,
+    }),
+  );
+  const parts: Omit<BatchesParts, 'generate'> = {
     store,
     blobs: blobs.seenThrough(async (operation, name) => {
+      blobCalls.push(operation);
       const faults = /^(read|slices?)$/.test(operation) ? unreadable : unwritable;
       const fault = faults.get(name) ?? faults.get('*');
       if (fault && /^(read|slices?|create|write|commit)$/.test(operation)) throw fault;
@@ -89,7 +117,6 @@ export async function startSingle(database: Database, options: SingleOptions = {
       index: async (file) => inputs.get(file.id)!.index,
       read: createVerifiedReads(blobs),
     } as Partial<Files> as Files,
-    generate,
     clock,
     time: new StoreTime(clock),
     ids,
@@ -100,12 +127,14 @@ export async function startSingle(database: Database, options: SingleOptions = {
       priceFactor: 0.5,
       resultTtlMs: 86_400_000,
       completionWindowMs: windowMs,
-      cancelGraceMs: 2_000,
+      cancelGraceMs: 500,
       lostModelAfterMs: 20_000,
     },
     drainMs,
     exclusive,
-  });
+  };
+  const all = generates.map((generate) => createBatches({ ...parts, generate }));
+  const [batches] = all as [Batches, ...Batches[]];
 
   /** Runs until `promise` is settled; fails when that takes longer than `withinMs` of virtual time. */
   async function settle<T>(promise: Promise<T>, withinMs = 600_000): Promise<T> {
@@ -121,7 +150,11 @@ export async function startSingle(database: Database, options: SingleOptions = {
     time,
     blobs,
     batches,
+    /** Of all processes. */
+    all,
     calls,
+    blobCalls,
+    outage,
     failing,
     /** Sets the wall clock, which is the database's too. */
     jump: (ms: number) => clock.jump(ms),
@@ -132,9 +165,10 @@ export async function startSingle(database: Database, options: SingleOptions = {
     settle,
     /** The model has this id and these aliases from now on. */
     rename: (id: string, ...others: string[]) =>
-      settle(generate.replaceModels([{ model: { ...model, id, aliases: others }, pool }])),
-    /** Calls that the engine works on. */
+      settle(generates[0]!.replaceModels([{ model: { ...model, id, aliases: others }, pool: pools[0]! }])),
+    /** Calls that the engine works on, and all that it was sent. */
     running: () => engine.stats().running,
+    sent: () => engine.stats().calls,
     /** Runs for `ms`. */
     pass: (ms: number) => time.run(time.elapsed + ms),
 
@@ -155,17 +189,17 @@ export async function startSingle(database: Database, options: SingleOptions = {
       blobs.put(input.file.blobId, input.bytes);
       await database.store.files.insert(input.file, undefined, clock.now());
       const created = batches.create(
-        caller,
+        owner,
         { endpoint: '/v1/chat/completions', inputFileId: input.file.id },
         undefined,
       );
       return (await settle(created)).batch.batch.id;
     },
 
-    cancel: (id: string) => settle(batches.cancel(caller, id)),
+    cancel: (id: string) => settle(batches.cancel(owner, id)),
 
     /** As its owner sees it. */
-    see: (id: string) => settle(batches.get(caller, id)),
+    see: (id: string) => settle(batches.get(owner, id)),
 
     async find(id: string): Promise<Batch> {
       return (await database.store.batches.find(id))!;

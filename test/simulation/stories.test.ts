@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ApiError } from '../../src/core/errors.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -6,7 +7,7 @@ import { parseHours } from '../../src/core/hours.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { addBatch, start } from '../store/fixtures.ts';
-import { startSingle } from './single-process.ts';
+import { owner, startSingle } from './single-process.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -162,6 +163,57 @@ it('runs a batch on when its model is renamed, and takes no more of it in hand f
   expect(await linesInHand()).toBeLessThan(before + 200);
   await single.pass(120_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 600 });
+});
+
+it('cancels 10,000 lines within three seconds, and aborts those in flight within one, whoever runs them', async () => {
+  const single = await startSingle(database, { slots: 64, processes: 3 });
+  const [first, , last] = single.all;
+  for (const each of single.all) await single.settle(each.start());
+  await single.pass(20_000);
+  const id = await single.create('b0', 10_000, { delayMs: 60_000 });
+  await single.pass(5_000);
+  expect(single.running()).toBe(64);
+  single.calls.length = single.blobCalls.length = 0;
+  await single.settle(last!.cancel(owner, id));
+  await single.pass(1_000);
+  expect(single.running()).toBe(0);
+  await single.pass(2_000);
+  expect(await single.settle(first!.get(owner, id))).toMatchObject({
+    batch: { status: 'cancelled', err: 10_000 },
+  });
+  // Of what never ran, each read and each write has hundreds.
+  expect(single.blobCalls.length).toBeLessThan(150);
+  expect(single.calls.filter((name) => name.startsWith('results.')).length).toBeLessThan(150);
+});
+
+it('loses nothing and burns no attempt while a proxy says 502 for 30 seconds', async () => {
+  const single = await startSingle(database, { slots: 64 });
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 5_000, { delayMs: 250 });
+  await single.pass(3_000);
+  const [before, inHand] = [single.sent(), await linesInHand()];
+  single.outage.error = new ApiError('upstream_error', 'The proxy says 502.');
+  await single.pass(15_000);
+  const { ok } = await single.find(id);
+  expect(ok).toBeLessThan(before + 1);
+  // Hardly more is in hand than before, and a few lines try for all.
+  expect(await linesInHand()).toBeLessThan(inHand + 300);
+  expect(await single.see(id)).toMatchObject({ waiting: { reason: 'engine_unavailable' } });
+  await single.pass(15_000);
+  single.outage.error = null;
+  await single.pass(60_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 5_000, err: 0 });
+  expect(single.sent()).toBe(5_000);
+  expect(single.outage.met).toBeLessThan(500);
+});
+
+it('runs 20 lines of a second in little more, however many processes have the 64 slots together', async () => {
+  const single = await startSingle(database, { slots: 64, processes: 10 });
+  for (const each of single.all) await single.settle(each.start());
+  await single.pass(25_000);
+  const id = await single.create('b0', 20, { delayMs: 1_000 });
+  await single.pass(1_400);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
 it('runs batches in the hours of their model, and tells of the others', async () => {

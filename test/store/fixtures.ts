@@ -245,7 +245,7 @@ export async function claimClosing(store: Store, worker: string, batchId: string
 export async function closeBatch(store: Store, batchId: string, now = start): Promise<Batch> {
   const closing = await claimClosing(store, 'closer', batchId);
   await store.batches.shut('closer', closing);
-  const missing = await store.results.missing(batchId, 100_000);
+  const missing = await store.results.missing(batchId, 0, 100_000);
   await store.results.recordMissing(
     'closer',
     closing,

@@ -14,7 +14,7 @@ import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { Files } from '../../files/files.ts';
-import type { Lease, LineResult, Store } from '../../store/store.ts';
+import type { Lease, Store } from '../../store/store.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 import { failedResult } from '../lines/line-result.ts';
 import { ChunkLines } from '../lines/lines.ts';
@@ -43,6 +43,7 @@ const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
 };
 
 interface LineInput {
+  line: number;
   /** Null where the input cannot be read any more. */
   customId: string | null;
   model: string;
@@ -172,14 +173,14 @@ export class Closer {
     const { code, message } = endings[batch.closing ?? 'failed'];
     const error = new ApiError(code, message);
     const input = await this.#input(batch, lease);
-    for (;;) {
-      const missing = await store.results.missing(batch.id, missingSlice);
+    for (let from = 0; ;) {
+      const missing = await store.results.missing(batch.id, from, missingSlice);
       if (missing.length === 0) return true;
-      const results: LineResult[] = [];
-      for (const line of missing) {
-        const { customId, model } = await input(line);
-        results.push(failedResult(batch, line, customId, model, error, 0));
-      }
+      from = missing.at(-1)! + 1;
+      const inputs = await input(missing);
+      const results = inputs.map(({ line, customId, model }) =>
+        failedResult(batch, line, customId, model, error, 0),
+      );
       if (!(await store.results.recordMissing(worker, lease, results, time.now()))) return false;
     }
   }
@@ -188,11 +189,12 @@ export class Closer {
    * Reads custom_ids for lines that never ran. What cannot be read is left to the next lease a few times; where the input
    * is gone for good, the lines still end, without their custom_ids.
    */
-  async #input(batch: Batch, lease: Lease): Promise<(line: number) => Promise<LineInput>> {
+  async #input(batch: Batch, lease: Lease): Promise<(lines: readonly number[]) => Promise<LineInput[]>> {
     const { store, blobs, files, log } = this.#parts;
-    const unknown: LineInput = { customId: null, model: batch.model ?? closeModel };
+    const unknown = { customId: null, model: batch.model ?? closeModel };
+    const allUnknown = async (lines: readonly number[]) => lines.map((line) => ({ line, ...unknown }));
     const file = await store.files.find(batch.inputFileId);
-    if (!file) return async () => unknown;
+    if (!file) return allUnknown;
     const giveUp = async (error: unknown): Promise<undefined> => {
       const isThere =
         !isBlobLost(error) && lease.epoch < maxInputReads && (await blobs.size(file.blobId)) !== undefined;
@@ -200,18 +202,24 @@ export class Closer {
       log.error({ err: error, batch: batch.id }, 'the input of a batch that ends cannot be read');
     };
     const index = await files.index(file).catch(giveUp);
-    if (!index) return async () => unknown;
-    const lines = new ChunkLines(blobs, file.blobId);
-    return async (line) => {
-      const ref: LineRef = {
+    if (!index) return allUnknown;
+    return async (missing) => {
+      const refs = missing.map((line): LineRef => ({
         line,
         offset: index.offset[line] ?? 0,
         length: index.length[line] ?? 0,
         ...(index.sum && { sum: index.sum[line]! }),
-      };
-      const model = index.models[index.model[line] ?? 0] ?? unknown.model;
-      const read = await lines.read(ref).catch(giveUp);
-      return { customId: read?.customId ?? null, model };
+      }));
+      const lines = new ChunkLines(blobs, file.blobId);
+      // What cannot be read ahead is reported when its line is read.
+      await lines.prefetch(refs).catch(() => undefined);
+      const inputs: LineInput[] = [];
+      for (const ref of refs) {
+        const read = await lines.read(ref).catch(giveUp);
+        const model = index.models[index.model[ref.line] ?? 0] ?? unknown.model;
+        inputs.push({ line: ref.line, customId: read?.customId ?? null, model });
+      }
+      return inputs;
     };
   }
 

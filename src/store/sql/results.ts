@@ -9,15 +9,15 @@ type Reading = Pick<ResultStore, 'missing' | 'tail' | 'errorSummary' | 'leftover
 /** Results read back, and cleared away once files hold them. */
 export function createResults(db: Db): Reading {
   return {
-    async missing(batchId, limit) {
+    async missing(batchId, from, limit) {
       const rows = await db.all<{ line: number }>(
         `WITH RECURSIVE counted(line, total) AS (
-           SELECT 0, total FROM batches WHERE id = ? AND total > 0
+           SELECT CAST(? AS integer), total FROM batches WHERE id = ? AND total > ?
            UNION ALL SELECT line + 1, total FROM counted WHERE line + 1 < total)
          SELECT c.line FROM counted c
          WHERE (SELECT 1 FROM batch_results r WHERE r.batch_id = ? AND r.line = c.line) IS NULL
          ORDER BY c.line LIMIT ?`,
-        [batchId, batchId, limit],
+        [from, batchId, from, batchId, limit],
       );
       return rows.map((row) => row.line);
     },

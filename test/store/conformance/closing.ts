@@ -56,14 +56,14 @@ export function closingTests(on: Stores): void {
       const batch = await cancelled((made) => [output(made, 0), failure(made, 1)]);
       const closing = await claimClosing(on.store, 'c', batch.id);
       await on.store.batches.shut('c', closing);
-      const missing = (await on.store.results.missing(batch.id, 4)).map((line) =>
+      const missing = (await on.store.results.missing(batch.id, 0, 4)).map((line) =>
         failure(batch, line, { code: 'batch_cancelled' }),
       );
       expect(await on.store.results.recordMissing('d', closing, missing, start)).toBe(false);
       expect(await on.store.results.recordMissing('c', closing, missing, start)).toBe(true);
       expect(await on.store.results.recordMissing('c', closing, missing, start)).toBe(true);
       expect(await on.store.batches.find(batch.id)).toMatchObject({ ok: 1, err: 5 });
-      expect(await on.store.results.missing(batch.id, 10)).toEqual([6, 7]);
+      expect(await on.store.results.missing(batch.id, 0, 10)).toEqual([6, 7]);
       expect(
         (await on.store.results.tail(batch.id, 'errors', 0, { rows: 10, bytes: 1e9 })).map(({ n, line }) => [
           n,

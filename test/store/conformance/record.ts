@@ -242,11 +242,12 @@ export function recordTests(on: Stores): void {
     test('finds the lines that are missing', async () => {
       const { batch } = await running();
       await record([output(batch, 0), failure(batch, 3), output(batch, 7)]);
-      expect(await on.store.results.missing(batch.id, 10)).toEqual([1, 2, 4, 5, 6]);
-      expect(await on.store.results.missing(batch.id, 2)).toEqual([1, 2]);
+      expect(await on.store.results.missing(batch.id, 0, 10)).toEqual([1, 2, 4, 5, 6]);
+      expect(await on.store.results.missing(batch.id, 0, 2)).toEqual([1, 2]);
+      expect(await on.store.results.missing(batch.id, 2, 2)).toEqual([2, 4]);
       await record(range(0, 8).map((line) => output(batch, line)));
-      expect(await on.store.results.missing(batch.id, 10)).toEqual([]);
-      expect(await on.store.results.missing('batch_unknown', 10)).toEqual([]);
+      expect(await on.store.results.missing(batch.id, 0, 10)).toEqual([]);
+      expect(await on.store.results.missing('batch_unknown', 0, 10)).toEqual([]);
     });
   });
 
