@@ -194,6 +194,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
             (usage) => meter.told(usageOf(usage)),
           ),
           read(chunks) {
+            meter.promptTokens ??= chunks[0]?.prompt?.prompt_tokens;
             for (const { usage, choices } of chunks)
               if (usage) meter.told(usageOf(usage));
               else for (const { delta } of choices) meter.said(spoken(delta));

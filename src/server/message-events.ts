@@ -5,7 +5,7 @@ import { createMessageEncoder } from '../wire/messages/stream-encoder.ts';
 
 /**
  * A chat stream as the events of a message.
- * @param inputTokens counted while the answer begins: clients want the number in the first event
+ * @param inputTokens counted while the answer begins, for engines that do not tell: clients want the number in the first event
  */
 export async function* messageEvents(
   lists: ChatChunks,
@@ -14,7 +14,7 @@ export async function* messageEvents(
 ): AsyncGenerator<string> {
   let encoder;
   for await (const chunks of lists) {
-    encoder ??= createMessageEncoder({ ...options, inputTokens: await inputTokens });
+    encoder ??= createMessageEncoder({ ...options, inputTokens: chunks[0]?.prompt ? 0 : await inputTokens });
     yield chunks
       .flatMap((chunk) => encoder.push(chunk))
       .map(messageEvent)

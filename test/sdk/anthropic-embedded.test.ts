@@ -42,13 +42,17 @@ describe.each(messagesSdks)('the embedded model through $name', ({ sdk }) => {
     const { input_tokens: tokens } = await client.messages.countTokens(counted);
     const used = message.usage;
     expect(used.input_tokens + (used.cache_read_input_tokens ?? 0)).toBe(tokens);
-    const starts: number[] = [];
+    const starts: object[] = [];
     const stream = client.messages.stream(asked);
     stream.on('streamEvent', (event) => {
-      if (event.type === 'message_start') starts.push(event.message.usage.input_tokens);
+      if (event.type === 'message_start') starts.push({ ...event.message.usage });
     });
     const streamed = await stream.finalMessage();
-    expect(starts).toEqual([tokens]);
+    const { cache_read_input_tokens: read } = streamed.usage;
+    expect(read).toBeGreaterThan(0);
+    expect(starts).toMatchObject([
+      { input_tokens: tokens - read!, cache_read_input_tokens: read, output_tokens: 0 },
+    ]);
     expect(streamed.usage.output_tokens).toBeGreaterThan(0);
     expect(streamed.usage.input_tokens + (streamed.usage.cache_read_input_tokens ?? 0)).toBe(tokens);
   });

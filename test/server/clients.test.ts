@@ -37,6 +37,23 @@ describe('@ai-sdk/anthropic 3, also in Mastra', () => {
   });
 });
 
+describe('@langchain/anthropic 1', () => {
+  it('reads the tokens of the input, and those from the cache, where a stream begins', async () => {
+    const request = {
+      model: 'tiny',
+      max_tokens: 4096,
+      messages: [{ role: 'user', content: `hello ${'again and '.repeat(30)}` }],
+      stream: true,
+    };
+    await post('/v1/messages', request);
+    const events = eventsOf((await post('/v1/messages', request)).text);
+    const begun = events[0].message.usage;
+    const ended = events.at(-2).usage;
+    expect(begun.cache_read_input_tokens).toBeGreaterThan(0);
+    expect(begun).toEqual({ ...ended, output_tokens: 0 });
+  });
+});
+
 describe('@openai/agents 0.20', () => {
   const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }];
   const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };

@@ -3,6 +3,7 @@ import type {
   ChatResponse,
   ChatUsage,
   ChoiceLogprobs,
+  PromptUsage,
   TokenLogprob,
   ToolCall,
 } from '../../wire/chat/chat.ts';
@@ -59,12 +60,16 @@ function toLogprobs(content: TokenLogprob[]): ChoiceLogprobs {
   return { content, refusal: null };
 }
 
-export function toUsage({ prompt, cached, completion, reasoning }: TokenCounts): ChatUsage {
+function toPromptUsage({ prompt, cached }: Pick<TokenCounts, 'prompt' | 'cached'>): PromptUsage {
+  return { prompt_tokens: prompt, prompt_tokens_details: { cached_tokens: cached } };
+}
+
+export function toUsage(tokens: TokenCounts): ChatUsage {
+  const { prompt, completion, reasoning } = tokens;
   return {
-    prompt_tokens: prompt,
+    ...toPromptUsage(tokens),
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached },
     completion_tokens_details: { reasoning_tokens: reasoning },
   };
 }
@@ -84,11 +89,12 @@ export function createChunkWriter(envelope: Envelope, newCallId: NewCallId): Chu
   }
 
   return {
-    write(choice, { content, reasoning, call, logprobs, finish, stop }) {
+    write(choice, { content, reasoning, call, logprobs, finish, stop, prompt }) {
       const chunks: ChatChunk[] = [];
       if (!calls.has(choice)) {
         calls.set(choice, 0);
-        chunks.push(chunk(choice, { delta: { role: 'assistant', content: '' } }));
+        const begun = chunk(choice, { delta: { role: 'assistant', content: '' } });
+        chunks.push(prompt ? { ...begun, prompt: toPromptUsage(prompt) } : begun);
       }
       if (reasoning !== undefined) chunks.push(chunk(choice, { delta: bothNames(reasoning) }));
       if (content !== undefined) {

@@ -64,6 +64,8 @@ export interface Delta {
   finish?: FinishReason;
   /** With `finish`: the stop string that was met. */
   stop?: string;
+  /** With the first piece of the first choice. */
+  prompt?: Pick<TokenCounts, 'prompt' | 'cached'>;
 }
 
 /** `arguments` is JSON text. */

@@ -8,6 +8,8 @@ const contentChunks = 4;
 
 /** An answer as the chunks a server would stream (wire-formats.md, section 1a): role, pieces, finish reason, usage. */
 export function chunksOf(head: Head, answers: Answer[], usage: ChatUsage): ChatChunk[] {
+  const { prompt_tokens, prompt_tokens_details } = usage;
+
   const chunk = (
     index: number,
     delta: ChatDelta,
@@ -16,6 +18,7 @@ export function chunksOf(head: Head, answers: Answer[], usage: ChatUsage): ChatC
   ): ChatChunk => ({
     ...head,
     object: 'chat.completion.chunk',
+    prompt: { prompt_tokens, prompt_tokens_details },
     choices: [
       {
         index,

@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import { ApiError } from '../../core/errors.ts';
-import type { ChatChunk, ChatChunks, ChatDelta } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatDelta, PromptUsage } from '../../wire/chat/chat.ts';
 import { spoken } from '../../wire/chat/spoken.ts';
 import { argumentsText, createdOf, saidIn, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
@@ -12,7 +12,7 @@ import { parseObject, throwIfError, unusable } from './parse-body.ts';
 import { unicode } from './repairs.ts';
 import { readEvents } from './sse-events.ts';
 import type { RefusalContext } from './status-errors.ts';
-import { checkedUsage } from './usage.ts';
+import { checkedUsage, count } from './usage.ts';
 
 interface Choice {
   finished: boolean;
@@ -54,6 +54,7 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
     model: '',
   };
   let usage: unknown;
+  let prompt: PromptUsage | undefined;
   let answered = '';
   /** The usage stands by itself in what comes last; `[DONE]` says nothing more, and some servers never say it. */
   let isOver = false;
@@ -62,11 +63,16 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
     const fields = parseObject(data);
     if (event === 'error' && fields['error'] === undefined) fields['error'] = { ...fields };
     throwIfError(fields, options.context);
-    const told = options.usageOf(fields);
-    if (isObject(told)) usage = told;
+    const counted = options.usageOf(fields);
+    if (isObject(counted)) usage = counted;
+    if (isObject(fields['prompt_progress'])) {
+      // Nothing of the answer: what is told of the prompt goes with its first piece.
+      prompt = promptOf(fields['prompt_progress']);
+      return null;
+    }
     const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
     if (given.length === 0) {
-      isOver = isObject(told) && isComplete();
+      isOver = isObject(counted) && isComplete();
       return null;
     }
     head.id = stringOr(fields['id'], head.id);
@@ -76,7 +82,9 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
     if (typeof fingerprint === 'string') head.system_fingerprint = fingerprint;
     const read = given.map((choice) => readChoice(fieldsOf(choice), fields, choices, options));
     for (const { delta } of read) answered += spoken(delta);
-    return { ...head, choices: read, usage: null };
+    const told = { ...head, choices: read, usage: null, ...(prompt && { prompt }) };
+    prompt = undefined;
+    return told;
   }
 
   /** The whole answer and what it cost: only the words that say so are missing. */
@@ -113,6 +121,16 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
   const checked = checkedUsage(usage, { ...options, answered });
   if (checked.estimated) options.repairs.add('usage estimated');
   yield [{ ...head, choices: [], usage: checked.usage }];
+}
+
+/** What llama-server tells while it reads a prompt, `{"total":40,"cache":12,"processed":40,"time_ms":7}`. */
+function promptOf({ total, cache }: Fields): PromptUsage | undefined {
+  const tokens = count(total);
+  if (!tokens) return undefined;
+  return {
+    prompt_tokens: tokens,
+    prompt_tokens_details: { cached_tokens: Math.min(tokens, count(cache) ?? 0) },
+  };
 }
 
 /** A connection that broke, or fell silent. */

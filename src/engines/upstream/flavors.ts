@@ -45,6 +45,8 @@ export interface FlavorTraits {
   report: Flag<ReportWay>;
   /** That it leaves out what does not fit its context, and answers all the same. */
   cutsPrompts?: Flag<true>;
+  /** The member that makes it tell, at the beginning of a stream, how far it is with the prompt and what it had read of it before. */
+  progress?: Flag<string>;
   /**
    * That whole answers are asked for as streams, too: then silence tells a server that hangs from one that writes for an hour,
    * and one that nobody waits for any more stops. Not where a stream is dear (vLLM, SGLang) or silent while it thinks.
@@ -189,6 +191,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       value: 'props',
       reason:
         'tells total_slots, the context of one and the modalities; /v1/models answers while it loads, too',
+    },
+    progress: {
+      value: 'return_progress',
+      reason: 'an event a batch of the prompt, 2,048 tokens; older versions pass it over',
     },
     asStream: {
       value: true,

@@ -13,7 +13,7 @@ import { effortMembers } from './reasoning-effort.ts';
 export interface Wording {
   /** The upstream's name of the model. */
   model: string;
-  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'effort' | 'openLimit'>;
+  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'effort' | 'openLimit' | 'progress'>;
   /** What the server told of its model. */
   told: Report;
   /** What goes on at all. */
@@ -30,6 +30,7 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   if (stream) {
     edits.set('stream', 'true');
     edits.set('stream_options', members.has('stream_options') ? '{"include_usage":true}' : null);
+    if (traits.progress) edits.set(traits.progress.value, 'true');
   } else {
     if (value.stream) edits.set('stream', 'false');
     if (value.stream_options !== undefined) edits.set('stream_options', null);

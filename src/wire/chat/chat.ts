@@ -154,8 +154,12 @@ export interface ChatChunk {
     stop_reason?: string | null;
   }[];
   usage?: ChatUsage | null;
+  /** What is known of the prompt before the end, with the first chunk where the engine tells. It is no chat client's business. */
+  prompt?: PromptUsage;
   system_fingerprint?: string;
 }
+
+export type PromptUsage = Pick<ChatUsage, 'prompt_tokens' | 'prompt_tokens_details'>;
 
 export interface ChatDelta {
   role?: 'assistant';

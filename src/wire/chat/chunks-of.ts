@@ -6,7 +6,8 @@ import type { AssistantMessage, ChatChunk, ChatDelta, ChatResponse } from './cha
  */
 export function* chunksOf(response: ChatResponse): Generator<ChatChunk> {
   const { id, created, model, choices, usage } = response;
-  const base = { id, object: 'chat.completion.chunk', created, model } as const;
+  // Also the prompt, which clients of messages look for in the first one.
+  const base = { id, object: 'chat.completion.chunk', created, model, prompt: usage } as const;
   for (const { index, message, logprobs, finish_reason, stop_reason } of choices) {
     for (const delta of deltasOf(message)) {
       const isContent = delta.content !== undefined && delta.role === undefined;

@@ -1,4 +1,4 @@
-import type { ChatUsage } from '../chat/chat.ts';
+import type { ChatUsage, PromptUsage } from '../chat/chat.ts';
 import type { MessagesUsage } from './messages.ts';
 
 /** Usage with the cached tokens beside the others instead of among them. */
@@ -16,4 +16,9 @@ export function fromChatUsage({
     output_tokens: completion,
     ...(details && { output_tokens_details: { thinking_tokens: details.reasoning_tokens } }),
   };
+}
+
+/** The same of a prompt whose answer has only begun. */
+export function fromPromptUsage(prompt: PromptUsage): MessagesUsage {
+  return fromChatUsage({ ...prompt, completion_tokens: 0, total_tokens: prompt.prompt_tokens });
 }

@@ -80,6 +80,14 @@ describe('a streamed message', () => {
     });
   });
 
+  it('begins with what is told of the prompt, which goes before what was counted', () => {
+    const prompt = { prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 8 } };
+    const [start, ...events] = encode([{ ...say('a'), prompt }, over]);
+    const told = { input_tokens: 2, cache_creation_input_tokens: 0, cache_read_input_tokens: 8 };
+    expect(start).toMatchObject({ message: { usage: { ...told, output_tokens: 0 } } });
+    expect(events.at(-2)).toMatchObject({ type: 'message_delta', usage: { ...told, output_tokens: 2 } });
+  });
+
   it('sends each piece at once', () => {
     const encoder = createMessageEncoder({ inputTokens: 1, hidesThinking: false });
     expect(short(encoder.push(say('a')))).toEqual(['0 +text', '0 a']);

@@ -2,12 +2,12 @@ import { ApiError } from '../../core/errors.ts';
 import type { ChatChunk, FinishReason } from '../chat/chat.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
 import { type AnswerOptions, messageId } from './from-chat-response.ts';
-import { fromChatUsage } from './from-chat-usage.ts';
+import { fromChatUsage, fromPromptUsage } from './from-chat-usage.ts';
 import { endingFields } from './map-stop-reason.ts';
 import type { MessageEvent, MessagesUsage } from './messages.ts';
 
 export interface StreamOptions extends AnswerOptions {
-  /** Tokens of the prompt as far as they are known before the answer; the end tells the whole usage. */
+  /** Tokens of the prompt, where the first chunk does not tell them; the end tells the whole usage. */
   inputTokens: number;
 }
 
@@ -29,8 +29,9 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
   let refusal: string | null = null;
   let pieces = 0;
   let usage: MessagesUsage | null = null;
+  let begun: MessagesUsage | null = null;
 
-  function start({ id, model }: ChatChunk): MessageEvent[] {
+  function start({ id, model, prompt }: ChatChunk): MessageEvent[] {
     if (hasStarted) return [];
     hasStarted = true;
     return [
@@ -46,7 +47,7 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
           stop_sequence: null,
           stop_details: null,
           container: null,
-          usage: usageOf(inputTokens, 0),
+          usage: (begun = prompt ? fromPromptUsage(prompt) : usageOf(inputTokens, 0)),
         },
       },
     ];
@@ -75,7 +76,7 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
         {
           type: 'message_delta',
           delta: { ...endingFields(ending), container: null },
-          usage: usage ?? usageOf(inputTokens, pieces),
+          usage: usage ?? { ...(begun ?? usageOf(inputTokens, 0)), output_tokens: pieces },
         },
         { type: 'message_stop' },
       ];

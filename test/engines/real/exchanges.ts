@@ -55,6 +55,16 @@ export const exchanges: readonly Exchange[] = [
     stream: true,
     stream_options: { include_usage: true },
   }),
+  {
+    ...chat('progress', {
+      ...user('Say hello.'),
+      max_tokens: 2,
+      stream: true,
+      stream_options: { include_usage: true },
+      return_progress: true,
+    }),
+    only: ['llama-server'],
+  },
   chat('stop', { ...user('Say hello.'), max_tokens: 30, stop: ['m'] }),
   chat('logprobs', { ...user('Say hello.'), max_tokens: 2, logprobs: true }),
   chat('call', { ...calling, tool_choice: 'required' }),

@@ -122,3 +122,14 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
     });
   });
 });
+
+it('llama-server tells what it has read of a prompt before the answer, and that is no beginning of it', async () => {
+  const chunks = await (await replaying('llama-server', 'progress')).stream();
+  expect(chunks[0]).toMatchObject({
+    choices: [{ delta: { role: 'assistant' } }],
+    prompt: { prompt_tokens: 14, prompt_tokens_details: { cached_tokens: 13 } },
+  });
+  expect(chunks.filter(({ choices }) => choices[0]?.delta.role)).toHaveLength(1);
+  expect(chunks.slice(1).some(({ prompt }) => prompt)).toBe(false);
+  expect(said(chunks)).not.toBe('');
+});

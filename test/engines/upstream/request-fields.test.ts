@@ -27,8 +27,9 @@ async function sentTo(flavor: Flavor, fields: Record<string, unknown>): Promise<
     ...rest
   } = JSON.parse(fake.received[0]!.text) as Record<string, unknown>;
   if (!flavorTraits[flavor].asStream) return rest;
-  const { stream, stream_options: options, ...others } = rest;
+  const { stream, stream_options: options, return_progress: progress, ...others } = rest;
   expect(stream).toBe(true);
+  expect(progress).toBe(flavorTraits[flavor].progress && true);
   expect([undefined, { include_usage: true }]).toContainEqual(options);
   return others;
 }

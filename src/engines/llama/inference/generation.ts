@@ -30,6 +30,8 @@ export interface GenerationInput {
   isEnd?: (token: number) => boolean;
   signal: AbortSignal;
   onStep: () => void;
+  /** Called when the prompt was read, all but its end, with the tokens that the sequence held already. */
+  onPrompt?: (cached: number) => void;
 }
 
 export interface GenerationOutput {
@@ -45,6 +47,7 @@ type Ending = 'open' | 'length' | 'stop-string';
 export async function generateAnswer(input: GenerationInput): Promise<GenerationOutput> {
   const { closer, answer, decoder, limit } = input;
   const cachedTokens = await evaluatePrompt(input);
+  input.onPrompt?.(cachedTokens);
   const samples = startSampling(input);
   let kept = 0;
   let ending: Ending = 'open';

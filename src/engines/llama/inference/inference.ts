@@ -135,6 +135,12 @@ export function createInference(loaded: Loaded, random: Random): Inference {
         },
         { prompt, generated, seed: choiceSeed(firstSeed, index) },
       );
+      /** What the first piece tells of the prompt. */
+      let read: Delta['prompt'];
+      const say = (delta: Delta): void => {
+        call.onDelta(index, read ? { ...delta, prompt: read } : delta);
+        read = undefined;
+      };
       let closer: Closer | undefined;
       if (confined) {
         closer = createCloser(createMatcher(confined.constraint.analysed), measure);
@@ -149,7 +155,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
         stops: stopsOf(request),
         tools: toolNames(request),
         maxCalls: allowsOneCall(request) ? 1 : Infinity,
-        onDelta: (delta) => call.onDelta(index, delta),
+        onDelta: say,
       });
       const temperature = request.temperature ?? 1;
       const output = await runner.run({ ...call, prompt }, ({ sequence }) =>
@@ -172,11 +178,12 @@ export function createInference(loaded: Loaded, random: Random): Inference {
                   tokenLogprob(token, probabilities, { top: logprobs, temperature, textOf }),
           signal: call.signal,
           onStep,
+          onPrompt: (cached) => void (read = index === 0 ? { prompt: prompt.length, cached } : undefined),
         }),
       );
       const { content, reasoning, calls, stop } = answer;
       const ending = { finish: output.finish, ...(stop !== undefined && { stop }) };
-      call.onDelta(index, ending);
+      say(ending);
       return {
         choice: {
           content,
