@@ -10,7 +10,7 @@ const lease = (worker: string, slots: number, wants = slots): SlotLease => ({
   until: now + 1,
 });
 const ask = (before: SlotLease[], wants: number, { limit = 64, inFlight = 0, at = now } = {}) =>
-  leaseSlots(before, 'me', { limit, wants, inFlight }, at).allowed;
+  leaseSlots(before, 'me', { limit, wants, inFlight }, at).share.lines;
 
 describe('leaseSlots', () => {
   it('gives one process all it wants, and no more than there is', () => {
@@ -26,13 +26,13 @@ describe('leaseSlots', () => {
   });
 
   it('makes who has more than his share give it back, without stopping what is in flight', () => {
-    const { allowed, leases } = leaseSlots(
+    const { share, leases } = leaseSlots(
       [lease('a', 0, 64), lease('me', 64)],
       'me',
       { limit: 64, wants: 64, inFlight: 50 },
       now,
     );
-    expect(allowed).toBe(32);
+    expect(share.lines).toBe(32);
     expect(leases).toEqual([
       lease('a', 0, 64),
       { worker: 'me', slots: 50, wants: 64, until: now + slotLeaseMs },
@@ -56,6 +56,22 @@ describe('leaseSlots', () => {
     expect(turns.reduce((sum, allowed) => sum + allowed)).toBe(8);
   });
 
+  it('lets the oldest process with work find out what servers do not tell, and the others go by it', () => {
+    const found = (limit: number) => ({ limit, slots: { gpu: limit } });
+    const elder = { ...lease('a', 20, 64), found: found(40) };
+    const younger = { ...lease('z', 4, 64), found: found(900) };
+    const ours = { limit: 8, wants: 64, inFlight: 0, found: { gpu: 8 } };
+    const follows = leaseSlots([younger, elder], 'me', ours, now);
+    expect(follows.share).toEqual({ lines: 13, others: 24, found: { gpu: 40 } });
+    expect(follows.leases.at(-1)).toMatchObject({ worker: 'me', slots: 13, found: found(8) });
+    expect(leaseSlots([younger], 'me', ours, now).share).toEqual({ lines: 4, others: 4, found: null });
+    expect(leaseSlots([{ ...elder, wants: 0 }], 'me', ours, now).share.found).toBeNull();
+    expect(leaseSlots([elder], 'me', { limit: 64, wants: 64, inFlight: 0 }, now).share).toMatchObject({
+      lines: 32,
+      found: null,
+    });
+  });
+
   it('never hands out more than there is, and all of it once everybody has asked twice', () => {
     const process = record({ wants: nat(100), renewals: nat(4) });
     assert(
@@ -68,7 +84,7 @@ describe('leaseSlots', () => {
           const renew = (at: number, inFlight: number) => {
             const renewed = leaseSlots(leases, `w${at}`, { limit, wants: all[at]!.wants, inFlight }, now);
             leases = renewed.leases;
-            allowed[at] = renewed.allowed;
+            allowed[at] = renewed.share.lines;
             expect(leases.reduce((sum, { slots }) => sum + slots, 0)).toBeLessThanOrEqual(limit);
           };
           for (const [at, { renewals }] of all.entries())

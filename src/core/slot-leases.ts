@@ -1,3 +1,6 @@
+/** Requests to have in flight at servers that do not tell how many they work on at once, by the server. */
+export type FoundSlots = Record<string, number>;
+
 /** What one process may have in flight at a model for a moment, and how much it would like to. */
 export interface SlotLease {
   worker: string;
@@ -5,6 +8,8 @@ export interface SlotLease {
   wants: number;
   /** Epoch milliseconds of the database. */
   until: number;
+  /** Its limit, where servers do not tell theirs, and what that rests on. */
+  found?: { limit: number; slots: FoundSlots };
 }
 
 export interface SlotAsk {
@@ -13,6 +18,17 @@ export interface SlotAsk {
   /** Lines that this one has in flight or could send. */
   wants: number;
   inFlight: number;
+  /** What it takes the limit from, where servers do not tell theirs. */
+  found?: FoundSlots;
+}
+
+/** What one process may have in flight among those that ask the same servers. */
+export interface SlotShare {
+  lines: number;
+  /** Lines that the others may have there. */
+  others: number;
+  /** What another one finds out for all; null where this one does, or nothing is to be found out. */
+  found: FoundSlots | null;
 }
 
 /** How long a lease lasts that is not renewed. */
@@ -22,22 +38,42 @@ const turnMs = 10_000;
 
 /**
  * Renews the lease of one process: its fair share, as far as others have left it. Who has more than his share keeps what
- * is in flight, and gets no more until that is done: together they never hold more than there is.
- * @returns how many lines it may have in flight, and all leases that hold now
+ * is in flight, and gets no more until that is done: together they never hold more than there is. Where servers do not tell
+ * how much that is, the oldest process with work finds it out: several at a time would take each other's steps for a queue.
+ * @returns its share, and all leases that hold now
  */
 export function leaseSlots(
   before: readonly SlotLease[],
   worker: string,
-  { limit, wants, inFlight }: SlotAsk,
+  { limit: own, wants, inFlight, found }: SlotAsk,
   now: number,
-): { allowed: number; leases: SlotLease[] } {
+): { share: SlotShare; leases: SlotLease[] } {
   const others = before.filter((lease) => lease.worker !== worker && lease.until > now);
-  const free = limit - others.reduce((sum, { slots }) => sum + slots, 0);
+  const elder = found && oldest(others.filter((lease) => lease.found && lease.wants > 0));
+  const leader = elder && (elder.worker < worker || wants === 0) ? elder.found : undefined;
+  const limit = leader?.limit ?? own;
+  const held = others.reduce((sum, { slots }) => sum + slots, 0);
+  const free = limit - held;
   const share = fairShares(limit, [...others, { worker, wants }], Math.floor(now / turnMs)).get(worker) ?? 0;
-  const allowed = Math.max(0, Math.min(share, free));
-  const slots = Math.max(allowed, inFlight);
-  const mine: SlotLease = { worker, slots, wants, until: now + slotLeaseMs };
-  return { allowed, leases: slots + wants > 0 ? [...others, mine] : others };
+  const lines = Math.max(0, Math.min(share, free));
+  const slots = Math.max(lines, inFlight);
+  const until = now + slotLeaseMs;
+  const mine: SlotLease = {
+    worker,
+    slots,
+    wants,
+    until,
+    ...(found && { found: { limit: own, slots: found } }),
+  };
+  return {
+    share: { lines, others: held, found: leader?.slots ?? null },
+    leases: slots + wants > 0 ? [...others, mine] : others,
+  };
+}
+
+/** Ids of processes grow with the time of their start. */
+function oldest(leases: readonly SlotLease[]): SlotLease | undefined {
+  return leases.toSorted((a, b) => (a.worker < b.worker ? -1 : 1))[0];
 }
 
 /** Everybody gets what he wants or as much as anybody else; what does not divide goes round. */

@@ -1,5 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
+import type { FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
@@ -81,6 +82,10 @@ export interface Pool extends Engine {
   /** Why no replica takes requests at present; null while one does. */
   readonly waiting: Waiting | null;
   readonly replicas: readonly ReplicaState[];
+  /** Requests to have in flight at servers that do not tell their slots; undefined where all of them do. */
+  readonly found: FoundSlots | undefined;
+  /** What other processes have in flight there, and what one of them finds out for all; null where nobody else asks them. */
+  share(share: Pick<SlotShare, 'others' | 'found'> | null): void;
   /** Called whenever there may be more room than before. */
   onRoom(listener: () => void): void;
 }

@@ -367,7 +367,7 @@ describe('createGenerate', () => {
     const before = generate.room('m');
     generate.setOthers([{ interactive: { m: 2 }, serves: ['m'] }]);
     expect(generate.contended()).toEqual(['m']);
-    generate.lease('m', 100);
+    generate.lease('m', { lines: 100, others: 0, found: null });
     expect(generate.room('m')).toBeLessThan(before);
     expect(generate.room('m')).toBe(generate.limit('m'));
     expect(generate.room('vectors')).toBe(before);

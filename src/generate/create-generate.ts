@@ -337,7 +337,12 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     setOthers: (others) => lanes.setOthers(others),
     contended: () => lanes.contended,
     limit: (modelId) => lanes.get(modelId)?.admission.limit ?? 0,
-    lease: (modelId, lines) => lanes.get(modelId)?.admission.lease(lines),
+    found: (modelId) => lanes.get(modelId)?.pool.found,
+    lease(modelId, share) {
+      const lane = lanes.get(modelId);
+      lane?.admission.lease(share && share.lines);
+      lane?.pool.share(share);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
+import type { FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
 import type {
   NativeAnswer,
@@ -94,8 +95,10 @@ export interface Generate extends Service {
   contended(): readonly string[];
   /** How many batch lines of `modelId` all processes together may have in flight. */
   limit(modelId: string): number;
-  /** How many of them this process may have; null where that cannot be agreed upon. */
-  lease(modelId: string, lines: number | null): void;
+  /** What of that was found out, because servers do not tell it; undefined where all of them do. */
+  found(modelId: string): FoundSlots | undefined;
+  /** What this process may have among them; null where that cannot be agreed upon. */
+  lease(modelId: string, share: SlotShare | null): void;
 }
 
 export interface OtherProcess {

@@ -67,7 +67,10 @@ export class Lanes {
       const calls = sharing.reduce((sum, { interactive }) => sum + (interactive[id] ?? 0), 0);
       admission.setOthers(calls, sharing.length + 1);
       if (sharing.length > 0) this.#contended.push(id);
-      else admission.lease(null);
+      else {
+        admission.lease(null);
+        pool.share(null);
+      }
     }
   }
 

@@ -5,7 +5,7 @@ import type { SuspectRoom, Wish } from '../core/fair-choice.ts';
 import type { FilePurpose, StoredFile } from '../core/file.ts';
 import type { ApiKey, Org } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
-import type { SlotAsk } from '../core/slot-leases.ts';
+import type { SlotAsk, SlotShare } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
 import type { Delivery, DeliveryStatus, Webhook, WebhookEvent } from '../core/webhook.ts';
 
@@ -482,10 +482,9 @@ export interface WorkerStore {
    */
   missingModels(now: number): Promise<MissingModel[]>;
   /**
-   * Leases slots to `id` for some seconds, by model (`core/slot-leases.ts`), and answers how many lines it may have in
-   * flight. What is not asked for again lapses.
+   * Leases slots to `id` for some seconds, by model (`core/slot-leases.ts`), and answers its share of each. What is not asked for again lapses.
    */
-  leaseSlots(id: string, asks: Record<string, SlotAsk>, now: number): Promise<Record<string, number>>;
+  leaseSlots(id: string, asks: Record<string, SlotAsk>, now: number): Promise<Record<string, SlotShare>>;
   /** What `id` has leased. */
   leases(id: string): Promise<Lease[]>;
   /** Takes chunks back from owners without a beat since `before` (kills + 1) and forgets them. Returns how many. */

@@ -19,6 +19,14 @@ export function poolOf(
 export function forgetfulPool(engine: Engine): Pool {
   const slots = engine.slots ?? 1;
   const { native } = poolOf(engine);
-  const state = { slots, most: slots, workedAt: 0, waiting: null, replicas: [], isShared: false };
-  return { ...engine, native, ...state, onRoom() {} };
+  const state = {
+    slots,
+    most: slots,
+    workedAt: 0,
+    waiting: null,
+    replicas: [],
+    isShared: false,
+    found: undefined,
+  };
+  return { ...engine, native, ...state, share() {}, onRoom() {} };
 }

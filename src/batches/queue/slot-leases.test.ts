@@ -36,13 +36,16 @@ describe('SlotLeases', () => {
             asked.push(...Object.values(asks));
             await answer;
             if (isAway) throw new Error('the database is away');
-            return Object.fromEntries(Object.keys(asks).map((model) => [model, grant()]));
+            return Object.fromEntries(
+              Object.keys(asks).map((model) => [model, { lines: grant(), others: 0, found: null }]),
+            );
           },
         },
       },
       generate: {
         contended: () => contended,
-        lease: (_model, lines) => leased.push(lines),
+        found: () => undefined,
+        lease: (_model, share) => leased.push(share && share.lines),
         waiting: () => null,
       },
       limit: () => limit,

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { type SlotAsk, slotLeaseMs } from '../../core/slot-leases.ts';
+import { type SlotAsk, slotLeaseMs, type SlotShare } from '../../core/slot-leases.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreTime } from '../../base/store-time.ts';
@@ -11,7 +11,7 @@ const renewMs = { sated: 1_000, hungry: 250 } as const;
 
 export interface SlotLeasesParts {
   store: { workers: Pick<Store['workers'], 'leaseSlots'> };
-  generate: Pick<Generate, 'contended' | 'lease' | 'waiting'>;
+  generate: Pick<Generate, 'contended' | 'found' | 'lease' | 'waiting'>;
   /** How many lines of a model all processes together may have in flight. */
   limit: (model: string) => number;
   held: Pick<HeldChunks, 'unsent' | 'inFlight'>;
@@ -90,9 +90,9 @@ export class SlotLeases {
     this.#askedAt = clock.monotonic();
     this.#failed = false;
     try {
-      const allowed = await store.workers.leaseSlots(worker, asks, time.now());
+      const shares = await store.workers.leaseSlots(worker, asks, time.now());
       for (const model of this.#leased.keys()) if (!(model in asks)) this.#leased.delete(model);
-      for (const [model, slots] of Object.entries(allowed)) this.#learn(model, asks[model]!, slots);
+      for (const [model, share] of Object.entries(shares)) this.#learn(model, asks[model]!, share);
       this.#lapseIn(this.#askedAt + slotLeaseMs - clock.monotonic());
     } catch (error) {
       this.#failed = true;
@@ -106,21 +106,23 @@ export class SlotLeases {
   }
 
   #asksFor(models: readonly string[]): Record<string, SlotAsk> {
-    const { held } = this.#parts;
+    const { held, generate } = this.#parts;
     const asks: Record<string, SlotAsk> = {};
     for (const model of models) {
       const limit = this.#parts.limit(model);
       const inFlight = held.inFlight(model);
       const wants = this.#wants(model);
-      if (wants > 0 || this.#leased.has(model)) asks[model] = { limit, wants, inFlight };
+      const found = generate.found(model);
+      if (wants > 0 || this.#leased.has(model))
+        asks[model] = { limit, wants, inFlight, ...(found && { found }) };
     }
     return asks;
   }
 
-  #learn(model: string, { wants, inFlight }: SlotAsk, slots: number): void {
+  #learn(model: string, { wants, inFlight }: SlotAsk, share: SlotShare): void {
     if (wants === 0 && inFlight === 0) this.#leased.delete(model);
-    else this.#leased.set(model, slots);
-    this.#parts.generate.lease(model, slots);
+    else this.#leased.set(model, share.lines);
+    this.#parts.generate.lease(model, share);
   }
 
   /** Unless it is renewed before; counted from when it was asked for, as the database does, however long the answer took. */

@@ -26,7 +26,8 @@ interface Growth {
   next(pace: Pace): number;
 }
 
-export function createGrowth(): Growth {
+/** @param isKnown whether it begins with about as many as there are */
+export function createGrowth(isKnown = false): Growth {
   let free: Pace | null = null;
   let last: Pace | null = null;
   let isDoubtful = false;
@@ -39,7 +40,7 @@ export function createGrowth(): Growth {
       if (free === null || last === null) {
         free = pace.copy();
         last = pace;
-        return factors.start;
+        return isKnown ? factors.hesitant : factors.start;
       }
       const slowdown = pace.mean / last.mean;
       const more = pace.level / last.level;

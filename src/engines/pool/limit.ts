@@ -7,12 +7,17 @@ export interface Limit {
   readonly slots: number;
   /** Requests in flight at most, so that its slots never wait for us and its queue stays short. */
   readonly most: number;
-  sent(): Sent;
+  /** The same, where that is found out; null where it is told. */
+  readonly found: number | null;
+  /** @param others in flight there of other processes */
+  sent(others?: number): Sent;
   answered(sent: Sent, answer: Answer): void;
   /** It failed or was given up: it tells nothing. */
   dropped(sent: Sent): void;
   /** The replica said that it has too much to do. `inFlight` is what it has left. */
   refused(inFlight: number): void;
+  /** Another process finds out how much it is given; null where none does. */
+  follow(most: number | null): void;
   /** The server told how it is. */
   learned(report: { slots: number | null; queued: number | null }): void;
 }
@@ -36,6 +41,7 @@ export function createLimit(told: number | null, now: () => number, before?: num
   let rounds: number = patience.rounds;
   let wasRaised = false;
   let floor = 1;
+  let isFollowing = false;
   let burstUntil = Number.NEGATIVE_INFINITY;
 
   const most = () => Math.min(slots === null ? finder.most : withHeadroom(slots), ceiling);
@@ -56,10 +62,14 @@ export function createLimit(told: number | null, now: () => number, before?: num
     get most() {
       return most();
     },
-    sent: () => finder.sent(),
+    get found() {
+      return slots === null ? most() : null;
+    },
+    sent: (others) => finder.sent(others),
     answered(sent, answer) {
       relax();
-      if (slots === null) finder.answered(sent, answer, ceiling);
+      if (isFollowing) finder.dropped(sent);
+      else if (slots === null) finder.answered(sent, answer, ceiling);
     },
     dropped: (sent) => finder.dropped(sent),
     refused(inFlight) {
@@ -72,6 +82,10 @@ export function createLimit(told: number | null, now: () => number, before?: num
       ceiling = Math.max(floor, Math.min(most(), inFlight));
       answersBelow = 0;
       finder.refused(ceiling);
+    },
+    follow(given) {
+      isFollowing = slots === null && given !== null;
+      if (isFollowing && given !== null) finder.follow(given);
     },
     learned(report) {
       if (told === null && report.slots !== null) slots = report.slots;

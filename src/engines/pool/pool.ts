@@ -201,6 +201,17 @@ export function createPool({
     get replicas() {
       return replicas.map(({ state }) => state);
     },
+    get found() {
+      const found = replicas.flatMap(({ name, found: most }) =>
+        most === null ? [] : [[name, most] as const],
+      );
+      return found.length > 0 ? Object.fromEntries(found) : undefined;
+    },
+    share(share) {
+      const all = Math.max(1, slots());
+      for (const replica of replicas)
+        replica.share(((share?.others ?? 0) * replica.slots) / all, share?.found?.[replica.name] ?? null);
+    },
     onRoom: (listener) => void listeners.add(listener),
 
     async start() {

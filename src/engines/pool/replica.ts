@@ -50,6 +50,8 @@ export class Replica implements Choice {
   pace = 0;
   slowness = 1;
   #inFlight = 0;
+  /** Requests that other processes have in flight there. */
+  #others = 0;
   #weight: number;
   #isDraining: boolean;
   #limit: Limit;
@@ -98,6 +100,17 @@ export class Replica implements Choice {
 
   get slots(): number {
     return this.#limit.slots;
+  }
+
+  /** Requests to have in flight, where that was found out. */
+  get found(): number | null {
+    return this.#limit.found;
+  }
+
+  /** @param most what another process found; null where none does */
+  share(others: number, most: number | null): void {
+    this.#others = others;
+    this.#limit.follow(most);
   }
 
   get capacity(): number {
@@ -159,7 +172,7 @@ export class Replica implements Choice {
   }
 
   sent(): Sent {
-    const sent = this.#limit.sent();
+    const sent = this.#limit.sent(this.#others);
     if (this.#breaker.health === 'half-open') this.#trial = sent;
     this.#inFlight++;
     this.#calls++;
@@ -206,7 +219,7 @@ export class Replica implements Choice {
   }
 
   answered(sent: Sent, work: number): void {
-    const isFull = this.#inFlight >= this.#limit.most * full;
+    const isFull = this.#inFlight + this.#others >= this.#limit.most * full;
     this.#left(sent);
     const pace = (this.#parts.clock.monotonic() - sent.at) / work;
     this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newest;
@@ -226,7 +239,7 @@ export class Replica implements Choice {
 
   /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */
   #refused(sent: Sent, { retryAfter }: ApiError): void {
-    if (!this.#rate.isKnown) this.#limit.refused(this.#inFlight);
+    if (!this.#rate.isKnown) this.#limit.refused(this.#inFlight + this.#others);
     if (retryAfter) this.#rate.refused(sent.at);
   }
 

@@ -20,11 +20,14 @@ export interface SlotFinder {
   readonly slots: number;
   /** Requests in flight at most. */
   readonly most: number;
-  sent(): Sent;
+  /** @param others in flight there of other processes */
+  sent(others?: number): Sent;
   /** It was answered. @param ceiling more than that in flight is refused */
   answered(sent: Sent, answer: Answer, ceiling: number): void;
   /** It failed or was given up: it tells nothing. */
   dropped(sent: Sent): void;
+  /** So many in flight are right, as another process has found: where the finding begins again. */
+  follow(most: number): void;
   /** More than that in flight is refused. */
   refused(ceiling: number): void;
   /** How many requests wait at the server, by its own word. */
@@ -172,8 +175,8 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     get most() {
       return most;
     },
-    sent() {
-      const sent: Sent = { at: now(), inFlight: ++inFlight, cohort: null };
+    sent(others = 0) {
+      const sent: Sent = { at: now(), inFlight: ++inFlight + others, cohort: null };
       if (phase.kind === 'grow') phase.cohort.join(sent);
       return sent;
     },
@@ -184,6 +187,11 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     dropped(sent) {
       inFlight--;
       sent.cohort?.leave(sent);
+    },
+    follow(found) {
+      if (found === most) return;
+      growth = createGrowth(true);
+      grow(found);
     },
     refused(ceiling) {
       if (ceiling >= most) return;

@@ -48,6 +48,7 @@ export function queueTests(on: Stores): void {
       expect(batches.find(({ id }) => id === early.id)).toEqual({
         id: early.id,
         orgId: 'org_b',
+        priced: ['m1'],
         endpoint: early.endpoint,
         due: early.due,
         blobId: file!.blobId,

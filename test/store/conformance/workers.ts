@@ -48,12 +48,16 @@ export function workerTests(on: Stores): void {
       const workers = range(0, 8).map((i) => [`w${i}`, i % 2 === 0 ? on.store : on.other] as const);
       const renew = () =>
         Promise.all(
-          workers.map(async ([id, { workers: store }]) => (await store.leaseSlots(id, ask(5), start)).m1!),
+          workers.map(
+            async ([id, { workers: store }]) => (await store.leaseSlots(id, ask(5), start)).m1!.lines,
+          ),
         );
       expect((await renew()).reduce((sum, n) => sum + n)).toBe(20);
       await renew();
       expect((await renew()).toSorted((a, b) => a - b)).toEqual([2, 2, 2, 2, 3, 3, 3, 3]);
-      expect(await on.store.workers.leaseSlots('late', ask(5), start + 60_000)).toEqual({ m1: 5 });
+      expect(await on.store.workers.leaseSlots('late', ask(5), start + 60_000)).toEqual({
+        m1: { lines: 5, others: 0, found: null },
+      });
       expect(await on.store.workers.leaseSlots('late', {}, start)).toEqual({});
     });
 

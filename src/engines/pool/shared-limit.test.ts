@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { lognormal } from '../../../test/support/slot-server.ts';
+import { leaseSlots, type SlotLease } from '../../core/slot-leases.ts';
+import { createLimit, type Limit } from './limit.ts';
+import type { Sent } from './slot-finder.ts';
+
+const slots = 64;
+const renewMs = 250;
+
+/** A process that sends all it may to a server that others ask, too. */
+interface Process {
+  name: string;
+  limit: Limit;
+  lines: number;
+  others: number;
+  inFlight: number;
+  renewsAt: number;
+}
+
+interface Call {
+  of: Process;
+  sent: Sent;
+  endsAt: number;
+}
+
+/** How full a server of untold slots is, by the second, that processes begin to ask at those times. */
+function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () => number) {
+  let now = 0;
+  let leases: SlotLease[] = [];
+  const working: Call[] = [];
+  const queue: Call[] = [];
+  const busy = Array.from({ length: seconds }, () => 0);
+  let longestQueue = 0;
+  const all = beginAt.map((renewsAt, at): Process => {
+    return {
+      name: `p${at}`,
+      limit: createLimit(null, () => now),
+      lines: 0,
+      others: 0,
+      inFlight: 0,
+      renewsAt,
+    };
+  });
+
+  function renew(one: Process): void {
+    const { most } = one.limit;
+    const ask = { limit: most, wants: most, inFlight: one.inFlight, found: { gpu: most } };
+    const renewed = leaseSlots(leases, one.name, ask, now);
+    leases = renewed.leases;
+    one.lines = renewed.share.lines;
+    one.others = renewed.share.others;
+    one.limit.follow(renewed.share.found?.gpu ?? null);
+    one.renewsAt = now + renewMs;
+  }
+
+  function begin(): void {
+    while (queue.length > 0 && working.length < slots) {
+      const call = queue.shift()!;
+      call.endsAt = now + timeOf();
+      working.push(call);
+    }
+  }
+
+  function send(): void {
+    for (const one of all)
+      for (; one.inFlight < one.lines; one.inFlight++)
+        queue.push({ of: one, sent: one.limit.sent(one.others), endsAt: 0 });
+    begin();
+    longestQueue = Math.max(longestQueue, queue.length);
+  }
+
+  while (now < seconds * 1000) {
+    const next = working.toSorted((a, b) => a.endsAt - b.endsAt)[0];
+    const asks = all.toSorted((a, b) => a.renewsAt - b.renewsAt)[0]!;
+    const at = Math.min(next?.endsAt ?? Infinity, asks.renewsAt);
+    busy[Math.floor(now / 1000)]! += ((at - now) * working.length) / (slots * 1000);
+    now = at;
+    if (next && next.endsAt === at) {
+      working.splice(working.indexOf(next), 1);
+      begin();
+      const { of: one, sent } = next;
+      const isFull = one.inFlight + one.others >= one.limit.most * 0.75;
+      one.inFlight--;
+      one.limit.answered(sent, { work: 1, isFull });
+    } else renew(asks);
+    send();
+  }
+  return { busy, longestQueue, found: all.map(({ limit }) => limit.most) };
+}
+
+describe('processes that share a server which does not tell its slots', () => {
+  it.each([2, 3, 5])('find them together: %i', (processes) => {
+    const starts = Array.from({ length: processes }, (_, at) => at * 37);
+    const { busy, longestQueue, found } = fillTogether(starts, 30, lognormal(50, 0.2, 1));
+    expect(mean(busy.slice(10))).toBeGreaterThanOrEqual(0.88);
+    expect(longestQueue / slots).toBeLessThanOrEqual(0.6);
+    expect(Math.max(...found) / Math.min(...found)).toBeLessThanOrEqual(1.3);
+  });
+
+  it('take what others found when they start', () => {
+    const { busy } = fillTogether([0, 20_000], 25, lognormal(50, 0.2, 2));
+    expect(Math.min(...busy.slice(15))).toBeGreaterThanOrEqual(0.9);
+  });
+});
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+}
