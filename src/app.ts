@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createLog, secretsOf } from './app/log.ts';
@@ -11,6 +10,7 @@ import type { Clock } from './base/clock.ts';
 import { StoreTime } from './base/store-time.ts';
 import { createIds } from './base/ids.ts';
 import { formatProblem } from './base/located.ts';
+import { makeFolder } from './base/make-folder.ts';
 import type { Log } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { Service } from './base/service.ts';
@@ -259,7 +259,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     },
 
     async start() {
-      await mkdir(config.data, { recursive: true, mode: 0o700 });
+      await makeFolder(config.data, 0o700);
       try {
         await closeToOthers(config.data, log);
         for (const part of parts) await part.start();

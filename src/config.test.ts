@@ -200,6 +200,12 @@ describe('models', () => {
     },
   );
 
+  it('says that a variable needs quotes where YAML takes its braces for its own', () => {
+    expect(problems(model('', 'kind: openai, url: "http://h/v1", api_key: ${KEY}'))).toEqual([
+      expect.stringMatching(/offpeak\.yaml:3: .*Between \{ \} and \[ \] it needs quotes: "\$\{KEY\}"\./),
+    ]);
+  });
+
   it('reads a key from a file', () => {
     const config = load(model('', 'kind: openai, url: "http://h/v1", api_key: "${file:/run/secrets/x}"'));
     expect(config.models[0]?.engine).toMatchObject({ replicas: [{ apiKey: 'from-a-file' }] });

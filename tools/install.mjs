@@ -66,7 +66,8 @@ export function isNewEnough() {
  * die of the signal that npm sends it and leave the program running.
  */
 export function become(program, args) {
-  const child = spawn(program, args, { stdio: 'inherit' });
+  // A kill that cannot be passed on closes the channel, and the program stops by itself.
+  const child = spawn(program, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);

@@ -17,13 +17,22 @@ export function parseLocatedYaml(
 ): Located | undefined {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const told = new Set<number>();
   for (const error of document.errors) {
-    const line = lines.linePos(error.pos[0]).line;
-    check.problems.push({ file, line, message: error.message, hint: null });
+    const { line } = lines.linePos(error.pos[0]);
+    const bare = bareVariable.exec(text.split('\n')[line - 1] ?? '')?.[1];
+    // What follows from it is no news.
+    if (bare !== undefined && told.has(line)) continue;
+    told.add(line);
+    const hint = bare === undefined ? null : `Between { } and [ ] it needs quotes: "${bare}".`;
+    check.problems.push({ file, line, message: error.message, hint });
   }
   if (document.errors.length > 0) return undefined;
   return locate(document.contents, { file, path: '', line: 1, depth: 0, lines, document, lookup, check });
 }
+
+/** `{ key: ${NAME} }`, in which YAML takes the inner braces for its own. */
+const bareVariable = /[{[,].*?:?\s(\$\{[^}]*\})/;
 
 /** Deeper than any sensible file; an alias to its own ancestor ends here. */
 const maxDepth = 32;

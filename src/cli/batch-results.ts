@@ -46,7 +46,7 @@ function resultsCommand(cli: Cli, name: string, stream: ResultStream, descriptio
     .action(async (id: string, options: Options) => {
       const lines = readResults(cli, { id, stream, options });
       if (options.output === undefined) return writeBytes(lines, cli.terminal);
-      const path = newFile(options.output, cli.cwd, options.force);
+      const path = await newFile(options.output, cli.cwd, options.force);
       return pipeline(Readable.from(lines), createWriteStream(path));
     });
 }

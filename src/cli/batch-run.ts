@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { makeFolder } from '../base/make-folder.ts';
 import type { Client } from '../client/client.ts';
 import { ClientError } from '../client/errors.ts';
 import type { RemoteBatch } from '../client/resources.ts';
@@ -64,7 +65,7 @@ async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<
   const metadata = parseMetadata(options.metadata);
   const format = formatOf(options.format);
   const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
-  const output = outputOf(cli, source, { ...options, format });
+  const output = await outputOf(cli, source, { ...options, format });
   const copy = output === null ? temporaryCopy(cli) : `${output}.input.jsonl`;
   const { model, set, endpoint } = options;
   try {
@@ -239,11 +240,11 @@ function formatOf(format: string): Format {
 }
 
 /** Where the results go: a path whose folder is there, or null for stdout. */
-function outputOf(
+async function outputOf(
   cli: Cli,
   source: string | undefined,
   { output: asked, format, force }: { output?: string; format: Format; force?: boolean },
-): string | null {
+): Promise<string | null> {
   if (asked === '-' || (asked === undefined && source === undefined)) return null;
   const output = resolve(cli.cwd, asked ?? withSuffix(source!, 'output', format));
   if (output === source)
@@ -253,7 +254,7 @@ function outputOf(
       `${shown(cli, output)} is there already.`,
       'Pass --force to overwrite it, or another -o.',
     );
-  mkdirSync(dirname(output), { recursive: true });
+  await makeFolder(dirname(output));
   return output;
 }
 

@@ -22,7 +22,7 @@ export function filesContent(cli: Cli): Command {
       if (options.output === undefined) return writeBytes(bytes, cli.terminal);
       return pipeline(
         Readable.from(bytes),
-        createWriteStream(newFile(options.output, cli.cwd, options.force)),
+        createWriteStream(await newFile(options.output, cli.cwd, options.force)),
       );
     });
 }

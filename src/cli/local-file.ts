@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, openAsBlob, statSync } from 'node:fs';
+import { existsSync, openAsBlob, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { makeFolder } from '../base/make-folder.ts';
 import { CliError } from './exit-codes.ts';
 
 /** The absolute path of a file that is there. */
@@ -12,11 +13,11 @@ export function existingFile(path: string, cwd: string): string {
 }
 
 /** The absolute path of a file to write, in a folder that is there. Nothing is overwritten without `force`. */
-export function newFile(path: string, cwd: string, force = false): string {
+export async function newFile(path: string, cwd: string, force = false): Promise<string> {
   const full = resolve(cwd, path);
   if (existsSync(full) && !force)
     throw new CliError(`${path} is there already.`, 'Pass --force to overwrite it.');
-  mkdirSync(dirname(full), { recursive: true });
+  await makeFolder(dirname(full));
   return full;
 }
 

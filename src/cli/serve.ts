@@ -27,7 +27,7 @@ export function serve(cli: Cli): Command {
         if ((await Promise.race([begun, signal])) === undefined) {
           onHangup(() => void app.reload(() => configOf(cli, flags)));
           if (flags.json === true) announceJson(app, cli.terminal);
-          else announce(app, cli.terminal);
+          else announce(app, config, cli.terminal);
           // A server that does not even refuse is waited for by nobody.
           void app.serversAway().then((away) => announceAway(away, cli.terminal));
           // Otherwise written at the end, which a kill never reaches.

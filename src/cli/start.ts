@@ -8,6 +8,9 @@ import { createTerminal } from './terminal.ts';
 
 /** The command line of this process. */
 export async function start(): Promise<void> {
+  // Started by the launcher of a checkout, which a kill -9 may take away.
+  process.channel?.unref();
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   // A reader that went away (`| head`) ends the command, quietly.
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

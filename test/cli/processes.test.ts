@@ -38,6 +38,16 @@ describe('serve', () => {
     );
   });
 
+  it('ends when the launcher of a checkout is killed, as its shell or container would do', async () => {
+    const launched = place.launch(['serve', '--port', '0', '--json', '--log-level', 'silent']);
+    const { url } = JSON.parse(await launched.line(/^\{"url"/)) as { url: string };
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    launched.child.kill('SIGKILL');
+    // The server has the other end of these pipes; they close when it is gone.
+    expect((await launched.exit).err).toContain('Stopping');
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
+  });
+
   it('ends at once at the second signal', async () => {
     const server = await place.serve();
     server.child.kill('SIGTERM');
@@ -152,10 +162,15 @@ describe('against a real server', () => {
       id: string;
     };
     const made = await runHere(['keys', 'create', '--org', org.id, '--scopes', 'files', '--json'], env);
+    expect((await runHere(['orgs', 'create', 'second'], env)).err).toContain(
+      `one of this name already: ${org.id}`,
+    );
     const key = JSON.parse(made.out) as { id: string; key: string };
     const asNew = { ...env, OFFPEAK_API_KEY: key.key };
     expect((await runHere(['files', 'list'], asNew)).code).toBe(0);
-    expect((await runHere(['batch', 'list'], asNew)).err).toContain('permission_denied');
+    const { err } = await runHere(['batch', 'list'], asNew);
+    expect(err).toContain('permission_denied');
+    expect(err).toContain('keys create --org <id> --scopes');
     expect((await runHere(['keys', 'revoke', key.id], env)).code).toBe(0);
     expect((await runHere(['keys', 'list', '--org', org.id], env)).out).toContain('revoked');
   });

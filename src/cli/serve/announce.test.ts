@@ -1,7 +1,20 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { createTerminal } from '../terminal.ts';
-import { announceAway } from './announce.ts';
+import { announce, announceAway } from './announce.ts';
+
+describe('announce', () => {
+  it('says so when a key of the environment is taken, as a client may have exported it', () => {
+    const stdout = new PassThrough();
+    const terminal = createTerminal({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
+    const ready = { url: 'http://127.0.0.1:1', models: [], dataFolder: '/data', firstKeys: null };
+    announce(ready, { apiKey: 'sk-secret' }, terminal);
+    const text = String(stdout.read());
+    expect(text).toContain('API key  what OFFPEAK_API_KEY said at the start');
+    expect(text).not.toContain('admin key');
+    expect(text).not.toContain('sk-secret');
+  });
+});
 
 describe('announceAway', () => {
   it('warns of each server that takes nothing, in a line', () => {

@@ -11,8 +11,14 @@ export interface Ready {
   firstKeys: { key: string | null; adminKey: string | null } | null;
 }
 
+/** Keys that the environment gives, which a server takes as its own. */
+export interface GivenKeys {
+  apiKey?: string | undefined;
+  adminKey?: string | undefined;
+}
+
 /** One block: where it is, what it has, its first keys if they were just made, and how to try it. */
-export function announce(ready: Ready, terminal: Terminal): void {
+export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): void {
   const { url, firstKeys: keys } = ready;
   terminal.print(`${terminal.paint('bold', 'Offpeak is ready at')} ${terminal.paint('cyan', url)}\n`);
   const [first, ...others] = ready.models.map(
@@ -22,8 +28,8 @@ export function announce(ready: Ready, terminal: Terminal): void {
     ['models', first],
     ...others.map((model): [string, string] => ['', model]),
     ['data', ready.dataFolder],
-    ['API key', keys?.key],
-    ['admin key', keys?.adminKey],
+    ['API key', keys?.key ?? (given.apiKey && 'what OFFPEAK_API_KEY said at the start')],
+    ['admin key', keys?.adminKey ?? (given.adminKey && 'what OFFPEAK_ADMIN_KEY said at the start')],
   ]);
   if (keys !== null) terminal.print(`\n${shownOnce}`);
   terminal.print(`\nTry it:

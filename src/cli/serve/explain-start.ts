@@ -26,6 +26,7 @@ export function explainStart(error: unknown, config: Config): unknown {
 function reasonOf(code: string): string {
   if (code === 'EEXIST' || code === 'ENOTDIR') return 'it is a file, or lies below one';
   if (code === 'EACCES' || code === 'EPERM') return 'this user may not write there';
+  if (code === 'ENOENT') return 'no folder can be made there';
   if (code === 'EROFS') return 'it is read-only';
   return code === 'ENOSPC' ? 'the disk is full' : `the system says ${code}`;
 }

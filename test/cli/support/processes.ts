@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+const launcher = fileURLToPath(new URL('../../../tools/install.mjs', import.meta.url));
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 export interface Exit {
@@ -27,6 +28,8 @@ export interface Running {
 export interface Workspace {
   folder: string;
   start(argv: string[], env?: Record<string, string>): Running;
+  /** The same by way of the launcher, as `bin/offpeak` and the npm scripts do on an old Node. */
+  launch(argv: string[]): Running;
   run(argv: string[], env?: Record<string, string>): Promise<Exit>;
   serve(more?: string[]): Promise<Server>;
   write(name: string, text: string): void;
@@ -52,8 +55,8 @@ export function createWorkspace(delay = '1ms'): Workspace {
   const running = new Set<Running>();
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('OFFPEAK_'));
 
-  function start(argv: string[], env: Record<string, string> = {}): Running {
-    const child = spawn(process.execPath, [main, ...argv], {
+  function start(argv: string[], env: Record<string, string> = {}, files = [main]): Running {
+    const child = spawn(process.execPath, [...files, ...argv], {
       cwd: folder,
       env: { ...Object.fromEntries(clean), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -89,6 +92,7 @@ export function createWorkspace(delay = '1ms'): Workspace {
   return {
     folder,
     start,
+    launch: (argv) => start(argv, {}, [launcher, main]),
     write,
     run: (argv, env) => start(argv, env).exit,
     async serve(more = []) {
