@@ -8,6 +8,7 @@ export const catalogue = {
   malformed_request: { status: 400, kind: 'invalid' },
   duplicate_authorization: { status: 400, kind: 'invalid' },
   duplicate_header: { status: 400, kind: 'invalid' },
+  websocket_connection_limit_reached: { status: 400, kind: 'invalid' },
   context_length_exceeded: { status: 400, kind: 'invalid' },
   request_refused: { status: 400, kind: 'invalid' },
   invalid_api_key: { status: 401, kind: 'authentication' },

@@ -10,8 +10,17 @@ import { createKeptItems, type KeptItems, ParsingTurns, referencesIn, type Sourc
 /** Looking up more would keep the database from others. */
 const mostLinks = 1_000;
 
+/** A response that is not stored, or continues one that is not, with all that came before it. */
+export interface Remembered {
+  id: string;
+  items: readonly StoredItem[];
+  bytes: number;
+}
+
 export interface Reader extends Source {
   conversations: ConversationStore;
+  /** A response that can be continued although it is not stored. */
+  remembered?: Remembered | undefined;
   /** Bytes of a whole conversation, and of all that is read to put it together. */
   mostBytes: number;
   /** Waits until so many bytes of stored text may be held; what it returns gives them back. */
@@ -21,6 +30,8 @@ export interface Reader extends Source {
 /** All that is said before the model answers, oldest first. */
 export interface Conversation {
   items: PlacedItem[];
+  /** Bytes of what came before the input. */
+  saidBytes: number;
   /** Bytes of the items that the input refers to. */
   namedBytes: number;
   /** To be called when nobody needs the items any more. */
@@ -51,7 +62,7 @@ export async function readConversation(
   const own = input.map((item, index) => ({ item, path: pathOfItem(request.input, index) }));
   const references = referencesIn(input);
   const before = await findBefore(reader, request, requestBytes);
-  if (!before && references.length === 0) return { items: own, namedBytes: 0, leave() {} };
+  if (!before && references.length === 0) return { items: own, saidBytes: 0, namedBytes: 0, leave() {} };
 
   const { mostBytes } = reader;
   const saidBytes = before?.bytes ?? 0;
@@ -79,7 +90,7 @@ export async function readConversation(
         throw tooLarge(mostBytes, param, 'up to this item the conversation has');
       items.push({ ...placed, item: named.item });
     }
-    return { items, namedBytes, leave };
+    return { items, saidBytes, namedBytes, leave };
   } catch (error) {
     leave();
     throw error;
@@ -95,6 +106,12 @@ async function findBefore(
   if (conversation !== null) return findKept(reader, conversation, requestBytes);
   const previous = request.previous_response_id ?? null;
   if (previous === null) return null;
+  const { remembered, mostBytes } = reader;
+  if (previous === remembered?.id) {
+    if (requestBytes + remembered.bytes > mostBytes)
+      throw tooLarge(mostBytes, 'previous_response_id', 'with this request the conversation has');
+    return { bytes: remembered.bytes, path: 'previous_response_id', read: async () => [...remembered.items] };
+  }
   const links = await findChain(reader, previous, requestBytes);
   return {
     bytes: links.reduce((sum, link) => sum + link.saidBytes, 0),

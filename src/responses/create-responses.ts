@@ -32,6 +32,7 @@ import { createPreparing, type Prepared } from './prepare.ts';
 import { createQuota } from './quota.ts';
 import type { Responses } from './responses.ts';
 import { saidBy } from './said.ts';
+import { createSession, type Memory } from './session.ts';
 import { bodyOf, textsOf } from './stored-body.ts';
 
 export interface ResponsesDeps {
@@ -76,15 +77,16 @@ export function createResponses(deps: ResponsesDeps): Responses {
   const mostBytes = limits.conversationBytes;
   const roomBytes = conversationsAtOnce * mostBytes;
   const background = createBackground({ ...deps, store, others: [conversationStore], roomBytes });
-  const memory = createFairGate({
+  const memoryRoom = {
     room: roomBytes,
     each: roomBytes / 4,
-    mostWaiting,
     full: () =>
       new ApiError('rate_limit_exceeded', 'Too many stored conversations wait to be read.', {
         retryAfter: 5,
       }),
-  });
+  };
+  const memory = createFairGate({ ...memoryRoom, mostWaiting });
+  const remembering = createFairGate({ ...memoryRoom, mostWaiting: 0 });
   const quota = createQuota(store, limits.responseBytesPerOrg);
   const insert = grouped(async (each: Kept[]) => {
     const rows = each.flatMap(({ row }) => row ?? []);
@@ -186,16 +188,24 @@ export function createResponses(deps: ResponsesDeps): Responses {
     return background.checked(found);
   }
 
-  async function* streamed(body: JsonBody<ResponsesRequest>, call: InteractiveCall): ResponseEvents {
-    const prepared = await prepare.make(body, call);
+  async function* streamed(
+    body: JsonBody<ResponsesRequest>,
+    call: InteractiveCall,
+    session?: Memory,
+  ): ResponseEvents {
+    const prepared = await prepare.make(body, { ...call, remembered: session?.latest });
     try {
-      yield* streamPrepared(prepared, call);
+      yield* streamPrepared(prepared, call, session);
     } finally {
       prepared.leave();
     }
   }
 
-  async function* streamPrepared(prepared: Prepared, call: InteractiveCall): ResponseEvents {
+  async function* streamPrepared(
+    prepared: Prepared,
+    call: InteractiveCall,
+    session?: Memory,
+  ): ResponseEvents {
     const { begun, places } = prepared;
     const chat: ChatRequest = { ...prepared.chat, stream: true };
     const isNative = generate.goesNatively('responses', chat, call.caller);
@@ -218,6 +228,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     }
     const { body, events } = stream.end(seconds());
     await keep(prepared, body, call.caller, stream.pieces);
+    session?.keep(prepared, body);
     yield events;
   }
 
@@ -255,6 +266,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     start: () => background.start(),
     stop: () => background.stop(),
     events: eventsOf,
+    open: ({ orgId }) => createSession(remembering, orgId, streamed),
 
     async create(request, call) {
       if (request.value.background) return startInBackground(request, call);

@@ -15,7 +15,7 @@ import type { ResponseBody, ResponsesRequest, StoredItem } from '../wire/respons
 import { storedItems } from '../wire/responses/stored-items.ts';
 import type { PlacedItem } from '../wire/responses/to-chat-messages.ts';
 import { toChatRequest } from '../wire/responses/to-chat-request.ts';
-import { readConversation } from './conversation.ts';
+import { readConversation, type Remembered } from './conversation.ts';
 import type { Quota } from './quota.ts';
 
 /** A request made ready: the response it begins, and the chat it comes to. */
@@ -25,6 +25,8 @@ export interface Prepared {
   places: Places;
   /** All that is said before the model answers. */
   items: readonly PlacedItem[];
+  /** Bytes of all that, about. */
+  allBytes: number;
   /** What the input has of them, references looked up. */
   asked(): StoredItem[];
   /** The same for a server that speaks this format. */
@@ -44,7 +46,7 @@ export interface Preparing {
   make(body: JsonBody<ResponsesRequest>, call: Call): Promise<Prepared>;
 }
 
-type Call = Pick<InteractiveCall, 'caller' | 'signal'>;
+type Call = Pick<InteractiveCall, 'caller' | 'signal'> & { remembered?: Remembered | undefined };
 
 export interface PreparingParts {
   conversations: ConversationStore;
@@ -64,7 +66,7 @@ export function createPreparing(parts: PreparingParts): Preparing {
 
   async function prepare(
     body: JsonBody<ResponsesRequest>,
-    { caller, signal }: Call,
+    { caller, signal, remembered }: Call,
     reserve: (bytes: number) => Promise<() => void>,
   ): Promise<Prepared> {
     const { value: request, text } = body;
@@ -73,7 +75,7 @@ export function createPreparing(parts: PreparingParts): Preparing {
     const id = ids.next('resp_');
     const now = clock.now();
     const enter = (bytes: number) => memory.enter(orgId, bytes, signal);
-    const reader = { responses, conversations, orgId, now, mostBytes, enter };
+    const reader = { responses, conversations, orgId, now, mostBytes, remembered, enter };
     const own = storedItems(request.input, id);
     const bytes = Buffer.byteLength(text);
     const unreserve = await reserve(bytes);
@@ -84,7 +86,8 @@ export function createPreparing(parts: PreparingParts): Preparing {
         unreserve();
         conversation.leave();
       };
-      const { items, namedBytes } = conversation;
+      const { items, namedBytes, saidBytes } = conversation;
+      const allBytes = saidBytes + namedBytes + bytes;
       requireConversation(items);
       const begun = newResponse(request, { id, createdAt: unixSeconds(now), model, status: 'in_progress' });
       const input = begun.store ? JSON.stringify(own) : '';
@@ -93,7 +96,17 @@ export function createPreparing(parts: PreparingParts): Preparing {
       const native = (stream: boolean) =>
         nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
       const asked = () => items.slice(-own.length).map(({ item }) => item);
-      return { begun, items, asked, input, inputBytes, leave, native, ...toChatRequest(request, items) };
+      return {
+        begun,
+        items,
+        allBytes,
+        asked,
+        input,
+        inputBytes,
+        leave,
+        native,
+        ...toChatRequest(request, items),
+      };
     } catch (error) {
       leave();
       throw error;

@@ -11,6 +11,7 @@ import type {
   StoredItem,
 } from '../wire/responses/responses.ts';
 import type { Conversations } from './conversations.ts';
+import type { ResponseSession } from './session.ts';
 
 /**
  * Responses: chat completions in another form, which are kept, read back and continued. Each belongs to an org; another
@@ -26,6 +27,8 @@ export interface Responses extends Service {
   create(request: JsonBody<ResponsesRequest>, call: InteractiveCall): Promise<ResponseBody>;
   /** Its events as they happen. It is kept before the last event is told. */
   stream(request: JsonBody<ResponsesRequest>, call: InteractiveCall): ResponseEvents;
+  /** Begins a session of turns, which remembers the latest. */
+  open(caller: Caller): ResponseSession;
   get(caller: Caller, id: string): Promise<ResponseBody>;
   /** The events of a stored response behind `startingAfter` once more; waits for one that is being made. */
   events(caller: Caller, id: string, startingAfter: number, signal: AbortSignal): ResponseEvents;

@@ -90,7 +90,11 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
   }
 }
 
-async function callerOf(request: FastifyRequest, route: Route, services: Services): Promise<Caller> {
+export async function callerOf(
+  request: FastifyRequest,
+  route: Pick<Route, 'access'>,
+  services: Services,
+): Promise<Caller> {
   if (route.access === 'open') return nobody;
   const caller = await services.accounts.authenticate({
     authorization: headerValues(request.raw, 'authorization'),

@@ -12,6 +12,7 @@ import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
 import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
 import { cutStalled } from './plugins/stalls.ts';
 import { countTraffic } from './plugins/traffic.ts';
+import { acceptSockets, isForSocket } from './sockets/accept-sockets.ts';
 import type { ServerLimits, Services } from './route.ts';
 import { routes } from './routes/routes.ts';
 
@@ -58,7 +59,12 @@ export function createServer(deps: ServerDeps): Server {
     return503OnClosing: false,
     requestTimeout: 0,
     keepAliveTimeout: 75_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000, maxHeaderSize: 16_384 },
+    http: {
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 5_000,
+      maxHeaderSize: 16_384,
+      shouldUpgradeCallback: isForSocket,
+    },
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (fault, request, reply) => refuseUnread(traffic, fault, request, reply),
     clientErrorHandler: (fault, socket) => answerParserError(ids, fault, socket),
@@ -88,6 +94,8 @@ export function createServer(deps: ServerDeps): Server {
     for (const route of routes) if (route.body === 'multipart') mount(forms, route, mounting);
   });
 
+  const sockets = acceptSockets(app, { ...mounting, ids });
+
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
   let url = '';
@@ -106,11 +114,13 @@ export function createServer(deps: ServerDeps): Server {
   async function drain() {
     await starting?.catch(() => {});
     traffic.drain();
+    sockets.drain();
     app.server.close();
     await within(clock, drainMs, traffic.idle());
     traffic.abort();
     await within(clock, lastWordsMs, traffic.idle());
     stalls.stop();
+    sockets.terminate();
     app.server.closeAllConnections();
     await app.close();
   }

@@ -69,9 +69,7 @@ describe('noSuchRoute', () => {
     ['/chat/completions', /with \/v1/],
     ['/v1/nothing', /no such route/i],
     ['/v1/messages/batches/msgbatch_1/results', /POST \/v1\/batches/],
-    ['/v1/completions', /POST \/v1\/chat\/completions/],
-    ['/v1/completionsx', /no such route/i],
-    ['/v1/conversations/conv_1/items', /previous_response_id/],
+    ['/conversations', /with \/v1/],
     ['/', /no such route/i],
   ])('%s: %s', (path, sentence) => {
     expect(noSuchRoute(path).message).toMatch(sentence);

@@ -52,7 +52,6 @@ const absent: [route: string, hint: string][] = [
     '/v1/messages/batches',
     'There are no batches of messages: POST /v1/batches takes chat completions and embeddings.',
   ],
-  ['/v1/conversations', 'Conversations are not kept: go on from a response by previous_response_id.'],
 ];
 
 function hintFor(path: string): string {
@@ -65,7 +64,9 @@ function hintFor(path: string): string {
 }
 
 function isRouteName(path: string): boolean {
-  return /^\/(batches|files|chat|completions|embeddings|models|messages|responses|admin)(\/|$)/.test(path);
+  return /^\/(batches|files|chat|completions|conversations|embeddings|models|messages|responses|admin)(\/|$)/.test(
+    path,
+  );
 }
 
 /** The answer to a known path with another method. */

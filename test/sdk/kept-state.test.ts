@@ -1,3 +1,5 @@
+import { ResponsesWS } from 'openai/resources/responses/ws';
+import type { Response } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EngineConfig } from '../../src/core/config.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
@@ -7,7 +9,7 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { createClient, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
 
-// What is kept of a conversation beyond one answer, through the official clients: compaction, conversations.
+// What is kept of a conversation beyond one answer, through the official clients: compaction, conversations, WebSockets.
 
 const model = 'default';
 let running: RunningApp;
@@ -289,5 +291,26 @@ describe.each(sdks)('through $name', ({ sdk }) => {
       expect((await client.responses.retrieve(late.id)).output_text).toBe('Too late.');
       expect(await raised(client.conversations.retrieve(id))).toMatchObject({ status: 404 });
     });
+  });
+});
+
+describe('a WebSocket of the official client', () => {
+  it('takes turns that continue one another, and tells what is wrong', async () => {
+    const socket = new ResponsesWS(createClient(sdks[0]!.sdk, running));
+    const turn = (more: object) => {
+      const ended = new Promise<Response>((resolve, reject) => {
+        socket.once('response.completed', ({ response }) => resolve(response));
+        socket.once('error', reject);
+      });
+      socket.send({ type: 'response.create', model, store: false, input: 'x', ...more });
+      return ended;
+    };
+    const first = await turn({ input: 'My name is Ada.' });
+    const second = await turn({ input: 'Who am I?', previous_response_id: first.id });
+    expect(second).toMatchObject({ status: 'completed', previous_response_id: first.id });
+    await expect(turn({ previous_response_id: `resp_${'0'.repeat(32)}` })).rejects.toMatchObject({
+      error: { error: { code: 'previous_response_not_found' } },
+    });
+    socket.close();
   });
 });

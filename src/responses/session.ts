@@ -1,0 +1,72 @@
+import type { FairGate } from '../base/fair-gate.ts';
+import type { InteractiveCall } from '../generate/generate.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
+import type {
+  ResponseBody,
+  ResponseEvents,
+  ResponsesRequest,
+  StoredItem,
+} from '../wire/responses/responses.ts';
+import type { Remembered } from './conversation.ts';
+import type { Prepared } from './prepare.ts';
+
+/**
+ * One client's turns, one after the other. The latest is remembered here while it lasts, so that it can be continued without
+ * having been stored.
+ */
+export interface ResponseSession {
+  /** As `Responses.stream`. A turn that fails is forgotten with the one that it continues. */
+  stream(request: JsonBody<ResponsesRequest>, call: InteractiveCall): ResponseEvents;
+  /** Forgets everything. */
+  close(): void;
+}
+
+export interface Memory {
+  readonly latest: Remembered | undefined;
+  keep(prepared: Prepared, body: ResponseBody): void;
+}
+
+/** What sessions remember together is bounded; where there is no room, a response can be continued only if it is stored. */
+export function createSession(
+  room: FairGate,
+  orgId: string,
+  stream: (request: JsonBody<ResponsesRequest>, call: InteractiveCall, memory: Memory) => ResponseEvents,
+): ResponseSession {
+  let latest: Remembered | undefined;
+  let leave = () => {};
+
+  function forget() {
+    latest = undefined;
+    leave();
+    leave = () => {};
+  }
+
+  const memory: Memory = {
+    get latest() {
+      return latest;
+    },
+    keep(prepared, body) {
+      const isWhole = body.store && body.previous_response_id !== latest?.id;
+      forget();
+      if (isWhole) return;
+      const bytes = prepared.allBytes + Buffer.byteLength(JSON.stringify(body.output));
+      const entered = room.tryEnter(orgId, bytes);
+      if (!entered) return;
+      leave = entered;
+      const output = body.output as unknown as StoredItem[];
+      latest = { id: body.id, items: [...prepared.items.map(({ item }) => item), ...output], bytes };
+    },
+  };
+
+  return {
+    async *stream(request, call) {
+      try {
+        yield* stream(request, call, memory);
+      } catch (error) {
+        if (latest && request.value.previous_response_id === latest.id && !call.signal.aborted) forget();
+        throw error;
+      }
+    },
+    close: forget,
+  };
+}

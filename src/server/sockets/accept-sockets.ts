@@ -1,0 +1,108 @@
+import type { IncomingMessage } from 'node:http';
+import websocket, { type WebSocket } from '@fastify/websocket';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Ids } from '../../base/ids.ts';
+import { refuseDuplicates } from '../headers.ts';
+import { callerOf, type Mounting } from '../mount.ts';
+import { sendError } from '../send.ts';
+import { toApiError, wrongMethod } from '../to-api-error.ts';
+import { type ResponseSocket, serveResponses } from './response-socket.ts';
+
+const path = '/v1/responses';
+
+/** Whether a request that would be upgraded is one for a WebSocket of ours; all others are answered as if they had not asked. */
+export function isForSocket({ url = '', headers }: IncomingMessage): boolean {
+  return url.split('?', 1)[0] === path && headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+export interface Sockets {
+  /** Closes those that wait for a turn, and the others after it. */
+  drain(): void;
+  /** Cuts those that are still there. */
+  terminate(): void;
+}
+
+/** `GET /v1/responses` as a WebSocket: keys and limits are those of `POST`. */
+export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: Ids }): Sockets {
+  const { services, traffic, connections, budget, ids } = mounting;
+  const { clock, log, limits, responses } = services;
+  const open = new Map<WebSocket, ResponseSocket>();
+  const route = { access: 'inference' } as const;
+
+  const enter = (request: FastifyRequest, reply: FastifyReply, go: () => void) => {
+    const exchange = traffic.of(request);
+    const check = async () => {
+      if (!isForSocket(request.raw)) throw wrongMethod(request.method, ['POST']);
+      refuseDuplicates(request.raw);
+      exchange.caller = await callerOf(request, route, services);
+      connections.welcome(request, reply);
+      // For the log: the answer to the handshake is written past it.
+      reply.raw.statusCode = 101;
+    };
+    check().then(go, (thrown: unknown) => {
+      const error = toApiError(thrown);
+      exchange.failed(error);
+      if (!reply.raw.destroyed) sendError(reply, error, exchange.requestId);
+    });
+  };
+
+  function serve(socket: WebSocket, request: FastifyRequest) {
+    const exchange = traffic.of(request);
+    const caller = exchange.caller!;
+    const share = budget.open(caller.orgId);
+    exchange.release = share.release;
+    request.raw.socket.setNoDelay(true);
+    const served = serveResponses({
+      socket,
+      connection: request.raw.socket,
+      session: responses.open(caller),
+      share,
+      clock,
+      signal: exchange.signal,
+      async call(signal) {
+        return { caller: await callerOf(request, route, services), requestId: ids.next('req_'), signal };
+      },
+      ended: (call, ms, failure) =>
+        log[failure && failure.status >= 500 ? 'error' : 'info'](
+          {
+            request_id: call?.requestId,
+            socket: exchange.requestId,
+            route: path,
+            ms: Math.round(ms * 10) / 10,
+            org: caller.orgId,
+            key: caller.keyId,
+            code: failure?.code,
+            ...(failure && failure.status >= 500 && { err: failure.cause ?? failure }),
+          },
+          'turn',
+        ),
+    });
+    open.set(socket, served);
+    socket.once('close', () => open.delete(socket));
+    if (traffic.draining) served.drain();
+  }
+
+  // The plugin hooks into every request of its scope.
+  app.register(async (scope) => {
+    await scope.register(websocket, {
+      options: { maxPayload: limits.bodyBytes, perMessageDeflate: false },
+      errorHandler: (_error, socket) => socket.terminate(),
+    });
+    scope.route({
+      method: 'GET',
+      url: path,
+      onRequest: enter,
+      handler: () => {},
+      wsHandler: serve,
+    });
+  });
+
+  return {
+    drain() {
+      for (const served of open.values()) served.drain();
+    },
+    terminate() {
+      for (const socket of open.keys()) socket.terminate();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import type { WebSocket } from '@fastify/websocket';
+import { expect, test, vi } from 'vitest';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
+import type { ResponseSession } from '../../responses/session.ts';
+import { serveResponses } from './response-socket.ts';
+
+const minute = 60_000;
+
+function serve() {
+  const clock = createManualClock();
+  const sent: { type: string; code?: string }[] = [];
+  const socket = Object.assign(new EventEmitter(), {
+    bufferedAmount: 0,
+    send: (text: string) => void sent.push(JSON.parse(text)),
+    ping: vi.fn<() => void>(() => void socket.emit('pong')),
+    terminate: vi.fn<() => void>(),
+    close: vi.fn<(code: number) => void>(),
+  });
+  const connection = Object.assign(new EventEmitter(), { bytesRead: 0, cork() {}, uncork() {} });
+  let finish = () => {};
+  const session: ResponseSession = {
+    async *stream() {
+      await new Promise<void>((resolve) => (finish = resolve));
+      yield [{ type: 'response.completed', sequence_number: 0 }];
+    },
+    close: vi.fn<() => void>(),
+  };
+  const held: number[] = [];
+  serveResponses({
+    socket: socket as unknown as WebSocket,
+    connection: connection as unknown as Socket,
+    session,
+    share: { hold: (bytes) => void held.push(bytes) },
+    clock,
+    signal: new AbortController().signal,
+    call: async (signal) => ({
+      caller: { orgId: 'o', keyId: 'k', scopes: [], models: [] },
+      requestId: 'r',
+      signal,
+    }),
+    ended() {},
+  });
+  const say = (message: object) => {
+    const data = Buffer.from(JSON.stringify(message));
+    connection.bytesRead += data.length;
+    socket.emit('message', data);
+    connection.emit('data', data);
+    return data.length;
+  };
+  return { clock, socket, connection, sent, held, say, finish: () => finish() };
+}
+
+const create = { type: 'response.create', model: 'm', input: 'x' };
+const turns = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a WebSocket is told goodbye after 60 minutes, when its turn is over', async () => {
+  const { clock, socket, sent, say, finish } = serve();
+  say(create);
+  await turns();
+  await clock.advance(60 * minute);
+  expect(socket.close).not.toHaveBeenCalled();
+  finish();
+  await turns();
+  expect(sent).toMatchObject([
+    { type: 'response.completed' },
+    { type: 'error', code: 'websocket_connection_limit_reached' },
+  ]);
+  expect(socket.close).toHaveBeenCalledOnce();
+});
+
+test('a WebSocket whose client answers no ping is cut, unless it has still to take what was sent', async () => {
+  const { clock, socket } = serve();
+  await clock.advance(10 * minute);
+  expect(socket.terminate).not.toHaveBeenCalled();
+  socket.ping.mockImplementation(() => {});
+  socket.bufferedAmount = 1;
+  await clock.advance(10 * minute);
+  expect(socket.terminate).not.toHaveBeenCalled();
+  socket.bufferedAmount = 0;
+  await clock.advance(minute);
+  expect(socket.terminate).toHaveBeenCalledOnce();
+});
+
+test('messages count as held from their first byte until their turn is over', async () => {
+  const { connection, held, say, finish } = serve();
+  connection.bytesRead = 40;
+  connection.emit('data', Buffer.alloc(40));
+  expect(held.at(-1)).toBe(40);
+  const [first, second] = [say(create), say({ ...create, input: 'longer' })];
+  expect(held.at(-1)).toBe(first + second);
+  await turns();
+  finish();
+  await turns();
+  expect(held.at(-1)).toBe(second);
+  finish();
+  await turns();
+  expect(held.at(-1)).toBe(0);
+});

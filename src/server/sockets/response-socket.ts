@@ -1,0 +1,175 @@
+import type { Socket } from 'node:net';
+import type { WebSocket } from '@fastify/websocket';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { InteractiveCall } from '../../generate/generate.ts';
+import type { ResponseSession } from '../../responses/session.ts';
+import { parseSocketRequest, socketError } from '../../wire/responses/socket.ts';
+import type { BodyShare } from '../body-budget.ts';
+import { decodeText } from '../read-body.ts';
+import { toApiError } from '../to-api-error.ts';
+
+/** So much may wait for a client that reads slowly (event-stream.ts). */
+const aheadBytes = 1 << 20;
+/** Turns that may wait for the one under way. */
+const mostWaiting = 8;
+/** As the specification of this transport has it. */
+const longestMs = 60 * 60_000;
+const pingMs = 30_000;
+/** Codes of RFC 6455. */
+const goingAway = 1001;
+const policyViolation = 1008;
+const tryAgainLater = 1013;
+
+export interface ResponseSocketParts {
+  socket: WebSocket;
+  connection: Socket;
+  session: ResponseSession;
+  share: BodyShare;
+  clock: Clock;
+  /** Whose turn it is, asked anew for each: the key may have been revoked. Its signal aborts when the turn is to end. */
+  call: (signal: AbortSignal) => Promise<InteractiveCall>;
+  /** Aborts when nobody waits any more, with the reason if that is ours. */
+  signal: AbortSignal;
+  /** Told how each turn ended. */
+  ended: (call: InteractiveCall | undefined, ms: number, error: ApiError | undefined) => void;
+}
+
+export interface ResponseSocket {
+  /** Says goodbye, after the turn under way. */
+  drain(): void;
+}
+
+/** Turns of `response.create` over one WebSocket, one at a time, in the order in which they came. */
+export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
+  const { socket, connection, session, share, clock, call, signal, ended } = parts;
+  const waiting: Buffer[] = [];
+  let turn: AbortController | undefined;
+  let heldBytes = 0;
+  let readBytes = connection.bytesRead;
+  let goodbye: { code: number; error?: ApiError } | undefined;
+  let answers = true;
+  let isOver = false;
+  const limit = clock.after(longestMs, () => {
+    goodbye = { code: goingAway, error: tooOld() };
+    if (!turn) close();
+  });
+  let pinging: Timer = clock.after(pingMs, ping);
+
+  function ping() {
+    // What still waits to be sent stands before a ping: whether that is taken is looked at elsewhere (stalls.ts).
+    if (!answers && socket.bufferedAmount === 0) return socket.terminate();
+    answers = false;
+    socket.ping();
+    pinging = clock.after(pingMs, ping);
+  }
+
+  /** Counts what has come, the message that is still coming among it. */
+  function onBytes() {
+    if (isOver) return;
+    try {
+      share.hold(heldBytes + connection.bytesRead - readBytes);
+    } catch (error) {
+      refuse(toApiError(error), tryAgainLater);
+    }
+  }
+
+  function refuse(error: ApiError, code: number) {
+    socket.send(socketError(error, 0));
+    socket.close(code);
+  }
+
+  function close() {
+    if (goodbye?.error) socket.send(socketError(goodbye.error, 0));
+    socket.close(goodbye?.code ?? goingAway);
+  }
+
+  async function work() {
+    for (let next = waiting.shift(); next; next = goodbye ? undefined : waiting.shift()) {
+      turn = new AbortController();
+      await take(next, turn.signal);
+      heldBytes -= next.length;
+      onBytes();
+    }
+    turn = undefined;
+    if (goodbye) close();
+  }
+
+  async function take(message: Buffer, stopped: AbortSignal) {
+    const begun = clock.monotonic();
+    let asked: InteractiveCall | undefined;
+    let failure: ApiError | undefined;
+    let next = 0;
+    try {
+      asked = await call(stopped);
+      for await (const events of session.stream(parseSocketRequest(decodeText(message)), asked)) {
+        connection.cork();
+        for (const event of events) {
+          socket.send(JSON.stringify(event));
+          next = event.sequence_number + 1;
+        }
+        connection.uncork();
+        if (socket.bufferedAmount > aheadBytes) await drained(stopped);
+      }
+    } catch (error) {
+      failure = toApiError(error);
+      socket.send(socketError(failure, next));
+    }
+    if (!stopped.aborted || failure) ended(asked, clock.monotonic() - begun, failure);
+  }
+
+  /** Resolves when the client has taken what was written, or nobody waits for it any more. */
+  async function drained(stopped: AbortSignal): Promise<void> {
+    if (stopped.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        connection.off('drain', done);
+        stopped.removeEventListener('abort', done);
+        resolve();
+      };
+      connection.once('drain', done);
+      stopped.addEventListener('abort', done);
+    });
+  }
+
+  socket.on('message', (data: Buffer) => {
+    heldBytes += data.length;
+    readBytes = connection.bytesRead;
+    if (waiting.length >= mostWaiting) return refuse(tooMany(), policyViolation);
+    waiting.push(data);
+    if (!turn && !goodbye) void work();
+  });
+  socket.on('pong', () => (answers = true));
+  connection.on('data', onBytes);
+  signal.addEventListener('abort', () => turn?.abort(signal.reason), { once: true });
+  socket.once('close', () => {
+    isOver = true;
+    limit.cancel();
+    pinging.cancel();
+    waiting.length = 0;
+    session.close();
+    turn?.abort(new Error('the client went away'));
+  });
+
+  return {
+    drain() {
+      goodbye ??= { code: goingAway };
+      if (!turn) close();
+    },
+  };
+}
+
+function tooOld(): ApiError {
+  return new ApiError(
+    'websocket_connection_limit_reached',
+    'A WebSocket is open for 60 minutes at most: open another one, and go on from what is stored or send all of it.',
+  );
+}
+
+function tooMany(): ApiError {
+  return new ApiError(
+    'rate_limit_exceeded',
+    `More than ${mostWaiting} turns wait on this WebSocket: wait for answers, or open more of them.`,
+    { retryAfter: 1 },
+  );
+}

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sendRaw } from './support/raw-http.ts';
+import { type Json, type Running, startServer } from './support/start-server.ts';
+
+// Responses over a WebSocket.
+
+let app: Running;
+beforeAll(async () => {
+  app = await startServer({ drainMs: 5_000 });
+});
+afterAll(() => app.stop());
+
+interface Client {
+  send(message: object | string): void;
+  /** All that came until a response ended or failed. */
+  turn(): Promise<Json[]>;
+  closed: Promise<{ code: number }>;
+  close(): void;
+}
+
+/** Node's own client takes headers, though its types do not say so. */
+const Socket = WebSocket as unknown as new (url: string, options: object) => WebSocket;
+
+async function open(key: string | null = app.keys.a, server = app): Promise<Client> {
+  const headers = key === null ? {} : { authorization: `Bearer ${key}` };
+  const socket = new Socket(`${server.url.replace('http', 'ws')}/v1/responses`, { headers });
+  const events: Json[] = [];
+  let arrived = () => {};
+  socket.addEventListener('message', ({ data }) => {
+    events.push(JSON.parse(data as string));
+    arrived();
+  });
+  const closed = new Promise<{ code: number }>((resolve) => {
+    socket.addEventListener('close', ({ code }) => resolve({ code }));
+  });
+  await new Promise((resolve, reject) => {
+    socket.addEventListener('open', resolve);
+    socket.addEventListener('error', () => reject(new Error('refused')));
+  });
+  const isEnd = ({ type }: Json) => /^(error|response\.(completed|incomplete|failed))$/.test(type);
+  return {
+    send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    async turn() {
+      while (!events.some(isEnd)) await new Promise<void>((resolve) => (arrived = resolve));
+      return events.splice(0, events.findIndex(isEnd) + 1);
+    },
+    closed,
+    close: () => socket.close(),
+  };
+}
+
+const create = { type: 'response.create', model: 'tiny' };
+const last = (events: Json[]) => events.at(-1);
+const textOf = (event: Json) => event.response.output[0].content[0].text as string;
+
+describe('a WebSocket', () => {
+  it('tells the events of turns, one after the other, as a stream does', async () => {
+    const client = await open();
+    for (const input of ['one two', 'three']) client.send({ ...create, input });
+    const turns = [await client.turn(), await client.turn()];
+    const streamed = await app.call('POST', '/v1/responses', {
+      json: { model: 'tiny', input: 'one two', stream: true },
+    });
+    const types = streamed.text.split('\n').flatMap((line) => /^event: (.*)/.exec(line)?.[1] ?? []);
+    expect(turns[0]!.map(({ type }) => type)).toEqual(types);
+    for (const events of turns)
+      expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, n) => n));
+    expect(turns.map((events) => textOf(last(events)))).toEqual(['Echo: one two', 'Echo: three']);
+    const { id } = last(turns[0]!).response;
+    expect((await app.call('GET', `/v1/responses/${id}`)).status).toBe(200);
+    client.close();
+  });
+
+  it('remembers the latest response that is not stored, until a turn after it fails', async () => {
+    const client = await open();
+    const ask = async (more: object) => {
+      client.send({ ...create, store: false, ...more });
+      return last(await client.turn());
+    };
+    const tools = [{ type: 'function', name: 'f' }];
+    const first = await ask({ input: '[[tool f {}]]', tools });
+    const { call_id } = first.response.output[0];
+    const result = { type: 'function_call_output', call_id, output: 'snow' };
+    const second = await ask({ input: [result], previous_response_id: first.response.id });
+    expect(second.response).toMatchObject({ status: 'completed', previous_response_id: first.response.id });
+    const inStore = await ask({ input: 'x', store: true, previous_response_id: second.response.id });
+    const third = await ask({ input: 'y', previous_response_id: inStore.response.id });
+    expect(third.type).toBe('response.completed');
+    expect(await ask({ input: 'z', previous_response_id: first.response.id })).toMatchObject({
+      type: 'error',
+      status: 400,
+      code: 'previous_response_not_found',
+      error: { code: 'previous_response_not_found', param: 'previous_response_id' },
+    });
+    const output = { type: 'function_call_output', call_id: 'call_none', output: 'x' };
+    const wrong = await ask({ input: [output], previous_response_id: third.response.id });
+    expect(wrong).toMatchObject({ type: 'error', status: 422, param: 'input[0].call_id' });
+    const gone = await ask({ input: 'z', previous_response_id: third.response.id });
+    expect(gone.code).toBe('previous_response_not_found');
+    const other = await open();
+    const kept = await ask({ input: 'again' });
+    other.send({ ...create, store: false, input: 'x', previous_response_id: kept.response.id });
+    expect(last(await other.turn()).code).toBe('previous_response_not_found');
+    for (const each of [client, other]) each.close();
+  });
+
+  it('says what is wrong with a message, and goes on', async () => {
+    const client = await open();
+    const cases: [object | string, object][] = [
+      ['{', { status: 422, code: 'validation_error' }],
+      ['null', { param: 'type' }],
+      [{ model: 'tiny', input: 'x' }, { param: 'type' }],
+      [{ ...create, type: 'response.cancel' }, { param: 'type' }],
+      [{ ...create, input: 'x', background: true }, { param: 'background' }],
+      [{ ...create, input: 'x', generate: false }, { param: 'generate' }],
+      [{ ...create }, { param: 'input' }],
+      [
+        { ...create, input: 'x', model: 'nope' },
+        { status: 404, code: 'model_not_found' },
+      ],
+      [{ ...create, input: '[[fail 500]]' }, { status: 502 }],
+    ];
+    for (const [message, error] of cases) {
+      client.send(message);
+      expect(await client.turn(), JSON.stringify(message)).toMatchObject([{ type: 'error', ...error }]);
+    }
+    client.send({ ...create, input: 'fine', stream: true });
+    expect(textOf(last(await client.turn()))).toBe('Echo: fine');
+    client.close();
+  });
+
+  it('is refused without a key, closed with too large a message or too many, and asks for the key each turn', async () => {
+    await expect(open(null)).rejects.toThrow();
+    await expect(open('sk-wrong')).rejects.toThrow();
+    const large = await open();
+    large.send({ ...create, input: 'x'.repeat(1_100_000) });
+    expect(await large.closed).toEqual({ code: 1009 });
+    const many = await open();
+    for (let n = 0; n < 11; n++) many.send({ ...create, input: '[[hang]]' });
+    expect(last(await many.turn())).toMatchObject({ status: 429 });
+    expect(await many.closed).toEqual({ code: 1008 });
+    const { id: orgId } = await app.accounts.orgs.create({ name: 'third' });
+    const made = await app.accounts.keys.create({ orgId });
+    const revoked = await open(made.key);
+    revoked.send({ ...create, input: 'x' });
+    expect(last(await revoked.turn()).type).toBe('response.completed');
+    await app.accounts.keys.revoke(made.apiKey.id);
+    revoked.send({ ...create, input: 'x' });
+    expect(last(await revoked.turn())).toMatchObject({ status: 401, code: 'invalid_api_key' });
+    revoked.close();
+  });
+
+  it('405: is no plain GET, and other paths know nothing of it', async () => {
+    expect((await app.call('GET', '/v1/responses')).status).toBe(405);
+    const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\n';
+    const headers = `Host: x\r\nAuthorization: Bearer ${app.keys.a}\r\n${upgrade}`;
+    expect(await sendRaw(app.url, `GET /v1/models HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1.1 200/);
+    // Without the other headers of a WebSocket, and without a key: answered, and closed.
+    expect(await sendRaw(app.url, `GET /v1/responses HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1.1 400/);
+    const refused = await sendRaw(app.url, `GET /v1/responses HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`);
+    expect(refused).toMatch(/^HTTP\/1.1 401[^]*"code":"invalid_api_key"/);
+  });
+
+  it('stops its engine when the client leaves', async () => {
+    const client = await open();
+    client.send({ ...create, input: '[[hang]]' });
+    await expect.poll(() => app.generate.interactiveLoad()['tiny']).toBe(1);
+    client.close();
+    await expect.poll(() => app.generate.interactiveLoad()['tiny'] ?? 0).toBe(0);
+  });
+
+  it('is closed when the server drains: at once without a turn, after it with one', async () => {
+    const [idle, busy] = [await open(), await open()];
+    busy.send({ ...create, input: '[[delay 300]] late' });
+    await expect.poll(() => app.generate.interactiveLoad()['tiny']).toBe(1);
+    const stopped = app.server.stop();
+    expect(await idle.closed).toEqual({ code: 1001 });
+    expect(last(await busy.turn()).type).toBe('response.completed');
+    expect(await busy.closed).toEqual({ code: 1001 });
+    await stopped;
+  });
+});
