@@ -5,7 +5,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import type { Chunk } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Generate } from '../generate/generate.ts';
-import type { Lease, Store } from '../store/store.ts';
+import type { Lease, RecordOutcome, Store } from '../store/store.ts';
 import { Claimer } from './queue/claimer.ts';
 import type { Closer } from './close/closer.ts';
 import type { StoreTime } from '../base/store-time.ts';
@@ -72,7 +72,7 @@ export class Runner {
     const setbacks = new Setbacks({ ...parts, work, fail });
     const recorder = new Recorder({
       ...parts,
-      onRecorded: (closed, finished) => this.#recorded(closed, finished),
+      onRecorded: (outcomes, finished) => this.#recorded(outcomes, finished),
       onRefused: async (batchId, error) => {
         // First, so that nobody here runs it again where its end cannot be written.
         await setbacks.add(batchId, error, null);
@@ -191,14 +191,16 @@ export class Runner {
     await this.#parts.closer.close(lease);
   }
 
-  #recorded(closed: string[], finished: Lease[]): void {
-    for (const lease of finished) this.work.held.unlease(lease);
-    for (const batchId of closed)
-      this.work.dropBatch(batchId, new ApiError('batch_cancelled', 'The batch takes no more results.'));
-    if (finished.length > 0) {
-      this.work.forgetIdle();
-      this.wake();
-    }
+  #recorded(outcomes: readonly RecordOutcome[], finished: readonly Lease[]): void {
+    const { held } = this.work;
+    const suspects = held.suspects.length;
+    for (const lease of finished) held.unlease(lease);
+    for (const { batchId, closed } of outcomes)
+      if (closed)
+        this.work.dropBatch(batchId, new ApiError('batch_cancelled', 'The batch takes no more results.'));
+    if (finished.length > 0) this.work.forgetIdle();
+    // There is a batch to close, or room for another suspect; for lines the dispatcher asks.
+    if (outcomes.some(({ complete }) => complete) || held.suspects.length < suspects) this.wake();
     this.#dispatcher.dispatch();
   }
 

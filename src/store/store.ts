@@ -313,6 +313,8 @@ export interface RecordOutcome {
   kept: number;
   /** The batch takes no more results: drop its lines. */
   closed: boolean;
+  /** It has the last of its results: it may be closed. */
+  complete: boolean;
 }
 
 export interface ResultRow {

@@ -18,6 +18,7 @@ import type { Lease, Store } from '../../store/store.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 import { failedResult } from '../lines/line-result.ts';
 import { ChunkLines } from '../lines/lines.ts';
+import { readAhead } from '../lines/read-ahead.ts';
 import { assembleResultFile } from './result-file.ts';
 import { Turns } from './turns.ts';
 
@@ -211,8 +212,7 @@ export class Closer {
         ...(index.sum && { sum: index.sum[line]! }),
       }));
       const lines = new ChunkLines(blobs, file.blobId);
-      // What cannot be read ahead is reported when its line is read.
-      await lines.prefetch(refs).catch(() => undefined);
+      await readAhead(blobs, [{ blob: file.blobId, lines, refs }], []);
       const inputs: LineInput[] = [];
       for (const ref of refs) {
         const read = await lines.read(ref).catch(giveUp);

@@ -12,6 +12,7 @@ import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
 import { ChunkLines } from '../lines/lines.ts';
+import { readAhead } from '../lines/read-ahead.ts';
 import { suspectKills } from '../hand/poison.ts';
 import type { Setbacks } from '../hand/setbacks.ts';
 import type { Suspects } from '../hand/suspects.ts';
@@ -201,7 +202,7 @@ export class Claimer {
   }
 
   async #hold(chunks: readonly Chunk[], batches: ReadonlyMap<string, ClaimedBatch>): Promise<void> {
-    const { store, worker, work, fairness, dispatch } = this.#parts;
+    const { store, blobs, worker, work, fairness, dispatch } = this.#parts;
     const back: Chunk[] = [];
     const suspects: Chunk[] = [];
     const held: HeldChunk[] = [];
@@ -211,10 +212,11 @@ export class Claimer {
       else if (chunk.kills >= suspectKills && chunk.lines.length > 1) suspects.push(chunk);
       else held.push(this.#toHeld(chunk, batch));
     }
+    const before = [...work.held.chunks];
     for (const each of held) work.held.add(each);
     fairness.setWorking(new Set(work.batches().map(({ orgId }) => orgId)));
-    // What cannot be read ahead is reported when its line is read.
-    await Promise.all(held.map(({ lines, chunk }) => lines.prefetch(chunk.lines).catch(() => undefined)));
+    const upcoming = held.map(({ batch, lines, todo }) => ({ blob: batch.blob, lines, refs: todo }));
+    await readAhead(blobs, upcoming, before);
     dispatch();
     if (back.length > 0) await store.batches.release(worker, back.map(leaseOf));
     for (const chunk of suspects) await store.batches.split(worker, leaseOf(chunk));

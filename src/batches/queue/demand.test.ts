@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
-import { createManualClock } from '../../../test/support/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { createCatalog } from '../../core/model.ts';
 import { Demand } from './demand.ts';
 import { WorkInHand } from '../hand/work-in-hand.ts';
@@ -14,10 +14,12 @@ describe('Demand', () => {
   let room: number;
   let lost: string[];
   let share: number;
+  let clock: ManualClock;
   let demand: Demand;
 
   beforeEach(() => {
-    work = new WorkInHand(createManualClock(), () => {});
+    clock = createManualClock();
+    work = new WorkInHand(clock, () => {});
     recorder = { hasRoom: true };
     lanes = { lacking: () => 0 };
     room = 8;
@@ -37,6 +39,7 @@ describe('Demand', () => {
       work,
       lanes,
       recorder,
+      clock,
     });
   });
 
@@ -58,6 +61,22 @@ describe('Demand', () => {
     expect(demand.wants('m')).toBe(true);
     work.held.add(heldChunk({ seq: 2, lines: 1 }));
     expect(demand.wants('m')).toBe(false);
+  });
+
+  it('claims what a fast engine is sent in a quarter of a second, and of a slow one no more than it was sent', async () => {
+    const linesAfter = async (sent: number, ms: number) => {
+      demand.wanted();
+      for (let n = 0; n < sent; n++) {
+        demand.starting('m', 1);
+        demand.starting('m', -1);
+      }
+      await clock.advance(ms);
+      return demand.wanted()[0]!.lines;
+    };
+    expect(await linesAfter(100, 50)).toBe(72 + 100);
+    expect(await linesAfter(1_000, 1_000)).toBe(72 + 250);
+    expect(await linesAfter(10_000, 1_000)).toBe(72 + 512);
+    expect(await linesAfter(64, 30_000)).toBe(72);
   });
 
   it('claims 64 ahead while the engine is full or overfull, or takes nothing', () => {

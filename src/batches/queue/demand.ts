@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts';
 import type { Wanted } from '../../store/store.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { MissingModels } from '../missing-models.ts';
@@ -6,8 +7,10 @@ import type { PrefixLanes } from '../hand/prefix-lanes.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
-/** Lines kept in hand beyond what the engines can take now. */
-const prefetchLines = 64;
+/** Lines kept in hand beyond what the engines can take now: below `leastAhead`, more are claimed. */
+const leastAhead = 64;
+/** So that a fast engine costs a few claims a second, each brings what is sent in this time, and at most this many lines. */
+const ahead = { ms: 250, most: 512 } as const;
 
 export interface DemandParts {
   generate: Pick<Generate, 'catalog' | 'room' | 'limit'>;
@@ -17,6 +20,14 @@ export interface DemandParts {
   work: WorkInHand;
   lanes: Pick<PrefixLanes, 'lacking'>;
   recorder: Pick<Recorder, 'hasRoom'>;
+  clock: Pick<Clock, 'monotonic'>;
+}
+
+/** How fast lines of a model are sent. */
+interface Pace {
+  /** Since the last claim. */
+  sent: number;
+  claimedAt: number;
 }
 
 /** Which models want lines, and how many: what the claimer fetches and the dispatcher sends. */
@@ -25,6 +36,7 @@ export class Demand {
   /** Models of which nothing was to be had when last asked; nobody asks again before the next wake-up or poll. */
   #dry = new Set<string>();
   #starting = new Map<string, number>();
+  #paces = new Map<string, Pace>();
 
   constructor(parts: DemandParts) {
     this.#parts = parts;
@@ -48,6 +60,8 @@ export class Demand {
   /** A line was taken but has not reached its engine's count yet. */
   starting(model: string, by: 1 | -1): void {
     this.#starting.set(model, (this.#starting.get(model) ?? 0) + by);
+    const pace = this.#paces.get(model);
+    if (pace && by === 1) pace.sent++;
   }
 
   /** How many lines may be sent to a model now. */
@@ -55,7 +69,7 @@ export class Demand {
     const { recorder, generate, missing, hours, work } = this.#parts;
     if (!recorder.hasRoom) return 0;
     const starting = this.#starting.get(model) ?? 0;
-    if (missing.isLost(model)) return prefetchLines - starting;
+    if (missing.isLost(model)) return leastAhead - starting;
     const room = generate.room(generate.catalog.idOf(model)) - starting;
     return hours.share(model) === 1 ? room : Math.min(room, this.limit(model) - work.held.inFlight(model));
   }
@@ -69,7 +83,7 @@ export class Demand {
   /** Whether more lines of a model should be claimed. */
   wants(model: string): boolean {
     if (!this.#parts.recorder.hasRoom || this.#dry.has(model)) return false;
-    return this.#lines(model) > 0 || this.#parts.lanes.lacking(model) > 0;
+    return this.#lacking(model) > 0 || this.#parts.lanes.lacking(model) > 0;
   }
 
   /** What may be claimed now, of all models. */
@@ -82,13 +96,26 @@ export class Demand {
       const before = inHand.get(model) ?? {};
       if (!wants && Object.keys(before).length === 0) return [];
       const { aliases = [] } = generate.catalog.find(model) ?? {};
-      const lines = wants ? Math.max(0, this.#lines(model)) : 0;
+      const lines = wants ? this.#lines(model) : 0;
       return { model, names: [model, ...aliases], lines, chunks: wants ? lanes.lacking(model) : 0, before };
     });
   }
 
+  /** How many lines fewer are in hand than should be. */
+  #lacking(model: string): number {
+    return Math.max(0, this.room(model)) + leastAhead - this.#parts.work.held.unsent(model);
+  }
+
+  /** How many lines are claimed where some are lacking, and where only prefixes are, none. */
   #lines(model: string): number {
-    return Math.max(0, this.room(model)) + prefetchLines - this.#parts.work.held.unsent(model);
+    const lacking = this.#lacking(model);
+    if (lacking <= 0) return 0;
+    const now = this.#parts.clock.monotonic();
+    const { sent, claimedAt } = this.#paces.get(model) ?? { sent: 0, claimedAt: now };
+    this.#paces.set(model, { sent: 0, claimedAt: now });
+    // Never more than was sent since: what fills an idle engine at once tells nothing of its pace.
+    const soon = Math.min(sent, (sent * ahead.ms) / Math.max(1, now - claimedAt), ahead.most);
+    return lacking + Math.floor(soon);
   }
 
   /** By model and org, what is due first of what waits in hand. */

@@ -44,8 +44,11 @@ describe('Recorder', () => {
       clock,
       time: new StoreTime(clock),
       log: silent,
-      onRecorded: (closed, finished) =>
-        recorded.push({ closed, finished: finished.map((lease) => lease.seq) }),
+      onRecorded: (outcomes, finished) =>
+        recorded.push({
+          closed: outcomes.filter(({ closed }) => closed).map(({ batchId }) => batchId),
+          finished: finished.map((lease) => lease.seq),
+        }),
       onRefused: async (batchId) => void refused.push(batchId),
       isAway: async () => away,
     });
@@ -101,7 +104,7 @@ describe('Recorder', () => {
     await settle();
     await calls[0]!.succeed();
     await clock.advance(50);
-    await calls[1]!.succeed([{ batchId: 'b', kept: 45, closed: false }]);
+    await calls[1]!.succeed([{ batchId: 'b', kept: 45, closed: false, complete: false }]);
     expect(calls.map((call) => call.finished)).toEqual([[], [1]]);
     expect(recorded.map((each) => each.finished)).toEqual([[], [1]]);
   });
@@ -182,8 +185,8 @@ describe('Recorder', () => {
     add(0, 1);
     await clock.advance(50);
     await calls[0]!.succeed([
-      { batchId: 'b', kept: 0, closed: true },
-      { batchId: 'c', kept: 1, closed: false },
+      { batchId: 'b', kept: 0, closed: true, complete: false },
+      { batchId: 'c', kept: 1, closed: false, complete: false },
     ]);
     expect(recorded).toEqual([{ closed: ['b'], finished: [] }]);
   });

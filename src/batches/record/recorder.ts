@@ -21,8 +21,8 @@ export interface RecorderParts {
   clock: Clock;
   time: StoreTime;
   log: Log;
-  /** Called after each group: the batches that take no more results, and whether chunks were finished. */
-  onRecorded: (closed: string[], finished: Lease[]) => void;
+  /** Called after each group: what became of its batches, and the chunks that were finished. */
+  onRecorded: (outcomes: readonly RecordOutcome[], finished: readonly Lease[]) => void;
   /** The database does not take a row of this batch, whose line has no result then. */
   onRefused: (batchId: string, error: unknown) => Promise<void>;
   /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
@@ -122,8 +122,7 @@ export class Recorder {
     for (const row of rows) this.#bytes -= row.body.length;
     this.#written.rows = written;
     this.#written.chunks += leases.length;
-    const closed = outcomes.filter((outcome) => outcome.closed).map((outcome) => outcome.batchId);
-    this.#parts.onRecorded(closed, leases);
+    this.#parts.onRecorded(outcomes, leases);
   }
 
   /** Until it succeeds or is given up. */

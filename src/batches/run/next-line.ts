@@ -17,38 +17,31 @@ export function nextChunk(
   mayRun: (batch: RunningBatch) => boolean = () => true,
 ): HeldChunk | undefined {
   let best: HeldChunk | undefined;
-  let bestRank: Rank | undefined;
   for (const candidate of held.chunks) {
     if (candidate.model !== model || candidate.todo.length === 0 || candidate.batch.stopping) continue;
     if (lanes?.isFull(candidate) || !mayRun(candidate.batch)) continue;
-    const { chunk, batch, inFlight } = candidate;
-    const rank: Rank = [
-      leaders.shouldWait(model, chunk.prefix) ? 1 : 0,
-      fairness.served(batch.orgId),
-      batch.due,
-      lanes?.inFlight(candidate) ?? 0,
-      lanes?.isCold(candidate) ? 1 : 0,
-      inFlight,
-      chunk.seq,
-    ];
-    if (bestRank && !comesBefore(rank, bestRank)) continue;
-    best = candidate;
-    bestRank = rank;
+    if (!best || comesBefore(candidate, best)) best = candidate;
   }
   return best;
-}
 
-type Rank = [
-  waits: number,
-  served: number,
-  due: number,
-  sharing: number,
-  cold: number,
-  inFlight: number,
-  seq: number,
-];
+  /** Asked for a few chunks at each line: it stops at the first difference, and allocates nothing. */
+  function comesBefore(a: HeldChunk, b: HeldChunk): boolean {
+    const order =
+      Number(waits(a)) - Number(waits(b)) ||
+      (a.batch === b.batch ? 0 : served(a) - served(b) || a.batch.due - b.batch.due) ||
+      (lanes
+        ? lanes.inFlight(a) - lanes.inFlight(b) || Number(lanes.isCold(a)) - Number(lanes.isCold(b))
+        : 0) ||
+      a.inFlight - b.inFlight ||
+      a.chunk.seq - b.chunk.seq;
+    return order < 0;
+  }
 
-function comesBefore(a: Rank, b: Rank): boolean {
-  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return a[at]! < b[at]!;
-  return false;
+  function waits({ chunk }: HeldChunk): boolean {
+    return leaders.shouldWait(model, chunk.prefix);
+  }
+
+  function served({ batch }: HeldChunk): number {
+    return fairness.served(batch.orgId);
+  }
 }

@@ -2,7 +2,7 @@ import { utcDay } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
 import { addUsage, noUsage } from '../../core/usage.ts';
 import type { Db, Queries } from '../db.ts';
-import type { BatchState, Lease, LedgerRow, LineResult, ResultStore } from '../store.ts';
+import type { BatchState, Lease, LedgerRow, LineResult, RecordOutcome, ResultStore } from '../store.ts';
 import { lockBatch, lockBatches } from './batches.ts';
 import { findLeased, finishChunks } from './chunks.ts';
 import { addToLedger } from './ledger.ts';
@@ -27,7 +27,7 @@ export function createRecording(db: Db): Recording {
         const openIds = new Set(open.map(({ id }) => id));
         return ids.map((batchId) => ({
           batchId,
-          kept: kept.get(batchId) ?? 0,
+          ...(kept.get(batchId) ?? { kept: 0, complete: false }),
           closed: !openIds.has(batchId),
         }));
       }),
@@ -51,13 +51,13 @@ function accepts(batch: BatchState, now: number): boolean {
   return (batch.status === 'in_progress' || batch.status === 'cancelling') && batch.acceptUntil > now;
 }
 
-/** Writes the results of lines of these batches that have none yet, counts and bills them. Returns how many, by batch. */
+/** Writes the results of lines of these batches that have none yet, counts and bills them. */
 async function keep(
   q: Queries,
   batches: readonly BatchState[],
   results: readonly LineResult[],
   now: number,
-): Promise<Map<string, number>> {
+): Promise<Map<string, Pick<RecordOutcome, 'kept' | 'complete'>>> {
   const counts = new Map(batches.map((batch) => [batch.id, { output: batch.ok, errors: batch.err }]));
   const taken = results.filter(({ batchId }) => counts.has(batchId));
   const known = await recordedLines(q, taken);
@@ -68,24 +68,29 @@ async function keep(
   if (fresh.length === 0) return new Map();
   await insertResults(q, fresh);
   const grown = batches.filter(({ id }) => freshOf.has(id));
-  await writeCounts(
-    q,
-    grown.map((batch) => ({ batch, ...counts.get(batch.id)! })),
-  );
+  const counted = grown.map((batch) => ({ batch, ...counts.get(batch.id)! }));
+  await writeCounts(q, counted);
   const day = utcDay(now);
   await addToLedger(
     q,
     grown.flatMap((batch) => bill(batch, freshOf.get(batch.id)!, day)),
   );
-  return new Map([...freshOf].map(([batchId, rows]) => [batchId, rows.length]));
+  return new Map(
+    counted.map((count) => [
+      count.batch.id,
+      { kept: freshOf.get(count.batch.id)!.length, complete: isComplete(count) },
+    ]),
+  );
 }
 
 type Count = Record<ResultStream, number> & { batch: BatchState };
 
 /** Whoever has its last result is complete, and may be closed. */
+function isComplete({ batch, output, errors }: Count): boolean {
+  return batch.closing === null && output + errors >= batch.total;
+}
+
 async function writeCounts(q: Queries, counts: readonly Count[]): Promise<void> {
-  const isComplete = ({ batch, output, errors }: Count) =>
-    batch.closing === null && output + errors >= batch.total;
   for (const slice of slices(counts, 256))
     await q.all(
       `WITH counted(id, ok, err, closing) AS (VALUES ${typedTuples(slice.length, ['text', 'integer', 'integer', 'text'])})

@@ -16,8 +16,20 @@ export interface BatchLine {
  */
 export function readLine(text: string): BatchLine {
   const line = JSON.parse(text) as { custom_id: string; url: BatchEndpoint; body: Record<string, unknown> };
-  const span = memberOf(scanJson(text), 'body');
-  if (!span || typeof line.custom_id !== 'string') throw new TypeError('This is not a batch line.');
-  const body = { value: line.body, text: text.slice(span.start, span.end) };
+  if (typeof line.custom_id !== 'string') throw new TypeError('This is not a batch line.');
+  const body = { value: line.body, text: bodyText(text) };
   return { customId: line.custom_id, asked: lineFormats[line.url].asked(body) };
+}
+
+/** What stands before a body that comes last, as in almost every file. */
+const othersFirst =
+  /\s*\{\s*(?:"(?:custom_id|method|url)"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*){3}"body"\s*:\s*(?=\{)/y;
+
+/** The body as it stands in a line that was parsed: found from both ends where that will do, since it is long. */
+function bodyText(text: string): string {
+  othersFirst.lastIndex = 0;
+  if (othersFirst.test(text)) return text.slice(othersFirst.lastIndex, text.lastIndexOf('}')).trimEnd();
+  const span = memberOf(scanJson(text), 'body');
+  if (!span) throw new TypeError('This is not a batch line.');
+  return text.slice(span.start, span.end);
 }

@@ -8,14 +8,16 @@ export type Edits = Map<string, string | null>;
  * `text` with some of its top-level members replaced, removed or put first, every other byte as it was.
  * @param scan of this very text, if there is one
  */
-export function editMembers(
-  text: string,
-  edits: Edits,
-  scan = scanJson(text, { maxDepth: Infinity, maxNodes: Infinity }),
-): string {
+export function editMembers(text: string, edits: Edits, scan = scanFor(text, edits)): string {
   const replaced = scan.members.filter(({ name }) => typeof edits.get(name) === 'string');
   const isReplaceOnly = replaced.length === edits.size;
   return isReplaceOnly ? replaceSpans(text, replaced, edits) : rebuild(text, scan, edits);
+}
+
+/** What is only replaced is looked for no further than it stands, which is mostly at the beginning. */
+function scanFor(text: string, edits: Edits): JsonScan {
+  const isReplaceOnly = ![...edits.values()].includes(null);
+  return scanJson(text, { maxDepth: Infinity, maxNodes: Infinity, ...(isReplaceOnly && { until: edits }) });
 }
 
 function replaceSpans(text: string, members: JsonMember[], edits: Edits): string {

@@ -42,6 +42,8 @@ export interface ScanOptions {
   /** 200,000 when absent. */
   maxNodes?: number;
   elementsOf?: string;
+  /** Top-level members with whose last the scan ends. */
+  until?: ReadonlyMap<string, unknown>;
 }
 
 const quote = 0x22;
@@ -54,7 +56,7 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
-  const { maxDepth = 64, maxNodes = 200_000, elementsOf } = options;
+  const { maxDepth = 64, maxNodes = 200_000, elementsOf, until } = options;
   const scan: JsonScan = {
     closed: false,
     nodes: 0,
@@ -79,8 +81,9 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
   let elementStart = -1;
   let nextSlash = -1;
   let at = 0;
+  let missing = until?.size ?? -1;
 
-  while (at < length) {
+  while (at < length && missing !== 0) {
     const code = text.charCodeAt(at);
     if (code === quote) {
       let end = text.indexOf('"', at + 1);
@@ -108,6 +111,7 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
         if (depth === 1 && memberStart >= 0) {
           scan.members.push({ name: memberName, start: memberStart, end: tokenEnd });
           memberStart = -1;
+          missing -= !scan.duplicate && until?.has(memberName) ? 1 : 0;
         }
       } else if (depth === 2 && elementStart >= 0) {
         endElement(scan, elementStart, tokenEnd);

@@ -38,7 +38,7 @@ export function recordTests(on: Stores): void {
     test('counts, numbers and keeps what came', async () => {
       const { batch } = await running();
       expect(await record([output(batch, 5), failure(batch, 1), output(batch, 0)])).toEqual([
-        { batchId: batch.id, kept: 3, closed: false },
+        { batchId: batch.id, kept: 3, closed: false, complete: false },
       ]);
       await record([failure(batch, 2), output(batch, 7)]);
       expect(await on.store.batches.find(batch.id)).toMatchObject({
@@ -81,7 +81,9 @@ export function recordTests(on: Stores): void {
       expect(await record([failure(batch, 1), output(batch, 2, twin), output(batch, 3)])).toMatchObject([
         { kept: 1 },
       ]);
-      expect(await record([output(batch, 3, twin)])).toEqual([{ batchId: batch.id, kept: 0, closed: false }]);
+      expect(await record([output(batch, 3, twin)])).toEqual([
+        { batchId: batch.id, kept: 0, closed: false, complete: false },
+      ]);
       expect((await tail(batch)).map(({ n, body }) => [n, text(body)])).toEqual([
         [1, '{"line":1}'],
         [2, '{"line":2}'],
@@ -94,7 +96,9 @@ export function recordTests(on: Stores): void {
       const { batch, leases } = await running();
       await record(range(0, 7).map((line) => (line < 3 ? output(batch, line) : failure(batch, line))));
       expect(await batchesToClose(on.store)).toEqual([]);
-      await on.store.results.record('w', [output(batch, 7)], leases, start);
+      expect(await on.store.results.record('w', [output(batch, 7)], leases, start)).toEqual([
+        { batchId: batch.id, kept: 1, closed: false, complete: true },
+      ]);
       expect(await on.store.batches.find(batch.id)).toMatchObject({
         ok: 4,
         err: 4,
@@ -113,7 +117,7 @@ export function recordTests(on: Stores): void {
           range(0, 8).map((line) => output(batch, line)),
           start + 1_999,
         ),
-      ).toMatchObject([{ kept: 8, closed: false }]);
+      ).toMatchObject([{ kept: 8, closed: false, complete: false }]);
       expect(await on.store.batches.find(batch.id)).toMatchObject({
         ok: 8,
         closing: 'cancelled',
@@ -123,7 +127,7 @@ export function recordTests(on: Stores): void {
 
     test('is refused after the gate, before the start, after the end, and for the unknown', async () => {
       const { batch } = await running();
-      const closed = [{ batchId: batch.id, kept: 0, closed: true }];
+      const closed = [{ batchId: batch.id, kept: 0, closed: true, complete: false }];
       expect(await record([output(batch, 0)], batch.acceptUntil)).toEqual(closed);
       await on.store.batches.cancel('org_a', batch.id, start, 2_000);
       expect(await record([output(batch, 0)], start + 2_000)).toEqual(closed);
@@ -135,9 +139,11 @@ export function recordTests(on: Stores): void {
       expect(await record([output(batch, 0)], start)).toEqual(closed);
       expect(await tail(batch)).toEqual([]);
       const waiting = await addBatch(on.store);
-      expect(await record([output(waiting, 0)])).toEqual([{ batchId: waiting.id, kept: 0, closed: true }]);
+      expect(await record([output(waiting, 0)])).toEqual([
+        { batchId: waiting.id, kept: 0, closed: true, complete: false },
+      ]);
       expect(await record([output('batch_unknown', 0)])).toEqual([
-        { batchId: 'batch_unknown', kept: 0, closed: true },
+        { batchId: 'batch_unknown', kept: 0, closed: true, complete: false },
       ]);
       expect(await record([])).toEqual([]);
     });
@@ -152,9 +158,9 @@ export function recordTests(on: Stores): void {
         start,
       );
       expect(outcomes).toEqual([
-        { batchId: a.batch.id, kept: 1, closed: false },
-        { batchId: b.batch.id, kept: 0, closed: true },
-        { batchId: c.batch.id, kept: 2, closed: false },
+        { batchId: a.batch.id, kept: 1, closed: false, complete: false },
+        { batchId: b.batch.id, kept: 0, closed: true, complete: false },
+        { batchId: c.batch.id, kept: 2, closed: false, complete: false },
       ]);
     });
 

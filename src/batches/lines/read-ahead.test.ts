@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryBlobs } from '../../../test/support/memory-blobs.ts';
+import type { BlobPlace } from '../../blobs/blobs.ts';
+import { ChunkLines } from './lines.ts';
+import { readAhead, type Upcoming } from './read-ahead.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** A chunk of lines at these places. */
+function chunk(seq: number, places: readonly BlobPlace[]): Upcoming {
+  const lines = new ChunkLines(createMemoryBlobs(), 'blob_1');
+  return { blob: 'blob_1', lines, refs: places.map((place, at) => ({ line: seq * 100 + at, ...place })) };
+}
+
+/** Bytes that tell where they stand, the first of a place. */
+function storage() {
+  const asked: BlobPlace[] = [];
+  const slices = async (_: string, places: readonly BlobPlace[]) => {
+    asked.push(...places);
+    return places.map(({ offset, length }) => {
+      const bytes = new Uint8Array(length);
+      for (let at = 0; at < Math.min(length, 10_000); at++) bytes[at] = (offset + at) % 251;
+      return bytes;
+    });
+  };
+  return { asked, slices };
+}
+
+describe('readAhead', () => {
+  it('reads lines of several chunks that stand together at once, and keeps only them', async () => {
+    const { asked, slices } = storage();
+    const even = chunk(
+      1,
+      [0, 2_000, 4_000].map((offset) => ({ offset, length: 300 })),
+    );
+    const odd = chunk(
+      2,
+      [1_000, 3_000, 90_000].map((offset) => ({ offset, length: 300 })),
+    );
+    await readAhead({ slices }, [even, odd], []);
+    expect(asked).toEqual([
+      { offset: 0, length: 4_300 },
+      { offset: 90_000, length: 300 },
+    ]);
+    expect([even.lines.bytesAhead, odd.lines.bytesAhead]).toEqual([900, 900]);
+    const kept = even.lines.ahead(102)!;
+    expect([kept[0], kept[299], kept.buffer.byteLength]).toEqual([4_000 % 251, 4_299 % 251, 1_500]);
+  });
+
+  it('reads no more than a mebibyte at a time', async () => {
+    const { asked, slices } = storage();
+    const places = Array.from({ length: 5 }, (_, at) => ({ offset: at * 400_000, length: 400_000 }));
+    await readAhead({ slices }, [chunk(1, places)], []);
+    expect(asked.map(({ length }) => length)).toEqual([800_000, 800_000, 400_000]);
+  });
+
+  it('has 16 MiB in hand at most, until their lines are done', async () => {
+    const { slices } = storage();
+    const big = (seq: number, size: number) => chunk(seq, [{ offset: 0, length: size * mebibyte }]);
+    const first = big(1, 10);
+    const [second, third] = [big(2, 7), big(3, 6)];
+    await readAhead({ slices }, [first], []);
+    await readAhead({ slices }, [second, third], [first]);
+    expect([first, second, third].map(({ lines }) => lines.bytesAhead / mebibyte)).toEqual([10, 0, 6]);
+    first.lines.forget(100);
+    await readAhead({ slices }, [second], [first, third]);
+    expect(second.lines.bytesAhead / mebibyte).toBe(7);
+  });
+
+  it('leaves what cannot be read to whoever sends it', async () => {
+    const held = chunk(1, [{ offset: 0, length: 10 }]);
+    await readAhead({ slices: () => Promise.reject(new Error('damaged')) }, [held], []);
+    expect(held.lines.bytesAhead).toBe(0);
+  });
+});
