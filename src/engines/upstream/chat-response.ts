@@ -126,7 +126,13 @@ function readToolCall(given: unknown, newCallId: () => string, repairs: Repairs)
     id: stringOr(call['id'], '') || newCallId(),
     type: 'function',
     function: { name, arguments: unicode(argumentsText(json), repairs) },
+    ...signatureOf(call),
   };
+}
+
+/** What comes with a call that has to come back with it. */
+export function signatureOf({ extra_content: extra }: Fields): Pick<ToolCall, 'extra_content'> {
+  return isObject(extra) ? { extra_content: extra } : {};
 }
 
 export function argumentsText(json: unknown): string {

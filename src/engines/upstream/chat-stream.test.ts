@@ -19,6 +19,7 @@ const options = {
   finishes: undefined,
   context: { now: 0, secrets: [], note() {} },
   finish() {},
+  hurry() {},
 };
 
 /** The calls that a client puts together. */

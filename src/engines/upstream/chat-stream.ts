@@ -2,7 +2,7 @@ import type { EventSourceMessage } from 'eventsource-parser';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatChunk, ChatChunks, ChatDelta, PromptUsage } from '../../wire/chat/chat.ts';
 import { spoken } from '../../wire/chat/spoken.ts';
-import { argumentsText, createdOf, saidIn, toolCallsOf } from './chat-response.ts';
+import { argumentsText, createdOf, saidIn, signatureOf, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
@@ -37,6 +37,8 @@ export interface StreamOptions extends ReadOptions {
   context: RefusalContext;
   /** Called when the stream says that it is complete. */
   finish: () => void;
+  /** Called when nothing is missing but that. */
+  hurry: () => void;
 }
 
 /**
@@ -82,6 +84,8 @@ export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options:
     if (typeof fingerprint === 'string') head.system_fingerprint = fingerprint;
     const read = given.map((choice) => readChoice(fieldsOf(choice), fields, choices, options));
     for (const { delta } of read) answered += spoken(delta);
+    // Some servers tell the usage with the last piece, and then nothing more.
+    if (isObject(counted) && isComplete()) options.hurry();
     const told = { ...head, choices: read, usage: null, ...(prompt && { prompt }) };
     prompt = undefined;
     return told;
@@ -203,13 +207,14 @@ function readCallDelta(
   if (begun && !(isNamed && isAnother(begun, id, name))) {
     begun.written += piece;
     if (piece !== '') choice.empty.delete(begun.index);
-    return { index: begun.index, function: { arguments: piece } };
+    return { index: begun.index, function: { arguments: piece }, ...signatureOf(given) };
   }
   if (!isNamed) throw unusable('calls a tool without a name');
   const index = choice.callCount++;
   choice.calls.set(position, { index, id, name, written: piece });
   if (piece === '') choice.empty.add(index);
-  return { index, id: id || newCallId(), type: 'function', function: { name, arguments: piece } };
+  const called = { name, arguments: piece };
+  return { index, id: id || newCallId(), type: 'function', function: called, ...signatureOf(given) };
 }
 
 /** Whether a piece with a name begins another call: by its id, and where there is none by what the last call is already. */

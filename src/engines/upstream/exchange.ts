@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher, Pool } from 'undici';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import { offAbort, onAbort } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
 import { errorForNetwork, isReset, seconds, timedOut } from './network-errors.ts';
@@ -22,6 +22,8 @@ export interface Exchange {
   resume: () => void;
   /** Nothing that still comes matters: the end is waited for a moment, so that the connection can be used again. */
   finish: () => void;
+  /** The answer is there, and only a word more may come: it fails unless that comes in a moment. */
+  hurry: () => void;
 }
 
 export interface ExchangeParts {
@@ -51,6 +53,7 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
   let answered = false;
   let repeated = false;
   let ended: (() => void) | undefined;
+  let hurrying: Timer | undefined;
 
   const timer = clock.after(timeouts.totalMs, () =>
     cancel(timedOut(`did not finish its answer within ${seconds(timeouts.totalMs)}`)),
@@ -61,6 +64,7 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
     if (settled) return false;
     settled = true;
     timer.cancel();
+    hurrying?.cancel();
     offAbort(signal, aborted);
     return true;
   }
@@ -123,7 +127,11 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
     controller?.resume();
   }
 
-  return { cancel, finish, resume: () => controller?.resume() };
+  function hurry(): void {
+    if (!settled) hurrying ??= clock.after(endGraceMs, () => cancel(timedOut('did not say that it is done')));
+  }
+
+  return { cancel, finish, hurry, resume: () => controller?.resume() };
 }
 
 /** The number of bytes a socket had read is put on its errors by the connector and by undici. */

@@ -29,6 +29,8 @@ export interface FlavorTraits {
   names: Flag<Readonly<Record<string, string>>>;
   /** Whether the role `developer` may be sent; it becomes `system` otherwise. */
   developerRole: Flag<boolean>;
+  /** That it signs the calls that it makes, and refuses them in a conversation without. */
+  signsCalls?: Flag<'needed' | 'passed on'>;
   /** How it is told how hard to think. */
   effort: Flag<EffortWay>;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
@@ -262,6 +264,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     },
     names: { value: maxTokens, reason: 'documented' },
     developerRole: no('system is documented'),
+    signsCalls: {
+      value: 'needed',
+      reason: 'documented: a call without the signature that came in its extra_content is a 400',
+    },
     effort: {
       value: { xhigh: 'high', max: 'high' },
       reason: 'minimal, low, medium and high are documented, none by models that can go without',
@@ -376,6 +382,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
     without: nothing,
     names: { value: {}, reason: 'takes all of them' },
     developerRole: { value: true, reason: 'maps it where needed' },
+    signsCalls: { value: 'passed on', reason: 'what stands behind it may' },
     effort: { value: 'as given', reason: 'translates it for the engine behind it' },
     counter: { value: ['input_tokens'], reason: 'our own' },
     report: byModels,

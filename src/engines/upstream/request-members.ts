@@ -21,6 +21,13 @@ const messages = object('role name tool_call_id refusal reasoning reasoning_cont
   tool_calls: object('id type', { function: object('name arguments') }),
 });
 
+const signedCalls = object('', {
+  tool_calls: object('id type', {
+    function: object('name arguments'),
+    extra_content: object('', { google: object('thought_signature') }),
+  }),
+});
+
 /** What every server is sent, but for what its flavor lacks. */
 const forAll = object(
   `model stream stream_options max_tokens max_completion_tokens temperature top_p n stop seed logprobs top_logprobs
@@ -45,13 +52,13 @@ const nested: ReadonlyMap<string, Shape> = object('', {
  * @param passThrough members that the operator lets through, with all that they hold
  */
 export function chatMembers(
-  { fields, names, without }: Pick<FlavorTraits, 'fields' | 'names' | 'without'>,
+  { fields, names, without, signsCalls }: Pick<FlavorTraits, 'fields' | 'names' | 'without' | 'signsCalls'>,
   passThrough: readonly string[],
 ): Members {
   const lacks = (place: string) => (entry: [string, Shape]) => !without.value.includes(place + entry[0]);
   const common: Members = new Map([
     ...[...forAll].filter(lacks('')),
-    ['messages', new Map([...messages].filter(lacks('messages.')))],
+    ['messages', new Map([...messages, ...(signsCalls ? signedCalls : [])].filter(lacks('messages.')))],
   ]);
   const own = [...fields.value, ...Object.keys(names.value)];
   const shapes = own.map((name): [string, Shape] => [name, nested.get(name) ?? 'anything']);

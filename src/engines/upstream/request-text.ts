@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../../wire/chat/chat.ts';
+import type { ChatMessage, ChatRequest } from '../../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import { editMembers } from '../../wire/json/edit-members.ts';
 import type { Edits } from '../../wire/json/edit-members.ts';
@@ -13,7 +13,7 @@ import { effortMembers } from './reasoning-effort.ts';
 export interface Wording {
   /** The upstream's name of the model. */
   model: string;
-  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'effort' | 'openLimit' | 'progress'>;
+  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'signsCalls' | 'effort' | 'openLimit' | 'progress'>;
   /** What the server told of its model. */
   told: Report;
   /** What goes on at all. */
@@ -35,15 +35,8 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
     if (value.stream) edits.set('stream', 'false');
     if (value.stream_options !== undefined) edits.set('stream_options', null);
   }
-  if (!traits.developerRole.value && value.messages.some(({ role }) => role === 'developer'))
-    edits.set(
-      'messages',
-      JSON.stringify(
-        value.messages.map((message) =>
-          message.role === 'developer' ? { ...message, role: 'system' } : message,
-        ),
-      ),
-    );
+  if (value.messages.some((message) => worded(message, traits) !== message))
+    edits.set('messages', JSON.stringify(value.messages.map((message) => worded(message, traits))));
   // A model that does not think is not told how hard: some servers refuse that.
   const effort = told.thinking === false ? 'left out' : traits.effort.value;
   for (const [name, member] of Object.entries(effortMembers(value, effort)))
@@ -59,6 +52,17 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
     for (const name of ['max_tokens', 'max_completion_tokens']) edits.set(name, null);
   return editMembers(text, edits, scan);
 }
+
+/** A message as the server knows such; itself where nothing differs. */
+function worded(message: ChatMessage, { developerRole, signsCalls }: Wording['traits']): ChatMessage {
+  if (message.role === 'developer') return developerRole.value ? message : { ...message, role: 'system' };
+  const [first, ...others] = message.tool_calls ?? [];
+  if (!first || first.extra_content || signsCalls?.value !== 'needed') return message;
+  return { ...message, tool_calls: [{ ...first, extra_content: unsigned }, ...others] };
+}
+
+/** Documented for calls that another model made, or whose signature a client has lost. The first of a message has to have one. */
+const unsigned = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
 /** The text to send for embeddings; floats are asked for, since some servers ignore base64 and none refuses floats. */
 export function embeddingsText(

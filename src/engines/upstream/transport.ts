@@ -13,8 +13,9 @@ export interface Reply<Body> {
 }
 
 export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
-  /** Everything that matters has come. */
+  /** Everything that matters has come; or will have in a moment, and the body fails if it has not ended then. */
   finish: () => void;
+  hurry: () => void;
 }
 
 /** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
@@ -108,6 +109,7 @@ export function createTransport({
               headers: replyHeaders,
               body: unread.read(call.resume, leave),
               finish: call.finish,
+              hurry: call.hurry,
             });
           },
           data(chunk) {

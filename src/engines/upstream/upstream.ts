@@ -38,7 +38,7 @@ import { defaultTimeouts } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
 import { usageReader } from './own-usage.ts';
 import { createTransport } from './transport.ts';
-import type { Transport } from './transport.ts';
+import type { Reply, Transport } from './transport.ts';
 
 export interface UpstreamOptions {
   /** Base address, mostly ending in `/v1` (`address.ts`). */
@@ -147,6 +147,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   let dialect: Dialect;
   let countTokens: Counter;
   let isFound = false;
+  /** What it answered when it was asked what it is: how it is is told by the same. */
+  let models: Reply<Buffer> | null = null;
   let lookingAgain: Timer | undefined;
   let told: Report = { slots: null, queued: null };
   take(asked === 'auto' ? 'generic' : asked);
@@ -163,10 +165,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     if (asked !== 'auto' || isFound || !open) return;
     lookingAgain?.cancel();
     try {
-      const { status, body } = await open.counting.get(address.path('/models'), never);
+      const reply = await open.counting.get(address.path('/models'), never);
+      const { status, body } = reply;
       if (status >= 500 || status === 429) throw new Error(`status ${status}`);
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
       take(flavor);
+      models = reply;
       isFound = true;
       log.info({ upstream: address.host, model, flavor }, 'found out what kind of server the upstream is');
     } catch {
@@ -235,8 +239,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     const reply = await exchanges.open(traits.paths?.value.chat ?? dialect.path, text, signal, repairs);
     const reading = readingOf(request, repairs);
     if (reply.isStream) {
-      const { body, finish } = reply;
-      yield* dialect.readStream(body, { ...reading, context: context(), finish });
+      const { body, finish, hurry } = reply;
+      yield* dialect.readStream(body, { ...reading, context: context(), finish, hurry });
     } else yield [...chunksOf(dialect.read(reply.fields, reply.bytes, reading))];
     noteRepairs(repairs);
   }
@@ -296,10 +300,13 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
     async probe() {
       await look();
+      const just = models;
+      models = null;
       told = await askHowItIs(traits.report.value, {
         model,
         address,
-        get: (path) => connected().counting.get(path, never),
+        get: async (path) =>
+          just && path === address.path('/models') ? just : connected().counting.get(path, never),
         post: postBeside,
         refusal: (reply) => errorForStatus({ ...reply, text: reply.body.toString() }, context()),
       });

@@ -75,6 +75,8 @@ export interface ToolCall {
   type: 'function';
   /** `arguments` is JSON text. */
   function: { name: string; arguments: string };
+  /** What its server wants back with it: Gemini's signature of the thoughts that led to it. */
+  extra_content?: Record<string, unknown>;
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
@@ -172,5 +174,6 @@ export interface ChatDelta {
     id?: string;
     type?: 'function';
     function?: { name?: string; arguments?: string };
+    extra_content?: Record<string, unknown>;
   }[];
 }

@@ -30,8 +30,8 @@ function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
     };
   if (content) yield { content };
   if (refusal) yield { refusal };
-  for (const [index, { id, type, function: called }] of calls.entries()) {
-    yield { tool_calls: [{ index, id, type, function: { name: called.name, arguments: '' } }] };
+  for (const [index, { function: called, ...call }] of calls.entries()) {
+    yield { tool_calls: [{ index, ...call, function: { name: called.name, arguments: '' } }] };
     yield { tool_calls: [{ index, function: { arguments: called.arguments } }] };
   }
 }

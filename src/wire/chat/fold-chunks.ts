@@ -41,10 +41,11 @@ export function gather(choices: ChatChoice[], piece: ChatChunk['choices'][number
   if (delta.refusal) message.refusal = (message.refusal ?? '') + delta.refusal;
   if (delta.reasoning)
     message.reasoning = message.reasoning_content = (message.reasoning ?? '') + delta.reasoning;
-  for (const { index, id, function: called } of delta.tool_calls ?? []) {
+  for (const { index, id, function: called, extra_content: extra } of delta.tool_calls ?? []) {
     const calls: ToolCall[] = (message.tool_calls ??= []);
     const call = (calls[index] ??= { id: '', type: 'function', function: { name: '', arguments: '' } });
     if (id !== undefined) call.id = id;
+    if (extra) call.extra_content = extra;
     call.function.name += called?.name ?? '';
     call.function.arguments += called?.arguments ?? '';
   }

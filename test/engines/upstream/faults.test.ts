@@ -472,6 +472,28 @@ it('an answer is over with its usage, though its server never says [DONE] nor cl
   expect(said(await collect(engine.stream(ask(), call())))).toBe('all');
 });
 
+it('an answer is over a moment after its usage came with its last piece, though its server says nothing more', async () => {
+  const clock = createManualClock();
+  const last = {
+    ...JSON.parse(frame({ content: 'all' }, 'stop').slice(6)),
+    usage: { prompt_tokens: 5, completion_tokens: 2 },
+  };
+  const { engine } = await upstream(
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify(last)}\n\n`);
+    },
+    { clock },
+  );
+  const stream = engine.stream(ask(), call())[Symbol.asyncIterator]();
+  const first = await stream.next();
+  const rest = stream.next();
+  await clock.advance(1_000);
+  const { value } = await rest;
+  expect(said([...first.value, ...value])).toBe('all');
+  expect(value.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } });
+});
+
 describe('answers that are none', () => {
   const ok = (body: string | Buffer, headers = {}): Answer => status(200, body, headers);
 

@@ -55,6 +55,12 @@ describe('an upstream whose flavor is not configured', () => {
     await engine.stop();
     await engine.start();
     expect(fake.received).toHaveLength(1);
+    // How it is stands in the same answer, once.
+    const asked = () => fake.received.filter(({ path }) => path === '/v1/models').length;
+    await engine.probe().catch(() => undefined);
+    expect(asked()).toBe(1);
+    await engine.probe().catch(() => undefined);
+    expect(asked()).toBe(forcedTool === 'filter' || forcedTool === 'none' ? 1 : 2);
   });
 
   it('is told what it is told by its flavor from then on', async () => {

@@ -2,8 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { flavors } from '../../../src/core/flavor.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { flavorTraits } from '../../../src/engines/upstream/flavors.ts';
+import { foldChunks } from '../../../src/wire/chat/fold-chunks.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request.ts';
-import { frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
+import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
 
 // Which field of a chat request reaches which server, and how (wire-formats.md, section 1a and 2).
@@ -244,5 +245,79 @@ it('mistral is sent nothing in messages that it forbids, and not asked for what 
     model: 'real-name',
     stream: true,
     messages: messages.map(({ role, content }) => ({ role, content })),
+  });
+});
+
+describe('calls that a server has signed', () => {
+  const signed = { google: { thought_signature: 'c2lnbmVk' } };
+  const calls = (...more: object[]) =>
+    more.map((extra, at) => ({
+      id: `c${at}`,
+      type: 'function',
+      function: { name: 'f', arguments: '{}' },
+      ...extra,
+    }));
+  const conversation = (...first: object[]) => {
+    const results = first.map((_, at) => ({ role: 'tool', tool_call_id: `c${at}`, content: 'ok' }));
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: null, tool_calls: calls(...first) },
+      ...results,
+    ];
+    return parseChatRequest(JSON.stringify({ model: 'm', messages })).body;
+  };
+  async function sent(flavor: Flavor, ...first: object[]): Promise<unknown[]> {
+    const fake = await startFakeUpstream(complete());
+    const engine = engineAt(fake.url, { flavor });
+    open.push(fake, engine);
+    await engine.generate(conversation(...first), call());
+    const { messages } = JSON.parse(fake.received[0]!.text) as {
+      messages: { tool_calls: { extra_content?: unknown }[] }[];
+    };
+    return messages[1]!.tool_calls.map(({ extra_content: extra }) => extra);
+  }
+
+  it('gemini gets back with its signature, and nothing else that stands there', async () => {
+    expect(await sent('gemini', { extra_content: { ...signed, other: 1 } }, {})).toEqual([signed, undefined]);
+  });
+
+  it('gemini gets with the word that stands for none where it is lost, the first of a message', async () => {
+    const none = { google: { thought_signature: 'skip_thought_signature_validator' } };
+    expect(await sent('gemini', {}, {})).toEqual([none, undefined]);
+  });
+
+  it.each<[Flavor, unknown]>([
+    ['offpeak', signed],
+    ['openai', undefined],
+    ['vllm', undefined],
+  ])('%s gets as it takes them', async (flavor, expected) => {
+    expect(await sent(flavor, { extra_content: signed })).toEqual([expected]);
+  });
+
+  it('come to the client with their signatures, whole and streamed', async () => {
+    const tool_calls = calls({ extra_content: signed });
+    const fake = await startFakeUpstream(
+      complete('', {
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: null, tool_calls },
+            finish_reason: 'tool_calls',
+          },
+        ],
+      }),
+    );
+    const engine = engineAt(fake.url, { flavor: 'gemini' });
+    open.push(fake, engine);
+    const { body } = await engine.generate(ask(), call());
+    expect(body.choices[0]!.message.tool_calls).toEqual(tool_calls);
+    fake.answer = streamed([
+      frame({ tool_calls: [{ index: 0, ...tool_calls[0] }] }),
+      frame({}, 'stop'),
+      usageFrame,
+      'data: [DONE]\n\n',
+    ]);
+    const folded = await foldChunks(engine.stream(ask(), call()));
+    expect(folded.choices[0]!.message.tool_calls).toEqual(tool_calls);
   });
 });
