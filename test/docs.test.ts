@@ -243,6 +243,7 @@ describe('the snippets of README.md and docs/batches.md', () => {
 
   beforeAll(async () => {
     place = createWorkspace();
+    place.write('offpeak.yaml', place.read('offpeak.yaml') + (ofBatches.get('endpoints') ?? ''));
     server = await place.serve();
     place.write('requests.jsonl', snippets.get('requests.jsonl') ?? '');
     symlinkSync(join(root, 'node_modules'), join(place.folder, 'node_modules'));
@@ -293,5 +294,24 @@ describe('the snippets of README.md and docs/batches.md', () => {
     const argv = ['events.mjs', server.env.OFFPEAK_URL ?? '', batch.id];
     const out = execFileSync(process.execPath, argv, { cwd: place.folder, env, encoding: 'utf8' });
     expect(out.trim().split('\n').at(-1)).toBe('completed 1');
+  });
+
+  it('make a batch with the client of another format', () => {
+    place.write('messages.mjs', ofBatches.get('message-batch') ?? '');
+    const options = { cwd: place.folder, env: { ...process.env, ...server.env }, encoding: 'utf8' } as const;
+    const argv = ['messages.mjs', server.env.OFFPEAK_URL ?? ''];
+    expect(execFileSync(process.execPath, argv, options).trim()).toBe('rome succeeded');
+  });
+
+  it('open endpoints whose files the command line checks and runs', async () => {
+    const body = { model: 'default', max_tokens: 9, messages: [{ role: 'user', content: 'Hello.' }] };
+    const line = { custom_id: 'a', method: 'POST', url: '/v1/messages', body };
+    place.write('messages.jsonl', JSON.stringify(line));
+    const checked = await place.run(['files', 'validate', 'messages.jsonl']);
+    expect([checked.code, checked.out]).toEqual([0, expect.stringContaining('to /v1/messages')]);
+    expect(checked.err).toContain('batch.endpoints');
+    const ran = await place.run(['batch', 'run', 'messages.jsonl', '-o', 'messages.out.jsonl'], server.env);
+    expect(ran.code).toBe(0);
+    expect(place.read('messages.out.jsonl')).toContain('"type":"message"');
   });
 });

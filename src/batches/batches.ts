@@ -17,7 +17,13 @@ export interface Batches extends Service {
   /** Validates, counts and prices without storing anything. */
   dryRun(caller: Caller, input: CreateBatch): Promise<DryRun>;
   get(caller: Caller, id: string): Promise<BatchView>;
+  /** `hasMore` in the direction that was asked for. */
   list(caller: Caller, query: BatchListQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
+  /**
+   * Removes a batch that has ended, its results, and its input unless that was uploaded by itself. What it cost stays.
+   * @throws ApiError `not_found`, `batch_not_finished`
+   */
+  remove(caller: Caller, id: string): Promise<void>;
   cancel(caller: Caller, id: string): Promise<BatchView>;
   /**
    * Nothing more of the batch is sent until it is resumed; what is in flight lands, and its window goes on.
@@ -58,6 +64,9 @@ export interface CreateBatch {
 export interface BatchListQuery {
   limit: number;
   after?: string;
+  /** The page ends before this batch instead. */
+  before?: string;
+  endpoint?: BatchEndpoint;
   status?: BatchStatus;
   createdAfter?: number;
 }

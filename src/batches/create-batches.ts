@@ -15,6 +15,7 @@ import type { Batches, BatchView } from './batches.ts';
 import { Closer } from './close/closer.ts';
 import { createBatch, type CreateParts, freezePrices, openInput, retryBatch } from './create/create.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
+import { removeFiles, requireFinished } from './remove.ts';
 import { isDatabaseAway } from './database-fault.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
@@ -188,8 +189,19 @@ export function createBatches(parts: BatchesParts): Batches {
 
     async list(caller, query) {
       const page = await store.batches.list(caller.orgId, { ...query, limit: query.limit + 1 });
-      const batches = await Promise.all(page.slice(0, query.limit).map(view));
-      return { batches, hasMore: page.length > query.limit };
+      const hasMore = page.length > query.limit;
+      // One too many stands at the end that is farther from the cursor.
+      const start = hasMore && query.before !== undefined ? 1 : 0;
+      const batches = await Promise.all(page.slice(start, start + query.limit).map(view));
+      return { batches, hasMore };
+    },
+
+    async remove(caller, id) {
+      const batch = await owned(caller.orgId, id);
+      requireFinished(batch, 'it can be deleted');
+      await removeFiles(parts, caller, batch);
+      await closer.purge(id);
+      await store.batches.remove(caller.orgId, id);
     },
 
     async cancel(caller, id) {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { usualEndpoints } from '../core/batch.ts';
 import { cleanLine } from './clean-text.ts';
 import type { Cli } from './cli.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -25,6 +26,10 @@ export function filesValidate(cli: Cli): Command {
           `${terminal.paint('green', 'Valid:')} ${requests} requests to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (prompts estimated, and the most that each answer may have).`,
         );
         terminal.note('Whether its models exist, only a server can tell.');
+        if (!usualEndpoints.some((name) => name === endpoint))
+          terminal.note(
+            `Batches of ${endpoint ?? ''} run where batch.endpoints of the configuration opens them.`,
+          );
         return;
       }
       terminal.print(

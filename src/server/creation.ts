@@ -17,7 +17,7 @@ const keyLength = 255;
  */
 export function creationOf(
   incoming: Incoming,
-  route: 'batches' | 'files' | 'retries',
+  route: 'batches' | 'files' | 'message_batches' | 'retries',
 ): (bodyHash: string) => Creation {
   const { headers, caller, startedAt } = incoming;
   const sent = headers['idempotency-key'];

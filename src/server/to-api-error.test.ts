@@ -68,7 +68,6 @@ describe('noSuchRoute', () => {
     ['/v1/v1/messages', /without \/v1/],
     ['/chat/completions', /with \/v1/],
     ['/v1/nothing', /no such route/i],
-    ['/v1/messages/batches/msgbatch_1/results', /POST \/v1\/batches/],
     ['/conversations', /with \/v1/],
     ['/', /no such route/i],
   ])('%s: %s', (path, sentence) => {

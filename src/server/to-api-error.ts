@@ -46,17 +46,7 @@ export function noSuchRoute(path = ''): ApiError {
   return new ApiError('not_found', hintFor(path));
 }
 
-/** What clients have methods for and Offpeak has not, and what to do instead. */
-const absent: [route: string, hint: string][] = [
-  [
-    '/v1/messages/batches',
-    'There are no batches of messages: POST /v1/batches takes chat completions and embeddings.',
-  ],
-];
-
 function hintFor(path: string): string {
-  const instead = absent.find(([route]) => `${path}/`.startsWith(`${route}/`));
-  if (instead) return instead[1];
   if (path.startsWith('/v1/v1/')) return 'The path has /v1 twice: give your client the base URL without /v1.';
   if (!path.startsWith('/v1') && isRouteName(path))
     return 'The path lacks /v1: give your client the base URL with /v1.';

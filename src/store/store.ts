@@ -1,5 +1,13 @@
 import type { Service } from '../base/service.ts';
-import type { Batch, BatchFault, BatchStatus, Chunk, FinalStatus, ResultStream } from '../core/batch.ts';
+import type {
+  Batch,
+  BatchEndpoint,
+  BatchFault,
+  BatchStatus,
+  Chunk,
+  FinalStatus,
+  ResultStream,
+} from '../core/batch.ts';
 import type { ConversationItem, KeptConversation, Said } from '../core/conversation.ts';
 import type { SuspectRoom, Wish } from '../core/fair-choice.ts';
 import type { FilePurpose, StoredFile } from '../core/file.ts';
@@ -210,6 +218,8 @@ export interface BatchStore {
   find(id: string): Promise<Batch | undefined>;
   /** Newest first. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
+  /** Removes the row of a batch whose results were purged. Its ledger stays. False where there is none. */
+  remove(orgId: string, id: string): Promise<boolean>;
   /**
    * `undefined` for an unknown or foreign id; else the batch and whether this call began the cancelling. It does not once
    * the end is decided, even while the status is still `in_progress`: look at `closing`.
@@ -288,7 +298,10 @@ export interface BatchStore {
 
 export interface BatchQuery {
   after?: string;
+  /** The page ends before this id instead: what is nearest to it, still newest first. */
+  before?: string;
   limit: number;
+  endpoint?: BatchEndpoint;
   status?: BatchStatus;
   /** Only those created at or after this instant. */
   createdAfter?: number;

@@ -66,8 +66,12 @@ export function choiceParam<T extends string>(
 }
 
 /** A cursor. One that names nothing still pages, because ids sort by time; one of another shape is refused. */
-export function cursorParam(query: Query, isCursor: (id: string) => boolean): string | undefined {
-  const text = textParam(query, 'after');
+export function cursorParam(
+  query: Query,
+  isCursor: (id: string) => boolean,
+  name = 'after',
+): string | undefined {
+  const text = textParam(query, name);
   if (text === undefined || isCursor(text)) return text;
-  throw invalid('after', `${quoted(text)} is not an id of this list`);
+  throw invalid(name, `${quoted(text)} is not an id of this list`);
 }

@@ -16,9 +16,13 @@ export function faultMover(converted: object, places: Places): (fault: Fault) =>
 
 /** An error about a converted request, told in the places of the one the client sent. */
 export function movedError(error: unknown, converted: object, places: Places): unknown {
-  if (places.size === 0 || !(error instanceof ApiError)) return error;
+  return places.size === 0 ? error : retoldError(error, (param) => placeOf(param, converted, places));
+}
+
+/** An error with other places. */
+export function retoldError(error: unknown, moved: (param: string) => string): unknown {
+  if (!(error instanceof ApiError)) return error;
   if (error.param === null && error.faults.length === 0) return error;
-  const moved = (param: string) => placeOf(param, converted, places);
   const { code, param, status, retryAfter, shouldRetry, allow, blame, cause } = error;
   return new ApiError(code, retold(error.message, param, moved), {
     param: param === null ? null : moved(param),

@@ -3,6 +3,7 @@ import * as zodAnthropic0 from 'anthropic0/helpers/zod';
 import * as zodOpenAI from 'openai/helpers/zod';
 import * as zodOpenAI6 from 'openai6/helpers/zod';
 import { afterAll, beforeAll, describe, it } from 'vitest';
+import { batchEndpoints } from '../../src/core/batch.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
@@ -23,7 +24,7 @@ let upstream: FakeUpstream;
 beforeAll(async () => {
   upstream = await startWeatherModel();
   const weather = { ...testModel(upstreamEngine(upstream.url)), id: 'weather', aliases: [] };
-  running = await startApp({ models: [testModel(), weather] });
+  running = await startApp({ models: [testModel(), weather], batch: { endpoints: batchEndpoints } });
 });
 
 afterAll(async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { batchEndpoints } from '../../src/core/batch.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
@@ -28,7 +29,7 @@ beforeAll(async () => {
   }
   upstream = await startWeatherModel();
   const weather = { ...testModel(upstreamEngine(upstream.url)), id: 'weather', aliases: [] };
-  running = await startApp({ models: [testModel(), weather] });
+  running = await startApp({ models: [testModel(), weather], batch: { endpoints: batchEndpoints } });
 }, 240_000);
 
 afterAll(async () => {

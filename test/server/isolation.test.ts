@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/server/routes/routes.ts';
+import { until } from '../support/until.ts';
 import { chatLine, chatLines } from './support/jsonl.ts';
 import { uploadOf } from './support/multipart.ts';
 import { type Answered, type Running, startServer } from './support/start-server.ts';
@@ -17,6 +18,15 @@ beforeAll(async () => {
     key,
     json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests: [chatLine(0)] },
   });
+  const params = { model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'secret' }] };
+  const messages = await app.call('POST', '/v1/messages/batches', {
+    key,
+    json: { requests: [{ custom_id: 'a', params }] },
+  });
+  const path = `/v1/messages/batches/${messages.json.id}`;
+  await until('the batch ends', async () => {
+    return (await app.call('GET', path, { key })).json.processing_status === 'ended';
+  });
   const response = await app.call('POST', '/v1/responses', { key, json: { model: 'tiny', input: 'secret' } });
   const conversation = await app.call('POST', '/v1/conversations', {
     key,
@@ -29,6 +39,7 @@ beforeAll(async () => {
   foreign = {
     file_id: file.json.id,
     batch_id: batch.json.id,
+    message_batch_id: messages.json.id,
     response_id: response.json.id,
     conversation_id: conversation.json.id,
     item_id: items.json.data[0].id,
@@ -77,7 +88,13 @@ describe('an id of another org', () => {
   );
 
   it('stands in no list', async () => {
-    for (const list of ['/v1/files', '/v1/batches', '/v1/webhooks', `/v1/files?order=asc&limit=10000`]) {
+    for (const list of [
+      '/v1/files',
+      '/v1/batches',
+      '/v1/messages/batches',
+      '/v1/webhooks',
+      `/v1/files?order=asc&limit=10000`,
+    ]) {
       expect((await app.call('GET', list)).json.data).toEqual([]);
       expect((await app.call('GET', list, { key: app.keys.b })).json.data.length).toBeGreaterThan(0);
     }

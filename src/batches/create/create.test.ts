@@ -170,7 +170,8 @@ describe('createBatch', () => {
     outcome = new Error('the connection was lost');
     await expect(inline()).rejects.toThrow('lost');
     expect(discarded).toBe(0);
-    expect(created[0]?.inlineFile).toBe(file);
+    const [{ batch, inlineFile }] = created as [(typeof created)[0]];
+    expect(inlineFile).toEqual({ ...file, filename: `${batch.id}_input.jsonl` });
   });
 
   it('removes an inline input that names another endpoint', async () => {

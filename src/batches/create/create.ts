@@ -12,6 +12,7 @@ import type { InputIndex } from '../../files/input-index.ts';
 import type { Creation, Store } from '../../store/store.ts';
 import type { CreateBatch } from '../batches.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
+import { inlineFilename } from '../remove.ts';
 import { planChunks } from './plan.ts';
 
 /** A chunk of this many estimated milliseconds of work waits at most half the window for its turn. */
@@ -94,15 +95,15 @@ function* jsonLines(requests: readonly Uint8Array[]): Generator<Uint8Array> {
 }
 
 async function newInput(
-  { files, clock }: CreateParts,
+  { files }: CreateParts,
   caller: Caller,
   lines: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  name: 'inline' | 'retry',
+  source: 'inline' | 'file',
 ): Promise<BatchInput> {
-  const upload = await files.begin(caller, { source: name === 'inline' ? 'inline' : 'file' });
+  const upload = await files.begin(caller, { source });
   try {
     for await (const bytes of lines) await upload.write(bytes);
-    const sealed = await upload.seal({ filename: `${name}-${clock.now()}.jsonl`, expiresAt: null });
+    const sealed = await upload.seal({ filename: 'input.jsonl', expiresAt: null });
     return { file: sealed.file, index: sealed.index, sealed };
   } catch (error) {
     await upload.abort();
@@ -157,7 +158,7 @@ export async function retryBatch(
     ...(of.metadata !== null && { metadata: of.metadata }),
     outputExpiresAfterSeconds: of.resultTtlMs / 1000,
   };
-  const opened = await newInput(parts, caller, lines, 'retry');
+  const opened = await newInput(parts, caller, lines, 'file');
   return insertBatch(parts, caller, opened, { input, creation, retryOf: of.id });
 }
 
@@ -181,7 +182,7 @@ async function insertBatch(
     maxOpen: limits.openBatchesPerOrg,
     now: batch.createdAt,
     ...(creation && { creation }),
-    ...inlineFile(opened),
+    ...inlineFile(opened, batch.id),
   });
   if (outcome.outcome === 'created') return { id: batch.id, replayed: false };
   await opened.sealed?.discard();
@@ -242,8 +243,8 @@ async function insertBatch(
   }
 }
 
-function inlineFile({ sealed, file }: BatchInput): { inlineFile?: StoredFile } {
-  return sealed ? { inlineFile: file } : {};
+function inlineFile({ sealed, file }: BatchInput, batchId: string): { inlineFile?: StoredFile } {
+  return sealed ? { inlineFile: { ...file, filename: inlineFilename(batchId) } } : {};
 }
 
 function refusal(outcome: 'mismatch' | 'input_missing' | 'too_many_open'): ApiError {

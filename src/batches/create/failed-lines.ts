@@ -1,8 +1,9 @@
 import { parseLine, splitLines } from '../../base/byte-lines.ts';
-import { type Batch, isFinal } from '../../core/batch.ts';
+import type { Batch } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Files } from '../../files/files.ts';
 import type { Store } from '../../store/store.ts';
+import { requireFinished } from '../remove.ts';
 import { lineOfRequest } from '../lines/line-result.ts';
 
 export interface FailedLinesParts {
@@ -15,13 +16,9 @@ export interface FailedLinesParts {
 const newline = Uint8Array.of(0x0a);
 
 /** @throws ApiError `batch_not_finished`, `nothing_to_retry` */
-export function requireFailures({ status, err }: Batch): void {
-  if (!isFinal(status))
-    throw new ApiError(
-      'batch_not_finished',
-      `The batch is ${status}: its failed requests can be run again once it has ended. Wait, or cancel it.`,
-    );
-  if (err === 0) throw new ApiError('nothing_to_retry', 'No request of the batch failed.');
+export function requireFailures(batch: Batch): void {
+  requireFinished(batch, 'its failed requests can be run again');
+  if (batch.err === 0) throw new ApiError('nothing_to_retry', 'No request of the batch failed.');
 }
 
 /**

@@ -2,6 +2,7 @@ import { batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
+import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
 import { webhookListLimits } from '../../wire/webhooks/lists.ts';
 import { inputItemsLimits } from '../../wire/responses/queries.ts';
@@ -30,6 +31,12 @@ export const batchListQuery: QueryDocs = {
     type: 'string',
     description: 'Only batches created at or after this time: ISO 8601, or Unix seconds.',
   },
+};
+
+export const messageBatchListQuery: QueryDocs = {
+  limit: limit(messageBatchListLimits),
+  after_id: { type: 'string', description: 'The id after which the page starts.' },
+  before_id: { type: 'string', description: 'The id before which the page ends.' },
 };
 
 export const fileListQuery: QueryDocs = {

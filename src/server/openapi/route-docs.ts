@@ -8,6 +8,7 @@ export interface RouteDocs {
   summary: string;
   tag:
     | 'Batches'
+    | 'Message batches'
     | 'Files'
     | 'Generation'
     | 'Responses'

@@ -5,17 +5,21 @@ import { batchJson, presentEstimate } from '../../wire/batch/present.ts';
 import { json, jsonText } from '../answer.ts';
 import { creationOf, replayHeaders } from '../creation.ts';
 import { batchSchema, estimateSchema } from '../openapi/answer-schemas.ts';
-import type { Route } from '../route.ts';
+import type { Route, ServerLimits } from '../route.ts';
 
 /** JSON around the requests, and its white space, may take this share more than they do as JSON Lines. */
 const frameFactor = 1.25;
+
+/** The most that the body of a new batch may have. */
+export const batchBodyBytes = ({ bytesPerBatch }: Pick<ServerLimits, 'bytesPerBatch'>) =>
+  Math.ceil(bytesPerBatch * frameFactor) + 65_536;
 
 /** `POST /v1/batches`, and with `dry_run` what it would cost. */
 export const createBatch: Route = {
   method: 'POST',
   path: '/v1/batches',
   access: 'batches',
-  body: { maxBytes: (limits) => Math.ceil(limits.bytesPerBatch * frameFactor) + 65_536 },
+  body: { maxBytes: batchBodyBytes },
   docs: {
     name: 'Create Batch',
     summary: 'Run the requests of an uploaded file, or inline ones, within 24 hours at half the price',

@@ -34,6 +34,14 @@ import { deleteFile } from './files-delete.ts';
 import { getFile } from './files-get.ts';
 import { listFiles } from './files-list.ts';
 import { getHealth } from './healthz-get.ts';
+import {
+  cancelMessageBatch,
+  createMessageBatch,
+  deleteMessageBatch,
+  getMessageBatch,
+  getMessageBatchResults,
+  listMessageBatches,
+} from './message-batches.ts';
 import { countTokens } from './messages-count-tokens.ts';
 import { createMessage } from './messages-create.ts';
 import { getModel } from './models-get.ts';
@@ -93,6 +101,12 @@ export const routes: readonly Route[] = [
   deleteConversationItem,
   createMessage,
   countTokens,
+  createMessageBatch,
+  listMessageBatches,
+  getMessageBatch,
+  cancelMessageBatch,
+  deleteMessageBatch,
+  getMessageBatchResults,
   createCompletion,
   createEmbeddings,
   listModels,

@@ -3,13 +3,16 @@ import type { Batch, BatchStatus, Chunk, FinalStatus } from '../../core/batch.ts
 import type { StoredFile } from '../../core/file.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import type { BatchState, BatchStore, CreateBatchOutcome } from '../store.ts';
-import { claimToken } from './creates.ts';
+import { claimToken, forgetResource } from './creates.ts';
 import { insertFile, lockFile } from './files.ts';
 import { batchColumns, fromBatch, packLines, toBatch } from './rows.ts';
 import type { BatchRow } from './rows.ts';
 import { inLists, slices, tuples, Undo } from './statement.ts';
 
-type BatchRows = Pick<BatchStore, 'create' | 'get' | 'find' | 'list' | 'states' | 'open' | 'ahead'>;
+type BatchRows = Pick<
+  BatchStore,
+  'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'open' | 'ahead'
+>;
 
 /** Batches as rows: made, read, listed. What moves them stands in `chunks.ts`, `record.ts` and `ending.ts`. */
 export function createBatchRows(db: Db): BatchRows {
@@ -43,17 +46,35 @@ export function createBatchRows(db: Db): BatchRows {
       return row && toBatch(row);
     },
 
-    async list(orgId, { after, limit, status, createdAfter }) {
+    remove: (orgId, id) =>
+      db.tx(async (q) => {
+        const removed = await q.all(
+          'DELETE FROM batches WHERE id = ? AND org_id = ? AND purged = 1 RETURNING id',
+          [id, orgId],
+        );
+        if (removed.length > 0) await forgetResource(q, id);
+        return removed.length > 0;
+      }),
+
+    async list(orgId, { after, before, limit, endpoint, status, createdAfter }) {
       const where = ['org_id = ?'];
       const params: Value[] = [orgId];
       if (after !== undefined) {
         where.push('id < ?');
         params.push(after);
       }
-      if (status !== undefined) {
-        where.push('status = ?');
-        params.push(status);
+      if (before !== undefined) {
+        where.push('id > ?');
+        params.push(before);
       }
+      for (const [column, value] of [
+        ['endpoint', endpoint],
+        ['status', status],
+      ] as const)
+        if (value !== undefined) {
+          where.push(`${column} = ?`);
+          params.push(value);
+        }
       if (createdAfter !== undefined) {
         // A walk by id ends at the least id of those made first since then: ids follow creation but for clocks that differ.
         where.push(`+created_at >= ? AND id >= (SELECT min(id) FROM (
@@ -61,10 +82,11 @@ export function createBatchRows(db: Db): BatchRows {
         params.push(createdAfter, orgId, createdAfter);
       }
       const rows = await db.all<BatchRow>(
-        `SELECT ${batchColumns} FROM batches WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ?`,
+        `SELECT ${batchColumns} FROM batches WHERE ${where.join(' AND ')} ORDER BY id ${before === undefined ? 'DESC' : 'ASC'} LIMIT ?`,
         [...params, limit],
       );
-      return rows.map(toBatch);
+      const found = rows.map(toBatch);
+      return before === undefined ? found : found.toReversed();
     },
 
     async states(ids) {

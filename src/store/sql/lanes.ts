@@ -33,6 +33,7 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
     get: 'request',
     find: 'request',
     list: 'request',
+    remove: 'request',
     cancel: 'request',
     expire: 'engine',
     fail: 'engine',

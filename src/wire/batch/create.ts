@@ -25,12 +25,15 @@ export interface CreateBatchRequest {
   dryRun: boolean;
 }
 
-export interface CreateBatchLimits {
-  /** Those that are open. */
-  endpoints: readonly BatchEndpoint[];
+export interface RequestLimits {
   requests: number;
   /** Of the inline requests counted as JSON Lines. */
   bytes: number;
+}
+
+export interface CreateBatchLimits extends RequestLimits {
+  /** Those that are open. */
+  endpoints: readonly BatchEndpoint[];
 }
 
 const defaultLimits: CreateBatchLimits = {
@@ -69,11 +72,8 @@ export function* parseCreateBatch(
   bytes: Uint8Array,
   limits: CreateBatchLimits = defaultLimits,
 ): Generator<undefined, CreateBatchRequest> {
-  const scan = yield* scanBody(bytes, limits);
-  const span = memberOf(scan, 'requests');
-  const isList = span !== undefined && bytes[span.start] === openBracket;
-  const frameText = isList ? `${textOf(bytes, 0, span.start)}[]${textOf(bytes, span.end)}` : textOf(bytes);
-  const frame = parseJson(frameText, { what: 'The request body' }).value as Frame;
+  const { scan, value } = yield* readFrame(bytes, limits);
+  const frame = value as Frame;
   const faults = checkFrame(frame);
   const endpoint = limits.endpoints.find((name) => name === frame.endpoint);
   if (typeof frame.endpoint === 'string' && !endpoint)
@@ -104,7 +104,22 @@ export function* parseCreateBatch(
   };
 }
 
-function* scanBody(bytes: Uint8Array, limits: CreateBatchLimits): Generator<undefined, FrameScan> {
+/**
+ * The body around its requests, of which only the places are known then.
+ * @throws ApiError as `parseCreateBatch`
+ */
+export function* readFrame(
+  bytes: Uint8Array,
+  limits: RequestLimits,
+): Generator<undefined, { scan: FrameScan; value: unknown }> {
+  const scan = yield* scanBody(bytes, limits);
+  const span = memberOf(scan, 'requests');
+  const isList = span !== undefined && bytes[span.start] === openBracket;
+  const text = isList ? `${textOf(bytes, 0, span.start)}[]${textOf(bytes, span.end)}` : textOf(bytes);
+  return { scan, value: parseJson(text, { what: 'The request body' }).value };
+}
+
+function* scanBody(bytes: Uint8Array, limits: RequestLimits): Generator<undefined, FrameScan> {
   const scan = yield* scanFrame(bytes, limits.requests, pauseEvery);
   if (scan.tooDeep)
     throw new ApiError('too_deep', 'The request body has more than 64 levels of nesting in a request.');
@@ -151,10 +166,11 @@ function readMetadata(bytes: Uint8Array, scan: FrameScan, frame: Frame): string 
   return raw;
 }
 
-function* readRequests(
+/** Each request, on one line. */
+export function* readRequests(
   bytes: Uint8Array,
   scan: FrameScan,
-  limits: CreateBatchLimits,
+  limits: RequestLimits,
 ): Generator<undefined, Uint8Array[]> {
   if (scan.requestCount === 0) throw invalid('requests', 'must not be empty');
   if (scan.requestCount > limits.requests)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -33,6 +33,7 @@ export interface Workspace {
   run(argv: string[], env?: Record<string, string>): Promise<Exit>;
   serve(more?: string[]): Promise<Server>;
   write(name: string, text: string): void;
+  read(name: string): string;
   remove(): Promise<void>;
 }
 
@@ -94,6 +95,7 @@ export function createWorkspace(delay = '1ms'): Workspace {
     start,
     launch: (argv) => start(argv, {}, [launcher, main]),
     write,
+    read: (name) => readFileSync(join(folder, name), 'utf8'),
     run: (argv, env) => start(argv, env).exit,
     async serve(more = []) {
       const one = start(['serve', '--port', '0', '--json', '--log-level', 'silent', ...more]);

@@ -204,12 +204,23 @@ export const anthropicMessages: Record<AnthropicCell, (of: AnthropicCase) => Pro
     expect((error as Error).message).toMatch(/^422 purpose: /);
   },
 
-  async 'batches are refused'({ client, sdk }) {
-    const params = { ...base, messages: say('x') };
-    const error = await client.messages.batches
-      .create({ requests: [{ custom_id: 'a', params }] })
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(sdk.NotFoundError);
-    expect((error as Error).message).toMatch(/POST \/v1\/batches/);
+  async batches({ client }) {
+    const { batches } = client.messages;
+    const requests = ['one', 'two'].map((custom_id) => ({
+      custom_id,
+      params: { ...base, messages: say(custom_id) },
+    }));
+    const { id } = await batches.create({ requests });
+    await until('the batch ends', async () => (await batches.retrieve(id)).processing_status === 'ended');
+    const answered: string[] = [];
+    for await (const { custom_id, result } of await batches.results(id)) {
+      if (result.type === 'succeeded') expect(textOf(result.message)).not.toBe('');
+      answered.push(`${custom_id} ${result.type}`);
+    }
+    expect(answered.toSorted()).toEqual(['one succeeded', 'two succeeded']);
+    const listed: string[] = [];
+    for await (const batch of batches.list({ limit: 1 })) listed.push(batch.id);
+    expect(listed).toContain(id);
+    expect(await batches.delete(id)).toEqual({ id, type: 'message_batch_deleted' });
   },
 };

@@ -50,7 +50,7 @@ export const anthropicCells = [
   'messages: count tokens',
   'models',
   'files are refused',
-  'batches are refused',
+  'batches',
 ] as const;
 
 export type OpenAICell = (typeof openaiCells)[number];

@@ -1,5 +1,6 @@
 """The official anthropic client for Python against everything it can do here."""
 
+import time
 from typing import Optional
 
 import anthropic
@@ -181,11 +182,20 @@ def _():
     assert error.api_message.startswith("purpose: "), error.api_message
 
 
-@cell("batches are refused")
+@cell("batches")
 def _():
-    requests = [{"custom_id": "a", "params": {**BASE, "messages": say("x")}}]
-    error = raised(anthropic.NotFoundError, lambda: client.messages.batches.create(requests=requests))
-    assert "POST /v1/batches" in error.api_message
+    batches = client.messages.batches
+    requests = [{"custom_id": name, "params": {**BASE, "messages": say(name)}} for name in ("one", "two")]
+    batch = batches.create(requests=requests)
+    while batch.processing_status != "ended":
+        time.sleep(0.1)
+        batch = batches.retrieve(batch.id)
+    assert batch.ended_at > batch.created_at or batch.ended_at == batch.created_at
+    results = list(batches.results(batch.id))
+    assert sorted(each.custom_id for each in results) == ["one", "two"]
+    assert all(each.result.type == "succeeded" and text_of(each.result.message) for each in results)
+    assert batch.id in [each.id for each in batches.list(limit=1)]
+    assert batches.delete(batch.id).type == "message_batch_deleted"
 
 
 def caught(call):

@@ -11,6 +11,7 @@ import { createDiskBlobs } from '../../../src/blobs/disk.ts';
 import { createIds } from '../../../src/base/ids.ts';
 import type { Log } from '../../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
+import { batchEndpoints } from '../../../src/core/batch.ts';
 import type { Model } from '../../../src/core/model.ts';
 import type { Engine } from '../../../src/engines/engines.ts';
 import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
@@ -131,6 +132,7 @@ export async function startServer(
     ids,
     log,
     limits: fileLimits,
+    endpoints: batchEndpoints,
     quarantineMs: 604_800_000,
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),
@@ -147,6 +149,7 @@ export async function startServer(
     random: systemRandom,
     limits: { openBatchesPerOrg: 1000 },
     batch: {
+      endpoints: batchEndpoints,
       priceFactor: 0.5,
       resultTtlMs: 2_592_000_000,
       completionWindowMs: 86_400_000,

@@ -116,6 +116,40 @@ export function batchTests(on: Stores): void {
       expect(ids(await on.store.batches.list('org_c', { limit: 2 }))).toEqual([]);
     });
 
+    test('are listed by endpoint, and up to a batch', async () => {
+      const [a, b, c, d] = [
+        await addBatch(on.store, { endpoint: '/v1/messages' }),
+        await addBatch(on.store),
+        await addBatch(on.store, { endpoint: '/v1/messages' }),
+        await addBatch(on.store, { endpoint: '/v1/messages' }),
+      ];
+      const list = async (query: object) =>
+        ids(await on.store.batches.list('org_a', { limit: 10, ...query }));
+      expect(await list({ endpoint: '/v1/messages' })).toEqual([d.id, c.id, a.id]);
+      expect(await list({ before: a.id })).toEqual([d.id, c.id, b.id]);
+      expect(await list({ before: a.id, limit: 1 })).toEqual([b.id]);
+      expect(await list({ before: a.id, limit: 1, endpoint: '/v1/messages' })).toEqual([c.id]);
+    });
+
+    test('are removed once their results were purged, and their creations and nothing else with them', async () => {
+      const creation = { token: 'k:batches:1', bodyHash: 'x', startedAt: start, retry: 0, ttlMs: hour };
+      const batch = await addBatch(on.store);
+      const again = makeBatch({ inputFileId: batch.inputFileId });
+      await on.store.batches.create(again, makeChunks(again), { ...options, creation });
+      await on.store.batches.cancel('org_a', again.id, start, 0);
+      await closeBatch(on.store, again.id);
+      expect(await on.store.batches.remove('org_a', again.id)).toBe(false);
+      await on.store.results.purge(again.id, 100);
+      expect(await on.store.batches.remove('org_b', again.id)).toBe(false);
+      expect(await on.store.batches.remove('org_a', again.id)).toBe(true);
+      expect(await on.store.batches.remove('org_a', again.id)).toBe(false);
+      expect(await on.store.batches.find(again.id)).toBeUndefined();
+      expect(await on.store.batches.find(batch.id)).toBeDefined();
+      const third = makeBatch({ inputFileId: batch.inputFileId });
+      const made = await on.store.batches.create(third, makeChunks(third), { ...options, creation });
+      expect(made.outcome).toBe('created');
+    });
+
     test('are listed by status and by age', async () => {
       const old = await addBatch(on.store);
       const young = await addBatch(on.store, { createdAt: start + hour });

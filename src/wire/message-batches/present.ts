@@ -1,0 +1,50 @@
+import { isoSeconds } from '../../base/clock.ts';
+import { type Batch, isFinal } from '../../core/batch.ts';
+import type { PresentableBatch } from '../batch/present.ts';
+
+type View = Pick<PresentableBatch, 'batch' | 'errorSummary'>;
+
+/** A batch of `/v1/messages` as the official clients of that format know one. */
+export function presentMessageBatch({ batch, errorSummary }: View) {
+  const { id, ok, err, total, status } = batch;
+  const countOf = (code: string) => errorSummary.find((each) => each.code === code)?.count ?? 0;
+  const canceled = countOf('batch_cancelled');
+  const expired = countOf('batch_expired');
+  const ended = isFinal(status);
+  return {
+    id,
+    type: 'message_batch' as const,
+    processing_status: ended ? 'ended' : status === 'cancelling' ? 'canceling' : 'in_progress',
+    request_counts: {
+      processing: total - ok - err,
+      succeeded: ok,
+      errored: err - canceled - expired,
+      canceled,
+      expired,
+    },
+    created_at: isoSeconds(batch.createdAt),
+    expires_at: isoSeconds(batch.expiresAt),
+    ended_at: iso(endOf(batch)),
+    cancel_initiated_at: iso(batch.cancellingAt),
+    archived_at: null,
+    // Clients put it behind the URL they were given; nobody else knows that for sure behind a proxy.
+    results_url: ended ? `/v1/messages/batches/${id}/results` : null,
+  };
+}
+
+export function presentMessageBatches(views: readonly View[], hasMore: boolean) {
+  return {
+    data: views.map(presentMessageBatch),
+    has_more: hasMore,
+    first_id: views[0]?.batch.id ?? null,
+    last_id: views.at(-1)?.batch.id ?? null,
+  };
+}
+
+function endOf({ completedAt, failedAt, expiredAt, cancelledAt }: Batch): number | null {
+  return completedAt ?? failedAt ?? expiredAt ?? cancelledAt;
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : isoSeconds(ms);
+}

@@ -1,0 +1,33 @@
+import type { ResultStream } from '../../core/batch.ts';
+import { memberOf, scanJson } from '../json/scan.ts';
+
+/** What a request that never ran came to, by the code of its error. */
+const neverRan: Readonly<Record<string, string>> = { batch_cancelled: 'canceled', batch_expired: 'expired' };
+
+interface ErrorFields {
+  id: string;
+  custom_id: string | null;
+  error: { code: string; type: string; message: string };
+}
+
+/** A line of a result file of `/v1/messages` as the official clients of that format know it; messages stay as they are, to the byte. */
+export function messageResultLine(text: string, stream: ResultStream): string {
+  if (stream === 'output') {
+    const custom = valueOf(text, 'custom_id');
+    const message = valueOf(valueOf(text, 'response'), 'body');
+    return `{"custom_id":${custom},"result":{"type":"succeeded","message":${message}}}`;
+  }
+  const { id, custom_id, error } = JSON.parse(text) as ErrorFields;
+  const { code, type, message } = error;
+  const ended = neverRan[code];
+  const result = ended
+    ? { type: ended }
+    : { type: 'errored', error: { type: 'error', error: { type, message, code }, request_id: id } };
+  return JSON.stringify({ custom_id, result });
+}
+
+/** The text of a member of a line that was written here. */
+function valueOf(text: string, name: string): string {
+  const { start, end } = memberOf(scanJson(text, { maxDepth: Infinity, maxNodes: Infinity }), name)!;
+  return text.slice(start, end);
+}
