@@ -107,7 +107,7 @@ function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConf
 }
 
 function speech(
-  fields: Partial<Record<'messages' | 'responses', Located>>,
+  fields: Partial<Record<'messages' | 'responses' | 'completions', Located>>,
   check: Checker,
 ): NonNullable<NonNullable<OpenAiEngineConfig['capabilities']>['speaks']> {
   const of = (at: Located | undefined) => {
@@ -115,7 +115,12 @@ function speech(
     return found === 'chat' ? ('via chat' as const) : found;
   };
   const [messages, responses] = [of(fields.messages), of(fields.responses)];
-  return { ...(messages && { messages }), ...(responses && { responses }) };
+  const completions = check.choice(fields.completions, ['native', 'none'] as const);
+  return {
+    ...(messages && { messages }),
+    ...(responses && { responses }),
+    ...(completions && { completions: completions === 'none' ? ('no' as const) : completions }),
+  };
 }
 
 /** What HTTP itself says of a message is not for a configuration. */

@@ -52,7 +52,7 @@ export const configKeys = {
     'usage',
     'finish',
   ],
-  capabilities: ['json_schema', 'forced_tool', 'prefix_cache', 'messages', 'responses'],
+  capabilities: ['json_schema', 'forced_tool', 'prefix_cache', 'messages', 'responses', 'completions'],
   urls: ['url', 'slots', 'api_key', 'weight', 'drain'],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],

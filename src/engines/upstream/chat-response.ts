@@ -55,7 +55,7 @@ export function readChatResponse(fields: Fields, options: ReadOptions): ChatResp
 }
 
 /** Ollama gives up on a model that repeats itself: no reason, and nothing counted. */
-function requireEnd(choices: readonly unknown[], usage: unknown): void {
+export function requireEnd(choices: readonly unknown[], usage: unknown): void {
   const { prompt_tokens: prompt, completion_tokens: completion } = fieldsOf(usage);
   const isEndless = prompt === 0 && completion === 0;
   if (isEndless && choices.some((choice) => fieldsOf(choice)['finish_reason'] === null))

@@ -1,21 +1,17 @@
-import type { EventSourceMessage } from 'eventsource-parser';
-import { ApiError } from '../../core/errors.ts';
-import type { ChatChunk, ChatChunks, ChatDelta, PromptUsage } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatDelta } from '../../wire/chat/chat.ts';
 import { spoken } from '../../wire/chat/spoken.ts';
-import { argumentsText, createdOf, saidIn, signatureOf, toolCallsOf } from './chat-response.ts';
+import { argumentsText, saidIn, signatureOf, toolCallsOf } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
+import { readChunks } from './chunk-stream.ts';
+import type { ChoiceReader, StreamOptions } from './chunk-stream.ts';
 import { fieldsOf, isObject, stringOr } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
 import { readLogprobs } from './logprobs.ts';
-import { parseObject, throwIfError, unusable } from './parse-body.ts';
+import { unusable } from './parse-body.ts';
 import { unicode } from './repairs.ts';
-import { readEvents } from './sse-events.ts';
-import type { RefusalContext } from './status-errors.ts';
-import { checkedUsage, count } from './usage.ts';
 
 interface Choice {
-  finished: boolean;
   /** The newest tool call at each of the server's positions; an id is sent with the first piece of each. */
   calls: Map<number, Call>;
   callCount: number;
@@ -33,126 +29,31 @@ interface Call {
   written: string;
 }
 
-export interface StreamOptions extends ReadOptions {
-  context: RefusalContext;
-  /** Called when the stream says that it is complete. */
-  finish: () => void;
-  /** Called when nothing is missing but that. */
-  hurry: () => void;
-}
+export interface ChatStreamOptions extends StreamOptions, Pick<ReadOptions, 'newCallId' | 'alternatives'> {}
 
-/**
- * The chunks of a streamed chat completion in the canonical shape, the usage by itself at the end (estimated when the
- * server sends none).
- * @throws ApiError `invalid_upstream_response` when the stream ends before every choice had its finish reason
- * (reliability.md, F26) or carries what is not a chunk; for an error inside the stream what its code means
- */
-export async function* readChatStream(bytes: AsyncIterable<Uint8Array>, options: StreamOptions): ChatChunks {
+/** The chunks of a streamed chat completion in the canonical shape. Throws as `readChunks`. */
+export async function* readChatStream(
+  bytes: AsyncIterable<Uint8Array>,
+  options: ChatStreamOptions,
+): ChatChunks {
   const choices = new Map<number, Choice>();
-  const head: Omit<ChatChunk, 'choices' | 'usage'> = {
-    id: '',
-    object: 'chat.completion.chunk',
-    created: 0,
-    model: '',
+  const reader: ChoiceReader<ChatChunk['choices'][number]> = {
+    read: (choice, event) => readChoice(choice, event, choices, options),
+    said: ({ delta }) => spoken(delta),
   };
-  let usage: unknown;
-  let prompt: PromptUsage | undefined;
-  let answered = '';
-  /** The usage stands by itself in what comes last; `[DONE]` says nothing more, and some servers never say it. */
-  let isOver = false;
-
-  function readChunk({ data, event }: EventSourceMessage): ChatChunk | null {
-    const fields = parseObject(data);
-    if (event === 'error' && fields['error'] === undefined) fields['error'] = { ...fields };
-    throwIfError(fields, options.context);
-    const counted = options.usageOf(fields);
-    if (isObject(counted)) usage = counted;
-    if (isObject(fields['prompt_progress'])) {
-      // Nothing of the answer: what is told of the prompt goes with its first piece.
-      prompt = promptOf(fields['prompt_progress']);
-      return null;
-    }
-    const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
-    if (given.length === 0) {
-      isOver = isObject(counted) && isComplete();
-      return null;
-    }
-    head.id = stringOr(fields['id'], head.id);
-    head.created = createdOf(fields) || head.created;
-    head.model = stringOr(fields['model'], head.model);
-    const { system_fingerprint: fingerprint } = fields;
-    if (typeof fingerprint === 'string') head.system_fingerprint = fingerprint;
-    const read = given.map((choice) => readChoice(fieldsOf(choice), fields, choices, options));
-    for (const { delta } of read) answered += spoken(delta);
-    // Some servers tell the usage with the last piece, and then nothing more.
-    if (isObject(counted) && isComplete()) options.hurry();
-    const told = { ...head, choices: read, usage: null, ...(prompt && { prompt }) };
-    prompt = undefined;
-    return told;
-  }
-
-  /** The whole answer and what it cost: only the words that say so are missing. */
-  const isComplete = () =>
-    usage !== undefined && choices.size > 0 && [...choices.values()].every(({ finished }) => finished);
-
-  function readChunks(events: readonly EventSourceMessage[], chunks: ChatChunk[]): void {
-    for (const event of events) {
-      const chunk = readChunk(event);
-      if (chunk) chunks.push(chunk);
-    }
-  }
-
-  try {
-    for await (const events of readEvents(bytes)) {
-      const end = events.findIndex(({ data }) => data === '[DONE]');
-      const chunks: ChatChunk[] = [];
-      try {
-        readChunks(end >= 0 ? events.slice(0, end) : events, chunks);
-        isOver ||= end >= 0;
-        if (isOver) options.finish();
-      } finally {
-        // What came before a fault is told before it.
-        if (chunks.length > 0) yield chunks;
-      }
-      if (isOver) break;
-    }
-  } catch (error) {
-    if (!isCut(error) || !isComplete()) throw error;
-  }
-
-  if (choices.size === 0) throw unusable('is a stream without an answer');
-  if ([...choices.values()].some(({ finished }) => !finished)) throw unusable('ended in the middle');
-  const checked = checkedUsage(usage, { ...options, answered });
-  if (checked.estimated) options.repairs.add('usage estimated');
-  yield [{ ...head, choices: [], usage: checked.usage }];
-}
-
-/** What llama-server tells while it reads a prompt, `{"total":40,"cache":12,"processed":40,"time_ms":7}`. */
-function promptOf({ total, cache }: Fields): PromptUsage | undefined {
-  const tokens = count(total);
-  if (!tokens) return undefined;
-  return {
-    prompt_tokens: tokens,
-    prompt_tokens_details: { cached_tokens: Math.min(tokens, count(cache) ?? 0) },
-  };
-}
-
-/** A connection that broke, or fell silent. */
-function isCut(error: unknown): boolean {
-  return (
-    error instanceof ApiError && (error.code === 'upstream_unreachable' || error.code === 'upstream_timeout')
-  );
+  for await (const chunks of readChunks(bytes, options, reader))
+    yield chunks.map((chunk) => ({ ...chunk, object: 'chat.completion.chunk' }));
 }
 
 function readChoice(
   given: Fields,
   event: Fields,
   choices: Map<number, Choice>,
-  options: StreamOptions,
+  options: ChatStreamOptions,
 ): ChatChunk['choices'][number] {
   const index = Number.isInteger(given['index']) ? (given['index'] as number) : 0;
   const begun = choices.get(index);
-  const choice: Choice = begun ?? { finished: false, calls: new Map(), callCount: 0, empty: new Set() };
+  const choice: Choice = begun ?? { calls: new Map(), callCount: 0, empty: new Set() };
   const delta = readDelta(fieldsOf(given['delta'] ?? given['message']), choice, options);
   if (!begun) {
     choices.set(index, choice);
@@ -162,7 +63,6 @@ function readChoice(
   const logprobs = readLogprobs(given['logprobs'], options.repairs, options.alternatives);
   const told = given['finish_reason'] ?? '';
   if (told === '') return { index, delta, logprobs, finish_reason: null };
-  choice.finished = true;
   const finish = finishReason(told, choice.callCount > 0, options.finishes);
   // Some servers say nothing where a tool takes nothing; clients read JSON there.
   if (finish === 'tool_calls' && choice.empty.size > 0) {
@@ -176,7 +76,7 @@ function readChoice(
   return { index, delta, logprobs, finish_reason: finish, ...stopReason(given, event) };
 }
 
-function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: StreamOptions): ChatDelta {
+function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: ChatStreamOptions): ChatDelta {
   const delta: ChatDelta = {};
   if (given['role'] === 'assistant') delta.role = 'assistant';
   const { content, reasoning } = saidIn(given);

@@ -5,7 +5,7 @@ import { fromChatRequest } from '../../wire/messages/from-chat-request.ts';
 import { readChatResponse } from './chat-response.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { readChatStream } from './chat-stream.ts';
-import type { StreamOptions } from './chat-stream.ts';
+import type { ChatStreamOptions } from './chat-stream.ts';
 import { fieldsOf } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { blocksOf, chatFields } from './messages/read-message.ts';
@@ -22,7 +22,7 @@ export interface Dialect {
   text(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string;
   /** @param bytes of which `fields` were read */
   read(fields: Fields, bytes: Buffer, options: ReadOptions): ChatResponse;
-  readStream(bytes: AsyncIterable<Uint8Array>, options: StreamOptions): ChatChunks;
+  readStream(bytes: AsyncIterable<Uint8Array>, options: ChatStreamOptions): ChatChunks;
 }
 
 export const dialects = {

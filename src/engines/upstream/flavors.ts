@@ -1,6 +1,7 @@
 import type { Flavor, OwnTraits } from '../../core/flavor.ts';
 import type { ModelInput } from '../../core/model.ts';
 import type { Capabilities, Op, Speech } from '../engines.ts';
+import type { CompletionAbility } from './completions/plan.ts';
 import type { CountWay } from './count-tokens.ts';
 import type { EffortWay } from './reasoning-effort.ts';
 import type { ReportWay } from './reports.ts';
@@ -17,7 +18,9 @@ export interface FlavorTraits {
   /** What it speaks, if not chat completions (`dialects.ts`). */
   format?: Flag<'messages'>;
   /** How requests in other formats go on to it, unless its configuration says otherwise; `via chat` if absent. */
-  speaks?: Readonly<Partial<Record<Op, Flag<Speech>>>>;
+  speaks?: Readonly<Partial<Record<Exclude<Op, 'completions'>, Flag<Speech>>>>;
+  /** What it can do with raw prompts; absent where it takes none. */
+  completions?: Flag<readonly CompletionAbility[]>;
   jsonSchema: Flag<Capabilities['jsonSchema']>;
   forcedTool: Flag<Capabilities['forcedTool']>;
   prefixCache: Flag<Capabilities['prefixCache']>;
@@ -72,6 +75,11 @@ const byModels: FlavorTraits['report'] = {
   value: 'models',
   reason: 'everybody lists models; some tell the length of the context there',
 };
+const completions = (abilities: readonly CompletionAbility[], reason: string) => ({
+  value: abilities,
+  reason,
+});
+const all = ['lists', 'tokens', 'n', 'best_of', 'echo', 'suffix'] as const;
 const hosted = { value: [], reason: 'it counts no chat completions' };
 const nothing = { value: [], reason: 'what it does not know, it passes over' };
 /** The older name is the one that everybody reads. */
@@ -83,6 +91,7 @@ const openai: FlavorTraits = {
   speaks: {
     responses: native('encrypted reasoning, custom tools and the phases of an answer are lost otherwise'),
   },
+  completions: completions(all, 'documented, for models that have them; the others say so'),
   jsonSchema: native('strict structured output'),
   forcedTool: native('documented'),
   prefixCache: shared('documented: prompts of 1,024 tokens and more'),
@@ -104,6 +113,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   vllm: {
     auth: bearer,
     speaks: newerHaveBoth,
+    completions: completions(
+      ['lists', 'tokens', 'n', 'echo'],
+      'a suffix is refused, and best_of is no longer known',
+    ),
     jsonSchema: native('guided decoding, but skipped together with some reasoning parsers (vllm #52594)'),
     forcedTool: native('a named tool becomes guided decoding of its parameters'),
     prefixCache: shared('blocks of the cache are found by their content (automatic prefix caching)'),
@@ -135,6 +148,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   },
   sglang: {
     auth: bearer,
+    completions: completions(
+      ['lists', 'tokens', 'n', 'echo'],
+      'a suffix is for models with a template for it',
+    ),
     jsonSchema: native('grammar backend behind response_format'),
     forcedTool: native('a named tool becomes a grammar of its parameters'),
     prefixCache: shared('one radix tree for all requests'),
@@ -163,6 +180,10 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   'llama-server': {
     auth: bearer,
     speaks: newerHaveBoth,
+    completions: completions(
+      ['tokens'],
+      'echo is refused, n too by older versions; several prompts are answered by a list of answers',
+    ),
     jsonSchema: native('response_format becomes a grammar'),
     forcedTool: {
       value: 'filter',
@@ -207,6 +228,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   ollama: {
     auth: bearer,
     speaks: newerHaveBoth,
+    completions: completions(['suffix'], 'its prompt is one text; echo and n are not read'),
     jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
     forcedTool: { value: 'none', reason: 'tool_choice is not read at all (ollama #17921)' },
     prefixCache: { value: 'slot', reason: 'runs llama.cpp, whose slots keep a prompt each' },
@@ -239,6 +261,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   },
   openrouter: {
     auth: bearer,
+    completions: completions([], 'one text is documented'),
     jsonSchema: native('documented, by models that have it'),
     forcedTool: native('documented, by models that have it'),
     prefixCache: shared('that of whoever runs the model'),
@@ -371,6 +394,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       messages: native('passes on what its own engine takes'),
       responses: native('passes on what its own engine takes'),
     },
+    completions: completions(all, 'refuses by itself what its engine cannot'),
     jsonSchema: { value: 'exact', reason: 'conformed to or an error, whatever the engine behind it' },
     forcedTool: { value: 'exact', reason: 'forced or an error, whatever the engine behind it' },
     prefixCache: shared('what stands behind it is not known; leader first serves most'),
@@ -390,6 +414,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   },
   generic: {
     auth: bearer,
+    completions: completions(all, 'nothing is known of the server'),
     jsonSchema: native('asked for and checked: nothing is known of the server'),
     forcedTool: native('asked for and checked: nothing is known of the server'),
     prefixCache: shared('nothing is known of the server; leader first serves most'),

@@ -65,6 +65,24 @@ export function chatMembers(
   return new Map([...common, ...shapes, ...anything(passThrough)]);
 }
 
+/** Of those that only some servers are sent, what says how a chat is rendered or thought about. */
+const ofChatsAlone: ReadonlySet<string> = new Set(
+  `chat_template_kwargs thinking_budget_tokens prediction prompt_cache_key prompt_cache_retention verbosity
+  max_completion_tokens`.split(/\s+/),
+);
+
+export function completionsMembers(
+  { fields, names, without }: Pick<FlavorTraits, 'fields' | 'names' | 'without'>,
+  passThrough: readonly string[],
+): Members {
+  const common =
+    `model prompt suffix stream stream_options max_tokens temperature top_p n best_of stop seed echo logprobs
+    logit_bias frequency_penalty presence_penalty`.split(/\s+/);
+  const own = [...fields.value, ...Object.keys(names.value)].filter((name) => !ofChatsAlone.has(name));
+  const known = [...common.filter((name) => !without.value.includes(name)), ...own];
+  return new Map(anything([...known, ...passThrough]));
+}
+
 export function embeddingsMembers(passThrough: readonly string[]): Members {
   return new Map([...plain('model input encoding_format dimensions'), ...anything(passThrough)]);
 }

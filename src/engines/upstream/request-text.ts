@@ -1,4 +1,5 @@
 import type { ChatMessage, ChatRequest } from '../../wire/chat/chat.ts';
+import { type CompletionsRequest, defaultMaxTokens } from '../../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import { editMembers } from '../../wire/json/edit-members.ts';
 import type { Edits } from '../../wire/json/edit-members.ts';
@@ -27,30 +28,70 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   const { model, traits, told, members } = wording;
   const { value, text, scan, edits } = allowed(request, members);
   edits.set('model', JSON.stringify(model));
-  if (stream) {
-    edits.set('stream', 'true');
-    edits.set('stream_options', members.has('stream_options') ? '{"include_usage":true}' : null);
-    if (traits.progress) edits.set(traits.progress.value, 'true');
-  } else {
-    if (value.stream) edits.set('stream', 'false');
-    if (value.stream_options !== undefined) edits.set('stream_options', null);
-  }
+  setStream(edits, value, stream, members);
+  if (stream && traits.progress) edits.set(traits.progress.value, 'true');
   if (value.messages.some((message) => worded(message, traits) !== message))
     edits.set('messages', JSON.stringify(value.messages.map((message) => worded(message, traits))));
   // A model that does not think is not told how hard: some servers refuse that.
   const effort = told.thinking === false ? 'left out' : traits.effort.value;
   for (const [name, member] of Object.entries(effortMembers(value, effort)))
     edits.set(name, member === null ? null : JSON.stringify(member));
-  for (const [name, theirs] of Object.entries(traits.names.value)) {
+  setNames(edits, value, traits);
+  const limit = value.max_completion_tokens ?? value.max_tokens ?? 0;
+  if (traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY))
+    for (const name of ['max_tokens', 'max_completion_tokens']) edits.set(name, null);
+  return editMembers(text, edits, scan);
+}
+
+/** The text to send for raw prompts; their limit is told, because not every server has the same one by itself. */
+export function completionsText(
+  request: JsonBody<CompletionsRequest>,
+  stream: boolean,
+  {
+    model,
+    traits,
+    told,
+    members,
+  }: Pick<Wording, 'model' | 'told' | 'members'> & { traits: Pick<FlavorTraits, 'names' | 'openLimit'> },
+): string {
+  const { value, text, scan, edits } = allowed(request, members);
+  edits.set('model', JSON.stringify(model));
+  setStream(edits, value, stream, members);
+  const limit = value.max_tokens ?? defaultMaxTokens;
+  // Left out it would be 16 there; null is what the prompt leaves.
+  const isOpen = traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY);
+  edits.set('max_tokens', isOpen ? 'null' : JSON.stringify(limit));
+  setNames(edits, value, traits);
+  return editMembers(text, edits, scan);
+}
+
+function setStream(
+  edits: Edits,
+  value: { stream?: boolean | null; stream_options?: unknown },
+  stream: boolean,
+  members: Members,
+): void {
+  if (stream) {
+    edits.set('stream', 'true');
+    edits.set('stream_options', members.has('stream_options') ? '{"include_usage":true}' : null);
+  } else {
+    if (value.stream) edits.set('stream', 'false');
+    if (value.stream_options !== undefined) edits.set('stream_options', null);
+  }
+}
+
+/** What the server calls a member that has another name here. */
+function setNames(
+  edits: Edits,
+  value: Record<string, unknown>,
+  { names }: Pick<FlavorTraits, 'names'>,
+): void {
+  for (const [name, theirs] of Object.entries(names.value)) {
     const member = value[name];
     if (member === undefined) continue;
     edits.set(name, null);
     if (member !== null) edits.set(theirs, JSON.stringify(member));
   }
-  const limit = value.max_completion_tokens ?? value.max_tokens ?? 0;
-  if (traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY))
-    for (const name of ['max_tokens', 'max_completion_tokens']) edits.set(name, null);
-  return editMembers(text, edits, scan);
 }
 
 /** A message as the server knows such; itself where nothing differs. */

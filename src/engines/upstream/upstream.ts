@@ -14,6 +14,7 @@ import type { Capabilities, Engine, Report, RateTold } from '../engines.ts';
 import { addressOf } from './address.ts';
 import type { ReadOptions } from './chat-response.ts';
 import { allChoices, streamAllChoices } from './choices.ts';
+import { createCompletionCalls } from './completions/completion-calls.ts';
 import { countTimeouts, createCounter } from './count-tokens.ts';
 import type { Counter, Post } from './count-tokens.ts';
 import { dialects } from './dialects.ts';
@@ -22,14 +23,14 @@ import { readEmbeddings, refusedDimensions } from './embeddings-response.ts';
 import { createExchanges } from './exchanges.ts';
 import { fieldsOf } from './fields.ts';
 import { flavorOf } from './find-flavor.ts';
-import { traitsOf } from './flavors.ts';
+import { flavorTraits, traitsOf } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
 import { headersOf } from './headers.ts';
 import { createNativeCalls } from './native/native-calls.ts';
 import type { Repairs } from './repairs.ts';
 import { rateTold } from './rate-headers.ts';
 import { askHowItIs } from './reports.ts';
-import { chatMembers, embeddingsMembers } from './request-members.ts';
+import { chatMembers, completionsMembers, embeddingsMembers } from './request-members.ts';
 import { embeddingsText } from './request-text.ts';
 import type { Wording } from './request-text.ts';
 import { errorForStatus } from './status-errors.ts';
@@ -144,6 +145,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const embeddingsWording = { model, members: embeddingsMembers(passThrough) };
   let traits: FlavorTraits;
   let wording: Wording;
+  let speaks: Capabilities['speaks'];
   let dialect: Dialect;
   let countTokens: Counter;
   let isFound = false;
@@ -156,6 +158,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   function take(flavor: Flavor): void {
     traits = traitsOf(flavor, options.ownTraits);
     wording = { model, traits, told, members: chatMembers(traits, passThrough), passThrough };
+    speaks = { ...speechOf(traits), ...options.capabilities?.speaks };
     dialect = dialects[traits.format?.value ?? 'chat'];
     countTokens = createCounter(traits.counter.value, postCounting);
   }
@@ -208,14 +211,18 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   const cutsAt = () => (traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null);
 
+  const howToRead = () => ({
+    usageOf: usageReader(traits.usage?.value),
+    finishes: traits.finish?.value,
+    cutsAt: cutsAt(),
+  });
+
   const readingOf = ({ value }: JsonBody<ChatRequest>, repairs: Repairs): ReadOptions => ({
     asked: () => estimatePrompt(value),
     alternatives: value.top_logprobs ?? 0,
     newCallId,
     repairs,
-    usageOf: usageReader(traits.usage?.value),
-    finishes: traits.finish?.value,
-    cutsAt: cutsAt(),
+    ...howToRead(),
   });
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
@@ -256,7 +263,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         forcedTool: traits.forcedTool.value,
         prefixCache: traits.prefixCache.value,
         ...options.capabilities,
-        speaks: { ...speechOf(traits), ...options.capabilities?.speaks },
+        speaks,
       };
     },
 
@@ -281,7 +288,16 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       return (request.value.n ?? 1) === 1 ? once(request) : streamAllChoices(request, once);
     },
 
-    native: createNativeCalls(exchanges, () => wording),
+    native: createNativeCalls(
+      exchanges,
+      () => wording,
+      createCompletionCalls(exchanges, () => ({
+        wording,
+        members: completionsMembers(traits, passThrough),
+        abilities: (traits.completions ?? flavorTraits.generic.completions)?.value ?? [],
+        ...howToRead(),
+      })),
+    ),
 
     async embed(request, { signal }) {
       const repairs: Repairs = new Set();
@@ -322,6 +338,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   };
 }
 
-function speechOf({ speaks = {} }: FlavorTraits): Capabilities['speaks'] {
-  return Object.fromEntries(Object.entries(speaks).map(([op, { value }]) => [op, value]));
+function speechOf({ speaks = {}, completions }: FlavorTraits): Capabilities['speaks'] {
+  const told = Object.entries(speaks).map(([op, { value }]) => [op, value]);
+  return { ...Object.fromEntries(told), completions: completions ? 'native' : 'no' };
 }

@@ -1,7 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.ts';
 import { spoken } from '../../../wire/chat/spoken.ts';
-import type { StreamOptions } from '../chat-stream.ts';
+import type { ChatStreamOptions } from '../chat-stream.ts';
 import { fieldsOf, isObject, stringOr } from '../fields.ts';
 import type { Fields } from '../fields.ts';
 import { finishReason, stopReason } from '../finish-reason.ts';
@@ -19,7 +19,7 @@ import { errorInStream } from '../stream-errors.ts';
  */
 export async function* readMessageStream(
   bytes: AsyncIterable<Uint8Array>,
-  options: StreamOptions,
+  options: ChatStreamOptions,
 ): ChatChunks {
   const reader = createReader(options);
   for await (const events of readEvents(bytes)) {
@@ -41,7 +41,7 @@ export async function* readMessageStream(
   yield [reader.end()];
 }
 
-function createReader({ asked, newCallId, repairs, context }: StreamOptions) {
+function createReader({ asked, newCallId, repairs, context }: ChatStreamOptions) {
   const head = { id: '', object: 'chat.completion.chunk' as const, created: 0, model: '' };
   /** The place among the calls of the block that is open, and whether its input has begun. */
   let call: { index: number; hasInput: boolean } | null = null;

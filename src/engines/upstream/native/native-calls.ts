@@ -2,7 +2,9 @@ import { estimateText } from '../../../wire/chat/estimate-prompt.ts';
 import { editMembers } from '../../../wire/json/edit-members.ts';
 import type { Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import type { NativeCalls, NativeEvent, NativeRequest, Op } from '../../engines.ts';
+import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
+import type { NativeCalls, NativeEvent, NativeRequest } from '../../engines.ts';
+import type { CompletionCalls } from '../completions/completion-calls.ts';
 import type { Exchanges } from '../exchanges.ts';
 import { unusable } from '../parse-body.ts';
 import type { Repairs } from '../repairs.ts';
@@ -11,22 +13,19 @@ import type { NativeFormat, NativeReader, Reading } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
 
-const formats: Partial<Record<Op, NativeFormat>> = { messages: nativeMessages, responses: nativeResponses };
-
-function formatOf(op: Op): NativeFormat {
-  const format = formats[op];
-  if (!format) throw new Error(`this engine is not asked for ${op}`);
-  return format;
-}
+const formats = { messages: nativeMessages, responses: nativeResponses };
 
 /** What a server is asked in the words of clients. */
 export function createNativeCalls(
   exchanges: Exchanges,
   wording: () => { model: string; passThrough: readonly string[] },
+  completions: CompletionCalls,
 ): NativeCalls {
   return {
-    async ask(op, request, { signal }) {
-      const format = formatOf(op);
+    async ask(op, request, call) {
+      if (op === 'completions') return completions.ask(request as JsonBody<CompletionsRequest>, call);
+      const { signal } = call;
+      const format = formats[op];
       const reading = readingOf(request);
       const text = textOf(request, format, wording());
       const { fields, bytes } = await exchanges.ask(format.path, text, signal, reading.repairs);
@@ -35,8 +34,11 @@ export function createNativeCalls(
       return { text: bytes.toString(), fields, usage };
     },
 
-    async *stream(op, request, { signal }) {
-      const format = formatOf(op);
+    async *stream(op, request, call) {
+      if (op === 'completions')
+        return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
+      const { signal } = call;
+      const format = formats[op];
       const reading = readingOf(request);
       const reply = await exchanges.open(
         format.path,

@@ -2,7 +2,7 @@ import type { EventSourceMessage } from 'eventsource-parser';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import type { NativeEvent } from '../../engines.ts';
 import type { ReadOptions } from '../chat-response.ts';
-import type { StreamOptions } from '../chat-stream.ts';
+import type { StreamOptions } from '../chunk-stream.ts';
 import type { Fields } from '../fields.ts';
 import { checkedUsage } from '../usage.ts';
 

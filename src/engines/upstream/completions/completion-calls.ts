@@ -1,0 +1,183 @@
+import { ApiError } from '../../../core/errors.ts';
+import type { ChatUsage } from '../../../wire/chat/chat.ts';
+import type {
+  CompletionChoice,
+  CompletionPiece,
+  CompletionsRequest,
+} from '../../../wire/completions/completions.ts';
+import { estimateTextPrompt } from '../../../wire/completions/estimate-prompt.ts';
+import type { JsonBody } from '../../../wire/json/json-body.ts';
+import type { EngineCall, NativeAnswer, NativeEvent } from '../../engines.ts';
+import { readChunks } from '../chunk-stream.ts';
+import type { Exchanges } from '../exchanges.ts';
+import { unusable } from '../parse-body.ts';
+import type { Repairs } from '../repairs.ts';
+import { completionsText } from '../request-text.ts';
+import type { Wording } from '../request-text.ts';
+import { checkedUsage } from '../usage.ts';
+import { alone, type Ask, type CompletionAbility, planOf, type Plan } from './plan.ts';
+import { pieceReader, readCompletion, type Reading } from './read-completion.ts';
+
+/** What is known of the server. */
+export interface CompletionWay extends Pick<Reading, 'usageOf' | 'finishes' | 'cutsAt'> {
+  wording: Pick<Wording, 'model' | 'traits' | 'told'>;
+  members: Wording['members'];
+  abilities: readonly CompletionAbility[];
+}
+
+export interface CompletionCalls {
+  ask(request: JsonBody<CompletionsRequest>, call: EngineCall): Promise<NativeAnswer>;
+  stream(request: JsonBody<CompletionsRequest>, call: EngineCall): AsyncIterable<readonly NativeEvent[]>;
+}
+
+const path = '/completions';
+
+/** What a server is asked to go on with. */
+export function createCompletionCalls(exchanges: Exchanges, way: () => CompletionWay): CompletionCalls {
+  const textOf = ({ body }: Ask, stream: boolean, { wording, members }: CompletionWay) =>
+    completionsText(body, stream, { ...wording, members });
+
+  const readingOf = (
+    { body: { value } }: Ask,
+    { usageOf, finishes, cutsAt }: CompletionWay,
+  ): Reading & { repairs: Repairs } => ({
+    asked: () => estimateTextPrompt(value),
+    alternatives: value.logprobs ?? 0,
+    repairs: new Set(),
+    usageOf,
+    finishes,
+    cutsAt,
+  });
+
+  async function once(ask: Ask, known: CompletionWay, signal: AbortSignal): Promise<Told> {
+    const reading = readingOf(ask, known);
+    const { fields } = await exchanges.ask(path, textOf(ask, false, known), signal, reading.repairs);
+    const choices = readCompletion(fields, reading);
+    requireScores(ask, choices);
+    const answered = choices.map(({ text }) => text).join('');
+    const { usage, estimated } = checkedUsage(known.usageOf(fields), { ...reading, answered });
+    if (estimated) reading.repairs.add('usage estimated');
+    exchanges.noteRepairs(reading.repairs);
+    return { choices, usage };
+  }
+
+  async function* streamOnce(
+    ask: Ask,
+    known: CompletionWay,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ pieces: CompletionPiece[]; usage?: ChatUsage }> {
+    const reading = readingOf(ask, known);
+    const reply = await exchanges.open(path, textOf(ask, true, known), signal, reading.repairs);
+    if (!reply.isStream) throw unusable('is not the stream that was asked for');
+    const { body, finish, hurry } = reply;
+    const options = { ...reading, context: exchanges.context(), finish, hurry };
+    for await (const chunks of readChunks(body, options, pieceReader(reading))) {
+      const pieces = chunks.flatMap(({ choices }) => choices);
+      const usage = chunks.at(-1)?.usage;
+      yield { pieces, ...(usage && { usage }) };
+    }
+    exchanges.noteRepairs(reading.repairs);
+  }
+
+  return {
+    async ask(request, { signal }) {
+      const known = way();
+      const plan = planOf(request, known.abilities);
+      const choices: CompletionChoice[] = [];
+      let usage: ChatUsage | undefined;
+      for (const { ask, came } of withMissing(plan.asks)) {
+        const told = await once(ask, known, signal);
+        came(told.choices.length);
+        for (const choice of told.choices) choices.push(placed(choice, ask, plan));
+        usage = sumOf(usage, told.usage, ask);
+      }
+      return { text: '', fields: { choices }, usage: usage! };
+    },
+
+    async *stream(request, { signal }) {
+      const known = way();
+      const plan = planOf(request, known.abilities);
+      const begun = new Set<number>();
+      let usage: ChatUsage | undefined;
+      for (const { ask, came } of withMissing(plan.asks)) {
+        const seen = new Set<number>();
+        for await (const { pieces, usage: told } of streamOnce(ask, known, signal)) {
+          for (const { index } of pieces) seen.add(index);
+          if (told) usage = sumOf(usage, told, ask);
+          if (pieces.length > 0) yield pieces.map((piece) => eventOf(piece, ask, plan, begun));
+        }
+        came(seen.size);
+      }
+      yield [{ type: '', data: '', usage: usage! }];
+    },
+  };
+}
+
+interface Told {
+  choices: CompletionChoice[];
+  usage: ChatUsage;
+}
+
+/** The questions in turn, and those for choices of one prompt that did not come: some servers make one whatever `n` says. */
+function* withMissing(asks: readonly Ask[]): Generator<{ ask: Ask; came: (choices: number) => void }> {
+  const queue = [...asks];
+  for (let ask = queue.shift(); ask; ask = queue.shift()) {
+    const { body, first, wanted } = ask;
+    let found = 0;
+    yield { ask, came: (choices) => (found = choices) };
+    if (found === wanted) continue;
+    if (found > wanted || wanted !== (body.value.n ?? 1))
+      throw unusable(`has ${found} choices where ${wanted} were asked for`);
+    for (let k = found; k < wanted; k++) queue.push(alone(body, first, k));
+  }
+}
+
+/** A choice under its number in the whole answer, behind its prompt where that was asked for. */
+function placed<Piece extends CompletionPiece>(piece: Piece, { first }: Ask, plan: Plan): Piece {
+  const index = first + piece.index;
+  return { ...piece, index, text: prefixOf(index, plan) + piece.text };
+}
+
+function prefixOf(index: number, { asks, prefixes }: Plan): string {
+  if (!prefixes) return '';
+  const all = asks.reduce((sum, { wanted }) => sum + wanted, 0);
+  return prefixes[Math.floor((index * prefixes.length) / all)] ?? '';
+}
+
+function eventOf(piece: CompletionPiece, ask: Ask, plan: Plan, begun: Set<number>): NativeEvent {
+  const index = ask.first + piece.index;
+  const isFirst = !begun.has(index);
+  begun.add(index);
+  const choice = isFirst ? placed(piece, ask, plan) : { ...piece, index };
+  return { type: '', data: '', fields: { choices: [choice] }, said: piece.text };
+}
+
+/** A prompt counts once, as where a server makes all choices at a time. */
+function sumOf(total: ChatUsage | undefined, more: ChatUsage, { isRepeat }: Ask): ChatUsage {
+  if (!total) return more;
+  const prompt = total.prompt_tokens + (isRepeat ? 0 : more.prompt_tokens);
+  const completion = total.completion_tokens + more.completion_tokens;
+  const cached = isRepeat ? 0 : more.prompt_tokens_details.cached_tokens;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: total.prompt_tokens_details.cached_tokens + cached },
+  };
+}
+
+/** A server that ignores what it does not know would have said nothing of the prompt, and that is not a score. */
+function requireScores({ body: { value } }: Ask, choices: readonly CompletionChoice[]): void {
+  if (!value.echo) return;
+  const isScored = (choice: CompletionChoice) =>
+    typeof value.logprobs !== 'number' || choice.logprobs !== null;
+  const begins = (text: string) => typeof value.prompt !== 'string' || text.startsWith(value.prompt);
+  if (choices.every((choice) => isScored(choice) && begins(choice.text))) return;
+  throw new ApiError(
+    'request_refused',
+    'The server of this model does not tell the prompt (echo) with its log probabilities.',
+    {
+      param: 'echo',
+    },
+  );
+}

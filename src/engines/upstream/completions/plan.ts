@@ -1,0 +1,90 @@
+import { invalid } from '../../../core/errors.ts';
+import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
+import { answersMade } from '../../../wire/completions/request.ts';
+import { editBody } from '../../../wire/json/edit-body.ts';
+import type { JsonBody } from '../../../wire/json/json-body.ts';
+import { splitTextInputs } from '../../../wire/text-inputs.ts';
+
+/**
+ * What servers can do with raw prompts: take a list of them (`lists`), token ids, make several answers (`n`) and choose among
+ * more (`best_of`), tell the prompt and what is known of its tokens (`echo`), write up to a `suffix`.
+ */
+export type CompletionAbility = 'lists' | 'tokens' | 'n' | 'best_of' | 'echo' | 'suffix';
+
+/** A question to a server. */
+export interface Ask {
+  body: JsonBody<CompletionsRequest>;
+  /** The number of its first choice among those of the request. */
+  first: number;
+  wanted: number;
+  /** Whether its prompt was asked with before, and paid. */
+  isRepeat: boolean;
+}
+
+export interface Plan {
+  /** To be asked one after the other, because a request holds one slot. */
+  asks: Ask[];
+  /** The text that each prompt's choices are to begin with, which the server does not tell. */
+  prefixes: readonly string[] | null;
+}
+
+/**
+ * How a request is put to a server. Lists are taken apart for servers that take none, and a prompt alone is told by us.
+ * @throws ApiError `validation_error` (422) for what the server cannot
+ */
+export function planOf(body: JsonBody<CompletionsRequest>, abilities: readonly CompletionAbility[]): Plan {
+  const { prompt, echo, logprobs, suffix, best_of: bestOf } = body.value;
+  const can = (ability: CompletionAbility) => abilities.includes(ability);
+  const prompts = splitTextInputs('prompt', prompt).map(({ input }) => input);
+  const texts = prompts.filter((each) => typeof each === 'string');
+  const isText = texts.length === prompts.length;
+  const n = body.value.n ?? 1;
+  if (!isText && !can('tokens'))
+    throw invalid('prompt', 'the server of this model takes texts, no token ids');
+  if (suffix && !can('suffix'))
+    throw invalid(
+      'suffix',
+      'the server of this model writes what comes behind a text, not what comes between two',
+    );
+  if (answersMade(body.value) > n && !can('best_of'))
+    throw invalid('best_of', 'the server of this model makes no more answers than it tells');
+  const isTold = Boolean(echo) && (typeof logprobs === 'number' || !isText);
+  if (isTold && !can('echo'))
+    throw invalid(
+      'echo',
+      isText
+        ? 'the server of this model tells no log probabilities of prompts: leave out echo or logprobs'
+        : 'the server of this model does not tell the text of token ids: leave it out, or send texts',
+    );
+  const asked = editBody(body, {
+    ...(!isTold && echo !== undefined && { echo: undefined }),
+    ...((bestOf ?? 1) <= n && bestOf !== undefined && { best_of: undefined }),
+  });
+  return {
+    asks: asksOf(asked, prompts, n, abilities),
+    prefixes: echo && !isTold ? texts : null,
+  };
+}
+
+function asksOf(
+  body: JsonBody<CompletionsRequest>,
+  prompts: readonly (string | readonly number[])[],
+  n: number,
+  abilities: readonly CompletionAbility[],
+): Ask[] {
+  const isWhole = prompts.length === 1 || abilities.includes('lists');
+  const hasN = n === 1 || abilities.includes('n');
+  if (isWhole && hasN) return [{ body, first: 0, wanted: prompts.length * n, isRepeat: false }];
+  return prompts.flatMap((prompt, at) => {
+    const one = isWhole ? body : editBody(body, { prompt: prompt as string | number[] });
+    if (hasN) return [{ body: one, first: at * n, wanted: n, isRepeat: false }];
+    return Array.from({ length: n }, (_, k) => alone(one, at * n, k));
+  });
+}
+
+/** The `k`th choice of one prompt by itself. Another seed, so that it is another answer. */
+export function alone(body: JsonBody<CompletionsRequest>, first: number, k: number): Ask {
+  const { seed } = body.value;
+  const changed = editBody(body, { n: undefined, ...(typeof seed === 'number' && { seed: seed + k }) });
+  return { body: changed, first: first + k, wanted: 1, isRepeat: k > 0 };
+}

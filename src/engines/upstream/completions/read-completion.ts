@@ -1,0 +1,85 @@
+import type {
+  CompletionChoice,
+  CompletionLogprobs,
+  CompletionPiece,
+} from '../../../wire/completions/completions.ts';
+import { logprobsWriter, type ScoredToken } from '../../../wire/completions/logprobs.ts';
+import { requireEnd } from '../chat-response.ts';
+import type { ReadOptions } from '../chat-response.ts';
+import type { ChoiceReader } from '../chunk-stream.ts';
+import { fieldsOf, isObject } from '../fields.ts';
+import type { Fields } from '../fields.ts';
+import { finishReason, stopReason } from '../finish-reason.ts';
+import { readLogprobs } from '../logprobs.ts';
+import { unusable } from '../parse-body.ts';
+import { type Repairs, unicode } from '../repairs.ts';
+
+export type Reading = Omit<ReadOptions, 'newCallId'>;
+
+/**
+ * The choices of an answer, from whatever a server sent as one.
+ * @throws ApiError `invalid_upstream_response`
+ */
+export function readCompletion(fields: Fields, options: Reading): CompletionChoice[] {
+  const { choices } = fields;
+  if (!Array.isArray(choices) || choices.length === 0) throw unusable('has no choices');
+  requireEnd(choices, options.usageOf(fields));
+  return choices.map((choice, at) => {
+    const given: Fields = { index: at, ...fieldsOf(choice) };
+    if (typeof given['text'] !== 'string') throw unusable(`has no text in choice ${at}`);
+    const { finish_reason, ...piece } = pieceReader(options).read(given, fields);
+    return { ...piece, finish_reason: finish_reason ?? finishReason(null, false) };
+  });
+}
+
+/** Reads the pieces of one stream, in order. */
+export function pieceReader(options: Reading): ChoiceReader<CompletionPiece> {
+  const writers = new Map<number, ReturnType<typeof logprobsWriter>>();
+  const writerOf = (index: number) => {
+    const writer = writers.get(index) ?? logprobsWriter();
+    writers.set(index, writer);
+    return writer;
+  };
+  return {
+    said: ({ text }) => text,
+    read(given, event) {
+      const { index: told, text, logprobs, finish_reason: finish } = given;
+      const index = Number.isInteger(told) ? (told as number) : 0;
+      const isOpen = (finish ?? '') === '';
+      return {
+        index,
+        text: typeof text === 'string' ? unicode(text, options.repairs) : '',
+        logprobs: readTokens(logprobs, options, writerOf(index)),
+        finish_reason: isOpen ? null : finishReason(finish, false, options.finishes),
+        ...(!isOpen && stopReason(given, event)),
+      };
+    },
+  };
+}
+
+/** In the form of completions, or in that of chats (llama-server, Ollama). */
+function readTokens(
+  given: unknown,
+  { repairs, alternatives }: Reading,
+  write: ReturnType<typeof logprobsWriter>,
+): CompletionLogprobs | null {
+  if (!isObject(given)) return null;
+  const { tokens, token_logprobs: logprobs, top_logprobs: top } = given;
+  if (!Array.isArray(tokens) || !Array.isArray(logprobs)) {
+    const chat = readLogprobs(given, repairs, alternatives)?.content;
+    return chat ? write(chat) : null;
+  }
+  return write(
+    tokens.map((token, at): ScoredToken => ({
+      token: unicode(String(token), repairs),
+      logprob: typeof logprobs[at] === 'number' ? logprobs[at] : null,
+      top_logprobs: alternativesOf(Array.isArray(top) ? top[at] : null, repairs),
+    })),
+  );
+}
+
+function alternativesOf(given: unknown, repairs: Repairs): ScoredToken['top_logprobs'] {
+  return Object.entries(fieldsOf(given)).flatMap(([token, logprob]) =>
+    typeof logprob === 'number' ? [{ token: unicode(token, repairs), logprob }] : [],
+  );
+}
