@@ -56,7 +56,7 @@ const table: Record<string, Row> = {
   cli: {
     may: ['client', 'wire', 'config.ts', 'config', 'core', 'base'],
     because:
-      'a command is a client like any other; only serve, migrate, demo, doctor and models build the app',
+      'a command is a client like any other; only serve, migrate, demo, doctor, models and backup build the app',
   },
   config: {
     may: ['core', 'base'],
@@ -88,8 +88,8 @@ const table: Record<string, Row> = {
     because: 'app.ts builds everything, and the command line builds app.ts',
   },
   app: {
-    may: ['engines', 'core', 'base'],
-    because: 'what app.ts builds engines and the log of: it names their implementations, too',
+    may: ['engines', 'store', 'core', 'base'],
+    because: 'what app.ts builds engines and the log of, and the backup: it names implementations, too',
   },
   'main.ts': { may: ['cli'], because: 'main.ts only starts the command line' },
 };
@@ -97,7 +97,7 @@ const table: Record<string, Row> = {
 /** Rows that know implementations. */
 const builders = ['app.ts', 'app'];
 
-const appBuilders = ['serve', 'migrate', 'demo', 'doctor', 'models'];
+const appBuilders = ['serve', 'migrate', 'demo', 'doctor', 'models', 'backup'];
 
 /** Folders that hold a contract and its implementations. `shared` is what implementations have in common. */
 const contracts: Record<

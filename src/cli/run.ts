@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { backup } from './backup.ts';
 import { batch } from './batch.ts';
 import { chat } from './chat.ts';
 import type { Cli } from './cli.ts';
@@ -21,7 +22,7 @@ export function createProgram(cli: Cli): Command {
     .version(packageVersion())
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help to see how it is used.');
-  for (const make of [serve, demo, batch, files, chat, models, webhooks, orgs, keys, config, doctor])
+  for (const make of [serve, demo, batch, files, chat, models, webhooks, orgs, keys, config, doctor, backup])
     program.addCommand(make(cli));
   return harden(program, cli);
 }

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { chatLines, endings, parseLines } from '../support/batch-lines.ts';
+import { install, scriptedYaml } from '../support/server-process.ts';
+import type { Installation } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
+
+const main = join(import.meta.dirname, '../../src/main.ts');
+const lines = 600;
+
+let installation: Installation;
+
+beforeAll(() => {
+  installation = install(scriptedYaml({ slots: 8, delay: '10ms' }));
+});
+
+afterAll(() => installation?.remove());
+
+it('a backup made under load starts as a server on which every batch ends with every line once', async () => {
+  const first = await installation.start();
+  const { id: done } = await first.api.createBatch((await first.api.upload(chatLines(20))).id);
+  await first.api.finished(done);
+  const { id } = await first.api.createBatch((await first.api.upload(chatLines(lines))).id);
+  await until(
+    'the other is in its middle',
+    async () => (await first.api.batch(id)).request_counts.completed > 100,
+  );
+
+  const copy = join(installation.folder, 'copy');
+  const args = [main, 'backup', copy, '--data', installation.data, '--json'];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: installation.folder });
+  expect(JSON.parse(stdout)).toMatchObject({ folder: copy, files: expect.any(Number) });
+  const { status } = await first.api.batch(id);
+  await first.end('SIGKILL');
+  expect(status).toBe('in_progress');
+
+  rmSync(installation.data, { recursive: true });
+  renameSync(copy, installation.data);
+  const second = await installation.start();
+  expect((await second.api.finished(id)).request_counts).toEqual({
+    total: lines,
+    completed: lines,
+    failed: 0,
+  });
+  const { all, distinct } = endings((await second.api.results(id, 'output')).text, '');
+  expect([all.length, distinct.size]).toEqual([lines, lines]);
+  const { output_file_id: output } = await second.api.batch(done);
+  expect(parseLines((await second.api.send(`/v1/files/${output}/content`)).text)).toHaveLength(20);
+});
+
+it('says what is in the way of one', async () => {
+  const run = (...more: string[]) =>
+    promisify(execFile)(process.execPath, [main, 'backup', ...more], { cwd: installation.folder }).catch(
+      (error: { stderr: string }) => error.stderr,
+    );
+  expect(await run('data', '--data', installation.data)).toContain('data is not empty');
+  expect(await run('new', '--data', join(installation.folder, 'nowhere'))).toContain(
+    'There is no database in',
+  );
+});
