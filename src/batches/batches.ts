@@ -95,8 +95,10 @@ export interface BatchView {
 export interface DryRun {
   endpoint: BatchEndpoint;
   total: number;
-  /** Estimated tokens in and, at most, out. */
+  /** Tokens in and, at most, out. */
   usage: Usage;
+  /** Whether those in were all counted by the engines that would read them; else some are estimated. */
+  exactInput: boolean;
   amount: bigint;
   listAmount: bigint;
 }

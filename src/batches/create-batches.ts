@@ -8,17 +8,26 @@ import { type Batch, type BatchEndpoint, isFinal, usualEndpoints } from '../core
 import { ApiError, notFound } from '../core/errors.ts';
 import { waitingFor } from '../core/waiting.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
+import type { Caller } from '../core/org.ts';
 import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Store, WorkerLoad } from '../store/store.ts';
 import type { Batches, BatchView } from './batches.ts';
 import { Closer } from './close/closer.ts';
-import { createBatch, type CreateParts, freezePrices, openInput, retryBatch } from './create/create.ts';
+import {
+  type BatchInput,
+  createBatch,
+  type CreateParts,
+  freezePrices,
+  openInput,
+  retryBatch,
+} from './create/create.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { removeFiles, requireFinished } from './remove.ts';
 import { isDatabaseAway } from './database-fault.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
+import { countInput } from './create/count-input.ts';
 import { estimateUsage } from './create/estimate.ts';
 import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
 import { Followers } from './read/followers.ts';
@@ -135,6 +144,16 @@ export function createBatches(parts: BatchesParts): Batches {
     },
   });
 
+  /** Removes what was written of the input. */
+  const priceAndCount = async (caller: Caller, opened: BatchInput) => {
+    try {
+      const prices = freezePrices(catalog, caller, opened);
+      return { prices, counted: await countInput(parts, caller.orgId, opened) };
+    } finally {
+      await opened.sealed?.discard();
+    }
+  };
+
   const owned = async (orgId: string, id: string): Promise<Batch> => {
     const batch = await store.batches.get(orgId, id);
     if (!batch) throw notFound('batch');
@@ -170,13 +189,13 @@ export function createBatches(parts: BatchesParts): Batches {
 
     async dryRun(caller, input) {
       const opened = await openInput(creating, caller, input);
-      await opened.sealed?.discard();
-      const prices = freezePrices(catalog, caller, opened);
       const { index } = opened;
-      const byModel = estimateUsage(index, catalog.idOf);
+      const { prices, counted } = await priceAndCount(caller, opened);
+      const byModel = estimateUsage(index, catalog.idOf, counted);
       return {
         endpoint: input.endpoint,
         total: index.count,
+        exactInput: counted.every((tokens) => tokens !== undefined),
         usage: [...byModel.values()].reduce(addUsage, noUsage),
         amount: amountOf(byModel, prices, settings.priceFactor),
         listAmount: amountOf(byModel, prices, 1),

@@ -2,7 +2,6 @@ import { createFairGate } from '../base/fair-gate.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
-import { estimatePrompt } from '../wire/chat/estimate-prompt.ts';
 
 /** No vocabulary in use has a longer token: 128 spaces, or 128 dashes. */
 const longestToken = 128;
@@ -12,8 +11,12 @@ const mostSentBytes = 4 * 2 ** 20;
 const atOnce = 4;
 const mostWaiting = 1_000;
 
-/** Tokens of the prompt: the engine's own count, or an estimate where the engine cannot tell. */
-export type CountPrompt = (request: ChatRequest, orgId: string, signal?: AbortSignal) => Promise<number>;
+/** Tokens of the prompt as the engine counts them; undefined where it cannot tell. */
+export type CountPrompt = (
+  request: ChatRequest,
+  orgId: string,
+  signal?: AbortSignal,
+) => Promise<number | undefined>;
 
 /**
  * Counts for one model, a few at once and orgs in turns: an engine reads a long prompt for a while.
@@ -33,10 +36,10 @@ export function createCountPrompt(engine: Engine): CountPrompt {
     const bytes = textBytes(request);
     const { contextLength } = engine.capabilities;
     if (contextLength !== null) requirePossible(bytes, contextLength);
-    else if (bytes > mostSentBytes) return estimatePrompt(request);
+    else if (bytes > mostSentBytes) return undefined;
     const leave = await gate.enter(orgId, 1, signal);
     try {
-      return (await engine.countTokens(request)) ?? estimatePrompt(request);
+      return await engine.countTokens(request);
     } finally {
       leave();
     }

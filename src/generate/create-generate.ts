@@ -93,8 +93,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
   const countingOf =
     ({ countPrompt }: Pick<Lane, 'countPrompt'>, chat: ChatRequest, { caller }: InteractiveCall) =>
-    () =>
-      countPrompt(chat, caller.orgId).catch(() => estimatePrompt(chat));
+    async () =>
+      (await countPrompt(chat, caller.orgId).catch(() => undefined)) ?? estimatePrompt(chat);
 
   const accountOf = (
     meter: Meter,
@@ -241,7 +241,11 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     async countTokens(request, { caller, signal }) {
       const { countPrompt } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
-      return countPrompt(request, caller.orgId, signal);
+      return (await countPrompt(request, caller.orgId, signal)) ?? estimatePrompt(request);
+    },
+
+    async countLine({ model, orgId, asked, signal }) {
+      return asked.kind === 'chat' ? laneOf(model.id).countPrompt(asked.chat, orgId, signal) : undefined;
     },
 
     async embeddings(request, call) {

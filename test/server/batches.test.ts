@@ -135,7 +135,7 @@ describe('POST /v1/batches', () => {
     const before = (await get('')).json.first_id;
     const { status, json } = await post({ ...window, requests: [chatLine(0)], dry_run: true });
     expect(status).toBe(200);
-    expect(json).toMatchObject({ object: 'batch.estimate', request_counts: { total: 1 } });
+    expect(json).toMatchObject({ object: 'batch.estimate', request_counts: { total: 1 }, exact_input: true });
     expect(Number(json.cost.list_amount)).toBeCloseTo(Number(json.cost.amount) * 2, 9);
     expect((await get('')).json.first_id).toBe(before);
   });

@@ -12,9 +12,17 @@ it('adds a dry run up by the model a name stands for: bytes in, the rest of the 
     est: Uint32Array.of(110, 126, 2),
     hashes: new Uint32Array(3 * prefixLevels),
   };
-  const usage = estimateUsage(index, (name) => (name === 'alias' ? 'tiny' : name));
+  const modelOf = (name: string) => (name === 'alias' ? 'tiny' : name);
+  const usage = estimateUsage(index, modelOf, []);
   expect([...usage]).toEqual([
     ['tiny', { inputTokens: 10 + 26, cachedTokens: 0, outputTokens: 100 + 100 }],
     ['other', { inputTokens: 2, cachedTokens: 0, outputTokens: 0 }],
   ]);
+  // What was counted tells of what was not.
+  const more = { ...index, models: ['tiny', 'tiny', 'other'], model: Uint16Array.of(0, 0, 2) };
+  expect(estimateUsage(more, modelOf, [8, undefined, 1]).get('tiny')).toMatchObject({
+    inputTokens: 8 + 21,
+    outputTokens: 100 + 100,
+  });
+  expect(estimateUsage(more, modelOf, [8, undefined, 1]).get('other')?.inputTokens).toBe(1);
 });

@@ -114,6 +114,10 @@ export const estimateSchema = Type.Object(
     endpoint: choice(batchEndpoints),
     request_counts: counts,
     usage,
+    exact_input: Type.Boolean({
+      description:
+        'Whether the input tokens were counted by the engines of the models; else some are estimated.',
+    }),
     cost,
   },
   { title: 'BatchEstimate', ...closed },

@@ -165,6 +165,7 @@ describe('a batch as clients see it', () => {
       endpoint: '/v1/embeddings',
       total: 5,
       usage: noUsage,
+      exactInput: true,
       amount: 5n,
       listAmount: 10n,
     });

@@ -28,6 +28,7 @@ export interface PresentableEstimate {
   endpoint: BatchEndpoint;
   total: number;
   usage: Usage;
+  exactInput: boolean;
   amount: bigint;
   listAmount: bigint;
 }
@@ -89,6 +90,7 @@ export function presentEstimate(estimate: PresentableEstimate) {
     endpoint: estimate.endpoint,
     request_counts: { total: estimate.total, completed: 0, failed: 0 },
     usage: presentBatchUsage(estimate.usage),
+    exact_input: estimate.exactInput,
     cost: presentCost(estimate),
   };
 }

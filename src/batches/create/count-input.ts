@@ -1,0 +1,55 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Blobs } from '../../blobs/blobs.ts';
+import type { LineRef } from '../../core/batch.ts';
+import type { Model } from '../../core/model.ts';
+import type { Generate } from '../../generate/generate.ts';
+import { ChunkLines } from '../lines/lines.ts';
+import { readAhead } from '../lines/read-ahead.ts';
+import type { BatchInput } from './create.ts';
+
+/** Read ahead and counted at the same time: each model takes its turns. */
+const atOnce = 16;
+/** No more is counted then. */
+const mostMs = 5_000;
+
+export interface CountParts {
+  blobs: Blobs;
+  clock: Clock;
+  generate: Pick<Generate, 'catalog' | 'countLine'>;
+}
+
+/** Prompt tokens by line, as the engines count them; undefined where one cannot tell, or not in time. */
+export async function countInput(
+  { blobs, clock, generate }: CountParts,
+  orgId: string,
+  { file, index }: BatchInput,
+): Promise<(number | undefined)[]> {
+  const counted: (number | undefined)[] = Array.from({ length: index.count });
+  const models = index.models.map((name) => generate.catalog.find(name));
+  const mute = new Set<Model>();
+  const late = new AbortController();
+  const timer = clock.after(mostMs, () => late.abort(new Error('Counting took too long.')));
+
+  const count = async (lines: ChunkLines, ref: LineRef): Promise<void> => {
+    const model = models[index.model[ref.line]!];
+    if (!model || mute.has(model)) return;
+    const { asked } = await lines.read(ref);
+    const tokens = await generate.countLine({ model, orgId, asked, signal: late.signal });
+    if (tokens === undefined) mute.add(model);
+    else counted[ref.line] = tokens;
+  };
+
+  for (let from = 0; from < index.count && !late.signal.aborted; from += atOnce) {
+    const refs = Array.from({ length: Math.min(atOnce, index.count - from) }, (_, at): LineRef => {
+      const line = from + at;
+      return { line, offset: index.offset[line]!, length: index.length[line]! };
+    });
+    const lines = new ChunkLines(blobs, file.blobId);
+    await readAhead(blobs, [{ blob: file.blobId, lines, refs }], []);
+    // What cannot be counted now is estimated, whatever the reason.
+    await Promise.allSettled(refs.map((ref) => count(lines, ref)));
+    if (refs.every(({ line }) => counted[line] === undefined)) break;
+  }
+  timer.cancel();
+  return counted;
+}
