@@ -197,7 +197,16 @@ export function invalid(param: string, message: string, code: ErrorCode = 'valid
 
 /** The answer to an unknown id and to another org's id: the same bytes (api.md, section 2). */
 export function notFound(
-  what: 'batch' | 'file' | 'key' | 'org' | 'response' | 'conversation' | 'webhook' | 'delivery',
+  what:
+    | 'batch'
+    | 'file'
+    | 'key'
+    | 'org'
+    | 'response'
+    | 'conversation'
+    | 'chat completion'
+    | 'webhook'
+    | 'delivery',
 ): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }

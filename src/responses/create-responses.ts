@@ -9,7 +9,7 @@ import type { Caller } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { answerWhole } from '../generate/answer-whole.ts';
 import type { Generate, InteractiveCall } from '../generate/generate.ts';
-import type { Answered, ConversationStore, ResponseStore } from '../store/store.ts';
+import type { Answered, ChatStore, ConversationStore, ResponseStore } from '../store/store.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import { quoted } from '../wire/json/parse.ts';
@@ -27,6 +27,7 @@ import { responseError } from '../wire/responses/response-error.ts';
 import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
 import { createBackground } from './background.ts';
 import { createConversations } from './create-conversations.ts';
+import { createKeptChats } from './kept-chats.ts';
 import { createKeptItems, referencesIn } from './kept-items.ts';
 import { createPreparing, type Prepared } from './prepare.ts';
 import { createQuota } from './quota.ts';
@@ -36,7 +37,7 @@ import { createSession, type Memory } from './session.ts';
 import { bodyOf, textsOf } from './stored-body.ts';
 
 export interface ResponsesDeps {
-  store: { responses: ResponseStore; conversations: ConversationStore };
+  store: { responses: ResponseStore; conversations: ConversationStore; chats: ChatStore };
   generate: Generate;
   clock: Clock;
   ids: Ids;
@@ -76,7 +77,12 @@ export function createResponses(deps: ResponsesDeps): Responses {
   const { responses: store, conversations: conversationStore } = deps.store;
   const mostBytes = limits.conversationBytes;
   const roomBytes = conversationsAtOnce * mostBytes;
-  const background = createBackground({ ...deps, store, others: [conversationStore], roomBytes });
+  const background = createBackground({
+    ...deps,
+    store,
+    others: [conversationStore, deps.store.chats],
+    roomBytes,
+  });
   const memoryRoom = {
     room: roomBytes,
     each: roomBytes / 4,
@@ -263,6 +269,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
 
   return {
     conversations,
+    chats: createKeptChats(deps.store.chats, { clock, quota, ttlMs }),
     start: () => background.start(),
     stop: () => background.stop(),
     events: eventsOf,

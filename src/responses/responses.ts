@@ -11,6 +11,7 @@ import type {
   StoredItem,
 } from '../wire/responses/responses.ts';
 import type { Conversations } from './conversations.ts';
+import type { KeptChats } from './kept-chats.ts';
 import type { ResponseSession } from './session.ts';
 
 /**
@@ -23,6 +24,7 @@ import type { ResponseSession } from './session.ts';
  */
 export interface Responses extends Service {
   readonly conversations: Conversations;
+  readonly chats: KeptChats;
   /** The finished response; with `background: true` the queued one, which goes on without the caller. */
   create(request: JsonBody<ResponsesRequest>, call: InteractiveCall): Promise<ResponseBody>;
   /** Its events as they happen. It is kept before the last event is told. */

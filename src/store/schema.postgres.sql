@@ -106,6 +106,21 @@ CREATE INDEX batches_open_by_org ON public.batches USING btree (org_id) WHERE (s
 
 CREATE INDEX batches_to_purge ON public.batches USING btree (id) WHERE ((purged = 0) AND (status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'expired'::text])));
 
+CREATE TABLE chats (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  metadata text COLLATE "C" NOT NULL,
+  body text COLLATE "C" NOT NULL,
+  messages text COLLATE "C" NOT NULL,
+  PRIMARY KEY (id));
+
+CREATE INDEX chats_by_expiry ON public.chats USING btree (expires_at, id);
+
+CREATE INDEX chats_by_org ON public.chats USING btree (org_id, id);
+
 CREATE TABLE conversation_items (
   conversation_id text COLLATE "C" NOT NULL,
   seq bigint NOT NULL,

@@ -98,6 +98,21 @@ CREATE INDEX batches_open_by_org ON batches (org_id) WHERE status IN ('validatin
 CREATE INDEX batches_to_purge ON batches (id)
   WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired');
 
+CREATE TABLE chats (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  model text NOT NULL,
+  metadata text NOT NULL,
+  body text NOT NULL,
+  messages text NOT NULL,
+  CONSTRAINT chats_by_id PRIMARY KEY (id));
+
+CREATE INDEX chats_by_expiry ON chats (expires_at, id);
+
+CREATE INDEX chats_by_org ON chats (org_id, id);
+
 CREATE TABLE conversation_items (
   conversation_id text NOT NULL,
   seq bigint NOT NULL,

@@ -9,6 +9,7 @@ import type {
   ResultStream,
 } from '../core/batch.ts';
 import type { ConversationItem, KeptConversation, Said } from '../core/conversation.ts';
+import type { ChatQuery, KeptChat } from '../core/kept-chat.ts';
 import type { SuspectRoom, Wish } from '../core/fair-choice.ts';
 import type { FilePurpose, StoredFile } from '../core/file.ts';
 import type { ApiKey, Org } from '../core/org.ts';
@@ -36,6 +37,7 @@ export interface Store extends Service {
   results: ResultStore;
   responses: ResponseStore;
   conversations: ConversationStore;
+  chats: ChatStore;
   workers: WorkerStore;
   ledger: LedgerStore;
   webhooks: WebhookStore;
@@ -470,6 +472,23 @@ export interface ConversationStore {
   texts(id: string): Promise<string[]>;
   /** The conversation without the item; undefined when there is no such. */
   removeItem(orgId: string, id: string, itemId: string, now: number): Promise<KeptConversation | undefined>;
+  remove(orgId: string, id: string, now: number): Promise<boolean>;
+  /** Removes up to `limit` that have expired, and returns how many. */
+  removeExpired(now: number, limit: number): Promise<number>;
+}
+
+/** A kept chat completion without what it was asked. */
+export type AnsweredChat = Omit<KeptChat, 'messages'>;
+
+/** Chat completions that are kept. One that has expired at `now` is not there. */
+export interface ChatStore {
+  /** Returns what the org has stored now. */
+  insert(chat: KeptChat): Promise<StoredBytes[]>;
+  get(orgId: string, id: string, now: number): Promise<AnsweredChat | undefined>;
+  /** What it was asked, as JSON text. */
+  messages(orgId: string, id: string, now: number): Promise<string | undefined>;
+  list(orgId: string, query: ChatQuery, now: number): Promise<AnsweredChat[]>;
+  update(orgId: string, id: string, metadata: string, now: number): Promise<AnsweredChat | undefined>;
   remove(orgId: string, id: string, now: number): Promise<boolean>;
   /** Removes up to `limit` that have expired, and returns how many. */
   removeExpired(now: number, limit: number): Promise<number>;

@@ -9,7 +9,7 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { createClient, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
 
-// What is kept of a conversation beyond one answer, through the official clients: compaction, conversations, WebSockets.
+// What is kept of a conversation beyond one answer, through the official clients: compaction, conversations, WebSockets, chat.
 
 const model = 'default';
 let running: RunningApp;
@@ -290,6 +290,63 @@ describe.each(sdks)('through $name', ({ sdk }) => {
       expect(late.output_text).toBe('Too late.');
       expect((await client.responses.retrieve(late.id)).output_text).toBe('Too late.');
       expect(await raised(client.conversations.retrieve(id))).toMatchObject({ status: 404 });
+    });
+  });
+
+  describe('a chat completion with store: true', () => {
+    const messages = [
+      { role: 'system' as const, content: 'Be short.' },
+      { role: 'user' as const, content: [{ type: 'text' as const, text: 'one two' }] },
+    ];
+    const list = async (query: object) => {
+      const ids = [];
+      for await (const { id } of client.chat.completions.list(query)) ids.push(id);
+      return ids;
+    };
+
+    it('is kept, read back, listed, marked and deleted', async () => {
+      const mark = `${sdk === sdks[0]!.sdk}`;
+      const ask = (more: object) => client.chat.completions.create({ model, messages, ...more });
+      const { _request_id: _, ...made } = await ask({ store: true, metadata: { mark, n: '1' } });
+      const stream = (await ask({ store: true, metadata: { mark }, stream: true })) as unknown;
+      let streamed = '';
+      for await (const chunk of stream as AsyncIterable<{ id: string }>) streamed = chunk.id;
+      const passing = await ask({ metadata: { n: 1 } as never });
+      const { _request_id: __, ...read } = await client.chat.completions.retrieve(made.id);
+      expect(read).toEqual({ ...made, metadata: { mark, n: '1' } });
+      expect(await client.chat.completions.retrieve(streamed)).toMatchObject({
+        object: 'chat.completion',
+        choices: [{ message: { content: 'Echo: one two' }, finish_reason: 'stop' }],
+        usage: made.usage,
+      });
+      expect(await raised(client.chat.completions.retrieve(passing.id))).toMatchObject({ status: 404 });
+      expect(await list({ limit: 1, metadata: { mark } })).toEqual([made.id, streamed]);
+      expect(await list({ order: 'desc', metadata: { mark } })).toEqual([streamed, made.id]);
+      expect(await list({ model: 'tiny', metadata: { mark, n: '1' } })).toEqual([made.id]);
+      expect(await list({ model: 'remote' })).toEqual([]);
+      const told = [];
+      for await (const each of client.chat.completions.messages.list(made.id, { limit: 1 })) told.push(each);
+      expect(told).toEqual([
+        { id: `${made.id}-0`, role: 'system', content: 'Be short.', content_parts: null },
+        { id: `${made.id}-1`, role: 'user', content: 'one two', content_parts: messages[1]!.content },
+      ]);
+      const changed = await client.chat.completions.update(made.id, { metadata: { mark: 'new' } });
+      expect(changed).toMatchObject({ id: made.id, metadata: { mark: 'new' } });
+      expect(await client.chat.completions.delete(made.id)).toMatchObject({ id: made.id, deleted: true });
+      for (const gone of [
+        () => client.chat.completions.retrieve(made.id),
+        () => client.chat.completions.messages.list(made.id).then(),
+        () => client.chat.completions.update(made.id, { metadata: {} }),
+        () => client.chat.completions.delete(made.id),
+      ])
+        expect(await raised(gone())).toMatchObject({ status: 404, code: 'not_found' });
+      expect(await raised(ask({ store: true, metadata: { n: 1 } as never }))).toMatchObject({
+        status: 422,
+        param: 'metadata.n',
+      });
+      const before = await list({});
+      await raised(ask({ store: true, messages: [{ role: 'user', content: '[[fail 500]]' }] }));
+      expect(await list({})).toEqual(before);
     });
   });
 });

@@ -32,6 +32,10 @@ beforeAll(async () => {
     key,
     json: { items: [{ role: 'user', content: 'secret' }] },
   });
+  const chat = await app.call('POST', '/v1/chat/completions', {
+    key,
+    json: { model: 'tiny', store: true, messages: [{ role: 'user', content: 'secret' }] },
+  });
   const items = await app.call('GET', `/v1/conversations/${conversation.json.id}/items`, { key });
   const webhook = await app.call('POST', '/v1/webhooks', { key, json: { url: 'http://127.0.0.1:9/' } });
   expect([file.status, batch.status, response.status, webhook.status]).toEqual([201, 201, 200, 201]);
@@ -42,6 +46,7 @@ beforeAll(async () => {
     message_batch_id: messages.json.id,
     response_id: response.json.id,
     conversation_id: conversation.json.id,
+    completion_id: chat.json.id,
     item_id: items.json.data[0].id,
     webhook_id: webhook.json.id,
     delivery_id: delivery.json.id,
@@ -93,6 +98,7 @@ describe('an id of another org', () => {
       '/v1/batches',
       '/v1/messages/batches',
       '/v1/webhooks',
+      '/v1/chat/completions',
       `/v1/files?order=asc&limit=10000`,
     ]) {
       expect((await app.call('GET', list)).json.data).toEqual([]);

@@ -158,6 +158,16 @@ describe('real answers', () => {
     const items = await app.call('GET', `${responseAt}/input_items`);
     expectDescribed('GET', `${of}/input_items`, items);
     expectDescribed('POST', `${of}/cancel`, await app.call('POST', `${responseAt}/cancel`));
+    const chatPath = '/v1/chat/completions';
+    const stored = await app.call('POST', chatPath, { json: { ...chat, store: true } });
+    expectDescribed('GET', chatPath, await app.call('GET', chatPath));
+    const chatAt = `${chatPath}/${stored.json.id}`;
+    const ofChat = `${chatPath}/{completion_id}`;
+    expectDescribed('GET', ofChat, await app.call('GET', chatAt));
+    expectDescribed('GET', `${ofChat}/messages`, await app.call('GET', `${chatAt}/messages`));
+    for (const json of [{ metadata: { a: 'b' } }, {}])
+      expectDescribed('POST', ofChat, await app.call('POST', chatAt, { json }));
+    expectDescribed('DELETE', ofChat, await app.call('DELETE', chatAt));
     const create = { items: [{ role: 'user', content: 'x' }] };
     const conversation = await app.call('POST', '/v1/conversations', { json: create });
     expectDescribed('POST', '/v1/conversations', conversation);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { batchTests } from './conformance/batches.ts';
+import { chatTests } from './conformance/chats.ts';
 import { chunkTests } from './conformance/chunks.ts';
 import { closingTests } from './conformance/closing.ts';
 import { conversationTests } from './conformance/conversations.ts';
@@ -68,6 +69,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     closingTests(stores);
     responseTests(stores);
     conversationTests(stores);
+    chatTests(stores);
     webhookTests(stores);
     workerTests(stores);
     ledgerTests(stores);

@@ -1,6 +1,7 @@
 import { batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
+import { chatListLimits } from '../../wire/chat/kept.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
@@ -79,5 +80,20 @@ export const retrieveResponseQuery: QueryDocs = {
     type: 'integer',
     minimum: 0,
     description: 'With stream=true: the sequence_number of the last event you have.',
+  },
+};
+
+export const chatMessagesQuery: QueryDocs = {
+  limit: limit(chatListLimits),
+  after,
+  order: { type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By place, or by creation.' },
+};
+
+export const chatListQuery: QueryDocs = {
+  ...chatMessagesQuery,
+  model: { type: 'string', description: 'Only those that this model made.' },
+  metadata: {
+    type: 'object',
+    description: 'Only those that are marked so: metadata[name]=value.',
   },
 };

@@ -13,6 +13,7 @@ export interface RouteDocs {
     | 'Generation'
     | 'Responses'
     | 'Conversations'
+    | 'Chat Completions'
     | 'Models'
     | 'Webhooks'
     | 'Admin'

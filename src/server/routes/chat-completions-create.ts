@@ -1,4 +1,7 @@
+import type { ChatChunks, ChatResponse } from '../../wire/chat/chat.ts';
+import { Folding } from '../../wire/chat/fold-chunks.ts';
 import { presentChat, toFunctionsChunk } from '../../wire/chat/function-answer.ts';
+import { keptMetadata } from '../../wire/chat/kept.ts';
 import { parseChatRequest } from '../../wire/chat/request.ts';
 import { chatRequestSchema } from '../../wire/chat/request-schema.ts';
 import { chatResponseSchema } from '../../wire/chat/response-schema.ts';
@@ -21,19 +24,52 @@ export const createChatCompletion: Route = {
     body: chatRequestSchema,
     answer: { status: 200, type: 'application/json', schema: chatResponseSchema },
   },
-  async handle({ body, caller, requestId, signal, answers }, { generate }) {
+  async handle({ body, caller, requestId, signal, answers }, { generate, responses }) {
     const { body: request, places, hasFunctions } = parseChatRequest(body.text);
     const call = { caller, requestId, signal, answers };
     const moved = (error: unknown) => movedError(error, request.value, places);
+    const metadata = keptMetadata(request.value);
+    const { messages } = request.value;
+    const asked = metadata && { messages, metadata, bytes: Buffer.byteLength(body.text) };
+    const place = asked && (await responses.chats.reserve(caller, asked));
+    const kept = (response: ChatResponse) => place?.keep(presentChat(response, hasFunctions) as ChatResponse);
     if (request.value.stream) {
       const includeUsage = request.value.stream_options?.include_usage === true;
       const present = hasFunctions ? toFunctionsChunk : undefined;
-      const chunks = chatEvents(generate.chatStream(request, call), { includeUsage, present, moved });
+      const lists = generate.chatStream(request, call);
+      const chunks = chatEvents(place ? keeping(lists, kept, place.leave) : lists, {
+        includeUsage,
+        present,
+        moved,
+      });
       return events(chunks, chatErrorEvent);
     }
-    const response = await generate.chat(request, call).catch((error: unknown) => {
+    try {
+      const response = await generate.chat(request, call);
+      await kept(response);
+      return json(200, presentChat(response, hasFunctions));
+    } catch (error) {
       throw moved(error);
-    });
-    return json(200, presentChat(response, hasFunctions));
+    } finally {
+      place?.leave();
+    }
   },
 };
+
+/** Passes chunks on, and keeps the whole before the stream says that it is over. */
+async function* keeping(
+  lists: ChatChunks,
+  keep: (response: ChatResponse) => Promise<void> | undefined,
+  leave: () => void,
+): ChatChunks {
+  const folding = new Folding();
+  try {
+    for await (const chunks of lists) {
+      folding.add(chunks);
+      yield chunks;
+    }
+    await keep(folding.whole());
+  } finally {
+    leave();
+  }
+}

@@ -55,6 +55,7 @@ import { deleteResponse } from './responses-delete.ts';
 import { getResponse } from './responses-get.ts';
 import { listInputItems } from './responses-input-items.ts';
 import { countInputTokens } from './responses-input-tokens.ts';
+import { deleteChat, getChat, listChatMessages, listChats, updateChat } from './stored-chats.ts';
 import { createWebhook } from './webhooks-create.ts';
 import { deleteWebhook } from './webhooks-delete.ts';
 import { listDeliveries } from './webhooks-deliveries.ts';
@@ -84,6 +85,11 @@ export const routes: readonly Route[] = [
   deleteFile,
   createChatCompletion,
   countChatTokens,
+  listChats,
+  getChat,
+  listChatMessages,
+  updateChat,
+  deleteChat,
   createResponse,
   countInputTokens,
   compactResponse,

@@ -10,6 +10,7 @@ import { fleet } from './0007-fleet.ts';
 import { batchLists } from './0008-batch-lists.ts';
 import { queue } from './0009-queue.ts';
 import { keptConversations } from './0010-conversations.ts';
+import { chats } from './0011-chats.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   batchLists,
   queue,
   keptConversations,
+  chats,
 ];
 
 /**

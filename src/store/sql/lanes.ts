@@ -88,6 +88,15 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
     remove: 'request',
     removeExpired: 'request',
   },
+  chats: {
+    insert: 'request',
+    get: 'request',
+    messages: 'request',
+    list: 'request',
+    update: 'request',
+    remove: 'request',
+    removeExpired: 'request',
+  },
   workers: {
     beat: 'beat',
     leaseSlots: 'engine',

@@ -2,6 +2,7 @@ import type { Service } from '../../base/service.ts';
 import type { Db } from '../db.ts';
 import type { Store } from '../store.ts';
 import { createBatchRows } from './batches.ts';
+import { createChats } from './chats.ts';
 import { createClaiming } from './claim.ts';
 import { createChunks } from './chunks.ts';
 import { createDeliveries } from './deliveries.ts';
@@ -39,6 +40,7 @@ export function createSqlStore(db: Db): StoreOperations {
     results: { ...createRecording(db), ...createResults(db) },
     responses: createResponses(db),
     conversations: createConversations(db),
+    chats: createChats(db),
     workers: createWorkers(db),
     ledger: createLedger(db),
     webhooks: { ...createWebhooks(db), ...createDeliveries(db) },

@@ -7,24 +7,39 @@ import type { AssistantMessage, ChatChoice, ChatChunk, ChatChunks, ChatResponse,
  * @param lists as an engine gives them: every choice with its finish reason, the usage last
  */
 export async function foldChunks(lists: ChatChunks): Promise<ChatResponse> {
-  const choices: ChatChoice[] = [];
-  let last: ChatChunk | undefined;
-  for await (const chunks of lists)
+  const folding = new Folding();
+  for await (const chunks of lists) folding.add(chunks);
+  return folding.whole();
+}
+
+/** The same for one who passes the chunks on. */
+export class Folding {
+  #choices: ChatChoice[] = [];
+  #last: ChatChunk | undefined;
+
+  add(chunks: readonly ChatChunk[]): void {
     for (const chunk of chunks) {
-      last = chunk;
-      for (const piece of chunk.choices) gather(choices, piece);
+      this.#last = chunk;
+      for (const piece of chunk.choices) gather(this.#choices, piece);
     }
-  if (!last?.usage) throw new ApiError('invalid_upstream_response', 'The answer of the engine has no usage.');
-  const { id, created, model, usage, system_fingerprint: fingerprint } = last;
-  return {
-    id,
-    object: 'chat.completion',
-    created,
-    model,
-    choices: choices.filter(Boolean).map(whole),
-    usage,
-    ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
-  };
+  }
+
+  /** @throws ApiError `invalid_upstream_response` for one without usage */
+  whole(): ChatResponse {
+    const last = this.#last;
+    if (!last?.usage)
+      throw new ApiError('invalid_upstream_response', 'The answer of the engine has no usage.');
+    const { id, created, model, usage, system_fingerprint: fingerprint } = last;
+    return {
+      id,
+      object: 'chat.completion',
+      created,
+      model,
+      choices: this.#choices.filter(Boolean).map(whole),
+      usage,
+      ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
+    };
+  }
 }
 
 function begun(index: number): ChatChoice {

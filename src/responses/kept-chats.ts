@@ -1,0 +1,88 @@
+import type { Clock } from '../base/clock.ts';
+import { isId } from '../base/ids.ts';
+import { notFound } from '../core/errors.ts';
+import type { ChatQuery } from '../core/kept-chat.ts';
+import type { Caller } from '../core/org.ts';
+import type { AnsweredChat, ChatStore } from '../store/store.ts';
+import type { ChatMessage } from '../wire/chat/chat.ts';
+import type { Quota } from './quota.ts';
+
+/**
+ * Chat completions that are kept, read back and listed. Each belongs to an org; another org's is `not_found`, like one that
+ * never was.
+ */
+export interface KeptChats {
+  /**
+   * Makes room for an answer before it is made; it is kept by `keep`, and `leave` gives the room back.
+   * @throws ApiError `storage_quota_exceeded` (402)
+   */
+  reserve(caller: Caller, asked: Asked): Promise<{ keep(answer: Answer): Promise<void>; leave: () => void }>;
+  get(caller: Caller, id: string): Promise<object>;
+  messages(caller: Caller, id: string): Promise<ChatMessage[]>;
+  list(caller: Caller, query: ChatQuery): Promise<{ data: { id: string }[]; hasMore: boolean }>;
+  update(caller: Caller, id: string, metadata: Record<string, string>): Promise<object>;
+  remove(caller: Caller, id: string): Promise<void>;
+}
+
+interface Asked {
+  messages: readonly ChatMessage[];
+  metadata: Record<string, string>;
+  /** Of the request. */
+  bytes: number;
+}
+
+/** As the client gets it. */
+type Answer = object & { id: string; model: string };
+
+export function createKeptChats(
+  store: ChatStore,
+  { clock, quota, ttlMs }: { clock: Clock; quota: Quota; ttlMs: number },
+): KeptChats {
+  const found = <T>(chat: T | undefined): T => {
+    if (chat === undefined) throw notFound('chat completion');
+    return chat;
+  };
+  const ifOurs = <T>(id: string, look: () => Promise<T | undefined>) =>
+    isId('chatcmpl_', id) ? look() : Promise.resolve(undefined);
+
+  return {
+    async reserve({ orgId }, { messages, metadata, bytes }) {
+      const leave = await quota.reserve(orgId, bytes);
+      return {
+        leave,
+        async keep(answer) {
+          const now = clock.now();
+          const { id, model } = answer;
+          const body = JSON.stringify(answer);
+          const asked = { metadata: JSON.stringify(metadata), messages: JSON.stringify(messages) };
+          quota.note(
+            await store.insert({ id, orgId, createdAt: now, expiresAt: now + ttlMs, model, body, ...asked }),
+          );
+        },
+      };
+    },
+
+    get: async ({ orgId }, id) => present(found(await ifOurs(id, () => store.get(orgId, id, clock.now())))),
+
+    messages: async ({ orgId }, id) =>
+      JSON.parse(found(await ifOurs(id, () => store.messages(orgId, id, clock.now())))) as ChatMessage[],
+
+    async list({ orgId }, query) {
+      const chats = await store.list(orgId, { ...query, limit: query.limit + 1 }, clock.now());
+      return { data: chats.slice(0, query.limit).map(present), hasMore: chats.length > query.limit };
+    },
+
+    update: async ({ orgId }, id, metadata) =>
+      present(found(await ifOurs(id, () => store.update(orgId, id, JSON.stringify(metadata), clock.now())))),
+
+    async remove({ orgId }, id) {
+      if (!isId('chatcmpl_', id) || !(await store.remove(orgId, id, clock.now())))
+        throw notFound('chat completion');
+    },
+  };
+}
+
+function present({ body, metadata }: AnsweredChat): { id: string } {
+  const answer = JSON.parse(body) as { id: string };
+  return Object.assign(answer, { metadata: JSON.parse(metadata) as object });
+}

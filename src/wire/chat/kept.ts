@@ -1,0 +1,98 @@
+import { isId } from '../../base/ids.ts';
+import { invalid } from '../../core/errors.ts';
+import type { ChatQuery } from '../../core/kept-chat.ts';
+import { Type } from '../json-schema.ts';
+import { parseJson } from '../json/parse.ts';
+import { choiceParam, cursorParam, limitParam, type Query, textParam } from '../list.ts';
+import { metadataSchema } from '../responses/request-schema.ts';
+import { oneOf, string } from '../schema.ts';
+import { faultsError, validator } from '../validate.ts';
+import type { ChatMessage } from './chat.ts';
+
+/** Chat completions that are kept because their requests said `store: true`. */
+export const updateChatSchema = Type.Object({ metadata: metadataSchema }, { title: 'UpdateChatCompletion' });
+const checkUpdate = validator(updateChatSchema);
+
+export const deletedChatSchema = Type.Object(
+  { id: string(), object: oneOf(['chat.completion.deleted']), deleted: Type.Literal(true) },
+  { title: 'DeletedChatCompletion' },
+);
+
+export const keptMessageSchema = Type.Object({ id: string(), role: string() }, { title: 'StoredMessage' });
+
+export const chatListLimits = { most: 100, otherwise: 20 } as const;
+
+/**
+ * The metadata of a request whose answer is to be kept; undefined for all others, whose metadata nobody looks at.
+ * @throws ApiError `validation_error` (422)
+ */
+export function keptMetadata(request: object): Record<string, string> | undefined {
+  const { store, metadata } = request as { store?: unknown; metadata?: unknown };
+  return store === true ? checked({ metadata: metadata ?? null }) : undefined;
+}
+
+/** @throws ApiError `validation_error` (422) */
+export function parseChatUpdate(text: string): Record<string, string> {
+  return checked(parseJson(text, { what: 'The request body' }).value);
+}
+
+function checked(value: unknown): Record<string, string> {
+  const faults = checkUpdate(value);
+  if (faults.length > 0) throw faultsError(faults);
+  return (value as { metadata: Record<string, string> | null }).metadata ?? {};
+}
+
+/** @throws ApiError `validation_error` */
+export function parseChatList(query: Query): ChatQuery {
+  const after = cursorParam(query, (id) => isId('chatcmpl_', id));
+  const model = textParam(query, 'model');
+  const metadata: Record<string, string> = {};
+  for (const name of Object.keys(query)) {
+    const [, key] = /^metadata\[(.*)\]$/s.exec(name) ?? [];
+    if (key !== undefined) metadata[key] = textParam(query, name) ?? '';
+  }
+  return {
+    limit: limitParam(query, chatListLimits),
+    order: choiceParam(query, 'order', ['asc', 'desc']) ?? 'asc',
+    ...(after !== undefined && { after }),
+    ...(model !== undefined && { model }),
+    metadata,
+  };
+}
+
+export interface KeptMessage {
+  id: string;
+  role: string;
+  content: string | null;
+  content_parts: object[] | null;
+  [field: string]: unknown;
+}
+
+/** What was asked, as lists show it: ids by place, and parts beside their text. */
+export function keptMessages(chatId: string, messages: readonly ChatMessage[]): KeptMessage[] {
+  return messages.map((message, place) => {
+    const { content } = message;
+    const parts = Array.isArray(content) ? content : null;
+    const texts = parts?.flatMap((part) => (part.type === 'text' ? [part['text'] as string] : []));
+    return {
+      ...message,
+      id: `${chatId}-${place}`,
+      content: texts ? texts.join('') : ((content as string | null | undefined) ?? null),
+      content_parts: parts,
+    };
+  });
+}
+
+/** A page of the messages. @throws ApiError `validation_error` */
+export function pageOfMessages(
+  all: readonly KeptMessage[],
+  query: Query,
+): { data: KeptMessage[]; hasMore: boolean } {
+  const limit = limitParam(query, chatListLimits);
+  const order = choiceParam(query, 'order', ['asc', 'desc']) ?? 'asc';
+  const after = textParam(query, 'after');
+  const items = order === 'asc' ? all : all.toReversed();
+  const at = after === undefined ? -1 : items.findIndex(({ id }) => id === after);
+  if (after !== undefined && at < 0) throw invalid('after', 'it is not an id of this list');
+  return { data: items.slice(at + 1, at + 1 + limit), hasMore: items.length > at + 1 + limit };
+}
