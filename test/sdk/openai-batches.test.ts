@@ -1,9 +1,10 @@
 import { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { batchEndpoints } from '../../src/core/batch.ts';
 import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLine, chatLines, embeddingsLine, jsonl, parseLines } from '../support/batch-lines.ts';
-import type { Line } from '../support/batch-lines.ts';
+import type { Line, ResultLine } from '../support/batch-lines.ts';
 import { until } from '../support/until.ts';
 import { createClient, losingAnswers, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
@@ -21,7 +22,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
   let client: Client;
 
   beforeAll(async () => {
-    running = await startApp();
+    running = await startApp({ batch: { endpoints: batchEndpoints } });
     client = createClient(sdk, running);
   });
 
@@ -90,6 +91,27 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
     const lines = parseLines(await (await client.files.content(output_file_id!)).text());
     const counts = Object.fromEntries(lines.map((line) => [line.custom_id, line.response!.body.data.length]));
     expect(counts).toEqual({ one: 1, two: 2 });
+  });
+
+  it('runs responses and completions where the configuration opens them', async () => {
+    const bodies = { '/v1/responses': { input: 'night' }, '/v1/completions': { prompt: 'night' } };
+    for (const [url, body] of Object.entries(bodies)) {
+      const line: Line = { custom_id: 'a', method: 'POST', url, body: { model: 'default', ...body } };
+      const file = await upload([line]);
+      const { id } = await client.batches.create({
+        endpoint: url as BatchParams['endpoint'],
+        completion_window: '24h',
+        input_file_id: file.id,
+      });
+      const { output_file_id, endpoint } = await finished(id);
+      expect(endpoint).toBe(url);
+      const [{ response }] = parseLines(await (await client.files.content(output_file_id!)).text()) as [
+        ResultLine,
+      ];
+      if (url === '/v1/responses')
+        expect(response!.body).toMatchObject({ object: 'response', status: 'completed', store: false });
+      else expect(response!.body.choices).toMatchObject([{ text: 'Echo: night' }]);
+    }
   });
 
   it('lists all batches over several pages, newest first', async () => {
