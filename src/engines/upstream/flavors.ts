@@ -57,6 +57,8 @@ export interface FlavorTraits {
    * and one that nobody waits for any more stops. Not where a stream is dear (vLLM, SGLang) or silent while it thinks.
    */
   asStream?: Flag<true>;
+  /** That its door answers whatever the engine behind it does: where it does not, nobody works there any more. */
+  alwaysAnswers?: Flag<true>;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
   inputs: Flag<readonly ModelInput[]>;
 }
@@ -144,6 +146,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       value: 'vllm',
       reason: 'max_model_len stands in /v1/models, num_requests_waiting in /metrics; its slots are not told',
     },
+    alwaysAnswers: { value: true, reason: 'the engine is a process of its own' },
     inputs: { value: ['image', 'audio'], reason: 'a part of another type is refused' },
   },
   sglang: {
@@ -175,6 +178,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
       value: 'sglang',
       reason: 'max_model_len stands in /v1/models, num_queue_reqs in /metrics where it was started with them',
     },
+    alwaysAnswers: { value: true, reason: 'the engine is a process of its own' },
     inputs: { value: ['image', 'audio'], reason: 'there is no part for files' },
   },
   'llama-server': {

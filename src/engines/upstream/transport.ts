@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Pool, buildConnector } from 'undici';
 import type { Clock } from '../../base/clock.ts';
+import type { ApiError } from '../../core/errors.ts';
 import { exchange, tooLong } from './exchange.ts';
 import type { Exchange, Sink } from './exchange.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -24,6 +25,10 @@ export interface Transport {
   post(path: string, body: string, signal: AbortSignal): Promise<Reply<Buffer>>;
   /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
   postStreaming(path: string, body: string, signal: AbortSignal): Promise<StreamedReply>;
+  /** For how many milliseconds the oldest of the plain calls in flight waits; 0 without any. */
+  readonly waitsMs: number;
+  /** Fails the plain calls that wait for so long. */
+  giveUp(ms: number, reason: ApiError): void;
   /** Fails all calls in flight with `shutting_down`. */
   close(): Promise<void>;
 }
@@ -59,6 +64,8 @@ export function createTransport({
   onHeaders,
 }: TransportOptions): Transport {
   const pool = createPool({ origin, ca, connections, timeouts });
+  /** The oldest first. */
+  const plain = new Set<{ at: number; call: Exchange | null }>();
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
 
   const send = (path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange => {
@@ -69,6 +76,8 @@ export function createTransport({
   function whole(path: string, body: string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
     return new Promise((resolve, reject) => {
       const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
+      const waiting: { at: number; call: Exchange | null } = { at: clock.monotonic(), call: null };
+      plain.add(waiting);
       let size = 0;
       const call = send(path, body, signal, {
         start(status, replyHeaders) {
@@ -85,10 +94,15 @@ export function createTransport({
         end() {
           const [only] = reply.body;
           const all = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
+          plain.delete(waiting);
           resolve({ ...reply, body: all });
         },
-        fail: reject,
+        fail(error) {
+          plain.delete(waiting);
+          reject(error);
+        },
       });
+      waiting.call = call;
     });
   }
 
@@ -125,6 +139,15 @@ export function createTransport({
           },
         });
       });
+    },
+
+    get waitsMs() {
+      const [oldest] = plain;
+      return oldest ? clock.monotonic() - oldest.at : 0;
+    },
+    giveUp(ms, reason) {
+      const until = clock.monotonic() - ms;
+      for (const { at, call } of plain) if (at <= until) call?.cancel(reason);
     },
 
     close: () => pool.destroy(),

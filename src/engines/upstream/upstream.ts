@@ -25,6 +25,7 @@ import { fieldsOf } from './fields.ts';
 import { flavorOf } from './find-flavor.ts';
 import { flavorTraits, traitsOf } from './flavors.ts';
 import type { FlavorTraits } from './flavors.ts';
+import { createHangWatch } from './hang-watch.ts';
 import { headersOf } from './headers.ts';
 import { createNativeCalls } from './native/native-calls.ts';
 import type { Repairs } from './repairs.ts';
@@ -181,6 +182,13 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     }
   }
 
+  const hangs = createHangWatch({
+    clock,
+    idleMs: timeouts.idleMs,
+    work: () => open?.work,
+    knock: () => connected().counting.get(address.path('/models'), never),
+  });
+
   const context = (): RefusalContext => ({ now: clock.now(), secrets, note: noteRefusal });
 
   /** Logs `message` unless it was logged a moment ago. */
@@ -227,6 +235,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
     if (traits.asStream) return foldChunks(stream(request, signal));
+    if (traits.alwaysAnswers) hangs.begin();
     const repairs: Repairs = new Set();
     const text = dialect.text(request, false, wording);
     const { fields, bytes } = await exchanges.ask(
@@ -276,6 +285,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       const closing = open;
       open = undefined;
       lookingAgain?.cancel();
+      hangs.stop();
       await Promise.all([closing?.work.close(), closing?.counting.close()]);
     },
 
