@@ -8,7 +8,15 @@ export interface Examination {
 }
 
 export interface Finding {
-  about: 'connection' | 'models' | 'slots' | 'chat' | 'tool call' | 'json_schema' | 'embeddings';
+  about:
+    | 'connection'
+    | 'models'
+    | 'slots'
+    | 'chat'
+    | 'tool call'
+    | 'json_schema'
+    | 'completions'
+    | 'embeddings';
   /** `ours`: it works, but by what Offpeak does beside. */
   verdict: 'ok' | 'ours' | 'fault';
   /** Without its full stop. */

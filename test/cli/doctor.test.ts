@@ -33,6 +33,8 @@ const obliging: FakeUpstream['answer'] = (response, { path, text }) => {
     const data = [{ object: 'embedding', index: 0, embedding: [0.5, 0.5] }];
     return send(response, 200, { object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 } });
   }
+  if (path.endsWith('/v1/completions'))
+    return send(response, 200, { choices: [{ index: 0, text: ' wet', finish_reason: 'length' }] });
   if (!path.endsWith('/chat/completions')) return send(response, 404, {});
   const request = JSON.parse(text) as { tools?: unknown; response_format?: unknown };
   const json = '{"word":"yes"}';
@@ -69,6 +71,7 @@ describe('offpeak doctor', () => {
     expect(out).toMatch(/ok +chat +3 tokens in \d+ ms/);
     expect(out).toMatch(/ok +tool call +forced by itself/);
     expect(out).toMatch(/ok +json_schema +held by itself/);
+    expect(out).toMatch(/ok +completions +raw prompts too, in \d+ ms/);
     expect(out).toMatch(/ok +embeddings +2 numbers in \d+ ms/);
     expect(code).toBe(0);
     const chats = upstream.received.map(({ text }) => text);
@@ -90,6 +93,18 @@ describe('offpeak doctor', () => {
     expect(out).toMatch(/ours +tool call +it forces none; Offpeak asks for the arguments and makes the call/);
     expect(out).not.toContain('embeddings');
     expect(code).toBe(0);
+  });
+
+  it('says what to write for a server that takes no raw prompts', async () => {
+    const answer = upstream.answer;
+    upstream.answer = (response, request) =>
+      request.path.endsWith('/v1/completions') ? send(response, 404, {}) : answer(response, request);
+    configure({ url: upstream.url, model, flavor: 'generic' });
+    const { code, out } = await doctor();
+    expect(out).toMatch(/ours +completions +none \(.*\); write capabilities: \{ completions: none \}/);
+    expect(code).toBe(0);
+    configure({ url: upstream.url, model, flavor: 'generic', capabilities: { completions: 'none' } });
+    expect((await doctor()).out).toMatch(/ours +completions +not asked for any/);
   });
 
   it('says so where a promise is broken', async () => {

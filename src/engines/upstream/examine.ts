@@ -85,7 +85,7 @@ export async function examineUpstream(
     add(await examineSlots());
     if (!generates) return found(flavor, true);
     if (serves.includes('chat') && add(await examineChat()))
-      findings.push(await examineTool(), await examineSchema());
+      findings.push(await examineTool(), await examineSchema(), await examineCompletions());
     if (serves.includes('embeddings')) add(await examineEmbeddings());
   } finally {
     await engine.stop();
@@ -158,6 +158,22 @@ export async function examineUpstream(
       return unmet(about, choice?.finish_reason, 'its answer does not conform', 'json_schema');
     } catch (error) {
       return { about, verdict: 'fault', ...failure(error), ...instead('json_schema') };
+    }
+  }
+
+  async function examineCompletions(): Promise<Finding> {
+    const about = 'completions';
+    if (engine.capabilities.speaks?.completions !== 'native')
+      return { about, verdict: 'ours', told: 'not asked for any; requests for raw prompts are answered 404' };
+    const elapsed = begin();
+    try {
+      const value = { model, prompt: 'Water is', max_tokens: 1 };
+      const body = { value, text: JSON.stringify(value) };
+      await within((call) => engine.native!.ask('completions', body, call));
+      return { about, verdict: 'ok', told: `raw prompts too, in ${Math.round(elapsed())} ms` };
+    } catch (error) {
+      const told = `none (${failure(error).told}); write capabilities: { completions: none } so that requests are told`;
+      return { about, verdict: 'ours', told };
     }
   }
 

@@ -95,3 +95,53 @@ describe.each(sdks)('responses of the embedded model through $name', ({ sdk }) =
     expect(counted).toBeGreaterThan(first.usage!.total_tokens);
   });
 });
+
+describe.each(sdks)('text completions of the embedded engine through $name', ({ sdk }) => {
+  let client: Client;
+  beforeAll(() => void (client = createClient(sdk, running)));
+
+  const prompt = '<|im_start|>user\nWhat is the capital of France?<|im_end|>\n<|im_start|>assistant\n';
+
+  it('go on with a raw prompt, whole and as a stream', async () => {
+    const request = { model, prompt, temperature: 0, stop: '\n' };
+    const whole = await client.completions.create({ ...request, n: 2 });
+    expect(whole.choices.map(({ index, text, finish_reason: finish }) => [index, text, finish])).toEqual([
+      [0, 'Paris', 'stop'],
+      [1, 'Paris', 'stop'],
+    ]);
+    const usage = { include_usage: true };
+    const stream = await client.completions.create({ ...request, stream: true, stream_options: usage });
+    let text = '';
+    let tokens = 0;
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.text ?? '';
+      tokens = chunk.usage?.completion_tokens ?? tokens;
+    }
+    expect([text, tokens]).toEqual(['Paris', whole.usage!.completion_tokens / 2]);
+  });
+
+  it('tell how likely a model finds each of several answers', async () => {
+    const { choices } = await client.completions.create({
+      model,
+      prompt: ['Paris', 'Rome'].map((city) => prompt + city),
+      echo: true,
+      logprobs: 1,
+      max_tokens: 1,
+      temperature: 0,
+    });
+    const likelihoods = choices.map(({ text, logprobs }) => {
+      const from = logprobs!.text_offset!.findIndex((offset) => offset >= prompt.length);
+      expect(text.startsWith(prompt)).toBe(true);
+      return logprobs!.token_logprobs!.slice(from, -1).reduce((sum, each) => sum + each, 0);
+    });
+    expect(likelihoods[0]).toBeGreaterThan(-1);
+    expect(likelihoods[1]).toBeLessThan(-1);
+  });
+
+  it('raise what cannot be done, with its place', async () => {
+    await expect(client.completions.create({ model, prompt, suffix: '!' })).rejects.toMatchObject({
+      status: 422,
+      param: 'suffix',
+    });
+  });
+});
