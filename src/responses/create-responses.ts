@@ -212,10 +212,10 @@ export function createResponses(deps: ResponsesDeps): Responses {
     call: InteractiveCall,
     session?: Memory,
   ): ResponseEvents {
-    const { begun, places } = prepared;
+    const { begun, places, own } = prepared;
     const chat: ChatRequest = { ...prepared.chat, stream: true };
     const isNative = generate.goesNatively('responses', chat, call.caller);
-    const stream = isNative ? new NativeResponseStream(begun) : new ResponseStream(begun, newCallId);
+    const stream = isNative ? new NativeResponseStream(begun) : new ResponseStream(begun, newCallId, own);
     try {
       if (stream instanceof NativeResponseStream) {
         const native = { request: prepared.native(true), chat };

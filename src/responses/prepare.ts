@@ -8,6 +8,7 @@ import type { ConversationStore, ResponseStore } from '../store/store.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { Places } from '../wire/places.ts';
+import type { OwnNames } from '../wire/responses/client-tools.ts';
 import { conversationOf, requireConversation } from '../wire/responses/request.ts';
 import { nativeRequest } from '../wire/responses/native-request.ts';
 import { newResponse } from '../wire/responses/response-body.ts';
@@ -23,6 +24,8 @@ export interface Prepared {
   begun: ResponseBody;
   chat: ChatRequest;
   places: Places;
+  /** Tools that the client calls otherwise than the model. */
+  own: OwnNames;
   /** All that is said before the model answers. */
   items: readonly PlacedItem[];
   /** Bytes of all that, about. */

@@ -133,3 +133,58 @@ describe('LiteLLM as a client of batches', () => {
     }
   });
 });
+
+describe('Codex 0.144 and later, with the names of models that it knows', () => {
+  const exec = { type: 'custom', name: 'exec', description: 'Runs JavaScript.', format: { type: 'text' } };
+  const wait = { type: 'function', name: 'wait', strict: false, parameters: { type: 'object' } };
+  const tools = [
+    { type: 'namespace', name: 'functions', description: '', tools: [exec, wait] },
+    { type: 'namespace', name: 'mcp__docs', description: 'Docs.', tools: [{ ...wait, name: 'search' }] },
+    { type: 'tool_search', execution: 'client', description: 'x', parameters: { type: 'object' } },
+  ];
+  const message = (role: string, type: string, text: string) => ({
+    type: 'message',
+    role,
+    content: [{ type, text }],
+  });
+  const request = (input: object[]) => ({
+    model: 'tiny',
+    instructions: '',
+    input: [
+      { type: 'additional_tools', role: 'developer', tools },
+      message('developer', 'input_text', 'You are Codex.'),
+      ...input,
+    ],
+    tools: [],
+    tool_choice: 'auto',
+    parallel_tool_calls: true,
+    reasoning: { effort: 'medium', summary: 'auto' },
+    store: false,
+    stream: true,
+    include: ['reasoning.encrypted_content'],
+    prompt_cache_key: '01a0',
+    client_metadata: { 'x-codex-installation-id': '0' },
+  });
+  /** What it takes up of a stream. */
+  const itemsOf = (text: string) =>
+    eventsOf(text).flatMap(({ type, item }) => (type === 'response.output_item.done' ? [item] : []));
+
+  it.each([
+    ['exec', 'custom_tool_call', { namespace: 'functions', name: 'exec', input: 'pwd' }],
+    [
+      'mcp__docs__search',
+      'function_call',
+      { namespace: 'mcp__docs', name: 'search', arguments: '{"input":"pwd"}' },
+    ],
+  ])('has a loop with %s, which comes as a %s', async (called, type, expected) => {
+    const asked = message('user', 'input_text', `go [[tool ${called} {"input":"pwd"}]]`);
+    const [made] = itemsOf((await post('/v1/responses', request([asked]))).text);
+    expect(made).toMatchObject({ type, ...expected });
+    const { id: _, ...call } = made;
+    const output = { type: `${type}_output`, call_id: call.call_id, output: '/home' };
+    const next = request([asked, call, output, message('user', 'input_text', 'thanks')]);
+    const { text } = await post('/v1/responses', next);
+    expect(itemsOf(text)).toMatchObject([{ type: 'message', content: [{ text: 'Echo: thanks' }] }]);
+    expect(eventsOf(text).at(-1)).toMatchObject({ type: 'response.completed' });
+  });
+});

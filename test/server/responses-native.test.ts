@@ -168,7 +168,7 @@ describe('an answer', () => {
     const digits = body.id.slice(5);
     expect(body.output).toEqual([
       { ...reasoning, id: `rs_${digits}0000` },
-      { ...custom, id: `item_${digits}0001` },
+      { ...custom, id: `ctc_${digits}0001` },
       { ...theirMessage, id: `msg_${digits}0002` },
     ]);
     expect(await read(await call(`/${body.id}`))).toEqual(body);

@@ -51,9 +51,7 @@ describe('POST /v1/responses', () => {
   it('422: a result without its call, nothing to answer, an empty reference', async () => {
     const result = { type: 'function_call_output', call_id: 'c', output: 'x' };
     expect((await post(ask([result]))).json.error.param).toBe('input[0].call_id');
-    expect((await post(ask([{ type: 'compaction', encrypted_content: 'x' }]))).json.error.param).toBe(
-      'input',
-    );
+    expect((await post(ask([{ type: 'web_search_call' }]))).json.error.param).toBe('input');
   });
 
   it('404: an unknown model, one that does not chat, a previous response that is none', async () => {

@@ -2,6 +2,7 @@ import type { AnswerName, AskedChat } from '../asked.ts';
 import type { ChatRequest } from '../chat/chat.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { movedError, type Places } from '../places.ts';
+import type { OwnNames } from './client-tools.ts';
 import { fromChatResponse } from './from-chat-response.ts';
 import { nativeResponse } from './native-response.ts';
 import { requireReadable } from './request.ts';
@@ -20,11 +21,13 @@ export interface ReadyResponse {
   /** When it was answered, in Unix seconds. */
   at: (name: AnswerName) => number;
   newCallId: () => string;
+  /** Tools that the client calls otherwise than the model. */
+  own: OwnNames;
 }
 
 /** A request for a response, to be answered whole. Through chat it throws ApiError `validation_error` for what only others can read. */
 export function askedResponse(ready: ReadyResponse): AskedChat<ResponseBody> {
-  const { chat, places, items, native, begun, at, newCallId } = ready;
+  const { chat, places, items, native, begun, at, newCallId, own } = ready;
   return {
     kind: 'chat',
     chat,
@@ -37,7 +40,7 @@ export function askedResponse(ready: ReadyResponse): AskedChat<ResponseBody> {
       request: native,
       answer: (given, name) => nativeResponse(begun(name), given, at(name)),
     },
-    told: (answer) => fromChatResponse(begun(answer), answer, { at: at(answer), newCallId }),
+    told: (answer) => fromChatResponse(begun(answer), answer, { at: at(answer), newCallId, own }),
     moved: (error) => movedError(error, chat, places),
   };
 }

@@ -1,4 +1,5 @@
 import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from '../chat/chat.ts';
+import type { OwnNames } from './client-tools.ts';
 import type { EventFields } from './item-events.ts';
 import { OutputBuilder } from './output-builder.ts';
 import type { Piece } from './output-builder.ts';
@@ -11,13 +12,16 @@ import type { ResponseBody, ResponseEvent } from './responses.ts';
  */
 export class ResponseStream {
   #body: ResponseBody;
+  #own: OwnNames;
   #output: OutputBuilder;
   #events: ResponseEvent[] = [];
   #next = 0;
   #finish: FinishReason = 'stop';
   #usage: ChatUsage | null = null;
 
-  constructor(begun: ResponseBody, newCallId: () => string) {
+  /** @param own tools that the client calls otherwise than the model */
+  constructor(begun: ResponseBody, newCallId: () => string, own: OwnNames = new Map()) {
+    this.#own = own;
     this.#body = begun;
     this.#output = new OutputBuilder({
       responseId: begun.id,
@@ -75,7 +79,13 @@ export class ResponseStream {
     this.#output.text(delta.content ?? '', logprobs);
     this.#output.refusal(delta.refusal ?? '');
     for (const { index, id, function: called } of delta.tool_calls ?? [])
-      this.#output.call({ key: index, id, name: called?.name, arguments: called?.arguments });
+      this.#output.call({
+        key: index,
+        id,
+        name: called?.name,
+        own: this.#own.get(called?.name ?? ''),
+        arguments: called?.arguments,
+      });
   }
 
   #push(fields: EventFields): void {

@@ -1,4 +1,5 @@
 import type { ChatResponse } from '../chat/chat.ts';
+import type { OwnNames } from './client-tools.ts';
 import { OutputBuilder } from './output-builder.ts';
 import { answered, incompleteReason } from './response-body.ts';
 import type { ResponseBody } from './responses.ts';
@@ -11,7 +12,7 @@ import type { ResponseBody } from './responses.ts';
 export function fromChatResponse(
   begun: ResponseBody,
   response: ChatResponse,
-  { at, newCallId }: { at: number; newCallId: () => string },
+  { at, newCallId, own = new Map() }: { at: number; newCallId: () => string; own?: OwnNames },
 ): ResponseBody {
   const { message, finish_reason: finish, logprobs } = response.choices[0]!;
   const output = new OutputBuilder({ responseId: begun.id, emit: () => {}, newCallId });
@@ -19,7 +20,7 @@ export function fromChatResponse(
   output.text(message.content ?? '', logprobs?.content ?? []);
   output.refusal(message.refusal ?? '');
   for (const [key, { id, function: called }] of (message.tool_calls ?? []).entries())
-    output.call({ key, id, name: called.name, arguments: called.arguments });
+    output.call({ key, id, name: called.name, own: own.get(called.name), arguments: called.arguments });
   output.close(incompleteReason(finish) === null ? 'completed' : 'incomplete');
   return answered(
     { ...begun, model: response.model },

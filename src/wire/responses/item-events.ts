@@ -1,5 +1,11 @@
 import type { TokenLogprob } from '../chat/chat.ts';
-import type { FunctionCallItem, MessageItem, OutputItem, ReasoningItem } from './responses.ts';
+import type {
+  CustomCallItem,
+  FunctionCallItem,
+  MessageItem,
+  OutputItem,
+  ReasoningItem,
+} from './responses.ts';
 
 /**
  * The events of items, without their numbers (wire-formats.md, section 1b). Items are copied into them: they go on growing.
@@ -96,6 +102,16 @@ export const reasoningEvents = {
       { type: 'response.reasoning_summary_part.done', ...at, part },
     ];
   },
+};
+
+/** The text comes whole: what is inside of JSON is known when that is over. */
+export const customEvents = {
+  added: (item: CustomCallItem) => added(item),
+
+  inputDone: (item: CustomCallItem): EventFields[] => [
+    { type: 'response.custom_tool_call_input.delta', item_id: item.id, delta: item.input },
+    { type: 'response.custom_tool_call_input.done', item_id: item.id, input: item.input },
+  ],
 };
 
 export const callEvents = {

@@ -9,6 +9,9 @@ const prefixes: Record<string, string> = {
   message: 'msg_',
   function_call: 'fc_',
   function_call_output: 'fco_',
+  custom_tool_call: 'ctc_',
+  custom_tool_call_output: 'ctco_',
+  additional_tools: 'at_',
   reasoning: 'rs_',
   compaction: 'cmp_',
 };

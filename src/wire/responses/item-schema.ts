@@ -1,5 +1,7 @@
+import { chatLimits } from '../chat/request-schema.ts';
 import { Type } from '../json-schema.ts';
 import { base64, ifThen, inputAudio, needs, oneOf, orNull, raw, stringOrNull, when } from '../schema.ts';
+import { toolSchema } from './tool-schema.ts';
 
 /**
  * The items of an input. Strict about those that become messages; items of other types (what hosted tools left behind in a
@@ -78,6 +80,12 @@ const untyped = ifThen(
   message,
 );
 
+const called = {
+  call_id: { type: 'string', minLength: 1 },
+  name: { type: 'string', minLength: 1 },
+  namespace: stringOrNull(),
+};
+
 export const inputItemSchema = Type.Object(
   { type: Type.Optional(stringOrNull()), id: Type.Optional(stringOrNull()) },
   {
@@ -86,13 +94,17 @@ export const inputItemSchema = Type.Object(
       when('type', 'message', message),
       when('type', 'function_call', {
         required: ['call_id', 'name', 'arguments'],
-        properties: {
-          call_id: { type: 'string', minLength: 1 },
-          name: { type: 'string', minLength: 1 },
-          arguments: { type: 'string', description: 'JSON text' },
-        },
+        properties: { ...called, arguments: { type: 'string', description: 'JSON text' } },
       }),
-      when('type', 'function_call_output', {
+      when('type', 'custom_tool_call', {
+        required: ['call_id', 'name', 'input'],
+        properties: { ...called, input: { type: 'string' } },
+      }),
+      when('type', 'additional_tools', {
+        required: ['tools'],
+        properties: { tools: { type: 'array', maxItems: chatLimits.tools, items: toolSchema } },
+      }),
+      when('type', ['function_call_output', 'custom_tool_call_output'], {
         required: ['call_id', 'output'],
         properties: {
           call_id: { type: 'string', minLength: 1 },

@@ -40,7 +40,9 @@ function isReference(item: unknown): boolean {
  * The chat that a checked line comes to.
  * @throws ApiError `validation_error` (422) when nothing in it can be answered
  */
-export function lineChat(request: ResponsesRequest): Pick<ReadyResponse, 'chat' | 'places' | 'items'> {
+export function lineChat(
+  request: ResponsesRequest,
+): Pick<ReadyResponse, 'chat' | 'places' | 'items' | 'own'> {
   const { input } = request;
   const items = storedItems(input, '').map((item, index) => ({ item, path: pathOfItem(input, index) }));
   requireConversation(items);

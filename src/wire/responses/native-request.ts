@@ -21,7 +21,7 @@ export function nativeRequest(
     ['stream', stream ? 'true' : null],
   ]);
   const items = conversation ?? (typeof value.input === 'string' ? [] : value.input);
-  if (conversation || items.some(({ id, type }) => id || type === 'reasoning' || type === 'compaction'))
+  if (conversation || items.some(isEdited))
     edits.set('input', JSON.stringify(items.flatMap((item) => sentItem(item))));
   if (value.tools?.some((tool) => sentTool(tool) !== tool)) {
     const tools = (exactValue(body).tools ?? []).flatMap((tool) => sentTool(tool) ?? []);
@@ -34,6 +34,11 @@ export function nativeRequest(
   return { value: { ...value }, text: editMembers(text, edits) };
 }
 
+function isEdited({ id, type, tools }: InputItem): boolean {
+  if (type === 'additional_tools' && tools!.some((tool) => sentTool(tool) !== tool)) return true;
+  return Boolean(id) || type === 'reasoning' || type === 'compaction';
+}
+
 const thoughts = 'reasoning.encrypted_content';
 
 /**
@@ -44,6 +49,8 @@ function sentItem({ id, ...item }: InputItem): object[] {
   const said = summaryIn(item);
   if (said !== undefined) return [{ type: 'message', ...summaryMessage(said) }];
   const { type, content, summary } = item;
+  if (type === 'additional_tools')
+    return [{ ...item, tools: item.tools!.flatMap((tool) => sentTool(tool) ?? []) }];
   if (type !== 'reasoning' || item['encrypted_content']) return [item];
   return Array.isArray(content) && content.length > 0 && !summary?.length ? [{ id, ...item }] : [];
 }

@@ -1,8 +1,16 @@
 import type { TokenLogprob } from '../chat/chat.ts';
+import { inputOf } from './custom-calls.ts';
 import { outputItemId } from './item-ids.ts';
-import { callEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
+import { callEvents, customEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
 import type { EventFields } from './item-events.ts';
-import type { FunctionCallItem, MessageItem, OutputItem, ReasoningItem } from './responses.ts';
+import type {
+  CustomCallItem,
+  FunctionCallItem,
+  MessageItem,
+  OutputItem,
+  ReasoningItem,
+  OwnName,
+} from './responses.ts';
 
 /** A piece of the output as it came: which item it belonged to and how many characters it had. */
 export type Piece = [outputIndex: number, length: number];
@@ -12,6 +20,8 @@ export interface CallPiece {
   key: number;
   id?: string | undefined;
   name?: string | undefined;
+  /** With the first piece, where the client calls the tool otherwise than the model. */
+  own?: OwnName | undefined;
   arguments?: string | undefined;
 }
 
@@ -36,7 +46,9 @@ export class OutputBuilder {
   readonly pieces: Piece[] = [];
   readonly #options: OutputBuilderOptions;
   #prose: MessageItem | ReasoningItem | undefined;
-  readonly #calls = new Map<number, FunctionCallItem>();
+  readonly #calls = new Map<number, FunctionCallItem | CustomCallItem>();
+  /** What came of the arguments that hold a free text. */
+  readonly #inputs = new Map<CustomCallItem, string>();
   /** The place of each item in the output. */
   readonly #places = new Map<OutputItem, number>();
 
@@ -84,8 +96,13 @@ export class OutputBuilder {
     this.#note(item, delta.length);
   }
 
-  call({ key, id, name, arguments: json = '' }: CallPiece): void {
-    const item = this.#calls.get(key) ?? this.#openCall(key, id || this.#options.newCallId(), name ?? '');
+  call({ key, id, name = '', own, arguments: json = '' }: CallPiece): void {
+    const callId = () => id || this.#options.newCallId();
+    const item = this.#calls.get(key) ?? this.#openCall(key, callId(), own ?? { type: 'function', name });
+    if (item.type === 'custom_tool_call') {
+      this.#inputs.set(item, (this.#inputs.get(item) ?? '') + json);
+      return;
+    }
     if (json !== '') this.#emit(item, callEvents.delta(item, json));
     item.arguments += json;
     this.#note(item, json.length);
@@ -104,6 +121,7 @@ export class OutputBuilder {
     for (const item of this.items)
       if (item.status === 'in_progress') {
         if (item.type === 'reasoning') item.content = contentOf(item);
+        if (item.type === 'custom_tool_call') item.input = inputOf(this.#inputs.get(item)!);
         item.status = 'incomplete';
       }
   }
@@ -165,17 +183,36 @@ export class OutputBuilder {
     return item;
   }
 
-  #openCall(key: number, callId: string, name: string): FunctionCallItem {
+  #openCall(key: number, callId: string, { type, ...own }: OwnName): FunctionCallItem | CustomCallItem {
+    const item = type === 'custom' ? this.#openCustom(callId, own) : this.#openFunction(callId, own);
+    this.#calls.set(key, item);
+    return item;
+  }
+
+  #openFunction(callId: string, own: Omit<OwnName, 'type'>): FunctionCallItem {
     const item: FunctionCallItem = this.#open({
       id: this.#id('function_call'),
       type: 'function_call',
       status: 'in_progress',
       call_id: callId,
-      name,
+      ...own,
       arguments: '',
     });
-    this.#calls.set(key, item);
     this.#emit(item, callEvents.added(item));
+    return item;
+  }
+
+  #openCustom(callId: string, own: Omit<OwnName, 'type'>): CustomCallItem {
+    const item: CustomCallItem = this.#open({
+      id: this.#id('custom_tool_call'),
+      type: 'custom_tool_call',
+      status: 'in_progress',
+      call_id: callId,
+      ...own,
+      input: '',
+    });
+    this.#emit(item, customEvents.added(item));
+    this.#note(item, 0);
     return item;
   }
 
@@ -185,6 +222,9 @@ export class OutputBuilder {
     else if (item.type === 'reasoning') {
       for (const event of reasoningEvents.partDone(item)) this.#emit(item, event);
       item.content = contentOf(item);
+    } else if (item.type === 'custom_tool_call') {
+      item.input = inputOf(this.#inputs.get(item)!);
+      for (const event of customEvents.inputDone(item)) this.#emit(item, event);
     } else this.#emit(item, callEvents.argumentsDone(item));
     item.status = status;
     this.#emit(item, itemDone(item));

@@ -4,7 +4,7 @@ import type { EventFields } from './item-events.ts';
 import { OutputBuilder } from './output-builder.ts';
 import type { Piece } from './output-builder.ts';
 import { wholeItem } from './whole-item.ts';
-import type { OutputItem, ResponseBody, ResponseEvent } from './responses.ts';
+import type { OutputItem, OwnName, ResponseBody, ResponseEvent } from './responses.ts';
 
 /** Events that are told together; all of a long answer would keep everybody else waiting. */
 const atOnce = 200;
@@ -59,6 +59,7 @@ interface Part {
 
 function partsOf(item: OutputItem): Part[] {
   if (item.type === 'function_call') return [{ kind: 'call', text: item.arguments }];
+  if (item.type === 'custom_tool_call') return [{ kind: 'call', text: '' }];
   if (item.type === 'reasoning') return item.summary.map(({ text }) => ({ kind: 'reasoning', text }));
   return item.content.map((part) =>
     part.type === 'refusal'
@@ -80,5 +81,16 @@ function say(output: OutputBuilder, item: OutputItem, key: number, rest: Part[],
   else if (part.kind === 'refusal') output.refusal(delta);
   else if (part.kind === 'text') output.text(delta, logprobs);
   else if (item.type === 'function_call')
-    output.call({ key, id: item.call_id, name: item.name, arguments: delta });
+    output.call({ key, id: item.call_id, own: ownName('function', item), arguments: delta });
+  else if (item.type === 'custom_tool_call')
+    output.call({
+      key,
+      id: item.call_id,
+      own: ownName('custom', item),
+      arguments: JSON.stringify({ input: item.input }),
+    });
+}
+
+function ownName(type: OwnName['type'], { name, namespace }: Omit<OwnName, 'type'>): OwnName {
+  return { type, name, ...(namespace !== undefined && { namespace }) };
 }

@@ -15,39 +15,12 @@ import {
   when,
 } from '../schema.ts';
 import { inputItemSchema } from './item-schema.ts';
+import { isNested, toolSchema } from './tool-schema.ts';
 
 /**
  * What `POST /v1/responses` takes (specification, section 4.5; wire-formats.md, section 1b). Strict about what is used,
  * tolerant of the rest: agents send fields and hosted tools by the dozen, and must not be locked out by them.
  */
-const functionFields = {
-  required: ['name'],
-  properties: {
-    name: string(nameRule),
-    description: stringOrNull(),
-    parameters: raw({ type: ['object', 'null'], description: 'JSON Schema of the arguments.' }),
-    strict: booleanOrNull(),
-  },
-};
-
-/** Functions come flat, or nested as on chat completions. */
-const isNested = { required: ['function'], not: { properties: { function: { type: 'null' } } } };
-
-const tool = Type.Object(
-  { type: string({ minLength: 1 }) },
-  {
-    ...when(
-      'type',
-      'function',
-      ifThen(
-        isNested,
-        { required: ['function'], properties: { function: { type: 'object', ...functionFields } } },
-        functionFields,
-      ),
-    ),
-  },
-);
-
 const named = ifThen(
   isNested,
   { required: ['function'], properties: { function: Type.Object({ name: string({ minLength: 1 }) }) } },
@@ -64,9 +37,9 @@ const toolChoice = raw({
       { type: 'object' },
       {
         required: ['type'],
-        properties: { type: oneOf(['function', 'allowed_tools']) },
+        properties: { type: oneOf(['function', 'custom', 'allowed_tools']), namespace: stringOrNull() },
         allOf: [
-          when('type', 'function', named),
+          when('type', ['function', 'custom'], named),
           when('type', 'allowed_tools', {
             required: ['mode', 'tools'],
             properties: {
@@ -135,7 +108,7 @@ export const responsesRequestSchema = Type.Object(
         properties: { format, verbosity: oneOfOrNull(['low', 'medium', 'high']) },
       }),
     ),
-    tools: Type.Optional(raw({ type: ['array', 'null'], maxItems: chatLimits.tools, items: tool })),
+    tools: Type.Optional(raw({ type: ['array', 'null'], maxItems: chatLimits.tools, items: toolSchema })),
     tool_choice: Type.Optional(toolChoice),
     parallel_tool_calls: Type.Optional(booleanOrNull()),
     reasoning: Type.Optional(

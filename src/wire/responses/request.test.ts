@@ -209,7 +209,7 @@ describe('a conversation', () => {
     const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
     const result = { type: 'function_call_output', call_id: 'c', output: 'x' };
     expect(() => check([call, result])).not.toThrow();
-    expect(() => check([result, call])).toThrow(/^input\[0\]\.call_id: no function_call before this one/);
+    expect(() => check([result, call])).toThrow(/^input\[0\]\.call_id: no call before this one/);
   });
 
   it('needs somebody to say something', () => {

@@ -3,7 +3,9 @@ import type { JsonBody } from '../json/json-body.ts';
 import { parseJson, quoted } from '../json/parse.ts';
 import { faultsError, validator } from '../validate.ts';
 import { summaryIn } from './compaction.ts';
-import { chosenName, functionsOf } from './function-tools.ts';
+import { chosenName, clientTools, keyOf, listed, means } from './client-tools.ts';
+import { itemsWithTools } from './stored-items.ts';
+import { chatLimits } from '../chat/request-schema.ts';
 import { responsesRequestSchema } from './request-schema.ts';
 import type { ResponsesRequest } from './responses.ts';
 import type { PlacedItem } from './to-chat-messages.ts';
@@ -48,23 +50,34 @@ export function conversationOf({ conversation }: ResponsesRequest): string | nul
 function checkTools(request: ResponsesRequest): Fault[] {
   const faults: Fault[] = [];
   const names = new Map<string, string>();
-  for (const { fields, path } of functionsOf(request)) {
-    const first = names.get(fields.name);
-    if (first === undefined) names.set(fields.name, path);
-    else faults.push(fault(`${path}.name`, `${quoted(fields.name)} is already the name of ${first}`));
+  for (const { own, path } of listed(request.tools, 'tools')) {
+    const key = keyOf(own);
+    const first = names.get(key);
+    if (first === undefined) names.set(key, path);
+    else faults.push(fault(`${path}.name`, `${quoted(own.name)} is already the name of ${first}`));
   }
+  const tools = clientTools(request, itemsWithTools(request));
+  if (tools.length > chatLimits.tools)
+    faults.push(
+      fault('tools', `expected at most ${chatLimits.tools} items, got ${tools.length} with those in input`),
+    );
   const choice = request.tool_choice;
-  if (choice === 'required' && names.size === 0)
+  if (choice === 'required' && tools.length === 0)
     faults.push(fault('tool_choice', '"required" needs a function among the tools'));
   if (typeof choice !== 'object' || choice === null) return faults;
-  if (choice.type === 'function') {
-    const name = chosenName(choice);
+  if (choice.type === 'allowed_tools') {
+    const isSome = tools.some((tool) => choice.tools?.some((entry) => means(entry, tool)));
+    if (choice.mode === 'required' && !isSome)
+      faults.push(fault('tool_choice.tools', 'none of them is among the functions of tools'));
+  } else if (!tools.some((tool) => means(choice, tool))) {
     const path = choice.function ? 'tool_choice.function.name' : 'tool_choice.name';
-    if (!names.has(name)) faults.push(fault(path, `${quoted(name)} is not among the functions of tools`));
-  } else if (choice.mode === 'required' && !(choice.tools ?? []).some((tool) => names.has(chosenName(tool))))
-    faults.push(fault('tool_choice.tools', 'none of them is among the functions of tools'));
+    faults.push(fault(path, `${quoted(chosenName(choice))} is not among the functions of tools`));
+  }
   return faults;
 }
+
+const results = new Set(['function_call_output', 'custom_tool_call_output']);
+const saying = new Set(['message', 'compaction', ...results]);
 
 /**
  * What only the whole conversation can tell: a result needs its call, and something must be there to be answered.
@@ -75,11 +88,11 @@ export function requireConversation(items: readonly PlacedItem[]): void {
   const calls = new Set<string>();
   let said = false;
   for (const { item, path } of items) {
-    said ||= ['message', 'function_call_output', 'compaction'].includes(item.type);
-    if (item.type === 'function_call') calls.add(item.call_id!);
-    else if (item.type === 'function_call_output' && !calls.has(item.call_id!))
+    said ||= saying.has(item.type);
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.add(item.call_id!);
+    else if (results.has(item.type) && !calls.has(item.call_id!))
       faults.push(
-        fault(`${path}.call_id`, `no function_call before this one has the call_id ${quoted(item.call_id!)}`),
+        fault(`${path}.call_id`, `no call before this one has the call_id ${quoted(item.call_id!)}`),
       );
   }
   if (faults.length === 0 && !said) faults.push(fault('input', 'holds no message to be answered'));

@@ -1,7 +1,8 @@
 import type { ResponseStatus } from '../../core/response.ts';
-import type { ChatUsage, FinishReason } from '../chat/chat.ts';
-import { presentTool, toolsInEffect } from './function-tools.ts';
+import type { ChatUsage, FinishReason, ToolChoice } from '../chat/chat.ts';
+import { type ClientTool, presentTools, toolsInEffect } from './client-tools.ts';
 import { conversationOf } from './request.ts';
+import { itemsWithTools } from './stored-items.ts';
 import type {
   OutputItem,
   ResponseBody,
@@ -16,7 +17,7 @@ export function newResponse(
   request: ResponsesRequest,
   given: { id: string; createdAt: number; model: string; status: ResponseStatus },
 ): ResponseBody {
-  const { found, choice } = toolsInEffect(request);
+  const { found, choice } = toolsInEffect(request, itemsWithTools(request));
   const conversation = conversationOf(request);
   return {
     id: given.id,
@@ -53,8 +54,8 @@ export function newResponse(
       format: presentFormat(request.text?.format),
       verbosity: request.text?.verbosity ?? 'medium',
     },
-    tool_choice: typeof choice === 'object' ? { type: 'function', name: choice.function.name } : choice,
-    tools: found.map(({ fields }) => presentTool(fields)),
+    tool_choice: presentChoice(choice, found),
+    tools: presentTools(request, found),
     truncation: 'disabled',
     usage: null,
   };
@@ -99,6 +100,12 @@ export function responseUsage(usage: ChatUsage): ResponseUsage {
     output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
     total_tokens: usage.total_tokens,
   };
+}
+
+function presentChoice(choice: ToolChoice, found: readonly ClientTool[]): ResponseBody['tool_choice'] {
+  if (typeof choice !== 'object') return choice;
+  const { name } = choice.function;
+  return found.find(({ fields }) => fields.name === name)?.own ?? { type: 'function', name };
 }
 
 function presentTier(tier: string | null | undefined): ServiceTier {

@@ -1,6 +1,6 @@
 import { responseStatuses } from '../../core/response.ts';
 import { Type } from '../json-schema.ts';
-import { nullable, oneOf, raw, string, stringOrNull } from '../schema.ts';
+import { nullable, oneOf, raw, string, stringOrNull, when } from '../schema.ts';
 
 /** The bodies of `/v1/responses`, for the OpenAPI document. */
 const itemStatus = oneOf(['in_progress', 'completed', 'incomplete']);
@@ -8,7 +8,7 @@ const itemStatus = oneOf(['in_progress', 'completed', 'incomplete']);
 const outputItem = Type.Object(
   {
     id: string(),
-    type: oneOf(['message', 'function_call', 'reasoning']),
+    type: oneOf(['message', 'function_call', 'custom_tool_call', 'reasoning']),
     status: itemStatus,
     role: Type.Optional(oneOf(['assistant'])),
     content: Type.Optional(
@@ -24,7 +24,9 @@ const outputItem = Type.Object(
     ),
     call_id: Type.Optional(string()),
     name: Type.Optional(string()),
+    namespace: Type.Optional(string()),
     arguments: Type.Optional(string({ description: 'JSON text' })),
+    input: Type.Optional(string({ description: 'Of a tool that takes free text.' })),
     summary: Type.Optional(Type.Array(Type.Object({ type: oneOf(['summary_text']), text: string() }))),
   },
   { title: 'OutputItem' },
@@ -86,13 +88,17 @@ export const responseSchema = Type.Object(
     }),
     tool_choice: raw({ type: ['string', 'object'] }),
     tools: Type.Array(
-      Type.Object({
-        type: oneOf(['function']),
-        name: string(),
-        description: stringOrNull(),
-        parameters: nullable('object'),
-        strict: { type: ['boolean', 'null'] },
-      }),
+      Type.Object(
+        { type: oneOf(['function', 'custom', 'namespace']), name: string() },
+        when('type', 'function', {
+          required: ['description', 'parameters', 'strict'],
+          properties: {
+            description: stringOrNull(),
+            parameters: nullable('object'),
+            strict: { type: ['boolean', 'null'] },
+          },
+        }),
+      ),
     ),
     truncation: oneOf(['disabled']),
     usage,

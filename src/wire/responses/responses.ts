@@ -43,10 +43,15 @@ export type TextFormat =
       description?: string | null;
     };
 
-/** A function, flat or nested as on chat completions, or a tool of another type, which is passed over. */
+/**
+ * A function, flat or nested as on chat completions, a tool that takes free text (`custom`), a `namespace` of both, or a tool
+ * of another type, which is passed over.
+ */
 export interface ResponsesTool extends Partial<FunctionFields> {
   type: string;
-  function?: FunctionFields;
+  function?: FunctionFields | null;
+  format?: { type?: string; syntax?: string | null; definition?: string | null } | null;
+  tools?: ResponsesTool[];
   [extra: string]: unknown;
 }
 
@@ -57,6 +62,13 @@ export interface FunctionFields {
   strict?: boolean | null;
 }
 
+/** A tool as its client calls it, which may not be how the model does. */
+export interface OwnName {
+  type: 'function' | 'custom';
+  name: string;
+  namespace?: string;
+}
+
 export type ResponsesToolChoice =
   | 'none'
   | 'auto'
@@ -64,9 +76,10 @@ export type ResponsesToolChoice =
   | {
       type: string;
       name?: string;
-      function?: { name: string };
+      namespace?: string | null;
+      function?: { name: string } | null;
       mode?: 'auto' | 'required';
-      tools?: { type: string; name?: string; function?: { name: string } }[];
+      tools?: { type: string; name?: string; function?: { name: string } | null }[];
     };
 
 /** An item as clients send it. `type` may be missing from a message and from a reference. */
@@ -78,6 +91,12 @@ export interface InputItem {
   call_id?: string;
   name?: string;
   arguments?: string;
+  /** Of a call. */
+  namespace?: string | null;
+  /** Of a call with free text. */
+  input?: string;
+  /** What `additional_tools` bring. */
+  tools?: ResponsesTool[];
   output?: string | InputPart[];
   summary?: { type?: string; text?: string }[] | null;
   [extra: string]: unknown;
@@ -129,7 +148,19 @@ export interface FunctionCallItem {
   status: ItemStatus;
   call_id: string;
   name: string;
+  namespace?: string;
   arguments: string;
+}
+
+/** A call of a tool that takes free text. */
+export interface CustomCallItem {
+  id: string;
+  type: 'custom_tool_call';
+  status: ItemStatus;
+  call_id: string;
+  name: string;
+  namespace?: string;
+  input: string;
 }
 
 export interface ReasoningItem {
@@ -141,7 +172,7 @@ export interface ReasoningItem {
   content?: { type: 'reasoning_text'; text: string }[];
 }
 
-export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem;
+export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | ReasoningItem;
 
 /** How soon a client wants its answer. Nobody is served otherwise for it: it is only told again. */
 export type ServiceTier = 'default' | 'flex' | 'priority';
@@ -177,8 +208,8 @@ export interface ResponseBody {
   frequency_penalty: number;
   top_logprobs: number;
   text: { format: TextFormat; verbosity: string };
-  tool_choice: 'none' | 'auto' | 'required' | { type: 'function'; name: string };
-  tools: FunctionTool[];
+  tool_choice: 'none' | 'auto' | 'required' | OwnName;
+  tools: (FunctionTool | ResponsesTool)[];
   truncation: 'disabled';
   usage: ResponseUsage | null;
 }

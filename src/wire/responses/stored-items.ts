@@ -13,6 +13,16 @@ export function storedItems(input: ResponsesRequest['input'], responseId: string
   });
 }
 
+/** The items of an input that bring tools, each with its place. */
+export function itemsWithTools({
+  input,
+}: Pick<ResponsesRequest, 'input'>): { item: InputItem; path: string }[] {
+  if (typeof input === 'string') return [];
+  return input.flatMap((item, index) =>
+    item.type === 'additional_tools' ? [{ item, path: pathOfItem(input, index) }] : [],
+  );
+}
+
 /** Where an item stands in a request. */
 export function pathOfItem(input: ResponsesRequest['input'], index: number): string {
   return typeof input === 'string' ? 'input' : `input[${index}]`;

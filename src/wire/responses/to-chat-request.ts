@@ -1,6 +1,7 @@
 import type { ChatRequest, ResponseFormat } from '../chat/chat.ts';
 import type { Places } from '../places.ts';
-import { toChatTool, toolsInEffect } from './function-tools.ts';
+import { type OwnNames, ownNames, toChatTool, toolsInEffect } from './client-tools.ts';
+import { asFunctionCalls } from './custom-calls.ts';
 import type { ResponsesRequest, TextFormat } from './responses.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import type { PlacedItem, PlacedMessage } from './to-chat-messages.ts';
@@ -13,9 +14,9 @@ import type { PlacedItem, PlacedMessage } from './to-chat-messages.ts';
 export function toChatRequest(
   request: ResponsesRequest,
   items: readonly PlacedItem[],
-): { chat: ChatRequest; places: Places } {
-  const messages = withInstructions(request.instructions, toChatMessages(items));
-  const { found, choice } = toolsInEffect(request);
+): { chat: ChatRequest; places: Places; own: OwnNames } {
+  const { found, choice } = toolsInEffect(request, items);
+  const messages = withInstructions(request.instructions, toChatMessages(asFunctionCalls(items, found)));
   const format = request.text?.format;
   const topLogprobs = request.top_logprobs ?? 0;
   const logprobs = topLogprobs > 0 || request.include?.includes('message.output_text.logprobs') === true;
@@ -42,7 +43,7 @@ export function toChatRequest(
   ]);
   if (chat.response_format?.type === 'json_schema')
     places.set(chat.response_format.json_schema, 'text.format');
-  return { chat, places };
+  return { chat, places, own: ownNames(found) };
 }
 
 function given(name: string, value: unknown): object {

@@ -1,0 +1,175 @@
+import type { Tool, ToolChoice } from '../chat/chat.ts';
+import type {
+  FunctionFields,
+  FunctionTool,
+  InputItem,
+  ResponsesRequest,
+  ResponsesTool,
+  OwnName,
+} from './responses.ts';
+
+/** A tool that the client itself runs, as a function of the chat, and where it stands in the request. */
+export interface ClientTool {
+  own: OwnName;
+  fields: FunctionFields;
+  /** `tools[2]`, `tools[2].function` where it is nested, `input[0].tools[1].tools[4]` in a namespace that came later. */
+  path: string;
+}
+
+/** Tools of the client under the names that the model knows them by, where those are not their own. */
+export type OwnNames = ReadonlyMap<string, OwnName>;
+
+interface Item {
+  item: Pick<InputItem, 'type' | 'tools'>;
+  path: string;
+}
+
+/**
+ * The tools that the client runs, in order; a later definition takes the place of an earlier one. Tools of other types are
+ * hosted elsewhere: they are passed over.
+ * @param items of the conversation: some of them bring tools
+ */
+export function clientTools({ tools }: ResponsesRequest, items: readonly Item[]): ClientTool[] {
+  const found = new Map<string, ClientTool>();
+  const add = (tool: ClientTool) => found.set(keyOf(tool.own), tool);
+  for (const tool of listed(tools, 'tools')) add(tool);
+  for (const { item, path } of items)
+    if (item.type === 'additional_tools') for (const tool of listed(item.tools, `${path}.tools`)) add(tool);
+  const all = [...found.values()];
+  return all.some(isRenamed) ? withNames(all) : all;
+}
+
+/** What the model calls otherwise than the client. */
+export function ownNames(tools: readonly ClientTool[]): OwnNames {
+  return new Map(tools.filter(isRenamed).map(({ own, fields }) => [fields.name, own]));
+}
+
+export const keyOf = ({ namespace, name }: Pick<OwnName, 'namespace' | 'name'>) =>
+  `${namespace ?? ''}\n${name}`;
+const isRenamed = ({ own }: ClientTool) => own.type === 'custom' || own.namespace !== undefined;
+
+/** The tools of a list, duplicates too. */
+export function* listed(
+  tools: readonly ResponsesTool[] | null | undefined,
+  path: string,
+  within?: ResponsesTool,
+): Generator<ClientTool> {
+  for (const [index, tool] of (tools ?? []).entries()) {
+    const at = `${path}[${index}]`;
+    if (tool.type === 'namespace') yield* listed(tool.tools, `${at}.tools`, tool);
+    if (tool.type !== 'function' && tool.type !== 'custom') continue;
+    const given = (tool.function ?? tool) as FunctionFields;
+    const fields = tool.type === 'custom' ? asFunction(tool) : given;
+    yield {
+      own: { type: tool.type, name: given.name, ...(within && { namespace: within.name! }) },
+      fields: within?.description && index === 0 ? introduced(fields, within.description) : fields,
+      path: tool.function ? `${at}.function` : at,
+    };
+  }
+}
+
+/** The first tool of a namespace says what that is for. */
+function introduced(fields: FunctionFields, about: string): FunctionFields {
+  return { ...fields, description: [about, fields.description].filter(Boolean).join('\n\n') };
+}
+
+/** A tool that takes free text, as a function with one string. Its grammar is told in words: no engine holds it inside of JSON. */
+function asFunction({ name, description, format }: ResponsesTool): FunctionFields {
+  const { syntax, definition } = format ?? {};
+  const grammar = definition ? `The input follows this ${syntax ?? ''} grammar:\n${definition}` : '';
+  return {
+    name: name!,
+    description: [description, grammar].filter(Boolean).join('\n\n'),
+    parameters: {
+      type: 'object',
+      properties: { input: { type: 'string', description: 'All that the tool is given, as plain text.' } },
+      required: ['input'],
+      additionalProperties: false,
+    },
+  };
+}
+
+/** Names that differ, of the characters and the length that every server takes. Those without a namespace keep theirs. */
+function withNames(tools: readonly ClientTool[]): ClientTool[] {
+  const taken = new Set(tools.flatMap(({ own }) => (own.namespace === undefined ? [own.name] : [])));
+  return tools.map((tool) => {
+    if (tool.own.namespace === undefined) return tool;
+    const whole = joinedName(tool.own);
+    let name = whole.slice(0, 64);
+    for (let n = 2; taken.has(name); n++) name = `${whole.slice(0, 60)}_${n}`;
+    taken.add(name);
+    return { ...tool, fields: { ...tool.fields, name } };
+  });
+}
+
+/** `mcp__docs__search`. What stands in `functions` is called by its name alone, as the models of this format learn it. */
+export function joinedName({ namespace, name }: Pick<OwnName, 'namespace' | 'name'>): string {
+  if (namespace === undefined || namespace === 'functions') return name;
+  return `${namespace.replace(/_+$/, '')}__${name}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+}
+
+/** The name a tool choice, or an entry of one, means. */
+export function chosenName(choice: { name?: string; function?: { name: string } | null }): string {
+  return choice.function?.name ?? choice.name ?? '';
+}
+
+type Chosen = Parameters<typeof chosenName>[0] & { type?: string; namespace?: string | null };
+
+/** Whether a tool choice, or an entry of one, means this tool. */
+export function means(choice: Chosen, { own }: ClientTool): boolean {
+  if (choice.type === 'namespace') return own.namespace === choice.name;
+  return (
+    own.name === chosenName(choice) && (!choice.namespace || choice.namespace === (own.namespace ?? null))
+  );
+}
+
+/** Which tools may be called, and whether one must be: `allowed_tools` is a shorter list and a mode. */
+export function toolsInEffect(
+  request: ResponsesRequest,
+  items: readonly Item[],
+): { found: ClientTool[]; choice: ToolChoice } {
+  const found = clientTools(request, items);
+  const choice = request.tool_choice ?? 'auto';
+  if (typeof choice === 'string') return { found, choice };
+  if (choice.type === 'allowed_tools')
+    return {
+      found: found.filter((tool) => choice.tools?.some((entry) => means(entry, tool))),
+      choice: choice.mode ?? 'auto',
+    };
+  const name = found.find((tool) => means(choice, tool))?.fields.name ?? chosenName(choice);
+  return { found, choice: { type: 'function', function: { name } } };
+}
+
+export function toChatTool({ name, description, parameters, strict }: FunctionFields): Tool {
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(typeof description === 'string' && { description }),
+      ...(parameters !== undefined && parameters !== null && { parameters }),
+      ...(typeof strict === 'boolean' && { strict }),
+    },
+  };
+}
+
+/** The tools of a request that are in effect: functions flat, with every key, others as they came. */
+export function presentTools({ tools }: ResponsesRequest, found: readonly ClientTool[]) {
+  return (tools ?? []).flatMap((tool, index): (FunctionTool | ResponsesTool)[] => {
+    if (tool.type === 'namespace') return [tool];
+    const [it] = found.filter(
+      ({ path }) => path === `tools[${index}]` || path === `tools[${index}].function`,
+    );
+    if (!it) return [];
+    return [tool.type === 'function' ? presentTool(it.fields) : tool];
+  });
+}
+
+function presentTool({ name, description, parameters, strict }: FunctionFields): FunctionTool {
+  return {
+    type: 'function',
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+  };
+}

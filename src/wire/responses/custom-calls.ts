@@ -1,0 +1,52 @@
+import type { ClientTool } from './client-tools.ts';
+import { joinedName } from './client-tools.ts';
+import type { StoredItem } from './responses.ts';
+import type { PlacedItem } from './to-chat-messages.ts';
+
+/**
+ * A conversation with calls of the client's own kinds as one with calls of functions, under the names by which the model knows
+ * them.
+ */
+export function asFunctionCalls(
+  items: readonly PlacedItem[],
+  tools: readonly ClientTool[],
+): readonly PlacedItem[] {
+  if (!items.some(({ item }) => isForeign(item))) return items;
+  return items.map(({ item, path }) =>
+    isForeign(item) ? { item: asFunctionCall(item, tools), path } : { item, path },
+  );
+}
+
+function isForeign({ type, namespace }: StoredItem): boolean {
+  return type === 'custom_tool_call' || type === 'custom_tool_call_output' || Boolean(namespace);
+}
+
+function asFunctionCall(item: StoredItem, tools: readonly ClientTool[]): StoredItem {
+  const { type, name = '', input } = item;
+  if (type === 'custom_tool_call_output') return { ...item, type: 'function_call_output' };
+  const namespace = item.namespace ?? undefined;
+  const known = tools.find(({ own }) => own.name === name && own.namespace === namespace);
+  const called = {
+    ...item,
+    name: known?.fields.name ?? joinedName({ name, ...(namespace && { namespace }) }),
+  };
+  if (type !== 'custom_tool_call') return called;
+  return { ...called, type: 'function_call', arguments: JSON.stringify({ input }) };
+}
+
+/** The free text in the arguments of a call, as far as it came; text that is no such object is taken as it is. */
+export function inputOf(json: string): string {
+  try {
+    const value = JSON.parse(json) as unknown;
+    const input = (value as { input?: unknown } | null)?.input;
+    return typeof input === 'string' ? input : typeof value === 'string' ? value : json;
+  } catch {
+    const begun = /^\s*\{\s*"input"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(json)?.[1];
+    if (begun === undefined) return json;
+    try {
+      return JSON.parse(`"${begun}"`) as string;
+    } catch {
+      return begun;
+    }
+  }
+}
