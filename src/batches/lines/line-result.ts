@@ -6,8 +6,6 @@ import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { errorLine, outputLine } from '../../wire/batch/result-line.ts';
 import { errorObject } from '../../wire/errors/error-body.ts';
 
-const encoder = new TextEncoder();
-
 /** Codes of lines nobody answered: their error lines carry no response (api.md, section 5). */
 const unanswered: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_timeout',
@@ -46,7 +44,7 @@ export function outputResult(
     batchId,
     line,
     stream: 'output',
-    body: encoder.encode(text),
+    body: Buffer.from(text),
     model,
     usage: answer.usage,
     attempts,
@@ -77,7 +75,7 @@ export function failedResult(
     batchId,
     line,
     stream: 'errors',
-    body: encoder.encode(text),
+    body: Buffer.from(text),
     model,
     usage: noUsage,
     attempts,

@@ -63,13 +63,10 @@ describe('Demand', () => {
     expect(demand.wants('m')).toBe(false);
   });
 
-  it('claims what a fast engine is sent in a quarter of a second, and of a slow one no more than it was sent', async () => {
-    const linesAfter = async (sent: number, ms: number) => {
+  it('claims what a fast engine answers in a quarter of a second, and no more than it has answered', async () => {
+    const linesAfter = async (answered: number, ms: number) => {
       demand.wanted();
-      for (let n = 0; n < sent; n++) {
-        demand.starting('m', 1);
-        demand.starting('m', -1);
-      }
+      for (let n = 0; n < answered; n++) demand.answered('m');
       await clock.advance(ms);
       return demand.wanted()[0]!.lines;
     };

@@ -9,7 +9,7 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 /** Lines kept in hand beyond what the engines can take now: below `leastAhead`, more are claimed. */
 const leastAhead = 64;
-/** So that a fast engine costs a few claims a second, each brings what is sent in this time, and at most this many lines. */
+/** So that a fast engine costs a few claims a second, each brings what is answered in this time, and at most this many lines. */
 const ahead = { ms: 250, most: 512 } as const;
 
 export interface DemandParts {
@@ -23,10 +23,10 @@ export interface DemandParts {
   clock: Pick<Clock, 'monotonic'>;
 }
 
-/** How fast lines of a model are sent. */
+/** How fast lines of a model are answered: what is sent again and again tells nothing. */
 interface Pace {
   /** Since the last claim. */
-  sent: number;
+  answered: number;
   claimedAt: number;
 }
 
@@ -60,8 +60,12 @@ export class Demand {
   /** A line was taken but has not reached its engine's count yet. */
   starting(model: string, by: 1 | -1): void {
     this.#starting.set(model, (this.#starting.get(model) ?? 0) + by);
+  }
+
+  /** A line has its result. */
+  answered(model: string): void {
     const pace = this.#paces.get(model);
-    if (pace && by === 1) pace.sent++;
+    if (pace) pace.answered++;
   }
 
   /** How many lines may be sent to a model now. */
@@ -111,10 +115,10 @@ export class Demand {
     const lacking = this.#lacking(model);
     if (lacking <= 0) return 0;
     const now = this.#parts.clock.monotonic();
-    const { sent, claimedAt } = this.#paces.get(model) ?? { sent: 0, claimedAt: now };
-    this.#paces.set(model, { sent: 0, claimedAt: now });
-    // Never more than was sent since: what fills an idle engine at once tells nothing of its pace.
-    const soon = Math.min(sent, (sent * ahead.ms) / Math.max(1, now - claimedAt), ahead.most);
+    const { answered, claimedAt } = this.#paces.get(model) ?? { answered: 0, claimedAt: now };
+    this.#paces.set(model, { answered: 0, claimedAt: now });
+    // Never more than was answered since: a moment tells nothing of the pace.
+    const soon = Math.min(answered, (answered * ahead.ms) / Math.max(1, now - claimedAt), ahead.most);
     return lacking + Math.floor(soon);
   }
 

@@ -191,6 +191,7 @@ export class Dispatcher {
   #resolve(held: HeldChunk, ref: LineRef, result: LineResult): void {
     held.lines.forget(ref.line);
     this.#parts.recorder.add(result);
+    this.#parts.demand.answered(held.model);
     held.remaining--;
     if (held.remaining === 0) this.#finish(held);
   }
