@@ -58,7 +58,8 @@ describe('fallbacks', () => {
     for (const stream of [false, true]) {
       const message = await post({ max_tokens: 9, messages, stream }, '/v1/messages');
       const response = await post({ input: 'Hello?', stream }, '/v1/responses');
-      expect([message.header, response.header]).toEqual(['spare', 'spare']);
+      const raw = await post({ prompt: 'Hello?', stream }, '/v1/completions');
+      expect([message.header, response.header, raw.header]).toEqual(['spare', 'spare', 'spare']);
     }
     const { text: vectors } = await running.api.send('/v1/embeddings', {
       json: { model: 'tiny', input: 'a' },
