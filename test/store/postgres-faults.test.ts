@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import type { Db } from '../../src/store/db.ts';
-import { migrate } from '../../src/store/migrations/migrate.ts';
+import { migrate, migrations } from '../../src/store/migrations/migrate.ts';
 import { openPostgres, usualBounds, usualShare } from '../../src/store/postgres/db.ts';
 import type { Bounds } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
@@ -323,6 +323,35 @@ function faultTests(postgres: PostgresServer): void {
     await Promise.all(creates.waiting);
     expect(created).toBe(50);
     await Promise.all([store.stop(), beside.close()]);
+  });
+
+  test('F50: a process goes on while a newer version brings the schema on, and is refused only at its next start', async () => {
+    const url = await postgres.createDatabase();
+    const store = createPostgresStore({ url, log: silent });
+    await store.start();
+    await store.orgs.insert(makeOrg({ id: 'org_a' }));
+    const work = async () => {
+      const batch = await addBatch(store);
+      const chunks = await claimOf(store, 'w', batch.id, { count: 9 });
+      await store.results.record('w', [output(batch, 0)], [], start);
+      await store.workers.beat('w', { interactive: {} });
+      const { ok } = (await store.batches.get('org_a', batch.id))!;
+      return [chunks.length > 0, ok, (await store.batches.list('org_a', { limit: 100 })).length];
+    };
+    expect(await work()).toEqual([true, 1, 1]);
+    const newer = openPostgres(url, silent);
+    // What a release may do to a schema that its predecessor still uses: add.
+    const tables = ['batches', 'batch_chunks', 'batch_results', 'files', 'workers', 'queues'];
+    const added = tables.map((table) => `ALTER TABLE ${table} ADD COLUMN later text DEFAULT 'x' NOT NULL`);
+    const next = { version: migrations.length + 1, name: 'next', statements: () => added };
+    await migrate(newer, [...migrations, next]);
+    expect([await work(), await work()]).toEqual([
+      [true, 1, 2],
+      [true, 1, 3],
+    ]);
+    const again = createPostgresStore({ url, log: silent });
+    await expect(again.start()).rejects.toMatchObject({ code: 'newer_schema' });
+    await Promise.all([store.stop(), newer.close()]);
   });
 
   test('start and stop may come in any number and order', async () => {
