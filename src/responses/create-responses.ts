@@ -1,40 +1,38 @@
 import { type Clock, unixSeconds } from '../base/clock.ts';
 import { createFairGate } from '../base/fair-gate.ts';
 import { grouped } from '../base/grouped.ts';
-import { isId, type Ids } from '../base/ids.ts';
+import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import { ApiError, invalid, notFound } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { Said } from '../core/conversation.ts';
 import type { Caller } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { answerWhole } from '../generate/answer-whole.ts';
 import type { Generate, InteractiveCall } from '../generate/generate.ts';
-import type { Answered, ChatStore, ConversationStore, ResponseStore } from '../store/store.ts';
+import type { ChatStore, ConversationStore, ResponseStore } from '../store/store.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import { quoted } from '../wire/json/parse.ts';
 import { movedError } from '../wire/places.ts';
 import { compactionItem, keptMessages } from '../wire/responses/compaction.ts';
 import { outputItemId } from '../wire/responses/item-ids.ts';
 import { requireReadable } from '../wire/responses/request.ts';
 import { responseUsage } from '../wire/responses/response-body.ts';
-import { firstEvents, ResponseStream } from '../wire/responses/from-chat-chunks.ts';
+import { ResponseStream } from '../wire/responses/from-chat-chunks.ts';
 import { askedResponse } from '../wire/responses/asked-response.ts';
 import { type NativePiece, NativeResponseStream } from '../wire/responses/native-response.ts';
 import type { Piece } from '../wire/responses/output-builder.ts';
-import { replayed } from '../wire/responses/replay.ts';
 import { responseError } from '../wire/responses/response-error.ts';
 import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
 import { createBackground } from './background.ts';
 import { createConversations } from './create-conversations.ts';
 import { createKeptChats } from './kept-chats.ts';
-import { createKeptItems, referencesIn } from './kept-items.ts';
 import { createPreparing, type Prepared } from './prepare.ts';
 import { createQuota } from './quota.ts';
 import type { Responses } from './responses.ts';
 import { saidBy } from './said.ts';
 import { createSession, type Memory } from './session.ts';
-import { bodyOf, textsOf } from './stored-body.ts';
+import { createStored } from './stored.ts';
+import { textsOf } from './stored-body.ts';
 
 export interface ResponsesDeps {
   store: { responses: ResponseStore; conversations: ConversationStore; chats: ChatStore };
@@ -114,6 +112,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     memory,
     mostBytes,
   });
+  const stored = createStored({ store, background, clock, memory });
   const newCallId = () => ids.next('call_');
   const seconds = () => unixSeconds(clock.now());
 
@@ -188,12 +187,6 @@ export function createResponses(deps: ResponsesDeps): Responses {
     }
   }
 
-  async function find(caller: Caller, id: string): Promise<Answered> {
-    const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
-    if (!found) throw notFound('response');
-    return background.checked(found);
-  }
-
   async function* streamed(
     body: JsonBody<ResponsesRequest>,
     call: InteractiveCall,
@@ -238,41 +231,12 @@ export function createResponses(deps: ResponsesDeps): Responses {
     yield events;
   }
 
-  async function* eventsOf(
-    caller: Caller,
-    id: string,
-    startingAfter: number,
-    signal: AbortSignal,
-  ): ResponseEvents {
-    let row = await find(caller, id);
-    let next = startingAfter + 1;
-    if (row.aliveUntil !== null) {
-      const begun = firstEvents(bodyOf(row)).map((event, n) => ({ ...event, sequence_number: n }));
-      yield begun.slice(next);
-      next = Math.max(next, begun.length);
-    }
-    while (row.aliveUntil !== null && !signal.aborted) {
-      // Whoever waits holds no texts.
-      row = { ...row, body: '', output: '' };
-      await background.changed(id, signal);
-      row = await find(caller, id);
-    }
-    if (row.aliveUntil !== null) return;
-    const pieces = row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[]);
-    for (const events of replayed(bodyOf(row), pieces)) {
-      const told = events.filter((event) => event.sequence_number >= next);
-      if (told.length > 0) yield told;
-      // A list that is passed over is not written: nothing else would let others have their turn.
-      else await new Promise((resolve) => setImmediate(resolve));
-    }
-  }
-
   return {
     conversations,
     chats: createKeptChats(deps.store.chats, { clock, quota, ttlMs }),
     start: () => background.start(),
     stop: () => background.stop(),
-    events: eventsOf,
+    ...stored,
     open: ({ orgId }) => createSession(remembering, orgId, streamed),
 
     async create(request, call) {
@@ -290,55 +254,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     async *stream(request, call) {
       if (!request.value.background) return yield* streamed(request, call);
       const { id } = await startInBackground(request, call);
-      yield* eventsOf(call.caller, id, -1, call.signal);
-    },
-
-    get: async (caller, id) => bodyOf(await find(caller, id)),
-
-    async inputItems({ orgId }, id, { limit, order, after }, signal) {
-      const now = clock.now();
-      const bytes = isId('resp_', id) ? (await store.sizes(orgId, 'input', [id], now))[id] : undefined;
-      if (bytes === undefined) throw notFound('response');
-      const leave = await memory.enter(orgId, bytes, signal);
-      try {
-        const kept = createKeptItems({ responses: store, orgId, now });
-        const stored = await kept.readInput(id);
-        const items = order === 'asc' ? stored : stored.toReversed();
-        const at = after === undefined ? -1 : items.findIndex((item) => item.id === after);
-        if (after !== undefined && at < 0)
-          throw invalid('after', `${quoted(after)} is not an id of this list`);
-        const page = items.slice(at + 1, at + 1 + limit);
-        await kept.read(referencesIn(page));
-        return {
-          items: page.map((item) => kept.named(item.id)?.item ?? item),
-          hasMore: items.length > at + 1 + limit,
-        };
-      } finally {
-        leave();
-      }
-    },
-
-    async cancel(caller, id) {
-      const row = await find(caller, id);
-      const body: ResponseBody = { ...bodyOf(row), status: 'cancelled' };
-      if (row.aliveUntil !== null && (await store.finish(id, textsOf(body)))) {
-        background.drop(id);
-        return body;
-      }
-      const now = await find(caller, id);
-      if (now.status === 'cancelled') return bodyOf(now);
-      throw new ApiError(
-        'response_not_cancellable',
-        bodyOf(now).background
-          ? `The response is ${now.status} already.`
-          : 'Only responses in the background can be cancelled; this one was waited for.',
-      );
-    },
-
-    async remove(caller, id) {
-      if (!isId('resp_', id) || !(await store.remove(caller.orgId, id, clock.now())))
-        throw notFound('response');
-      background.drop(id);
+      yield* stored.events(call.caller, id, -1, call.signal);
     },
 
     async compact(request, call) {

@@ -1,0 +1,115 @@
+import type { Clock } from '../base/clock.ts';
+import type { FairGate } from '../base/fair-gate.ts';
+import { isId } from '../base/ids.ts';
+import { ApiError, invalid, notFound } from '../core/errors.ts';
+import type { Caller } from '../core/org.ts';
+import type { Answered, ResponseStore } from '../store/store.ts';
+import { quoted } from '../wire/json/parse.ts';
+import { firstEvents } from '../wire/responses/from-chat-chunks.ts';
+import type { Piece } from '../wire/responses/output-builder.ts';
+import { replayed } from '../wire/responses/replay.ts';
+import type { ResponseBody, ResponseEvents } from '../wire/responses/responses.ts';
+import type { Background } from './background.ts';
+import { createKeptItems, referencesIn } from './kept-items.ts';
+import type { Responses } from './responses.ts';
+import { bodyOf, textsOf } from './stored-body.ts';
+
+export interface StoredParts {
+  store: ResponseStore;
+  background: Background;
+  clock: Clock;
+  /** Of the stored text of conversations that are in memory. */
+  memory: FairGate;
+}
+
+/** What can be asked of responses that are stored. */
+export type Stored = Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'>;
+
+export function createStored({ store, background, clock, memory }: StoredParts): Stored {
+  async function find(caller: Caller, id: string): Promise<Answered> {
+    const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
+    if (!found) throw notFound('response');
+    return background.checked(found);
+  }
+
+  async function* eventsOf(
+    caller: Caller,
+    id: string,
+    startingAfter: number,
+    signal: AbortSignal,
+  ): ResponseEvents {
+    let row = await find(caller, id);
+    let next = startingAfter + 1;
+    if (row.aliveUntil !== null) {
+      const begun = firstEvents(bodyOf(row)).map((event, n) => ({ ...event, sequence_number: n }));
+      yield begun.slice(next);
+      next = Math.max(next, begun.length);
+    }
+    while (row.aliveUntil !== null && !signal.aborted) {
+      // Whoever waits holds no texts.
+      row = { ...row, body: '', output: '' };
+      await background.changed(id, signal);
+      row = await find(caller, id);
+    }
+    if (row.aliveUntil !== null) return;
+    const pieces = row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[]);
+    for (const events of replayed(bodyOf(row), pieces)) {
+      const told = events.filter((event) => event.sequence_number >= next);
+      if (told.length > 0) yield told;
+      // A list that is passed over is not written: nothing else would let others have their turn.
+      else await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  return {
+    events: eventsOf,
+
+    get: async (caller, id) => bodyOf(await find(caller, id)),
+
+    async inputItems({ orgId }, id, { limit, order, after }, signal) {
+      const now = clock.now();
+      const bytes = isId('resp_', id) ? (await store.sizes(orgId, 'input', [id], now))[id] : undefined;
+      if (bytes === undefined) throw notFound('response');
+      const leave = await memory.enter(orgId, bytes, signal);
+      try {
+        const kept = createKeptItems({ responses: store, orgId, now });
+        const stored = await kept.readInput(id);
+        const items = order === 'asc' ? stored : stored.toReversed();
+        const at = after === undefined ? -1 : items.findIndex((item) => item.id === after);
+        if (after !== undefined && at < 0)
+          throw invalid('after', `${quoted(after)} is not an id of this list`);
+        const page = items.slice(at + 1, at + 1 + limit);
+        await kept.read(referencesIn(page));
+        return {
+          items: page.map((item) => kept.named(item.id)?.item ?? item),
+          hasMore: items.length > at + 1 + limit,
+        };
+      } finally {
+        leave();
+      }
+    },
+
+    async cancel(caller, id) {
+      const row = await find(caller, id);
+      const body: ResponseBody = { ...bodyOf(row), status: 'cancelled' };
+      if (row.aliveUntil !== null && (await store.finish(id, textsOf(body)))) {
+        background.drop(id);
+        return body;
+      }
+      const now = await find(caller, id);
+      if (now.status === 'cancelled') return bodyOf(now);
+      throw new ApiError(
+        'response_not_cancellable',
+        bodyOf(now).background
+          ? `The response is ${now.status} already.`
+          : 'Only responses in the background can be cancelled; this one was waited for.',
+      );
+    },
+
+    async remove(caller, id) {
+      if (!isId('resp_', id) || !(await store.remove(caller.orgId, id, clock.now())))
+        throw notFound('response');
+      background.drop(id);
+    },
+  };
+}
