@@ -7,7 +7,8 @@ import type { RunningApp } from '../support/app.ts';
 import { completion, message, responded, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// Batches of every format, on a server whose configuration opens them all. `tiny` speaks chat alone, `native` every format.
+// Batches of every format, on a server whose configuration opens them all. `tiny` answers all of
+// them through chat, `native` speaks them itself, but for completions.
 
 let running: RunningApp;
 let api: RunningApp['api'];
@@ -15,7 +16,8 @@ let fake: FakeUpstream;
 
 beforeAll(async () => {
   fake = await startFakeUpstream();
-  const capabilities = { speaks: { messages: 'native' as const, responses: 'native' as const } };
+  const speaks = { messages: 'native', responses: 'native', completions: 'no' } as const;
+  const capabilities = { speaks };
   const native = { ...upstreamEngine(fake.url), capabilities };
   const models = [testModel(), { ...testModel(native), id: 'native', aliases: [] }];
   running = await startApp({ models, batch: { endpoints: batchEndpoints } });
