@@ -79,7 +79,7 @@ export function createBatches(parts: BatchesParts): Batches {
   const hours = new OpenHours(catalog, time);
   const inner = { ...parts, worker, isAway, missing, hours };
   const closer = new Closer(inner);
-  const runner = new Runner({ ...inner, closer, holdsLeases: () => heartbeat.holds });
+  const runner = new Runner({ ...inner, closer, holdsLeases: (since) => heartbeat.holds(since) });
   // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
   const moveWindows = async (by: number): Promise<void> => {
     const batches = await store.batches.moveWindows(by);
@@ -95,7 +95,7 @@ export function createBatches(parts: BatchesParts): Batches {
     giveBackStrays: () => runner.giveBackStrays(),
     onReaped: () => runner.wake(),
     moveWindows: parts.exclusive ? moveWindows : null,
-    onLost: () => runner.work.dropAll(new Error('the lease of this process was lost')),
+    onReturn: (leases) => runner.work.keepOnly(leases),
   });
   const watch = new Watch({
     ...inner,

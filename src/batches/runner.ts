@@ -41,8 +41,8 @@ export interface RunnerParts {
   time: StoreTime;
   random: Random;
   log: Log;
-  /** Whether what this process leases is its own. */
-  holdsLeases: () => boolean;
+  /** Whether what this process leases is its own (`Heartbeat.holds`). */
+  holdsLeases: (since?: number) => boolean;
   /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
   isAway: (error: unknown) => Promise<boolean>;
 }

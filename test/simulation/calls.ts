@@ -1,15 +1,14 @@
-import { ApiError } from '../../src/core/errors.ts';
 import type { Generate, LineAnswer, LineCall } from '../../src/generate/generate.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
 import { Shares } from './shares.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
-/** A process lets go of its work before its lease is over, and the work of a batch that ends some seconds later. */
+/** A process sends nothing more of what was taken from it, and ends the work of a batch that ends some seconds later. */
 const lostMs = 1_500;
 const overMs = 5_000;
-/** An answer is durable this soon after it was given, where nothing is in the way. */
-const recordMs = 5_000;
+/** An answer is durable this soon after it was given, where nothing is in the way: the longest pause after what was. */
+const recordMs = 6_000;
 /** The least pause before an engine that takes nothing is asked again, and how many tries tell that it does not. */
 const probeMs = 400;
 const probes = 3;
@@ -21,6 +20,12 @@ interface Call {
   epoch: number;
   endedAt: number | null;
   answered: boolean;
+}
+
+/** A request on its way to an engine. */
+interface Asked {
+  answered: () => void;
+  refused: () => void;
 }
 
 /** More lines than any world sends at one instant. */
@@ -65,10 +70,6 @@ export class Calls {
       call.answered = true;
       this.#judgeEnd(call, batchId, Number(at));
       return answer;
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'engine_overloaded') this.#noteRefusal(lane, call);
-      else if (!line.signal.aborted) this.#forgive(lane);
-      throw error;
     } finally {
       call.endedAt = this.#now;
       this.#inFlight.set(lane, (this.#inFlight.get(lane) ?? 0) - 1);
@@ -84,21 +85,25 @@ export class Calls {
     return true;
   }
 
-  /** By the engine itself: its process sends more the moment that it hears of it, before the line has its result. */
-  noteAnswer(process: SimProcess, model: string): void {
-    this.#forgive(laneOf(process, model));
-  }
-
-  #forgive(lane: string): void {
-    this.#refusedAt.delete(lane);
-    this.#refusals.delete(lane);
-  }
-
-  /** Refusals that come back of what was sent before the first one do not count. */
-  #noteRefusal(lane: string, { begunAt }: Call): void {
-    if (begunAt < (this.#refusedAt.get(lane) ?? 0)) return;
-    this.#refusedAt.set(lane, this.#now);
-    this.#refusals.set(lane, (this.#refusals.get(lane) ?? 0) + 1);
+  /** An engine is asked by a process. What comes of it is noted there: its process hears of it before the line does. */
+  asked(process: SimProcess, model: string): Asked {
+    const lane = laneOf(process, model);
+    const begunAt = this.#now;
+    const refusedAt = this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY;
+    if (begunAt - refusedAt < probeMs && (this.#refusals.get(lane) ?? 0) >= probes)
+      this.#world.observer.fail(`${lane} is asked ${begunAt - refusedAt} ms after the engine refused`);
+    return {
+      answered: () => {
+        this.#refusedAt.delete(lane);
+        this.#refusals.delete(lane);
+      },
+      // What was sent before a refusal came does not count beside it.
+      refused: () => {
+        if (begunAt <= (this.#refusedAt.get(lane) ?? -1)) return;
+        this.#refusedAt.set(lane, this.#now);
+        this.#refusals.set(lane, (this.#refusals.get(lane) ?? 0) + 1);
+      },
+    };
   }
 
   get #now(): number {
@@ -129,9 +134,6 @@ export class Calls {
     this.#inFlight.set(lane, inFlight);
     if (inFlight > Math.ceil((plan.slots * 9) / 8))
       fail(`as call ${inFlight} to an engine of ${plan.slots} slots`);
-    const asked = this.#now - (this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY);
-    if (asked < probeMs && (this.#refusals.get(lane) ?? 0) >= probes)
-      fail(`${asked} ms after the engine refused`);
     return call;
   }
 
@@ -166,11 +168,6 @@ export class Calls {
 
   #judgeEnd({ process }: Call, batchId: string, line: number): void {
     if (!process.alive) return;
-    const lost = this.#lostFor(process, batchId, line);
-    if (lost > lostMs)
-      this.#world.observer.fail(
-        `${process.name} had ${batchId}/${line} answered, whose lease it lost ${lost} ms ago`,
-      );
     const over = this.#overFor(process, batchId);
     if (over > overMs)
       this.#world.observer.fail(

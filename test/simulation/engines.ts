@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/core/errors.ts';
 import type { Model } from '../../src/core/model.ts';
-import type { Engine } from '../../src/engines/engines.ts';
+import type { Engine, EngineCall } from '../../src/engines/engines.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
 import type { Outage } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -37,28 +37,27 @@ function troubled(world: World, process: SimProcess, model: string, engine: Engi
     const refusal = world.refusals.get(model);
     if (refusal && refusal.until > world.time.elapsed) throw outage(refusal.how, refusal.retryAfter);
   };
-  const admit = (text: string) => {
-    requireThere();
-    if (world.random.chance(world.plan.flaky)) {
-      world.noteFailure(text);
-      throw new ApiError('upstream_error', 'The engine broke.');
-    }
-  };
-  const watched = async <T>(text: string, work: () => Promise<T>): Promise<T> => {
-    admit(text);
+  const watched = async <T>(text: string, { signal }: EngineCall, work: () => Promise<T>): Promise<T> => {
+    const asked = world.calls.asked(process, model);
+    let isThere = false;
     try {
+      requireThere();
+      isThere = true;
+      if (world.random.chance(world.plan.flaky)) throw new ApiError('upstream_error', 'The engine broke.');
       const answer = await work();
-      world.calls.noteAnswer(process, model);
+      asked.answered();
       return answer;
     } catch (error) {
-      if (error instanceof ApiError && !error.blame.certain) world.noteFailure(text);
+      if (error instanceof ApiError && error.code === 'engine_overloaded') asked.refused();
+      else if (!signal.aborted) asked.answered();
+      if (isThere && error instanceof ApiError && !error.blame.certain) world.noteFailure(text);
       throw error;
     }
   };
   return {
     ...engine,
-    generate: (request, call) => watched(request.text, () => engine.generate(request, call)),
-    embed: (request, call) => watched(request.text, () => engine.embed(request, call)),
+    generate: (request, call) => watched(request.text, call, () => engine.generate(request, call)),
+    embed: (request, call) => watched(request.text, call, () => engine.embed(request, call)),
     async probe() {
       requireThere();
       return engine.probe();

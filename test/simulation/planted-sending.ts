@@ -1,21 +1,12 @@
 import { Demand } from '../../src/batches/queue/demand.ts';
 import { HeldChunks } from '../../src/batches/hand/held-chunks.ts';
 import { WorkInHand } from '../../src/batches/hand/work-in-hand.ts';
-import { ApiError } from '../../src/core/errors.ts';
 import { Replica } from '../../src/engines/pool/replica.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
 
 /** Bugs in what is sent to engines, by whom and how often. */
 export const plantedSending: Record<string, Plant> = {
-  'work goes on when its lease is lost': inClass(
-    WorkInHand,
-    'dropAll',
-    (original) =>
-      function (this: WorkInHand, reason) {
-        // At the end of a process it is dropped all the same.
-        if (reason instanceof ApiError) original.call(this, reason);
-      },
-  ),
+  'work goes on when its lease is lost': inClass(WorkInHand, 'keepOnly', () => () => {}),
   'work goes on when its batch is over': inClass(WorkInHand, 'stopBatch', () => () => {}),
   'a line is sent twice': inClass(
     HeldChunks,

@@ -370,20 +370,23 @@ it('asks a database that is away a few times a minute, and blames no batch for i
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 100 });
 });
 
-it('lets go of its work when the database hangs, and goes on when it answers again', async () => {
+it('goes on with what is in flight while the database hangs, sends nothing new, and loses none of it', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   const id = await single.create('b0', 40, { delayMs: 45_000 });
   await single.pass(11_000);
   expect(single.running()).toBe(4);
   single.hanging.add('*');
-  await single.pass(23_000);
+  await single.pass(32_000);
   expect(single.running()).toBe(4);
-  await single.pass(2_000);
+  // A fifth waited at the engine.
+  await single.pass(52_000);
   expect(single.running()).toBe(0);
   single.hanging.clear();
   await single.pass(15_000);
-  expect(single.running()).toBe(4);
+  expect([single.running(), (await single.find(id)).ok]).toEqual([4, 5]);
+  const leased = 'SELECT max(epoch) AS epoch, max(kills) AS kills FROM batch_chunks WHERE seq > 0';
+  expect(await database.db.all(leased)).toEqual([{ epoch: 1, kills: 0 }]);
   await single.pass(600_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 40 });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import type { Lease } from '../../store/store.ts';
+import { leaseOf } from './held-chunks.ts';
 import { WorkInHand } from './work-in-hand.ts';
 
 function working() {
@@ -77,12 +78,24 @@ describe('WorkInHand', () => {
     expect(batch.abort.signal.aborted).toBe(true);
   });
 
-  it('drops everything at once when its leases are lost', () => {
+  it('drops everything at once when it ends', () => {
     const { work, batch, chunk } = working();
     work.held.take(chunk);
     work.dropAll(new Error('lost'));
     expect(batch.abort.signal.reason).toEqual(new Error('lost'));
     expect([work.batches(), work.held.leases, work.held.unsent('m')]).toEqual([[], [], 0]);
+  });
+
+  it('sends nothing more of what others have taken, and lets it land', () => {
+    const { work, batch, chunk, back } = working();
+    const kept = heldChunk({ batch, seq: 2 });
+    work.held.add(kept);
+    work.held.take(chunk);
+    work.keepOnly([{ ...leaseOf(chunk.chunk), epoch: 9 }, leaseOf(kept.chunk)]);
+    expect([chunk.todo.length, kept.todo.length, batch.abort.signal.aborted]).toEqual([0, 2, false]);
+    work.held.landed(chunk);
+    work.settle(chunk);
+    expect([work.held.leases, back]).toEqual([[leaseOf(kept.chunk)], [leaseOf(chunk.chunk)]]);
   });
 
   it('forgets batches without a chunk in hand, and only those', () => {

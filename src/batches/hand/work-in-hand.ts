@@ -65,6 +65,12 @@ export class WorkInHand {
     this.settle(held);
   }
 
+  /** Others have taken what is not among these: nothing more of it is sent, and what lands of it counts where it is the first. */
+  keepOnly(leases: readonly Lease[]): void {
+    const left = new Set(leases.map(nameOf));
+    for (const held of this.held.chunks) if (!left.has(nameOf(leaseOf(held.chunk)))) this.yieldChunk(held);
+  }
+
   /** A line landed: a chunk of which nothing more is sent is let go of when it was the last. */
   settle(held: HeldChunk): void {
     if (!(held.yielding || held.batch.stopping) || held.inFlight > 0 || !this.held.has(held)) return;
@@ -97,4 +103,8 @@ export class WorkInHand {
     const working = new Set(this.held.batchIds());
     for (const batchId of this.#batches.keys()) if (!working.has(batchId)) this.#batches.delete(batchId);
   }
+}
+
+function nameOf({ batchId, seq, epoch }: Lease): string {
+  return `${batchId}/${seq}/${epoch}`;
 }

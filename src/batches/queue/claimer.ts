@@ -41,8 +41,8 @@ export interface ClaimerParts {
   time: StoreTime;
   random: Random;
   log: Log;
-  /** Whether what this process leases is its own: without a heartbeat it would be taken from it at once. */
-  holdsLeases: () => boolean;
+  /** Whether what this process leases is its own: without a heartbeat it would be taken from it at once (`Heartbeat.holds`). */
+  holdsLeases: (since?: number) => boolean;
   /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
   isAway: (error: unknown) => Promise<boolean>;
   /** How many more batches may be closed now. */
@@ -154,27 +154,29 @@ export class Claimer {
   }
 
   async #claimClosings(): Promise<void> {
-    const { store, worker, closings, setbacks, holdsLeases, close } = this.#parts;
+    const { store, worker, closings, setbacks, clock, holdsLeases, close } = this.#parts;
     const most = closings();
     if (most <= 0) return;
+    const askedAt = clock.monotonic();
     const { chunks, faults } = await store.batches.claimClosings(worker, most, setbacks.waiting);
     await this.#setBack(faults, null);
     // Taken from us by now, or soon: the next heartbeat gives them back if not.
-    if (holdsLeases()) for (const chunk of chunks) close(chunk);
+    if (holdsLeases(askedAt)) for (const chunk of chunks) close(chunk);
   }
 
   /** Whether there may be more to claim that is wanted. */
   async #claimLines(): Promise<boolean> {
-    const { store, worker, demand, suspects, time, holdsLeases } = this.#parts;
+    const { store, worker, demand, suspects, clock, time, holdsLeases } = this.#parts;
     const all = demand.wanted();
     const lacking = all.filter(({ lines, chunks: least }) => lines + least > 0);
     const wanted = all.filter((each) => !lacking.slice(modelsAtOnce).includes(each));
     if (wanted.length === 0) return false;
     const except = this.#passedOver();
     const options = { now: time.now(), suspects: suspects.room, except };
+    const askedAt = clock.monotonic();
     const { chunks, batches, faults } = await store.batches.claim(worker, wanted, options);
     await this.#setBack(faults, 'A part of the batch cannot be read from the database any more.');
-    if (!holdsLeases()) return false;
+    if (!holdsLeases(askedAt)) return false;
     const came = new Set(chunks.map(({ model }) => model));
     if (faults.length === 0)
       for (const { model, names, lines, chunks: least } of wanted)

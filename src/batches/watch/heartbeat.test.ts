@@ -38,6 +38,7 @@ describe('Heartbeat', () => {
         await hangs;
         return tell(`beat ${JSON.stringify(load.interactive)}`, answer);
       },
+      leases: () => tell('leases', [{ batchId: 'b', seq: 7, epoch: 1 }]),
       reap: (before) => tell(`reap ${before - clock.now() - skew}`, reaped),
     };
     heartbeat = new Heartbeat({
@@ -58,7 +59,7 @@ describe('Heartbeat', () => {
       onOthers: () => {},
       moveWindows: async (by) => void said.push(`move ${by} at ${time.now() - began}`),
       onReaped: () => said.push('reaped'),
-      onLost: () => said.push('lost'),
+      onReturn: (leases) => said.push(`left ${leases.map(({ seq }) => seq).join()}`),
     });
   });
 
@@ -66,14 +67,17 @@ describe('Heartbeat', () => {
     others = [{ m: 1, n: 4 }, { m: 2 }];
     reaped = 3;
     await heartbeat.start();
-    expect(said).toEqual([
-      'beat {"m":2}',
-      'others [{"m":1,"n":4},{"m":2}]',
-      'strays',
-      'reap -30000',
-      'reaped',
-    ]);
+    expect(said).toEqual(['beat {"m":2}', 'others [{"m":1,"n":4},{"m":2}]', 'strays']);
     expect(time.now()).toBe(clock.now() + skew);
+  });
+
+  it('takes nothing from the dead in its first life-time: the database may have been away for all until now', async () => {
+    reaped = 3;
+    await heartbeat.start();
+    await clock.advance(29_999);
+    expect(said).not.toContain('reap -30000');
+    await clock.advance(1);
+    expect(said.slice(-3)).toEqual(['strays', 'reap -30000', 'reaped']);
   });
 
   it('gives the others a life-time to come back when the database was away', async () => {
@@ -109,18 +113,21 @@ describe('Heartbeat', () => {
     expect(said.filter((each) => each.startsWith('beat'))).toHaveLength(3);
   });
 
-  it('outlives beats that fail, and lets go of everything before others may take it', async () => {
+  it('outlives beats that fail: nothing new is sent from the 25th second on, and it goes on with what is left', async () => {
     await heartbeat.start();
     said = [];
     away = true;
     await clock.advance(24_999);
-    expect([said, heartbeat.holds]).toEqual([[], true]);
+    expect(heartbeat.holds()).toBe(true);
     await clock.advance(1);
-    expect([said, heartbeat.holds]).toEqual([['lost'], false]);
+    expect([said, heartbeat.holds()]).toEqual([[], false]);
+    const askedAt = clock.monotonic();
     away = false;
     await clock.advance(10_000);
-    expect(said.slice(0, 2)).toEqual(['lost', 'beat {"m":2}']);
-    expect(heartbeat.holds).toBe(true);
+    expect(said.slice(0, 3)).toEqual(['beat {"m":2}', 'leases', 'left 7']);
+    // What was asked for before came too late to be looked at.
+    expect([heartbeat.holds(), heartbeat.holds(askedAt)]).toEqual([true, false]);
+    expect(heartbeat.holds(clock.monotonic())).toBe(true);
   });
 
   it('has time for another beat when the database gave one up', async () => {
@@ -134,23 +141,23 @@ describe('Heartbeat', () => {
     hangs = null;
     await clock.advance(6_999);
     expect(said[0]).toBe('beat {"m":2}');
-    expect(said).not.toContain('lost');
+    expect(said).not.toContain('leases');
   });
 
-  it('lets go of everything while a beat hangs, and believes no answer that comes too late', async () => {
+  it('holds nothing while a beat hangs, and believes no answer that comes too late', async () => {
     await heartbeat.start();
     said = [];
     let answer: () => void = () => {};
     hangs = new Promise((resolve) => (answer = resolve));
     await clock.advance(25_000);
-    expect([said, heartbeat.holds]).toEqual([['lost'], false]);
+    expect([said, heartbeat.holds()]).toEqual([[], false]);
     await clock.advance(60_000);
     answer();
     hangs = null;
     await clock.advance(0);
-    expect([said.includes('beat {"m":2}'), heartbeat.holds]).toEqual([true, false]);
+    expect([said.includes('beat {"m":2}'), heartbeat.holds()]).toEqual([true, false]);
     await clock.advance(1_000);
-    expect(heartbeat.holds).toBe(true);
+    expect(heartbeat.holds()).toBe(true);
   });
 
   it('beats although a claim hangs', async () => {
@@ -159,7 +166,7 @@ describe('Heartbeat', () => {
     claiming = new Promise(() => {});
     await clock.advance(60_000);
     expect(said.filter((each) => each.startsWith('beat'))).toHaveLength(6);
-    expect(heartbeat.holds).toBe(true);
+    expect(heartbeat.holds()).toBe(true);
   });
 
   it.each([

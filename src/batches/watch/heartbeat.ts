@@ -1,14 +1,14 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Generate } from '../../generate/generate.ts';
-import type { Store, WorkerLoad } from '../../store/store.ts';
+import type { Lease, Store, WorkerLoad } from '../../store/store.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 
 const beatMs = 10_000;
 const leastWaitMs = 1_000;
 /** An owner silent for this long is dead: others take its work. */
 export const leaseLifeMs = 30_000;
-/** So long before that it drops its work itself: aborted calls take a moment to end. */
+/** So long before that it sends nothing more itself. */
 const marginMs = 5_000;
 /** Two beats further apart than this, and one between them did not arrive. */
 const missedMs = 15_000;
@@ -28,8 +28,8 @@ export interface HeartbeatParts {
   onOthers: (others: readonly WorkerLoad[]) => void;
   /** Chunks of dead owners were taken back. */
   onReaped: () => void;
-  /** This process was silent too long: its leases are gone, or will be in a moment. */
-  onLost: () => void;
+  /** This process was silent so long that others may have taken its leases; these are left. */
+  onReturn: (leases: readonly Lease[]) => void;
   /** Moves the windows of open batches, where a jump of the database's clock must not end them; else null. */
   moveWindows: ((by: number) => Promise<void>) | null;
 }
@@ -37,16 +37,18 @@ export interface HeartbeatParts {
 /**
  * The lease on everything this process holds (batch-engine.md, "Leases"). A beat learns the database's time and the
  * others' load; after it, what the store thinks we hold but we do not is given back, and chunks are taken back from the
- * dead. A timer of its own ends the lease: it waits for no call, so a database that hangs cannot prolong it.
+ * dead. Without beats nothing is sent any more, by the clock alone, so a database that hangs cannot prolong a lease. What is
+ * in flight goes on: the first beat that arrives asks which leases are left, and only the rest is let go of.
  */
 export class Heartbeat {
   #parts: HeartbeatParts;
   #timer: Timer | null = null;
-  #lapse: Timer | null = null;
   /** When the last one that arrived was sent, and when the last one was. */
   #lastBeat = Number.NEGATIVE_INFINITY;
-  /** The first beat after one that was missed. */
+  /** The first beat, or the first after one that was missed. */
   #steadySince = Number.NEGATIVE_INFINITY;
+  /** When it was last asked which leases are left. */
+  #returnedAt = Number.NEGATIVE_INFINITY;
   #begun = 0;
   #stopped = true;
   #beating: Promise<void> | null = null;
@@ -56,9 +58,12 @@ export class Heartbeat {
     this.#parts = parts;
   }
 
-  /** Whether what is leased by this process surely is its own. */
-  get holds(): boolean {
-    return this.#left() > 0;
+  /**
+   * Whether what is leased by this process surely is its own.
+   * @param since when it was leased or asked for, in monotonic milliseconds, where it is not in hand yet
+   */
+  holds(since = Number.POSITIVE_INFINITY): boolean {
+    return this.#left() > 0 && since >= this.#returnedAt;
   }
 
   /** The first beat must succeed: without it nothing may be claimed. */
@@ -74,7 +79,10 @@ export class Heartbeat {
     this.#timer?.cancel();
     await this.#beating;
     await this.#tidying;
-    this.#lapse?.cancel();
+  }
+
+  get #isFirst(): boolean {
+    return this.#lastBeat === Number.NEGATIVE_INFINITY;
   }
 
   #left(): number {
@@ -95,11 +103,11 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     const { store, generate, worker, clock, load, onOthers } = this.#parts;
-    // A process that stood still may wake here first: this beat must not prolong what has run out.
-    if (this.#lapse && !this.holds) this.#lose();
     const before = (this.#begun = clock.monotonic());
     const { now, others } = await store.workers.beat(worker, load());
     await this.#learn(now, before);
+    // This beat must not prolong what has run out.
+    if (!this.#isFirst && !this.holds()) await this.#return();
     this.#prolong(before);
     generate.setOthers(others);
     onOthers(others);
@@ -109,8 +117,7 @@ export class Heartbeat {
 
   async #learn(now: number, asked: number): Promise<void> {
     const { time, moveWindows } = this.#parts;
-    const isFirst = this.#lastBeat === Number.NEGATIVE_INFINITY;
-    const by = moveWindows && !isFirst ? time.jump(now, asked) : 0;
+    const by = moveWindows && !this.#isFirst ? time.jump(now, asked) : 0;
     // Time and windows move one after the other, in the order in which nothing is ever late that is not.
     if (by > 0) await moveWindows?.(by);
     time.learn(now, asked);
@@ -119,30 +126,26 @@ export class Heartbeat {
 
   /** Counted from when the beat was sent: nobody knows when it was written. */
   #prolong(sent: number): void {
-    const { clock } = this.#parts;
-    const isFirst = this.#lastBeat === Number.NEGATIVE_INFINITY;
-    if (!isFirst && sent - this.#lastBeat > missedMs) this.#steadySince = sent;
+    if (sent - this.#lastBeat > missedMs) this.#steadySince = sent;
     this.#lastBeat = sent;
-    this.#lapse?.cancel();
-    this.#lapse = clock.after(Math.max(0, this.#left()), () => this.#lose());
   }
 
-  #lose(): void {
-    const { log, onLost } = this.#parts;
-    this.#lapse?.cancel();
-    this.#lapse = null;
-    log.error(
-      {},
-      'no heartbeat arrived for 25 s: the lines in hand are left to whoever reaches the database',
-    );
-    onLost();
+  /** Once the beat is written nobody takes anything more of it: what the database leaves it is its own. */
+  async #return(): Promise<void> {
+    const { store, worker, clock, log, onReturn } = this.#parts;
+    const leases = await store.workers.leases(worker);
+    this.#returnedAt = clock.monotonic();
+    const silentMs = Math.round(this.#returnedAt - this.#lastBeat);
+    log.warn({ silent_ms: silentMs, leases: leases.length }, 'the database is back; what it left goes on');
+    onReturn(leases);
   }
 
   async #tidy(now: number): Promise<void> {
     const { store, log, giveBackStrays, onReaped } = this.#parts;
     try {
       await giveBackStrays();
-      // Where the database was away for us it may have been so for all: the living have a life-time to say so.
+      // Where the database was away for us, or before we began, it may have been so for all: the living have a life-time
+      // to say so.
       const isSteady = this.#lastBeat - this.#steadySince >= leaseLifeMs;
       if (isSteady && (await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
     } catch (error) {
