@@ -52,6 +52,12 @@ describe('a batch is late', () => {
     expect(lateOnes([last, first, { ...next, total: 1400 }, ...others], hour)).toEqual(['last']);
   });
 
+  it('not because the machine slept for days, which moved its window along', () => {
+    const slept = batch('b', { pausedMs: 5 * day, expiresAt: 6 * day });
+    expect(lateOnes([slept], 5.5 * day)).toEqual([]);
+    expect(lateOnes([slept], 5.75 * day)).toEqual(['b']);
+  });
+
   it('when nothing of it was done in three quarters of its window, and nothing else is known', () => {
     for (const silent of [batch('b'), going('b', 0)]) {
       expect(lateOnes([silent], 0.75 * day - 1)).toEqual([]);

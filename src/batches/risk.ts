@@ -54,8 +54,14 @@ function lateIn(group: readonly OpenBatch[], now: number, hours: Hours | undefin
   return late;
 }
 
-function isSilent({ createdAt, expiresAt }: OpenBatch, now: number, hours: Hours | undefined): boolean {
-  return runTime(hours, createdAt, now) >= silentShare * runTime(hours, createdAt, expiresAt);
+function isSilent(
+  { createdAt, expiresAt, pausedAt, pausedMs }: OpenBatch,
+  now: number,
+  hours: Hours | undefined,
+): boolean {
+  // What the clock jumped, as over the sleep of a laptop, is none of the time in which it could have run either.
+  const begun = createdAt + pausedMs + (pausedAt === null ? 0 : now - pausedAt);
+  return runTime(hours, begun, now) >= silentShare * runTime(hours, begun, expiresAt);
 }
 
 /** Requests a millisecond of the time that it could run. */

@@ -16,6 +16,7 @@ describe('Heartbeat', () => {
   let reaped: number;
   let others: Record<string, number>[];
   let began: number;
+  let immovable: boolean;
   let heartbeat: Heartbeat;
 
   beforeEach(() => {
@@ -27,6 +28,7 @@ describe('Heartbeat', () => {
     claiming = null;
     reaped = 0;
     others = [];
+    immovable = false;
     const tell = async <T>(what: string, answer: T): Promise<T> => {
       if (away) throw new Error('the database is away');
       said.push(what);
@@ -57,7 +59,10 @@ describe('Heartbeat', () => {
       },
       load: () => ({ interactive: { m: 2 } }),
       onOthers: () => {},
-      moveWindows: async (by) => void said.push(`move ${by} at ${time.now() - began}`),
+      moveWindows: async (by) => {
+        if (immovable) throw new Error('the database is away');
+        said.push(`move ${by} at ${time.now() - began}`);
+      },
       onReaped: () => said.push('reaped'),
       onReturn: (leases) => said.push(`left ${leases.map(({ seq }) => seq).join()}`),
     });
@@ -182,6 +187,19 @@ describe('Heartbeat', () => {
     expect(time.now()).toBe(began + 10_000 + by);
     await clock.advance(60_000);
     expect(said.filter((each) => each.startsWith('move'))).toHaveLength(1);
+  });
+
+  it.each([90_000_000, -90_000_000])('moves the windows by %i once where it failed at first', async (by) => {
+    await heartbeat.start();
+    began = time.now();
+    said = [];
+    clock.jump(by);
+    immovable = true;
+    await clock.advance(10_000);
+    immovable = false;
+    await clock.advance(60_000);
+    expect(said.filter((each) => each.startsWith('move'))).toHaveLength(1);
+    expect(time.now()).toBe(began + 70_000 + by);
   });
 
   it('stops', async () => {

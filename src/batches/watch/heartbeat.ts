@@ -49,6 +49,8 @@ export class Heartbeat {
   #steadySince = Number.NEGATIVE_INFINITY;
   /** When it was last asked which leases are left. */
   #returnedAt = Number.NEGATIVE_INFINITY;
+  /** How far windows have still to follow time that went back. */
+  #behind = 0;
   #begun = 0;
   #stopped = true;
   #beating: Promise<void> | null = null;
@@ -115,13 +117,17 @@ export class Heartbeat {
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
   }
 
+  /** Time and windows move one after the other, in the order in which nothing is ever late that is not. */
   async #learn(now: number, asked: number): Promise<void> {
     const { time, moveWindows } = this.#parts;
     const by = moveWindows && !this.#isFirst ? time.jump(now, asked) : 0;
-    // Time and windows move one after the other, in the order in which nothing is ever late that is not.
+    // Where this fails it jumps once more at the next beat.
     if (by > 0) await moveWindows?.(by);
     time.learn(now, asked);
-    if (by < 0) await moveWindows?.(by);
+    this.#behind += Math.min(0, by);
+    if (this.#behind === 0) return;
+    await moveWindows?.(this.#behind);
+    this.#behind = 0;
   }
 
   /** Counted from when the beat was sent: nobody knows when it was written. */

@@ -124,7 +124,8 @@ export async function withoutRecorded(q: Queries, chunks: readonly Chunk[]): Pro
   const over: Chunk[] = [];
   for (const chunk of chunks) {
     const open = chunk.lines.filter(({ line }) => !recorded.has(chunk.batchId, line));
-    if (open.length > 0) left.push({ ...chunk, lines: open });
+    const est = Math.ceil((chunk.est * open.length) / chunk.lines.length);
+    if (open.length > 0) left.push({ ...chunk, lines: open, est });
     else over.push(chunk);
   }
   for (const { batchId, seq } of over)

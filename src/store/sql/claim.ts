@@ -231,10 +231,11 @@ class ClaimInSet {
 
   async #begin(batches: BatchRow[]): Promise<void> {
     for (const { sql, params } of inLists(batches.map(({ id }) => id)))
-      await this.#q.all(`UPDATE batches SET status = 'in_progress', in_progress_at = ? WHERE id IN ${sql}`, [
-        this.#options.now,
-        ...params,
-      ]);
+      // What was paused before is none of the time that it runs.
+      await this.#q.all(
+        `UPDATE batches SET status = 'in_progress', in_progress_at = ?, paused_ms = 0 WHERE id IN ${sql}`,
+        [this.#options.now, ...params],
+      );
   }
 
   /** Orgs are charged what their chunks are expected to take; the virtual time of a model is the least of those at work. */

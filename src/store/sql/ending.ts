@@ -82,11 +82,13 @@ export function createEnding(db: Db): Ending {
       db.tx(async (q) => {
         const moved = await q.all(
           `UPDATE batches SET expires_at = expires_at + ?, due = due + ?,
-             accept_until = CASE WHEN accept_until = 0 THEN 0 ELSE accept_until + ? END
+             accept_until = CASE WHEN accept_until = 0 THEN 0 ELSE accept_until + ? END,
+             paused_ms = CASE WHEN paused_at IS NULL THEN paused_ms + ? ELSE paused_ms END
            WHERE status IN ('validating', 'in_progress', 'cancelling') RETURNING id`,
-          [by, by, by],
+          [by, by, by, by],
         );
         await q.all("UPDATE batch_chunks SET due = due + ? WHERE state <> 'done'", [by]);
+        await q.all('UPDATE webhook_deliveries SET due_at = due_at + ? WHERE due_at IS NOT NULL', [by]);
         return moved.length;
       }),
 

@@ -181,7 +181,12 @@ export function endingTests(on: Stores): void {
       const finished = await addBatch(on.store);
       await on.store.batches.cancel('org_a', finished.id, start, 0);
       await closeBatch(on.store, finished.id);
-      expect(await on.store.batches.moveWindows(-hour)).toBe(2);
+      const paused = await addBatch(on.store);
+      await on.store.batches.pause('org_a', paused.id, start);
+      expect(await on.store.batches.moveWindows(-hour)).toBe(3);
+      // No time has passed: neither in which it ran nor in which it was paused.
+      const pausedMs = async (id: string) => (await on.store.batches.find(id))!.pausedMs;
+      expect([await pausedMs(open.id), await pausedMs(paused.id)]).toEqual([-hour, 0]);
       const windowOf = async (id: string) => {
         const { expiresAt, acceptUntil, due } = (await on.store.batches.find(id))!;
         return [expiresAt, acceptUntil, due];
