@@ -14,7 +14,10 @@ export const plantedFences: Record<string, Plant> = {
   'a batch is published under any lease': inSql('batches.publish', ...anyLease),
   'the gate is shut under any lease': inSql('batches.shut', ...anyLease),
   'missing lines are recorded under any lease': inSql('results.recordMissing', ...anyLease),
-  'a suspect is split under any lease': inSql('batches.split', ...anyLease),
+  'a suspect is split under any lease': inSql('batches.split', ...anyLease, [
+    "state = 'leased'",
+    "state <> 'done'",
+  ]),
   'a claim does not begin an epoch': inSql('batches.claim', ['epoch = epoch + 1', 'epoch = epoch']),
   'a chunk in hand can be claimed': inSql(
     'batches.claim',
