@@ -129,7 +129,7 @@ function loadFailure(modelPath: string, error: unknown, complaints: readonly str
   return `The model ${modelPath} cannot be loaded: ${details.join('; ')}.`;
 }
 
-/** The library is an optional peer, and its binaries are packages of their own. */
+/** An installation without optional packages has no engine; its binaries are packages of their own. */
 export function missingLibrary(why: string): string {
   const { platform, arch } = process;
   const names: Record<string, string> = { darwin: 'mac', win32: 'win' };
@@ -137,8 +137,8 @@ export function missingLibrary(why: string): string {
     platform === 'darwin' && arch === 'arm64' ? '-metal' : ''
   }`;
   return (
-    `The embedded engine cannot be loaded (${why}). It needs two packages that Offpeak does not bring along: ` +
-    `npm install --omit=optional node-llama-cpp ${binary}`
+    `The embedded engine cannot be loaded (${why}). Offpeak was installed without its optional packages; ` +
+    `this adds the engine: npm install --omit=optional node-llama-cpp@3 ${binary}@3`
   );
 }
 

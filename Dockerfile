@@ -1,0 +1,23 @@
+# The package that npm would publish, built from this checkout, and Node. Nothing of the build stays in the image.
+FROM node:24-bookworm-slim AS build
+WORKDIR /build
+COPY . .
+RUN npm ci --include=dev --no-audit --no-fund \
+ && npm pack --pack-destination /tmp \
+ && mv /tmp/offpeak-*.tgz /tmp/offpeak.tgz
+
+FROM node:24-bookworm-slim
+RUN --mount=type=bind,from=build,source=/tmp/offpeak.tgz,target=/tmp/offpeak.tgz \
+    npm install --global --no-audit --no-fund /tmp/offpeak.tgz \
+ && npm cache clean --force \
+ && install --directory --owner node --group node --mode 0700 /data
+USER 1000:1000
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080
+# Work in flight has 25 seconds to end (server.drain): stop the container with at least --stop-timeout 30.
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["offpeak"]
+CMD ["serve", "--host", "0.0.0.0", "--data", "/data"]

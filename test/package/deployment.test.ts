@@ -1,0 +1,65 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { environmentKeys } from '../../src/config/keys.ts';
+import { loadConfig } from '../../src/config.ts';
+import { runCli } from '../cli/support/run-cli.ts';
+
+const root = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+interface Service {
+  environment?: Record<string, string>;
+  volumes: string[];
+  stop_grace_period?: string;
+}
+const compose = parse(read('compose.yaml'), { merge: true }) as {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+};
+const drainSeconds =
+  loadConfig({ env: {}, cwd: '/nowhere', exists: (path) => !path.endsWith('offpeak.yaml') }).drainMs / 1000;
+
+it('the image, the containers and the service leave work in flight the time to end', () => {
+  const servers = Object.values(compose.services).filter((service) => service.stop_grace_period);
+  expect(servers).toHaveLength(3);
+  for (const { stop_grace_period: grace } of servers)
+    expect(Number.parseInt(grace!, 10)).toBeGreaterThan(drainSeconds);
+  const [, timeout] = /^TimeoutStopSec=(\d+)$/m.exec(read('deploy/offpeak.service')) ?? [];
+  expect(Number(timeout)).toBeGreaterThan(drainSeconds);
+  expect(read('Dockerfile')).toContain('STOPSIGNAL SIGTERM');
+});
+
+it('they say only what the server understands', async () => {
+  const names = Object.values(compose.services)
+    .flatMap(({ environment = {} }) => Object.keys(environment))
+    .filter((name) => !name.startsWith('POSTGRES_'));
+  expect(names.length).toBeGreaterThan(0);
+  for (const name of names) expect(Object.keys(environmentKeys)).toContain(name);
+  const { out } = await runCli(['serve', '--help']);
+  const flags = [read('Dockerfile'), read('deploy/offpeak.service')].flatMap((text) => {
+    const [, line] = /^(?:CMD|ExecStart=).*?(\["serve".*|offpeak serve.*)$/m.exec(text) ?? [];
+    return line!.match(/--[a-z-]+/g)!;
+  });
+  expect(flags).toEqual(expect.arrayContaining(['--host', '--data']));
+  for (const flag of flags) expect(out).toContain(flag);
+});
+
+it('every volume of a service is declared', () => {
+  const used = Object.values(compose.services).flatMap(({ volumes }) =>
+    volumes.map((one) => one.split(':')[0]!),
+  );
+  expect([...new Set(used)].toSorted()).toEqual(Object.keys(compose.volumes).toSorted());
+});
+
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+if (!hasSystemd)
+  console.warn('SKIPPED: systemd-analyze is not here, so the unit of systemd is not verified.');
+
+it.skipIf(!hasSystemd)('systemd finds no fault in the service', () => {
+  expect(execFileSync('systemd-analyze', ['verify', join(root, 'deploy/offpeak.service')]).toString()).toBe(
+    '',
+  );
+});

@@ -1,0 +1,146 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'offpeak-package-'));
+const installed = join(folder, 'installed');
+const running = new Set<ChildProcess>();
+
+/** As on a machine whose Node is new enough, and with nothing of the checkout's npm in it. */
+const env: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|OFFPEAK_)/.test(name))),
+  PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+};
+
+async function npm(cwd: string, ...args: string[]): Promise<string> {
+  const options = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+  const { stdout } = await promisify(execFile)('npm', [...args, ...options], { cwd, env });
+  return stdout;
+}
+
+beforeAll(async () => {
+  mkdirSync(installed);
+  await npm(root, 'pack', '--pack-destination', folder);
+  await npm(
+    installed,
+    'install',
+    join(
+      folder,
+      readdirSync(folder).find((name) => name.endsWith('.tgz'))!,
+    ),
+  );
+}, 240_000);
+
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Serving {
+  /** Everything on stdout once it matches, or all of both streams when the process has ended. */
+  told(pattern: RegExp): Promise<string>;
+  end(): Promise<number | null>;
+}
+
+function serve(...flags: string[]): Serving {
+  const child = spawn('npx', ['offpeak', 'serve', '--port', '0', ...flags], {
+    cwd: installed,
+    env,
+    detached: true,
+  });
+  running.add(child);
+  let text = '';
+  let ended = false;
+  const look = new Set<() => void>();
+  const heard = (chunk?: Buffer) => {
+    text += chunk?.toString() ?? '';
+    for (const one of look) one();
+  };
+  child.stdout.on('data', heard);
+  child.stderr.on('data', heard);
+  const exited = new Promise<number | null>((resolve) =>
+    child.on('close', (code) => {
+      ended = true;
+      running.delete(child);
+      heard();
+      resolve(code);
+    }),
+  );
+  return {
+    told: (pattern) =>
+      new Promise((resolve) => {
+        const one = () => {
+          if (!pattern.test(text) && !ended) return;
+          look.delete(one);
+          resolve(text);
+        };
+        look.add(one);
+        one();
+      }),
+    end() {
+      process.kill(-child.pid!, 'SIGTERM');
+      return exited;
+    },
+  };
+}
+
+it('contains what is needed to run it and to read about it, and nothing of the work on it', () => {
+  const files = readdirSync(join(installed, 'node_modules/offpeak'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name).slice(join(installed, 'node_modules/offpeak/').length),
+    );
+  const expected =
+    /^(bin\/(offpeak|package\.json)|dist\/.+\.js|docs\/.+\.md|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
+  expect(files.filter((file) => !expected.test(file))).toEqual([]);
+  expect(files).toEqual(
+    expect.arrayContaining(['dist/main.js', 'docs/batches.md', 'models/offpeak-tiny.gguf']),
+  );
+});
+
+it('brings the embedded engine along, built for the processor alone', () => {
+  const builds = readdirSync(join(installed, 'node_modules/@node-llama-cpp'));
+  expect(builds.filter((name) => /cuda|vulkan/.test(name))).toEqual([]);
+  expect(builds.some((name) => name.includes(process.arch))).toBe(true);
+});
+
+it('answers with the model it brings, in an empty folder, and names itself as it was called', async () => {
+  const server = serve();
+  const text = await server.told(/Ctrl-C stops it/);
+  const [, url] = /ready at (\S+)/.exec(text) ?? [];
+  const [, key] = /API key +(\S+)/.exec(text) ?? [];
+  expect(text).toContain('npx offpeak chat');
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'Capital of Italy?' }] }),
+  });
+  expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Rome' } }] });
+
+  const [, example] = /batch run (\S+) -o/.exec(text) ?? [];
+  const { stdout } = await promisify(execFile)('npx', ['offpeak', 'files', 'validate', example!], {
+    cwd: installed,
+    env,
+  });
+  expect(stdout).toContain('100');
+  await server.end();
+});
+
+it('without its optional packages it says what the embedded model needs, and serves other servers', async () => {
+  await npm(installed, 'prune', '--omit=optional');
+  expect(await serve().told(/never/)).toMatch(
+    /installed without its optional packages.*npm install --omit=optional node-llama-cpp@3 @node-llama-cpp\//,
+  );
+  writeFileSync(
+    join(installed, 'offpeak.yaml'),
+    'models:\n  - { id: far, serves: [chat], engine: { kind: openai, flavor: openai, url: "http://127.0.0.1:9/v1", slots: 4 } }\n',
+  );
+  const server = serve();
+  expect(await server.told(/Ctrl-C stops it/)).toContain('far');
+  await server.end();
+});
