@@ -86,8 +86,8 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
  */
 export function createApp(config: Config, overrides: Overrides = {}): App {
   const { clock = systemClock, random = systemRandom } = overrides;
-  const { log, hide } = overrides.log
-    ? { log: overrides.log, hide: () => {} }
+  const { log, hide, flush } = overrides.log
+    ? { log: overrides.log, hide: () => {}, flush: () => {} }
     : createLog(config.logLevel, secretsOf(config));
   const ids = createIds(clock, random);
   const time = new StoreTime(clock);
@@ -263,6 +263,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       try {
         await closeToOthers(config.data, log);
         for (const part of parts) await part.start();
+        // What was said on the way stands before what the command says of it.
+        flush();
       } catch (error) {
         await stopAll().catch((fault: unknown) => log.error({ err: fault }, 'could not stop cleanly'));
         throw error;
