@@ -391,7 +391,7 @@ describe('clientSettings', () => {
       adminKey: 'x',
     });
     expect(clientSettings({}, {})).toEqual({
-      url: 'http://127.0.0.1:8080',
+      url: undefined,
       key: undefined,
       adminKey: undefined,
     });

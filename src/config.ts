@@ -102,13 +102,13 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   return config;
 }
 
-/** What the client commands take from outside: flags over environment over the defaults of a local server. */
+/** What the client commands take from outside: flags over environment. */
 export function clientSettings(
   flags: { url?: string | undefined; key?: string | undefined },
   env: Record<string, string | undefined> = environment,
-): { url: string; key: string | undefined; adminKey: string | undefined } {
+): { url: string | undefined; key: string | undefined; adminKey: string | undefined } {
   return {
-    url: flags.url ?? presence(env.OFFPEAK_URL) ?? 'http://127.0.0.1:8080',
+    url: flags.url ?? presence(env.OFFPEAK_URL),
     key: flags.key ?? presence(env.OFFPEAK_API_KEY),
     adminKey: flags.key ?? presence(env.OFFPEAK_ADMIN_KEY),
   };

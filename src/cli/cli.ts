@@ -9,7 +9,11 @@ import type { Fetch } from '../client/transport.ts';
 import { clientSettings } from '../config.ts';
 import { CliError, exitCodes } from './exit-codes.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { readProfile } from './profile.ts';
 import type { Terminal } from './terminal.ts';
+
+/** Where a server is that nobody named. */
+export const localServer = 'http://127.0.0.1:8080';
 
 /** What every command works with. */
 export interface Cli {
@@ -46,7 +50,10 @@ export function adminCommand(name: string, description: string): Command {
 function askingCommand(name: string, description: string, key: string, variable: string): Command {
   return new Command(name)
     .description(description)
-    .option('--url <url>', 'the server (OFFPEAK_URL; default http://127.0.0.1:8080)')
+    .option(
+      '--url <url>',
+      'the server (OFFPEAK_URL; default what login remembers, else http://127.0.0.1:8080)',
+    )
     .option('--key-file <file>', `a file that holds the ${key} (default: ${variable})`)
     .option(
       '--key <key>',
@@ -57,7 +64,14 @@ function askingCommand(name: string, description: string, key: string, variable:
 
 export function connect(cli: Cli, options: ClientOptions): Client {
   const { url, key } = settingsOf(cli, options);
-  return clientOf(cli, url, key);
+  const remembered = readProfile(cli.env);
+  // A key goes to the server it was remembered for, and to no other.
+  if (remembered === undefined || key !== undefined) return clientOf(cli, url ?? remembered?.url, key);
+  return clientOf(
+    cli,
+    url ?? remembered.url,
+    url === undefined || url === remembered.url ? remembered.key : undefined,
+  );
 }
 
 /** The same with the admin key (OFFPEAK_ADMIN_KEY). */
@@ -65,7 +79,7 @@ export function connectAdmin(cli: Cli, options: ClientOptions): Client {
   const { url, adminKey } = settingsOf(cli, options);
   if (adminKey === undefined)
     throw new CliError('This command needs an admin key.', 'Set OFFPEAK_ADMIN_KEY, or pass --key-file.');
-  return clientOf(cli, url, adminKey);
+  return clientOf(cli, url ?? readProfile(cli.env)?.url, adminKey);
 }
 
 /** Whether the environment has an admin key, and no other key is asked for. */
@@ -74,7 +88,8 @@ export function hasAdminKey(cli: Cli, options: ClientOptions): boolean {
   return key === undefined && keyFile === undefined && settingsOf(cli, options).adminKey !== undefined;
 }
 
-function settingsOf({ env, cwd }: Cli, { url, key, keyFile }: ClientOptions) {
+/** What flags and the environment say. */
+export function settingsOf({ env, cwd }: Cli, { url, key, keyFile }: ClientOptions) {
   if (key !== undefined && keyFile !== undefined)
     throw new CliError('--key and --key-file cannot be given together.', undefined, exitCodes.usage);
   return clientSettings({ url, key: keyFile === undefined ? key : readKey(keyFile, cwd) }, env);
@@ -91,7 +106,8 @@ function readKey(path: string, cwd: string): string {
   throw new CliError(`${path} must hold one key and nothing else.`);
 }
 
-function clientOf(cli: Cli, url: string, key: string | undefined): Client {
+export function clientOf(cli: Cli, asked: string | undefined, key: string | undefined): Client {
+  const url = asked ?? localServer;
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new CliError(
       `'${url}' is not an http:// or https:// URL.`,

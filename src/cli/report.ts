@@ -13,7 +13,7 @@ const shownFaults = 20;
 
 const hints: Record<string, (command: string) => string> = {
   invalid_api_key: () =>
-    'Set OFFPEAK_API_KEY, or pass --key-file. The first start of a server prints its first key.',
+    'Set OFFPEAK_API_KEY, pass --key-file, or log in. The first start of a server prints its first key.',
   permission_denied: (command) =>
     `Use a key with the scope that is missing: ${command} keys create --org <id> --scopes ...`,
   model_not_found: (command) => `${command} models list shows what this server has.`,

@@ -9,6 +9,7 @@ import { demo } from './demo.ts';
 import { doctor } from './doctor.ts';
 import { files } from './files.ts';
 import { keys } from './keys.ts';
+import { login, logout } from './login.ts';
 import { models } from './models.ts';
 import { orgs } from './orgs.ts';
 import { reportError } from './report.ts';
@@ -22,7 +23,22 @@ export function createProgram(cli: Cli): Command {
     .version(packageVersion())
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help to see how it is used.');
-  for (const make of [serve, demo, batch, files, chat, models, webhooks, orgs, keys, config, doctor, backup])
+  for (const make of [
+    serve,
+    demo,
+    batch,
+    files,
+    chat,
+    models,
+    webhooks,
+    orgs,
+    keys,
+    config,
+    doctor,
+    backup,
+    login,
+    logout,
+  ])
     program.addCommand(make(cli));
   return harden(program, cli);
 }

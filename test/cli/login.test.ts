@@ -1,0 +1,59 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createFakeServer, refusal } from './support/fake-server.ts';
+import type { FakeServer } from './support/fake-server.ts';
+import { runCli } from './support/run-cli.ts';
+
+let home: string;
+let server: FakeServer;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'offpeak-home-'));
+  server = createFakeServer();
+});
+
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+/** With nothing in the environment but a home. */
+const run = (argv: string[], more: { stdin?: string; env?: Record<string, string> } = {}) =>
+  runCli(argv, {
+    fetch: server.fetch,
+    stdin: more.stdin ?? '',
+    env: { HOME: home, OFFPEAK_API_KEY: '', ...more.env },
+  });
+
+const profile = () => join(home, '.config', 'offpeak', 'profile.json');
+const keysSent = () => server.requests.map(({ headers }) => headers.get('authorization'));
+
+it('remembers a server and a key that works, for this user alone', async () => {
+  const { code, out } = await run(['login', '--url', 'http://far.test'], { stdin: 'sk-mine\n' });
+  expect([code, out]).toEqual([0, expect.stringContaining('Logged in at http://far.test')]);
+  expect(statSync(profile()).mode & 0o777).toBe(0o600);
+  await run(['batch', 'list']);
+  expect(server.requests.at(-1)?.headers.get('authorization')).toBe('Bearer sk-mine');
+
+  await run(['batch', 'list'], { env: { OFFPEAK_API_KEY: 'sk-other' } });
+  await run(['batch', 'list', '--url', 'http://elsewhere.test']);
+  expect(keysSent().slice(-2)).toEqual(['Bearer sk-other', null]);
+
+  expect((await run(['logout'])).out).toBe('Logged out.\n');
+  expect((await run(['logout'])).out).toContain('nothing to forget');
+});
+
+it('remembers nothing that is refused, or is no key', async () => {
+  expect((await run(['login'], { stdin: 'two words' })).err).toContain('That is no key');
+  server.behaviour.before = () => refusal(401, 'invalid_api_key', 'No.');
+  expect((await run(['login'], { stdin: 'sk-wrong' })).err).toContain('invalid_api_key');
+  expect(() => statSync(profile())).toThrow('ENOENT');
+});
+
+it('closes a profile that was open, and says when one cannot be read', async () => {
+  await run(['login'], { stdin: 'sk-mine' });
+  writeFileSync(profile(), '{', { mode: 0o644 });
+  expect((await run(['batch', 'list'])).err).toContain('is not a profile of offpeak login');
+  await run(['login'], { stdin: 'sk-new' });
+  expect(JSON.parse(readFileSync(profile(), 'utf8'))).toMatchObject({ key: 'sk-new' });
+  expect(statSync(profile()).mode & 0o777).toBe(0o600);
+});
