@@ -11,9 +11,13 @@ const folder = mkdtempSync(join(tmpdir(), 'offpeak-package-'));
 const installed = join(folder, 'installed');
 const running = new Set<ChildProcess>();
 
-/** As on a machine whose Node is new enough, and with nothing of the checkout's npm in it. */
+/** Not what the npm of the checkout tells its scripts; how a registry is reached stays. */
+const ofTheCheckout =
+  /^(npm_(?!config_)|npm_config_(local_)?prefix$|OFFPEAK_|NODE_(OPTIONS|ENV|PATH|COMPILE_CACHE)$)/;
+
+/** As on a machine whose Node is new enough. */
 const env: NodeJS.ProcessEnv = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|OFFPEAK_)/.test(name))),
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ofTheCheckout.test(name))),
   PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
 };
 
