@@ -252,9 +252,9 @@ export interface BatchStore {
   /**
    * Makes the chunks of up to `limit` batches ready again of which lines have no result although no chunk is left: a database
    * that failed over to a copy behind it, or lost what it had confirmed, may have forgotten results of chunks that were
-   * finished afterwards. Returns the batches.
+   * finished afterwards. A batch whose window is over is left to its end. Returns the batches.
    */
-  reopen(limit: number): Promise<string[]>;
+  reopen(now: number, limit: number): Promise<string[]>;
   states(ids: string[]): Promise<BatchState[]>;
   /**
    * Leases ready chunks of many batches at once, chosen as `chooseChunks` does: of each model the orgs that were given

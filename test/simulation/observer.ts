@@ -59,6 +59,7 @@ const changing = new Set<Operation>([
   'batches.shut',
   'batches.split',
   'batches.publish',
+  'batches.reopen',
   'results.record',
   'results.recordMissing',
   'results.purge',

@@ -139,8 +139,8 @@ export class Watch {
   }
 
   async #reopen(): Promise<void> {
-    const { store, log, onWork } = this.#parts;
-    const batches = await store.batches.reopen(strandedAtOnce);
+    const { store, time, log, onWork } = this.#parts;
+    const batches = await store.batches.reopen(time.now(), strandedAtOnce);
     if (batches.length === 0) return;
     log.error({ batches }, 'the database has lost results that it had confirmed; their lines run again');
     onWork();

@@ -5,13 +5,13 @@ import { lockBatch } from './batches.ts';
 /** Finds batches that nobody would ever run to their end, and has them run. */
 export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {
   return {
-    async reopen(limit) {
+    async reopen(now, limit) {
       const found = await db.all<{ id: string }>(
         `SELECT id FROM batches WHERE ${stranded} ORDER BY id LIMIT ?`,
-        [limit],
+        [now, limit],
       );
       const reopened: string[] = [];
-      for (const { id } of found) if (await db.tx((q) => reopen(q, id))) reopened.push(id);
+      for (const { id } of found) if (await db.tx((q) => reopen(q, id, now))) reopened.push(id);
       return reopened;
     },
   };
@@ -20,20 +20,21 @@ export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {
 /**
  * A chunk is finished with or after the results of its lines, so of a batch whose every chunk is finished every line has
  * one; unless the database went back behind what it had confirmed. Nor is a chunk held of a batch that is not paused; unless
- * it was given back at the moment in which the batch was resumed. (Chunk 0 is the closing one. The index of open batches
+ * it was given back at the moment in which the batch was resumed. When the window is over, results that come are not taken,
+ * and their chunks finish all the same; what has none is then recorded at the end. (Chunk 0 is the closing one. The index of open batches
  * serves a condition in its own words.)
  */
 const stranded = `status IN ('validating', 'in_progress') AND closing IS NULL AND paused_at IS NULL
-  AND ok + err < total AND status = 'in_progress' AND NOT EXISTS (
+  AND ok + err < total AND status = 'in_progress' AND expires_at > ? AND NOT EXISTS (
     SELECT 1 FROM batch_chunks c WHERE c.batch_id = batches.id AND c.seq > 0 AND c.state IN ('ready', 'leased'))`;
 
 /** Whoever claims the chunks runs the lines without a result, and no others. */
-async function reopen(q: Queries, id: string): Promise<boolean> {
+async function reopen(q: Queries, id: string, now: number): Promise<boolean> {
   await lockBatch(q, id);
   const rows = await q.all(
     `UPDATE batch_chunks SET state = 'ready', owner = NULL
      WHERE seq > 0 AND batch_id IN (SELECT id FROM batches WHERE id = ? AND ${stranded}) RETURNING seq`,
-    [id],
+    [id, now],
   );
   return rows.length > 0;
 }

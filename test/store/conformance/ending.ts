@@ -213,12 +213,12 @@ export function endingTests(on: Stores): void {
       const batch = await addBatch(on.store);
       await losing(batch, [0, 1, 2, 3, 5]);
       expect(await readyModels(on.store)).toEqual([]);
-      expect(await on.store.batches.reopen(10)).toEqual([batch.id]);
+      expect(await on.store.batches.reopen(start, 10)).toEqual([batch.id]);
       const chunks = await claimOf(on.store, 'w', batch.id, { count: 9 });
       expect(chunks.flatMap(({ lines }) => lines.map(({ line }) => line))).toEqual([4, 6, 7]);
       const rest = [4, 6, 7].map((line) => output(batch, line));
       await on.store.results.record('w', rest, chunks.map(lease), start);
-      await on.store.batches.reopen(10);
+      await on.store.batches.reopen(start, 10);
       expect(await closeBatch(on.store, batch.id)).toMatchObject({ status: 'completed', ok: 8, err: 0 });
     });
 
@@ -233,14 +233,24 @@ export function endingTests(on: Stores): void {
       await losing(ended, [0]);
       await on.store.batches.cancel('org_a', ended.id, start, 0);
       await closeBatch(on.store, ended.id);
-      expect(await on.store.batches.reopen(10)).toEqual([]);
+      expect(await on.store.batches.reopen(start, 10)).toEqual([]);
+    });
+
+    test('leaves a batch to its end whose window is over, and whose late results were not taken', async () => {
+      const batch = await addBatch(on.store);
+      const chunks = await claimOf(on.store, 'w', batch.id, { count: 9 });
+      const late = range(0, 8).map((line) => output(batch, line));
+      await on.store.results.record('w', late, chunks.map(lease), batch.acceptUntil);
+      expect(await on.store.batches.find(batch.id)).toMatchObject({ status: 'in_progress', ok: 0 });
+      expect(await on.store.batches.reopen(batch.expiresAt, 10)).toEqual([]);
+      expect(await on.store.batches.reopen(batch.expiresAt - 1, 10)).toEqual([batch.id]);
     });
 
     test('takes a few at a time', async () => {
       for (let n = 0; n < 3; n++) await losing(await addBatch(on.store), [n]);
-      expect(await on.store.batches.reopen(2)).toHaveLength(2);
-      expect(await on.store.batches.reopen(2)).toHaveLength(1);
-      expect(await on.store.batches.reopen(2)).toEqual([]);
+      expect(await on.store.batches.reopen(start, 2)).toHaveLength(2);
+      expect(await on.store.batches.reopen(start, 2)).toHaveLength(1);
+      expect(await on.store.batches.reopen(start, 2)).toEqual([]);
     });
   });
 }
