@@ -174,7 +174,7 @@ describe('POST /v1/messages', () => {
     ['a saturated engine', () => post(ask('[[fail 503]]')), 503, 'overloaded_error'],
     ['no key', () => app.call('POST', path, { key: null, json: ask('x') }), 401, 'authentication_error'],
     ['another method', () => app.call('GET', path), 405, 'invalid_request_error'],
-    ['no such route below', () => app.call('POST', `${path}/batches`, { json: {} }), 404, 'not_found_error'],
+    ['no such route below', () => app.call('POST', `${path}/nowhere`, { json: {} }), 404, 'not_found_error'],
     [
       'another type of body',
       () => app.call('POST', path, { body: 'x', headers: { 'content-type': 'text/plain' } }),
