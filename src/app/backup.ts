@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../base/make-folder.ts';
 import { copyDatabase } from '../store/sqlite/copy.ts';
@@ -22,6 +22,8 @@ export async function backUp(
   { database }: { database: boolean },
 ): Promise<BackedUp> {
   await makeFolder(target, 0o700);
+  // One that was there may be open to others, and the database is as open as its folder.
+  await chmod(target, 0o700);
   const done: BackedUp = { files: 0, bytes: 0 };
   if (database) copyDatabase(join(data, 'offpeak.db'), join(target, 'offpeak.db'));
   await copyFolder(join(data, 'blobs'), join(target, 'blobs'), done);

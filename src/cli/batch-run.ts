@@ -16,8 +16,8 @@ import { createProgress, noProgress } from './batch/progress.ts';
 import type { Progress } from './batch/progress.ts';
 import { readInput } from './batch/read-input.ts';
 import type { InputFile } from './batch/read-input.ts';
-import { openResults } from './batch/results.ts';
-import type { Format, ResultPaths } from './batch/results.ts';
+import { errorsOf, openResults } from './batch/results.ts';
+import type { Format, ResultPaths, Results } from './batch/results.ts';
 import { runParts } from './batch/run-parts.ts';
 import type { PartsRun } from './batch/run-parts.ts';
 import { openRunFile } from './batch/run-state.ts';
@@ -66,7 +66,7 @@ async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<
   const format = formatOf(options.format);
   const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
   const output = await outputOf(cli, source, { ...options, format });
-  const copy = output === null ? temporaryCopy(cli) : `${output}.input.jsonl`;
+  const copy = temporaryCopy(cli);
   const { model, set, endpoint } = options;
   try {
     const from = source === undefined ? { stdin: cli.terminal.stdin } : { path: source };
@@ -93,6 +93,7 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
   const run = openRunFile(output, {
     url: client.baseUrl,
     sha256: input.sha256,
+    format,
     parts: input.parts.length,
     random: cli.random,
     cwd: cli.cwd,
@@ -125,15 +126,16 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
     const isDone = await untilDone(cli, { parts, progress, run, requests: input.requests });
     progress.stop();
     if (!isDone) return;
+    if (parts.batches().length === 0) return await giveUp(cli, run, results);
     const files = await results.finish();
     run.remove();
     const { collected } = run.state;
     const json = options.json === true;
     conclude(cli, { batches: parts.batches(), input, collected, files, json, output });
   } catch (error) {
-    // The server said no to all of it: there is nothing to go on with.
+    // The server said no to all of it: there is nothing to go on with. An earlier run may have made what this one was not told of.
     const isRefused = error instanceof ClientError && error.status < 500 && error.status !== 429;
-    if (isRefused && run.state.parts.every(({ batch_id: id }) => id === null)) {
+    if (isRefused && !run.isResumed && run.state.parts.every(({ batch_id: id }) => id === null)) {
       run.remove();
       await results.discard();
     }
@@ -142,6 +144,14 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
     progress.stop();
     await results.close();
   }
+}
+
+/** Cancelled before there was a batch. */
+async function giveUp(cli: Cli, run: RunFile, results: Results): Promise<void> {
+  run.remove();
+  await results.discard();
+  cli.terminal.note('Nothing was started.');
+  cli.exitCode = exitCodes.batchStopped;
 }
 
 interface Following {
@@ -183,6 +193,7 @@ async function untilDone(cli: Cli, job: Following): Promise<boolean> {
 
 function tellHowToGoOn(cli: Cli, batches: RemoteBatch[], { path }: RunFile): void {
   const { terminal } = cli;
+  if (batches.length === 0 && path === null) return;
   const ids = batches.map(({ id }) => id).join(', ');
   const goes = batches.length === 1 ? 'goes' : 'go';
   if (path === null) {
@@ -247,11 +258,14 @@ async function outputOf(
 ): Promise<string | null> {
   if (asked === '-' || (asked === undefined && source === undefined)) return null;
   const output = resolve(cli.cwd, asked ?? withSuffix(source!, 'output', format));
-  if (output === source)
+  // CSV has no second file.
+  const written = format === 'csv' ? [output] : [output, errorsOf(output)];
+  if (source !== undefined && written.includes(source))
     throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
-  if (existsSync(output) && force !== true && !existsSync(`${output}.offpeak.json`))
+  const taken = written.find((path) => existsSync(path));
+  if (taken !== undefined && force !== true && !existsSync(`${output}.offpeak.json`))
     throw new CliError(
-      `${shown(cli, output)} is there already.`,
+      `${shown(cli, taken)} is there already.`,
       'Pass --force to overwrite it, or another -o.',
     );
   await makeFolder(dirname(output));

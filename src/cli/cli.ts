@@ -64,14 +64,12 @@ function askingCommand(name: string, description: string, key: string, variable:
 
 export function connect(cli: Cli, options: ClientOptions): Client {
   const { url, key } = settingsOf(cli, options);
+  if (key !== undefined) return clientOf(cli, url, key);
+  // What login remembers goes together: no key reaches another server than its own.
   const remembered = readProfile(cli.env);
-  // A key goes to the server it was remembered for, and to no other.
-  if (remembered === undefined || key !== undefined) return clientOf(cli, url ?? remembered?.url, key);
-  return clientOf(
-    cli,
-    url ?? remembered.url,
-    url === undefined || url === remembered.url ? remembered.key : undefined,
-  );
+  if (remembered === undefined) return clientOf(cli, url, undefined);
+  const { baseUrl } = clientOf(cli, url ?? remembered.url, undefined);
+  return clientOf(cli, baseUrl, baseUrl === remembered.url ? remembered.key : undefined);
 }
 
 /** The same with the admin key (OFFPEAK_ADMIN_KEY). */
@@ -79,7 +77,7 @@ export function connectAdmin(cli: Cli, options: ClientOptions): Client {
   const { url, adminKey } = settingsOf(cli, options);
   if (adminKey === undefined)
     throw new CliError('This command needs an admin key.', 'Set OFFPEAK_ADMIN_KEY, or pass --key-file.');
-  return clientOf(cli, url ?? readProfile(cli.env)?.url, adminKey);
+  return clientOf(cli, url, adminKey);
 }
 
 /** Whether the environment has an admin key, and no other key is asked for. */

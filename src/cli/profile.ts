@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CliError } from './exit-codes.ts';
 
@@ -43,16 +43,15 @@ export function writeProfile(env: Env, profile: Profile): string {
       'Use OFFPEAK_URL and OFFPEAK_API_KEY.',
     );
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(path, `${JSON.stringify(profile, null, 2)}\n`, { mode: 0o600 });
-  // One that was there keeps the mode it had.
-  chmodSync(path, 0o600);
+  writeFileSync(`${path}.tmp`, `${JSON.stringify(profile, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.tmp`, path);
   return path;
 }
 
 /** @returns whether there was one */
 export function removeProfile(env: Env): boolean {
   const path = profilePath(env);
-  if (path === undefined || readProfile(env) === undefined) return false;
+  if (path === undefined || !existsSync(path)) return false;
   rmSync(path);
   return true;
 }

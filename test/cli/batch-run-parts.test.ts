@@ -182,6 +182,66 @@ describe('a file that is too large for one batch', () => {
   });
 });
 
+describe('the files of a run', () => {
+  beforeEach(() => write('in.jsonl', jsonl(['a', 'b', 'c'])));
+
+  it('hold every line once when the server goes away between the two streams of results', async () => {
+    server.behaviour.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
+    let refusals = 2;
+    server.behaviour.before = (_, path) =>
+      path === '/v1/batches/batch_1/errors' && refusals-- > 0
+        ? refusal(503, 'service_unavailable', 'Busy.')
+        : undefined;
+    expect((await run('in.jsonl', '-o', 'out.jsonl')).code).toBe(2);
+    expect(refusals).toBeLessThan(0);
+    expect(idsOf(read('out.jsonl'))).toEqual(['a', 'c']);
+    expect(idsOf(read('out.errors.jsonl'))).toEqual(['b']);
+  });
+
+  it('are never the input, nor what stands beside it', async () => {
+    write('eval.input.jsonl', jsonl(['a']));
+    await run('eval.input.jsonl', '-o', 'eval', '--model', 'm');
+    expect(read('eval.input.jsonl')).toBe(jsonl(['a']));
+    write('out.errors.jsonl', jsonl(['a']));
+    const over = await run('out.errors.jsonl', '-o', 'out.jsonl');
+    expect([over.code, over.err]).toEqual([1, expect.stringContaining('overwrite the input')]);
+    const precious = await run('in.jsonl', '-o', 'out.jsonl');
+    expect([precious.code, precious.err]).toEqual([
+      1,
+      expect.stringContaining('out.errors.jsonl is there already'),
+    ]);
+    expect(read('out.errors.jsonl')).toBe(jsonl(['a']));
+  });
+
+  it('are of one format, from the first start to the last', async () => {
+    server.behaviour.polls = 1000;
+    const argv = ['batch', 'run', 'in.jsonl', '-o', 'out'];
+    await runCli([...argv, '--format', 'csv'], { server, cwd, interrupt: true });
+    const { code, err } = await run('in.jsonl', '-o', 'out');
+    expect([code, err]).toEqual([1, expect.stringContaining('Pass --format csv')]);
+  });
+
+  it('remember a batch that may have been made, whatever the next run is refused for', async () => {
+    server.behaviour.before = (method, path) => {
+      if (method === 'POST' && path === '/v1/batches') throw new TypeError('fetch failed');
+      return undefined;
+    };
+    expect((await run('in.jsonl', '-o', 'out.jsonl')).code).toBe(5);
+    server.behaviour.before = () => refusal(401, 'invalid_api_key', 'No.');
+    expect((await run('in.jsonl', '-o', 'out.jsonl')).code).toBe(1);
+    expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(true);
+  });
+
+  it('are not there when it was cancelled before there was a batch', async () => {
+    server.behaviour.before = (method, path) =>
+      method === 'POST' && path === '/v1/batches' ? refusal(429, 'queue_full', 'Full.') : undefined;
+    const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'];
+    const { code, err } = await runCli(argv, { server, cwd, interrupt: true, tty: true, stdin: 'c\n' });
+    expect([code, err]).toEqual([4, expect.stringContaining('Nothing was started.')]);
+    expect(readdirSync(cwd)).toEqual(['in.jsonl']);
+  });
+});
+
 describe('what a run is given', () => {
   it('from stdin, goes to stdout in its order, failed lines among the others, and leaves no file', async () => {
     server.behaviour.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));

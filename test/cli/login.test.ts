@@ -36,7 +36,8 @@ it('remembers a server and a key that works, for this user alone', async () => {
 
   await run(['batch', 'list'], { env: { OFFPEAK_API_KEY: 'sk-other' } });
   await run(['batch', 'list', '--url', 'http://elsewhere.test']);
-  expect(keysSent().slice(-2)).toEqual(['Bearer sk-other', null]);
+  await run(['batch', 'list', '--url', 'http://far.test/']);
+  expect(keysSent().slice(-3)).toEqual(['Bearer sk-other', null, 'Bearer sk-mine']);
 
   expect((await run(['logout'])).out).toBe('Logged out.\n');
   expect((await run(['logout'])).out).toContain('nothing to forget');
@@ -53,6 +54,7 @@ it('closes a profile that was open, and says when one cannot be read', async () 
   await run(['login'], { stdin: 'sk-mine' });
   writeFileSync(profile(), '{', { mode: 0o644 });
   expect((await run(['batch', 'list'])).err).toContain('is not a profile of offpeak login');
+  expect((await run(['batch', 'list'], { env: { OFFPEAK_API_KEY: 'sk-other' } })).code).toBe(0);
   await run(['login'], { stdin: 'sk-new' });
   expect(JSON.parse(readFileSync(profile(), 'utf8'))).toMatchObject({ key: 'sk-new' });
   expect(statSync(profile()).mode & 0o777).toBe(0o600);

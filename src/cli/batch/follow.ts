@@ -35,7 +35,7 @@ export async function askUntilDone(
     } catch (error) {
       if (!isPassing(error)) throw error;
       if (lostSince === undefined)
-        asking.note(`${errorText(error)}. Waiting for the server; the batch is safe there.`);
+        asking.note(`${errorText(error)}. Waiting for the server; what it has is safe there.`);
       lostSince ??= clock.monotonic();
       if (clock.monotonic() - lostSince > patienceMs) throw error;
     }

@@ -7,6 +7,8 @@ import type { Terminal } from '../terminal.ts';
 /** Where results are written, line after line. */
 export interface ResultsFile {
   write(line: Uint8Array | string): Promise<void>;
+  /** Forgets everything behind `size` bytes: an attempt that broke off is made again. */
+  rewind(size: number): Promise<void>;
   /** Makes what was written durable. @returns its bytes */
   flush(): Promise<number>;
   /** Puts the file in its place, or leaves none when nothing was written. @returns the path, or null */
@@ -60,6 +62,12 @@ export async function openResultsFile(path: string, kept: number): Promise<Resul
       waitingBytes += bytes.length;
       if (waitingBytes >= bufferBytes) await drain();
     },
+    async rewind(to) {
+      waiting = [];
+      waitingBytes = 0;
+      await handle.truncate(to);
+      size = to;
+    },
     async flush() {
       await drain();
       await handle.sync();
@@ -89,6 +97,7 @@ export function resultsToStdout({ stdout }: Terminal): ResultsFile {
     async write(line) {
       if (!stdout.write(line)) await once(stdout, 'drain');
     },
+    rewind: () => Promise.resolve(),
     flush: () => Promise.resolve(0),
     finish: () => Promise.resolve(null),
     discard: () => Promise.resolve(),

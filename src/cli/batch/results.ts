@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { parseLine } from '../../base/byte-lines.ts';
 import type { Client } from '../../client/client.ts';
@@ -52,7 +54,8 @@ export async function openResults({
   const bad =
     output === null || format === 'csv' ? null : await openResultsFile(errorsOf(output), sizes.errors);
   if (format === 'csv' && sizes.output === 0) await good.write(csvHead);
-  const scratch = `${output ?? run.state.parts[0]!.token}.download`;
+  const scratch =
+    output === null ? join(tmpdir(), `offpeak-${run.state.parts[0]!.token}`) : `${output}.download`;
 
   async function take(
     streams: ResultStream[],
@@ -75,6 +78,9 @@ export async function openResults({
       const from = { batch, part, sums };
       if (bad === null) await take(['output', 'errors'], good, from);
       else {
+        // Of an attempt before, the second stream may not have come.
+        await good.rewind(sums.sizes.output);
+        await bad.rewind(sums.sizes.errors);
         await take(['output'], good, from);
         await take(['errors'], bad, from);
       }
@@ -110,6 +116,6 @@ function countFailure({ failures }: Collected, { error, response }: ResultLine):
 }
 
 /** `a/out.jsonl` as `a/out.errors.jsonl`. */
-function errorsOf(output: string): string {
+export function errorsOf(output: string): string {
   return `${output.replace(/\.jsonl$/, '')}.errors.jsonl`;
 }

@@ -12,6 +12,8 @@ export interface RunState {
   version: 2;
   url: string;
   input_sha256: string;
+  /** Of the results files. */
+  format: string;
   parts: PartState[];
   collected: Collected;
 }
@@ -43,6 +45,8 @@ export interface RunFile {
   /** Null when nothing is remembered, because the results go to stdout. */
   readonly path: string | null;
   readonly state: RunState;
+  /** Whether an earlier run left it. */
+  readonly isResumed: boolean;
   remember(part: number, ids: { file_id: string } | { batch_id: string }): void;
   collect(collected: Collected): void;
   /** Begins a part anew: the batch of the earlier run is gone. */
@@ -53,6 +57,7 @@ export interface RunFile {
 export interface RunIdentity {
   url: string;
   sha256: string;
+  format: string;
   /** How many batches it takes. */
   parts: number;
   random: Random;
@@ -73,6 +78,7 @@ export function openRunFile(output: string | null, run: RunIdentity): RunFile {
     version: 2,
     url: run.url,
     input_sha256: run.sha256,
+    format: run.format,
     parts: Array.from({ length: run.parts }, fresh),
     collected: { parts: 0, sizes: { output: 0, errors: 0 }, completed: 0, failures: [] },
   };
@@ -85,6 +91,7 @@ export function openRunFile(output: string | null, run: RunIdentity): RunFile {
   return {
     path,
     state,
+    isResumed: found !== undefined,
     remember(part, ids) {
       Object.assign(state.parts[part]!, ids);
       save();
@@ -108,6 +115,11 @@ function refuseOther(shown: string, found: RunState, run: RunIdentity): void {
     throw new CliError(
       `${shown} belongs to another input, whose batch is ${found.parts[0]?.batch_id ?? 'not created yet'}.`,
       `Choose another output with -o, or remove ${shown}.`,
+    );
+  if (found.format !== run.format)
+    throw new CliError(
+      `${shown} belongs to a run whose results are ${found.format}.`,
+      `Pass --format ${found.format} to go on with it, or remove ${shown} to start anew.`,
     );
   if (found.url !== run.url)
     throw new CliError(

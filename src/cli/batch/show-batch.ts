@@ -64,7 +64,7 @@ export function waitingText(waiting: RemoteWaiting, ahead?: number | null): stri
 
 /** `queued, 3 before it`, or `hours, until 2026-01-31T21:00:00Z`. */
 export function waitingWord({ reason, until }: RemoteWaiting, ahead: number | null = null): string {
-  return [reason, until && `until ${until}`, ahead !== null && `${ahead} before it`]
+  return [reason, until && `until ${isoTime(until)}`, ahead !== null && `${ahead} before it`]
     .filter(Boolean)
     .join(', ');
 }
