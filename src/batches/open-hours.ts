@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { type Hours, hoursAt, hoursText } from '../core/hours.ts';
+import { type Hours, hoursAt, hoursText, shareAt } from '../core/hours.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Waiting } from '../core/waiting.ts';
 
@@ -22,8 +22,7 @@ export class OpenHours {
 
   /** Which share of its places lines of a model may have now, from 0 to 1. */
   share(model: string): number {
-    const hours = this.of(model);
-    return !hours || hoursAt(hours, this.#time.now()).isOpen ? 1 : hours.share;
+    return shareAt(this.of(model), this.#time.now());
   }
 
   /** Why lines of a model wait for their hours; null when they do not. */

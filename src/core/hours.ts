@@ -58,6 +58,11 @@ export function hoursAt(hours: Hours, at: number): Stretch {
   return closed;
 }
 
+/** Which share of their places batches may have at an instant, from 0 to 1. */
+export function shareAt(hours: Hours | undefined, at: number): number {
+  return !hours || hoursAt(hours, at).isOpen ? 1 : hours.share;
+}
+
 /** How many milliseconds of a span batches run; those in which they have a share of their places count as that share. */
 export function runTime(hours: Hours | undefined, start: number, end: number): number {
   if (!hours) return end - start;

@@ -1,13 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import { isWorthAskingElsewhere } from '../core/errors.ts';
+import { shareAt } from '../core/hours.ts';
 import type { Generate } from './generate.ts';
 
 const none: readonly string[] = [];
 
 /**
  * The same, but lines of batches go to the fallbacks of a model that has taken nothing for as long as it is configured with
- * (`batchFallbacksAfterMs`), until it takes requests again. Who answered stands in the answer and is what is paid, at the
- * price that the batch froze for it.
+ * (`batchFallbacksAfterMs`), until it takes requests again; not to those whose hours leave batches no place now. Who answered
+ * stands in the answer and is what is paid, at the price that the batch froze for it.
  */
 export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
   const { catalog } = generate;
@@ -16,8 +17,11 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
     const { fallbacks = [], batchFallbacksAfterMs: afterMs } = catalog.find(modelId) ?? {};
     if (afterMs === undefined) return none;
     const cause = generate.waiting(modelId);
-    if (!cause || clock.now() - cause.since < afterMs) return none;
-    return fallbacks.filter((id) => generate.waiting(id) === null);
+    const now = clock.now();
+    if (!cause || now - cause.since < afterMs) return none;
+    return fallbacks.filter(
+      (id) => generate.waiting(id) === null && shareAt(catalog.find(id)?.hours, now) > 0,
+    );
   }
 
   /** What can be had of the model, or of the first in its place. */
