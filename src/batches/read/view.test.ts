@@ -84,6 +84,16 @@ describe('viewOf', () => {
     expect(viewOf(batch, [], { ...extra, now: 999_999 })).toMatchObject({ ratePerMinute: 100, eta: null });
   });
 
+  it('tells the pace of what ran before there were hours', () => {
+    const hours = { ...parseHours('22:00-06:00')!, share: 0 };
+    const ran = { inProgressAt: Date.parse('2026-01-10T12:00:00Z'), total: 100, ok: 50 };
+    const now = ran.inProgressAt + 120_000;
+    expect(viewOf(storedBatch(ran), [], { ...extra, now, hours })).toMatchObject({ ratePerMinute: 25 });
+    const completedAt = now;
+    const done = storedBatch({ ...ran, status: 'completed', completedAt });
+    expect(viewOf(done, [], { ...extra, now: now + 1e9, hours })).toMatchObject({ ratePerMinute: 25 });
+  });
+
   it('has no end to tell while nothing is finished', () => {
     const batch = storedBatch({ inProgressAt: 0, total: 10 });
     expect(viewOf(batch, [], { ...extra, now: 0 })).toMatchObject({ ratePerMinute: 0, eta: null });

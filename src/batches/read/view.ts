@@ -78,7 +78,8 @@ function pace(
   if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
   const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
   const finished = batch.ok + batch.err;
-  const elapsed = Math.max(1, workingTime(batch, end, hours));
+  // Batches that ran before there were such hours have a pace, too.
+  const elapsed = Math.max(1, workingTime(batch, end, hours) || workingTime(batch, end, undefined));
   const ratePerMinute = Math.round((finished * minuteMs * 10) / elapsed) / 10;
   if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };
   const left = batch.total - finished;
