@@ -27,9 +27,9 @@ export interface FilesDeps {
   log: Log;
   limits: FileLimits;
   checkSchema: CheckSchema;
-  /** How long blobs that no file names are kept aside. */
   /** Of batches, that are open; the usual ones if absent. */
   endpoints?: readonly BatchEndpoint[];
+  /** How long blobs that no file names are kept aside. */
   quarantineMs: number;
   /** The one by which the disk dates its files. */
   diskClock: Clock;

@@ -17,15 +17,17 @@ export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {
   };
 }
 
+/** In the words of the index of open batches (`batches_by_expiry`), which serves no others. */
+const open = `status IN ('validating', 'in_progress') AND closing IS NULL`;
+
 /**
  * A chunk is finished with or after the results of its lines, so of a batch whose every chunk is finished every line has
  * one; unless the database went back behind what it had confirmed. Nor is a chunk held of a batch that is not paused; unless
  * it was given back at the moment in which the batch was resumed. When the window is over, results that come are not taken,
- * and their chunks finish all the same; what has none is then recorded at the end. (Chunk 0 is the closing one. The index of open batches
- * serves a condition in its own words.)
+ * and their chunks finish all the same; what has none is then recorded at the end. (Chunk 0 is the closing one.)
  */
-const stranded = `status IN ('validating', 'in_progress') AND closing IS NULL AND paused_at IS NULL
-  AND ok + err < total AND status = 'in_progress' AND expires_at > ? AND NOT EXISTS (
+const stranded = `${open} AND status = 'in_progress' AND paused_at IS NULL AND ok + err < total AND expires_at > ?
+  AND NOT EXISTS (
     SELECT 1 FROM batch_chunks c WHERE c.batch_id = batches.id AND c.seq > 0 AND c.state IN ('ready', 'leased'))`;
 
 /** Whoever claims the chunks runs the lines without a result, and no others. */
