@@ -5,6 +5,7 @@ import type { KeptConversation } from '../core/conversation.ts';
 import type { ConversationStore } from '../store/store.ts';
 import { presentConversation } from '../wire/conversations/conversation.ts';
 import { quoted } from '../wire/json/parse.ts';
+import { originOfItem } from '../wire/responses/item-ids.ts';
 import type { InputItem, StoredItem } from '../wire/responses/responses.ts';
 import { storedItems } from '../wire/responses/stored-items.ts';
 import type { Conversations } from './conversations.ts';
@@ -84,7 +85,7 @@ export function createConversations({ store, clock, ids, quota, ttlMs }: Convers
 
     async items({ orgId }, id, { limit, order, after }) {
       await find(orgId, id);
-      const place = after === undefined ? undefined : await store.placeOf(id, after);
+      const place = after === undefined || !originOfItem(after) ? undefined : await store.placeOf(id, after);
       if (after !== undefined && place === undefined)
         throw invalid('after', `${quoted(after)} is not an id of this list`);
       const page = { order, limit: limit + 1, ...(place !== undefined && { after: place }) };
@@ -97,14 +98,14 @@ export function createConversations({ store, clock, ids, quota, ttlMs }: Convers
 
     async item({ orgId }, id, itemId) {
       await find(orgId, id);
-      const item = await store.item(id, itemId);
+      const item = originOfItem(itemId) && (await store.item(id, itemId));
       if (item === undefined) throw noSuchItem();
       return JSON.parse(item) as StoredItem;
     },
 
     async removeItem({ orgId }, id, itemId) {
       await find(orgId, id);
-      const left = await store.removeItem(orgId, id, itemId, clock.now());
+      const left = originOfItem(itemId) && (await store.removeItem(orgId, id, itemId, clock.now()));
       if (!left) throw noSuchItem();
       return presentConversation(left);
     },

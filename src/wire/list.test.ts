@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../core/errors.ts';
 import { parseBatchListQuery, parseResultsQuery } from './batch/list.ts';
 import { parseFileListQuery } from './file/list.ts';
-import { listBody, listJson } from './list.ts';
+import { listBody, listJson, textParam } from './list.ts';
 
 const batchId = `batch_${'0'.repeat(32)}`;
 const fileId = `file-${'a'.repeat(32)}`;
@@ -121,4 +121,9 @@ describe('the list envelope', () => {
     expect(JSON.parse(json)).toEqual(listBody([{ id: 'a', n: 1.1 }, { id: 'b' }], false));
     expect(JSON.parse(listJson([], true))).toEqual(listBody([], true));
   });
+});
+
+it('a parameter is given once, and without a NUL, which no database takes', () => {
+  expect(textParam({ model: 'a' }, 'model')).toBe('a');
+  for (const model of [['a', 'b'], 'a\0']) expect(refused(() => textParam({ model }, 'model'))).toBe('model');
 });

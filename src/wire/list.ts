@@ -35,6 +35,8 @@ export function textParam(query: Query, name: string): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
   if (typeof value !== 'string') throw invalid(name, 'given more than once');
+  // Postgres takes none in a text.
+  if (value.includes('\0')) throw invalid(name, 'has a NUL character');
   return value;
 }
 

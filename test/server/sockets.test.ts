@@ -161,6 +161,15 @@ describe('a WebSocket', () => {
     expect(refused).toMatch(/^HTTP\/1.1 401[^]*"code":"invalid_api_key"/);
   });
 
+  it('is for GET alone: a POST that would be upgraded is answered as if it had not asked', async () => {
+    const body = JSON.stringify({ model: 'tiny', input: 'one' });
+    const headers = `Host: x\r\nAuthorization: Bearer ${app.keys.a}\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n`;
+    const typed = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+    const answer = await sendRaw(app.url, `POST /v1/responses HTTP/1.1\r\n${headers}${typed}\r\n${body}`);
+    expect(answer).toMatch(/^HTTP\/1.1 200[^]*Echo: one/);
+    expect(await sendRaw(app.url, `HEAD /v1/responses HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1.1 405/);
+  });
+
   it('stops its engine when the client leaves', async () => {
     const client = await open();
     client.send({ ...create, input: '[[hang]]' });

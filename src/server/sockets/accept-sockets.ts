@@ -11,8 +11,8 @@ import { type ResponseSocket, serveResponses } from './response-socket.ts';
 const path = '/v1/responses';
 
 /** Whether a request that would be upgraded is one for a WebSocket of ours; all others are answered as if they had not asked. */
-export function isForSocket({ url = '', headers }: IncomingMessage): boolean {
-  return url.split('?', 1)[0] === path && headers.upgrade?.toLowerCase() === 'websocket';
+export function isForSocket({ method, url = '', headers }: IncomingMessage): boolean {
+  return method === 'GET' && url.split('?', 1)[0] === path && headers.upgrade?.toLowerCase() === 'websocket';
 }
 
 export interface Sockets {
@@ -86,7 +86,15 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
   app.register(async (scope) => {
     await scope.register(websocket, {
       options: { maxPayload: limits.bodyBytes, perMessageDeflate: false },
-      errorHandler: (_error, socket) => socket.terminate(),
+      errorHandler(error, socket, request) {
+        // What a client did wrong has a code of the library and was answered with one; all else is a fault of ours.
+        if (!('code' in error && String(error.code).startsWith('WS_ERR_')))
+          log.error(
+            { request_id: traffic.of(request).requestId, route: path, err: error },
+            'WebSocket failed',
+          );
+        socket.terminate();
+      },
     });
     scope.route({
       method: 'GET',

@@ -8,7 +8,7 @@ import { serveResponses } from './response-socket.ts';
 
 const minute = 60_000;
 
-function serve() {
+function serve(most = Infinity) {
   const clock = createManualClock();
   const sent: { type: string; code?: string }[] = [];
   const socket = Object.assign(new EventEmitter(), {
@@ -20,8 +20,10 @@ function serve() {
   });
   const connection = Object.assign(new EventEmitter(), { bytesRead: 0, cork() {}, uncork() {} });
   let finish = () => {};
+  const begun: AbortSignal[] = [];
   const session: ResponseSession = {
-    async *stream() {
+    async *stream(_request, { signal }) {
+      begun.push(signal);
       await new Promise<void>((resolve) => (finish = resolve));
       yield [{ type: 'response.completed', sequence_number: 0 }];
     },
@@ -32,7 +34,12 @@ function serve() {
     socket: socket as unknown as WebSocket,
     connection: connection as unknown as Socket,
     session,
-    share: { hold: (bytes) => void held.push(bytes) },
+    share: {
+      hold(bytes) {
+        held.push(bytes);
+        if (bytes > most) throw new Error('no room');
+      },
+    },
     clock,
     signal: new AbortController().signal,
     call: async (signal) => ({
@@ -49,7 +56,7 @@ function serve() {
     connection.emit('data', data);
     return data.length;
   };
-  return { clock, socket, connection, sent, held, say, finish: () => finish() };
+  return { clock, socket, connection, sent, held, begun, say, finish: () => finish() };
 }
 
 const create = { type: 'response.create', model: 'm', input: 'x' };
@@ -97,4 +104,27 @@ test('messages count as held from their first byte until their turn is over', as
   finish();
   await turns();
   expect(held.at(-1)).toBe(0);
+});
+
+test('a message for which there is no room is not run, and none after it', async () => {
+  const { socket, sent, begun, say } = serve(10);
+  say(create);
+  say(create);
+  await turns();
+  expect(begun).toEqual([]);
+  expect(sent).toMatchObject([{ type: 'error' }]);
+  expect(socket.close.mock.calls).toEqual([[1013]]);
+});
+
+test('too many turns that wait end the one under way, and those that wait are not begun', async () => {
+  const { socket, sent, begun, say, finish } = serve();
+  say(create);
+  await turns();
+  for (let n = 0; n < 11; n++) say(create);
+  expect(begun[0]!.aborted).toBe(true);
+  finish();
+  await turns();
+  expect(begun).toHaveLength(1);
+  expect(sent[0]).toMatchObject({ type: 'error', code: 'rate_limit_exceeded' });
+  expect(socket.close.mock.calls).toEqual([[1008]]);
 });

@@ -74,12 +74,18 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
     }
   }
 
+  /** Nothing that came is run: not the turn under way, and none that waits. */
   function refuse(error: ApiError, code: number) {
+    if (isOver) return;
+    isOver = true;
+    waiting.length = 0;
+    turn?.abort(error);
     socket.send(socketError(error, 0));
     socket.close(code);
   }
 
   function close() {
+    if (isOver) return;
     if (goodbye?.error) socket.send(socketError(goodbye.error, 0));
     socket.close(goodbye?.code ?? goingAway);
   }
@@ -102,6 +108,8 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
     let next = 0;
     try {
       asked = await call(stopped);
+      // The bytes of a message are counted after it was told.
+      stopped.throwIfAborted();
       for await (const events of session.stream(parseSocketRequest(decodeText(message)), asked)) {
         connection.cork();
         for (const event of events) {
@@ -113,7 +121,7 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
       }
     } catch (error) {
       failure = toApiError(error);
-      socket.send(socketError(failure, next));
+      if (!isOver) socket.send(socketError(failure, next));
     }
     if (!stopped.aborted || failure) ended(asked, clock.monotonic() - begun, failure);
   }
@@ -133,11 +141,12 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
   }
 
   socket.on('message', (data: Buffer) => {
-    heldBytes += data.length;
     readBytes = connection.bytesRead;
+    if (isOver || goodbye) return;
+    heldBytes += data.length;
     if (waiting.length >= mostWaiting) return refuse(tooMany(), policyViolation);
     waiting.push(data);
-    if (!turn && !goodbye) void work();
+    if (!turn) void work();
   });
   socket.on('pong', () => (answers = true));
   connection.on('data', onBytes);

@@ -3,7 +3,7 @@
  * `msg_<the 32 digits of resp_...><place, 4 digits>`. Places of inputs begin at `firstInput`.
  */
 const firstInput = 0x8000;
-const pattern = /^[a-z]+_([0-9a-f]{32})([0-9a-f]{4})$/;
+const pattern = /^[a-z]{1,8}_([0-9a-f]{32})([0-9a-f]{4})$/;
 
 const prefixes: Record<string, string> = {
   message: 'msg_',
@@ -26,7 +26,7 @@ export function inputItemId(responseId: string, type: string, place: number): st
 
 function idOf(responseId: string, type: string, place: number): string {
   const digits = responseId.slice('resp_'.length);
-  return `${prefixes[type] ?? 'item_'}${digits}${place.toString(16).padStart(4, '0')}`;
+  return `${Object.hasOwn(prefixes, type) ? prefixes[type] : 'item_'}${digits}${place.toString(16).padStart(4, '0')}`;
 }
 
 /** Where an item is stored, or undefined for an id that is none of ours. */
