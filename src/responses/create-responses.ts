@@ -263,7 +263,13 @@ export function createResponses(deps: ResponsesDeps): Responses {
       try {
         requireReadable(items);
         const { choices, usage } = await generate.chat({ value: chat, text: JSON.stringify(chat) }, call);
-        const summary = choices[0]!.message.content ?? '';
+        const { finish_reason: finish, message } = choices[0]!;
+        const summary = message.content ?? '';
+        if (finish === 'length' || finish === 'content_filter')
+          throw new ApiError(
+            'invalid_upstream_response',
+            `The model's summary of the conversation was cut off (${finish}), and nothing may be lost of it; try a shorter conversation, or another model.`,
+          );
         if (summary.trim() === '')
           throw new ApiError(
             'invalid_upstream_response',

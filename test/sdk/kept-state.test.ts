@@ -30,7 +30,7 @@ afterAll(async () => {
 /** What the engine was asked the last time. */
 const asked = () =>
   JSON.parse(upstream.received.at(-1)!.text) as { messages: { role: string; content: unknown }[] };
-const answering = (content: string | null) => {
+const answering = (content: string | null, finish = 'stop') => {
   upstream.answer = (response) =>
     response.end(
       JSON.stringify({
@@ -38,7 +38,7 @@ const answering = (content: string | null) => {
         object: 'chat.completion',
         created: 1,
         model: 'm',
-        choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+        choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: finish }],
         usage: { prompt_tokens: 90, completion_tokens: 4, total_tokens: 94 },
       }),
     );
@@ -136,6 +136,13 @@ describe.each(sdks)('through $name', ({ sdk }) => {
         status: 502,
         code: 'invalid_upstream_response',
       });
+      for (const finish of ['length', 'content_filter']) {
+        answering('We launch on', finish);
+        expect(await compact({ model: 'remote', input: 'x' })).toMatchObject({
+          status: 502,
+          message: expect.stringContaining(`cut off (${finish})`),
+        });
+      }
       const foreign = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAA' }] as never;
       for (const stream of [false, true])
         expect(await raised(client.responses.create({ model, input: foreign, stream }))).toMatchObject({
@@ -344,6 +351,8 @@ describe.each(sdks)('through $name', ({ sdk }) => {
         status: 422,
         param: 'metadata.n',
       });
+      const many = Object.fromEntries(Array.from({ length: 17 }, (_each, n) => [`n${n}`, 'x']));
+      expect(await raised(list({ metadata: many }))).toMatchObject({ status: 422, param: 'metadata' });
       const before = await list({});
       await raised(ask({ store: true, messages: [{ role: 'user', content: '[[fail 500]]' }] }));
       expect(await list({})).toEqual(before);

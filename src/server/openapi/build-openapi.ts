@@ -6,7 +6,7 @@ import type { QueryDocs } from './query-schemas.ts';
 const errors: Record<number, string> = {
   400: 'Two Authorization headers, or a prompt longer than the context of the model',
   401: 'No key, or one that is unknown, revoked or expired',
-  402: 'The budget of the org is used up',
+  402: 'The org stores as many bytes of responses, conversations and chat completions as it may',
   403: 'The key lacks the scope or the model',
   404: 'Unknown id, or one of another org',
   409: 'The state does not allow it',
@@ -105,6 +105,7 @@ function statusesOf({ access, body, path, docs }: Route, method: string): number
   if (path.includes(':') || path.includes('*')) statuses.push(404);
   if (body) statuses.push(413, 415);
   if (docs.tag === 'Generation') statuses.push(402, 404, 502, 504);
+  if (docs.tag === 'Conversations' && docs.body) statuses.push(402);
   if (docs.answer.status === 201) statuses.push(507);
   if (method !== 'GET' && (path.includes(':') || docs.tag === 'Webhooks')) statuses.push(409);
   return statuses.toSorted((a, b) => a - b);

@@ -35,7 +35,7 @@ export const batchListQuery: QueryDocs = {
 };
 
 export const messageBatchListQuery: QueryDocs = {
-  limit: limit(messageBatchListLimits),
+  limit: { ...limit(messageBatchListLimits), description: 'Page size; a page has 100 batches at most.' },
   after_id: { type: 'string', description: 'The id after which the page starts.' },
   before_id: { type: 'string', description: 'The id before which the page ends.' },
 };

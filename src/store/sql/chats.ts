@@ -57,22 +57,30 @@ export function createChats(db: Db): ChatStore {
     },
 
     async list(orgId, { order, limit, after, model, metadata }, now) {
+      const marks = Object.entries(metadata);
       const conditions = ['org_id = ?', 'expires_at > ?'];
       const params: Value[] = [orgId, now];
       const only = (condition: string, value: string) => {
         conditions.push(condition);
         params.push(value);
       };
-      if (after !== undefined) only(`id ${order === 'asc' ? '>' : '<'} ?`, after);
       if (model !== undefined) only('model = ?', model);
-      // Within texts quotes are escaped, so this can be nothing but that member.
-      for (const [name, value] of Object.entries(metadata))
+      for (const [name, value] of marks)
         only("replace(metadata, ?, '') <> metadata", `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-      const rows = await db.all<Row>(
-        `SELECT ${columns} FROM chats WHERE ${conditions.join(' AND ')} ORDER BY id ${order} LIMIT ?`,
-        [...params, limit],
-      );
-      return rows.map(toChat);
+      const pageAfter = (id: string | undefined) => {
+        const place = id === undefined ? '' : `AND id ${order === 'asc' ? '>' : '<'} ?`;
+        return db.all<Row>(
+          `SELECT ${columns} FROM chats WHERE ${conditions.join(' AND ')} ${place} ORDER BY id ${order} LIMIT ?`,
+          [...params, ...(id === undefined ? [] : [id]), limit],
+        );
+      };
+      const found: Row[] = [];
+      let rows = await pageAfter(after);
+      for (;;) {
+        found.push(...rows.filter((row) => isMarked(row, marks)));
+        if (rows.length < limit || found.length >= limit) return found.slice(0, limit).map(toChat);
+        rows = await pageAfter(rows.at(-1)!.id);
+      }
     },
 
     update: (orgId, id, metadata, now) =>
@@ -100,6 +108,13 @@ export function createChats(db: Db): ChatStore {
         [now, limit],
       ),
   };
+}
+
+/** The text that is searched for may also be the end of a longer name: `x"a` ends like `a`. */
+function isMarked({ metadata }: Row, marks: readonly (readonly [string, string])[]): boolean {
+  if (marks.length === 0) return true;
+  const has = new Map(Object.entries(JSON.parse(metadata) as Record<string, string>));
+  return marks.every(([name, value]) => has.get(name) === value);
 }
 
 function toChat(row: Row): AnsweredChat {

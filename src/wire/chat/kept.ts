@@ -21,6 +21,8 @@ export const deletedChatSchema = Type.Object(
 export const keptMessageSchema = Type.Object({ id: string(), role: string() }, { title: 'StoredMessage' });
 
 export const chatListLimits = { most: 100, otherwise: 20 } as const;
+/** As many as a chat completion can have: more could find nothing. */
+const mostMarks = 16;
 
 /**
  * The metadata of a request whose answer is to be kept; undefined for all others, whose metadata nobody looks at.
@@ -51,6 +53,8 @@ export function parseChatList(query: Query): ChatQuery {
     const [, key] = /^metadata\[(.*)\]$/s.exec(name) ?? [];
     if (key !== undefined) metadata[key] = textParam(query, name) ?? '';
   }
+  const marks = Object.keys(metadata).length;
+  if (marks > mostMarks) throw invalid('metadata', `expected at most ${mostMarks} names, got ${marks}`);
   return {
     limit: limitParam(query, chatListLimits),
     order: choiceParam(query, 'order', ['asc', 'desc']) ?? 'asc',

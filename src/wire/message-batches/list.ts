@@ -10,6 +10,9 @@ export interface MessageBatchListParams {
 
 export const messageBatchListLimits = { most: 1_000, otherwise: 20 } as const;
 
+/** What official clients may ask for is more than is read at once: a page may be smaller, and tells that more follow. */
+const mostAtOnce = 100;
+
 /** @throws ApiError `validation_error` */
 export function parseMessageBatchListQuery(query: Query): MessageBatchListParams {
   const isBatch = (id: string) => isId('batch_', id);
@@ -18,7 +21,7 @@ export function parseMessageBatchListQuery(query: Query): MessageBatchListParams
   if (after !== undefined && before !== undefined)
     throw invalid('before_id', 'cannot be asked for together with after_id');
   return {
-    limit: limitParam(query, messageBatchListLimits),
+    limit: Math.min(mostAtOnce, limitParam(query, messageBatchListLimits)),
     ...(after !== undefined && { after }),
     ...(before !== undefined && { before }),
   };

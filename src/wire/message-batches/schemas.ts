@@ -70,6 +70,16 @@ export const deletedMessageBatchSchema = Type.Object(
   closed,
 );
 
+/** Of `errored`. */
+const errorOfRequest = Type.Object(
+  {
+    type: Type.Literal('error'),
+    error: Type.Object({ type: Type.String(), message: Type.String(), code: Type.String() }, closed),
+    request_id: Type.String(),
+  },
+  closed,
+);
+
 /** One line of the results. */
 export const messageBatchResultSchema = Type.Object(
   {
@@ -77,6 +87,7 @@ export const messageBatchResultSchema = Type.Object(
     result: Type.Object({
       type: { type: 'string', enum: ['succeeded', 'errored', 'canceled', 'expired'] },
       message: Type.Optional(messageSchema),
+      error: Type.Optional(errorOfRequest),
     }),
   },
   { title: 'MessageBatchResult' },

@@ -66,6 +66,11 @@ export function chatTests(on: Stores): void {
       expect(await list({ metadata: { a: 'x' } })).toEqual([0, 1, 2]);
       expect(await list({ metadata: { a: 'x', 'b "': '\u0000é' }, model: 'tiny' })).toEqual([0, 1]);
       expect(await list({ metadata: { x: 'a' } })).toEqual([]);
+      // A name that ends like another, and a value that looks like one: none of them is found, nor takes a place of the page.
+      for (const metadata of ['{"x\\"c":"d"}', '{"x\\"c":"d"}', '{"k":"v,",":":"z"}', '{"c":"d"}'])
+        made.push(await add({ metadata }));
+      expect(await list({ metadata: { c: 'd' }, limit: 1 })).toEqual([7]);
+      expect(await list({ metadata: { ',': ':' } })).toEqual([]);
     });
   });
 }
