@@ -4,7 +4,8 @@ import { notFound } from '../core/errors.ts';
 import type { ChatQuery } from '../core/kept-chat.ts';
 import type { Caller } from '../core/org.ts';
 import type { AnsweredChat, ChatStore } from '../store/store.ts';
-import type { ChatMessage } from '../wire/chat/chat.ts';
+import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';
+import { Folding } from '../wire/chat/fold-chunks.ts';
 import type { Quota } from './quota.ts';
 
 /**
@@ -13,10 +14,10 @@ import type { Quota } from './quota.ts';
  */
 export interface KeptChats {
   /**
-   * Makes room for an answer before it is made; it is kept by `keep`, and `leave` gives the room back.
+   * Makes room for an answer before it is made.
    * @throws ApiError `storage_quota_exceeded` (402)
    */
-  reserve(caller: Caller, asked: Asked): Promise<{ keep(answer: Answer): Promise<void>; leave: () => void }>;
+  reserve(caller: Caller, asked: Asked): Promise<Place>;
   get(caller: Caller, id: string): Promise<object>;
   messages(caller: Caller, id: string): Promise<ChatMessage[]>;
   list(caller: Caller, query: ChatQuery): Promise<{ data: { id: string }[]; hasMore: boolean }>;
@@ -24,15 +25,21 @@ export interface KeptChats {
   remove(caller: Caller, id: string): Promise<void>;
 }
 
+/** Room for one answer, which is given back once that is kept or failed. */
+interface Place {
+  answered(ask: () => Promise<ChatResponse>): Promise<ChatResponse>;
+  /** Passes chunks on, and keeps the whole before the stream says that it is over. */
+  streamed(lists: ChatChunks): ChatChunks;
+}
+
 interface Asked {
   messages: readonly ChatMessage[];
   metadata: Record<string, string>;
   /** Of the request. */
   bytes: number;
+  /** An answer as the client gets it. */
+  present: (answer: ChatResponse) => object;
 }
-
-/** As the client gets it. */
-type Answer = object & { id: string; model: string };
 
 export function createKeptChats(
   store: ChatStore,
@@ -46,18 +53,41 @@ export function createKeptChats(
     isId('chatcmpl_', id) ? look() : Promise.resolve(undefined);
 
   return {
-    async reserve({ orgId }, { messages, metadata, bytes }) {
+    async reserve({ orgId }, { messages, metadata, bytes, present: presented }) {
       const leave = await quota.reserve(orgId, bytes);
+
+      async function keep(answer: ChatResponse) {
+        const now = clock.now();
+        const { id, model } = answer;
+        const body = JSON.stringify(presented(answer));
+        const asked = { metadata: JSON.stringify(metadata), messages: JSON.stringify(messages) };
+        quota.note(
+          await store.insert({ id, orgId, createdAt: now, expiresAt: now + ttlMs, model, body, ...asked }),
+        );
+      }
+
       return {
-        leave,
-        async keep(answer) {
-          const now = clock.now();
-          const { id, model } = answer;
-          const body = JSON.stringify(answer);
-          const asked = { metadata: JSON.stringify(metadata), messages: JSON.stringify(messages) };
-          quota.note(
-            await store.insert({ id, orgId, createdAt: now, expiresAt: now + ttlMs, model, body, ...asked }),
-          );
+        async answered(ask) {
+          try {
+            const answer = await ask();
+            await keep(answer);
+            return answer;
+          } finally {
+            leave();
+          }
+        },
+
+        async *streamed(lists) {
+          const folding = new Folding();
+          try {
+            for await (const chunks of lists) {
+              folding.add(chunks);
+              yield chunks;
+            }
+            await keep(folding.whole());
+          } finally {
+            leave();
+          }
         },
       };
     },

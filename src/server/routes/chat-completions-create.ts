@@ -1,5 +1,4 @@
-import type { ChatChunks, ChatResponse } from '../../wire/chat/chat.ts';
-import { Folding } from '../../wire/chat/fold-chunks.ts';
+import type { ChatResponse } from '../../wire/chat/chat.ts';
 import { presentChat, toFunctionsChunk } from '../../wire/chat/function-answer.ts';
 import { keptMetadata } from '../../wire/chat/kept.ts';
 import { parseChatRequest } from '../../wire/chat/request.ts';
@@ -30,46 +29,24 @@ export const createChatCompletion: Route = {
     const moved = (error: unknown) => movedError(error, request.value, places);
     const metadata = keptMetadata(request.value);
     const { messages } = request.value;
-    const asked = metadata && { messages, metadata, bytes: Buffer.byteLength(body.text) };
+    const present = (response: ChatResponse) => presentChat(response, hasFunctions);
+    const asked = metadata && { messages, metadata, bytes: Buffer.byteLength(body.text), present };
     const place = asked && (await responses.chats.reserve(caller, asked));
-    const kept = (response: ChatResponse) => place?.keep(presentChat(response, hasFunctions) as ChatResponse);
     if (request.value.stream) {
       const includeUsage = request.value.stream_options?.include_usage === true;
-      const present = hasFunctions ? toFunctionsChunk : undefined;
       const lists = generate.chatStream(request, call);
-      const chunks = chatEvents(place ? keeping(lists, kept, place.leave) : lists, {
+      const chunks = chatEvents(place?.streamed(lists) ?? lists, {
         includeUsage,
-        present,
+        present: hasFunctions ? toFunctionsChunk : undefined,
         moved,
       });
       return events(chunks, chatErrorEvent);
     }
     try {
-      const response = await generate.chat(request, call);
-      await kept(response);
-      return json(200, presentChat(response, hasFunctions));
+      const answer = () => generate.chat(request, call);
+      return json(200, present(await (place ? place.answered(answer) : answer())));
     } catch (error) {
       throw moved(error);
-    } finally {
-      place?.leave();
     }
   },
 };
-
-/** Passes chunks on, and keeps the whole before the stream says that it is over. */
-async function* keeping(
-  lists: ChatChunks,
-  keep: (response: ChatResponse) => Promise<void> | undefined,
-  leave: () => void,
-): ChatChunks {
-  const folding = new Folding();
-  try {
-    for await (const chunks of lists) {
-      folding.add(chunks);
-      yield chunks;
-    }
-    await keep(folding.whole());
-  } finally {
-    leave();
-  }
-}
