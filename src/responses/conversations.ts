@@ -7,7 +7,8 @@ import type { InputItem, StoredItem } from '../wire/responses/responses.ts';
  * Conversations that are kept by themselves: responses that are made in one are told what it has, and it has what they said
  * afterwards. Each belongs to an org; another org's is `not_found`, like one that never was.
  *
- * Whatever adds to one throws `storage_quota_exceeded` (402) where the org stores too much.
+ * Whatever adds to one throws `storage_quota_exceeded` (402) where the org stores too much, and `validation_error` (422) where
+ * the conversation would have more bytes than are put together.
  */
 export interface Conversations {
   /** @param bytes of the request */
@@ -25,6 +26,7 @@ export interface Conversations {
     caller: Caller,
     id: string,
     query: InputItemsParams,
+    signal: AbortSignal,
   ): Promise<{ items: StoredItem[]; hasMore: boolean }>;
   item(caller: Caller, id: string, itemId: string): Promise<StoredItem>;
   /** The conversation without it. */

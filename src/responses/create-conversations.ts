@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { FairGate } from '../base/fair-gate.ts';
 import { isId, type Ids } from '../base/ids.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
 import type { KeptConversation } from '../core/conversation.ts';
@@ -17,11 +18,17 @@ export interface ConversationsDeps {
   clock: Clock;
   ids: Ids;
   quota: Quota;
+  /** Of the stored text of conversations that are in memory. */
+  memory: FairGate;
+  /** Of one conversation. */
+  mostBytes: number;
   /** How long one is kept after the last thing was added to it. */
   ttlMs: number;
 }
 
-export function createConversations({ store, clock, ids, quota, ttlMs }: ConversationsDeps): Conversations {
+export function createConversations(deps: ConversationsDeps): Conversations {
+  const { store, clock, ids, quota, memory, mostBytes, ttlMs } = deps;
+
   async function find(orgId: string, id: string): Promise<KeptConversation> {
     const found = isId('conv_', id) ? await store.get(orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('conversation');
@@ -43,13 +50,23 @@ export function createConversations({ store, clock, ids, quota, ttlMs }: Convers
     }
   }
 
+  function requireRoom(bytes: number): void {
+    if (bytes > mostBytes)
+      throw invalid(
+        'items',
+        `with these the conversation has more than ${mostBytes} bytes, the most that is put together ` +
+          '(limits.conversation_bytes): take items out of it, or create another one',
+      );
+  }
+
   const times = () => {
     const now = clock.now();
     return { now, expiresAt: now + ttlMs };
   };
 
   return {
-    create({ orgId }, { items, metadata }, bytes) {
+    async create({ orgId }, { items, metadata }, bytes) {
+      requireRoom(bytes);
       return reserved(orgId, bytes, async () => {
         const { now, expiresAt } = times();
         const id = ids.next('conv_');
@@ -73,7 +90,7 @@ export function createConversations({ store, clock, ids, quota, ttlMs }: Convers
     },
 
     async addItems({ orgId }, id, items, bytes) {
-      await find(orgId, id);
+      requireRoom((await find(orgId, id)).bytes + bytes);
       return reserved(orgId, bytes, async () => {
         const kept = toKeep(items);
         const totals = await store.append({ orgId, conversationId: id, items: kept, ...times() });
@@ -83,17 +100,22 @@ export function createConversations({ store, clock, ids, quota, ttlMs }: Convers
       });
     },
 
-    async items({ orgId }, id, { limit, order, after }) {
-      await find(orgId, id);
+    async items({ orgId }, id, { limit, order, after }, signal) {
+      const { bytes } = await find(orgId, id);
       const place = after === undefined || !originOfItem(after) ? undefined : await store.placeOf(id, after);
       if (after !== undefined && place === undefined)
         throw invalid('after', `${quoted(after)} is not an id of this list`);
       const page = { order, limit: limit + 1, ...(place !== undefined && { after: place }) };
-      const found = await store.items(id, page);
-      return {
-        items: found.slice(0, limit).map(({ item }) => JSON.parse(item) as StoredItem),
-        hasMore: found.length > limit,
-      };
+      const leave = await memory.enter(orgId, bytes, signal);
+      try {
+        const found = await store.items(id, page);
+        return {
+          items: found.slice(0, limit).map(({ item }) => JSON.parse(item) as StoredItem),
+          hasMore: found.length > limit,
+        };
+      } finally {
+        leave();
+      }
     },
 
     async item({ orgId }, id, itemId) {

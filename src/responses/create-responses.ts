@@ -101,7 +101,15 @@ export function createResponses(deps: ResponsesDeps): Responses {
       ),
     );
   }, groupRows);
-  const conversations = createConversations({ store: conversationStore, clock, ids, quota, ttlMs });
+  const conversations = createConversations({
+    store: conversationStore,
+    clock,
+    ids,
+    quota,
+    memory,
+    mostBytes,
+    ttlMs,
+  });
   const prepare = createPreparing({
     responses: store,
     conversations: conversationStore,

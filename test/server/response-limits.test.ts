@@ -113,6 +113,31 @@ describe('a conversation', () => {
     await ok('a little more [[tokens 1]]', { previous_response_id });
   });
 
+  it('that is kept by itself takes no more than is put together, and says what to do', async () => {
+    const conversations = '/v1/conversations';
+    const items = [{ role: 'user', content: kilobytes(45) }];
+    const { id } = (await app.call('POST', conversations, { json: { items } })).json;
+    const add = () => app.call('POST', `${conversations}/${id}/items`, { json: { items } });
+    expect((await add()).status).toBe(200);
+    const { status, json } = await add();
+    expect([status, json.error.code, json.error.param]).toEqual([422, 'validation_error', 'items']);
+    expect(json.error.message).toMatch(/more than 100000 bytes.*limits\.conversation_bytes.*take items out/);
+    const { data } = (await app.call('GET', `${conversations}/${id}/items`)).json;
+    expect(data).toHaveLength(2);
+    await app.call('DELETE', `${conversations}/${id}/items/${data[0].id}`);
+    expect((await add()).status).toBe(200);
+    const large = [{ role: 'user', content: kilobytes(101) }];
+    expect((await app.call('POST', conversations, { json: { items: large } })).status).toBe(422);
+    // The database is not asked for what can be no id of an item.
+    for (const method of ['item', 'removeItem', 'placeOf'] as const)
+      vi.spyOn(app.store.conversations, method).mockRejectedValue(new Error('asked'));
+    const nothing = `${conversations}/${id}/items/%00`;
+    expect((await app.call('GET', nothing)).status).toBe(404);
+    expect((await app.call('DELETE', nothing)).status).toBe(404);
+    for (const after of ['%00', 'x'])
+      expect((await app.call('GET', `${conversations}/${id}/items?after=${after}`)).status).toBe(422);
+  });
+
   it('is not charged for the tools and instructions of its requests', async () => {
     const tools = [{ type: 'function', name: 'f', description: kilobytes(30), parameters: {} }];
     let previous_response_id: string | undefined;

@@ -50,8 +50,8 @@ export const listConversationItems: Route = {
     query: inputItemsQuery,
     answer: { ...answer, schema: pageOf(inputItemSchema) },
   },
-  async handle({ caller, param, query }, { responses }) {
-    const page = await responses.conversations.items(caller, param, parseInputItemsQuery(query));
+  async handle({ caller, param, query, signal }, { responses: { conversations } }) {
+    const page = await conversations.items(caller, param, parseInputItemsQuery(query), signal);
     return json(200, listBody(page.items, page.hasMore));
   },
 };

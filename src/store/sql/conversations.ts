@@ -22,16 +22,6 @@ export function createConversations(db: Db): ConversationStore {
     return row && toConversation(row);
   }
 
-  async function change(orgId: string, id: string, now: number, sql: string, params: Value[]) {
-    const [row] = await db.all<Row>(`UPDATE conversations SET ${sql} WHERE ${isThere} RETURNING ${columns}`, [
-      ...params,
-      id,
-      orgId,
-      now,
-    ]);
-    return row && toConversation(row);
-  }
-
   function removeWhere(condition: string, params: Value[]): Promise<number> {
     return db.tx(async (q) => {
       const removed = await q.all<Row>(
@@ -42,7 +32,10 @@ export function createConversations(db: Db): ConversationStore {
         await q.all('DELETE FROM conversation_items WHERE conversation_id = ?', [id]);
       await addBytes(
         q,
-        removed.map(({ org_id: orgId, bytes }) => ({ orgId, bytes: -bytes })),
+        removed.map(({ org_id: orgId, bytes, metadata }) => ({
+          orgId,
+          bytes: -bytes - Buffer.byteLength(metadata),
+        })),
       );
       return removed.length;
     });
@@ -58,13 +51,26 @@ export function createConversations(db: Db): ConversationStore {
           [id, orgId, createdAt, expiresAt, metadata],
         );
         const said: Said = { orgId, conversationId: id, items, now: createdAt, expiresAt };
-        return addBytes(q, await appendAll(q, [said]));
+        const own = { orgId, bytes: Buffer.byteLength(metadata) };
+        return addBytes(q, [own, ...(await appendAll(q, [said]))]);
       }),
 
     get: (orgId, id, now) => find(db, orgId, id, now),
 
     update: (orgId, id, metadata, now, expiresAt) =>
-      change(orgId, id, now, 'metadata = ?, expires_at = ?', [metadata, expiresAt]),
+      db.tx(async (q) => {
+        const [before] = await q.all<{ bytes: number }>(
+          `SELECT octet_length(metadata) AS bytes FROM conversations WHERE ${isThere} ${q.lock}`,
+          [id, orgId, now],
+        );
+        if (!before) return undefined;
+        const [row] = await q.all<Row>(
+          `UPDATE conversations SET metadata = ?, expires_at = ? WHERE id = ? RETURNING ${columns}`,
+          [metadata, expiresAt, id],
+        );
+        await addBytes(q, [{ orgId, bytes: Buffer.byteLength(metadata) - before.bytes }]);
+        return toConversation(row!);
+      }),
 
     append: (said) =>
       db.tx(async (q) => {

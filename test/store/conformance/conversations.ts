@@ -9,6 +9,8 @@ export function conversationTests(on: Stores): void {
     const id = nextId('msg_');
     return { id, item: JSON.stringify({ id, text }) };
   };
+  const metadata = '{"a":"é"}';
+  const own = Buffer.byteLength(metadata);
   const bytesOf = (items: readonly ConversationItem[]) =>
     items.reduce((sum, each) => sum + Buffer.byteLength(each.item), 0);
   const add = async (items: ConversationItem[] = [], fields: { orgId?: string; expiresAt?: number } = {}) => {
@@ -17,7 +19,7 @@ export function conversationTests(on: Stores): void {
       orgId: 'org_a',
       createdAt: start,
       expiresAt: start + hour,
-      metadata: '{"a":"1"}',
+      metadata,
       ...fields,
     };
     await on.store.conversations.insert(made, items);
@@ -65,7 +67,7 @@ export function conversationTests(on: Stores): void {
       const [a, b, c] = [item('a'), item('b'), item('c')];
       const { id } = await add([a]);
       expect(await on.store.conversations.append(saidIn(id, [b, a, b]))).toEqual([
-        { orgId: 'org_a', bytes: bytesOf([a, b]) },
+        { orgId: 'org_a', bytes: own + bytesOf([a, b]) },
       ]);
       await on.other.conversations.append(saidIn(id, [c]));
       expect(await all(id)).toEqual([a, b, c]);
@@ -131,16 +133,29 @@ export function conversationTests(on: Stores): void {
       const [a, b] = [item('a'), item('b')];
       const { id } = await add([a, b]);
       const { conversations, responses } = on.store;
-      expect(await responses.storedBytes('org_a')).toBe(bytesOf([a, b]));
+      expect(await responses.storedBytes('org_a')).toBe(own + bytesOf([a, b]));
       expect(await conversations.removeItem('org_b', id, a.id, start)).toBeUndefined();
       expect(await conversations.removeItem('org_a', id, 'msg_other', start)).toBeUndefined();
       expect(await conversations.removeItem('org_a', id, a.id, start)).toMatchObject({ bytes: bytesOf([b]) });
       expect(await all(id)).toEqual([b]);
-      expect(await responses.storedBytes('org_a')).toBe(bytesOf([b]));
+      expect(await responses.storedBytes('org_a')).toBe(own + bytesOf([b]));
       expect(await conversations.remove('org_b', id, start)).toBe(false);
       expect(await conversations.remove('org_a', id, start)).toBe(true);
       expect(await conversations.remove('org_a', id, start)).toBe(false);
       expect(await all(id)).toEqual([]);
+      expect(await responses.storedBytes('org_a')).toBe(0);
+    });
+
+    test('are counted by their metadata too, changed or not, until they are gone', async () => {
+      const { conversations, responses } = on.store;
+      const { id } = await add([], { expiresAt: start + 1 });
+      expect(await responses.storedBytes('org_a')).toBe(own);
+      const longer = JSON.stringify({ a: 'é'.repeat(100) });
+      await conversations.update('org_a', id, longer, start, start + 1);
+      expect(await responses.storedBytes('org_a')).toBe(Buffer.byteLength(longer));
+      await conversations.update('org_b', id, '{}', start, start);
+      expect(await responses.storedBytes('org_b')).toBe(0);
+      expect(await conversations.removeExpired(start + 5, 2)).toBe(1);
       expect(await responses.storedBytes('org_a')).toBe(0);
     });
 
