@@ -15,7 +15,7 @@ export function toCompletionChoice(
 /** Turns what is told of choices into pieces of a stream. */
 export function createPieceWriter(): (index: number, delta: Delta) => NativeEvent {
   const writers = new Map<number, ReturnType<typeof logprobsWriter>>();
-  return (index, { content = '', scored, finish = null, stop }) => {
+  return (index, { content = '', isEcho, scored, finish = null, stop }) => {
     const write = writers.get(index) ?? logprobsWriter();
     writers.set(index, write);
     const piece: CompletionPiece = {
@@ -25,6 +25,6 @@ export function createPieceWriter(): (index: number, delta: Delta) => NativeEven
       finish_reason: finish,
       ...stopReason(stop),
     };
-    return { type: '', data: '', fields: { choices: [piece] }, said: content };
+    return { type: '', data: '', fields: { choices: [piece] }, said: isEcho ? '' : content };
   };
 }

@@ -56,6 +56,8 @@ export interface GenerateOptions {
 /** A piece of one choice. A tool call comes whole. */
 export interface Delta {
   content?: string;
+  /** The content is the prompt told again, nothing that was made. */
+  isEcho?: boolean;
   reasoning?: string;
   call?: GeneratedCall;
   logprobs?: TokenLogprob[];

@@ -5,6 +5,7 @@ import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wir
 import { splitTextInputs } from '../../wire/text-inputs.ts';
 import type { TextInputs } from '../../wire/text-inputs.ts';
 import type { CompletionsRequest } from '../../wire/completions/completions.ts';
+import { behindEcho } from '../../wire/completions/behind-echo.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine, EngineCall, NativeRequest } from '../engines.ts';
 import { answerTo } from './answer.ts';
@@ -207,8 +208,9 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
         const release = await enter(call);
         try {
           const { choices, usage } = await completed(request, call);
+          const said = behindEcho(request.value as CompletionsRequest);
           for (const piece of choices.flatMap(piecesOf))
-            yield [{ type: '', data: '', fields: { choices: [piece] }, said: piece.text }];
+            yield [{ type: '', data: '', fields: { choices: [piece] }, said: said(piece) }];
           yield [{ type: '', data: '', usage }];
         } finally {
           release();

@@ -136,6 +136,22 @@ describe('log probabilities of a prompt', () => {
       expect(score((await ask({ ...request, prompt: each })).choices[0]!)).toBeCloseTo(together[index]!, 1);
   });
 
+  test('a prompt is read for them once for all of its answers, and is nothing that was made', async () => {
+    const request = { prompt, echo: true, logprobs: 1, max_tokens: 2, n: 3, temperature: 1, seed: 1 };
+    const { choices } = await ask(request);
+    const length = choices[0]!.logprobs!.tokens.length - 2;
+    const heads = choices.map(({ logprobs }) => logprobs!.token_logprobs.slice(0, length));
+    expect(heads).toEqual([heads[0], heads[0], heads[0]]);
+    let said = '';
+    let told = '';
+    for await (const events of engine.native!.stream('completions', body({ ...request, n: 1 }), call()))
+      for (const event of events) {
+        said += event.said ?? '';
+        told += ((event.fields?.['choices'] ?? []) as CompletionPiece[]).map((piece) => piece.text).join('');
+      }
+    expect(told).toBe(prompt + said);
+  });
+
   test('an answer that ends at once has the token that ended it', async () => {
     const said = turn('What is the capital of France?');
     const whole = said + (await text({ prompt: said, max_tokens: 100 }));
@@ -157,6 +173,10 @@ test('what it cannot do is refused with its place', async () => {
   expect(await refusal({ prompt, suffix: 'end' })).toMatchObject({
     code: 'validation_error',
     param: 'suffix',
+  });
+  expect(await refusal({ prompt: Array(400).fill(5), n: 128, echo: true, logprobs: 100 })).toMatchObject({
+    code: 'validation_error',
+    param: 'echo',
   });
   expect(await refusal({ prompt: [[1], [2, 999_999]] })).toMatchObject({ param: 'prompt[1][1]' });
   expect(await refusal({ prompt: 'word '.repeat(600) })).toMatchObject({

@@ -209,6 +209,17 @@ describe('a stream', () => {
     });
   });
 
+  it('counts what stands behind a prompt that the server tells', async () => {
+    const said: (string | undefined)[] = [];
+    const request = json({ model: 'public', prompt: 'abcd', echo: true, logprobs: 1 });
+    fake.answer = streaming(
+      `${chunks({ choices: [{ index: 0, text: 'abcd' }] }, { choices: [{ index: 0, text: 'ef', finish_reason: 'length' }] })}data: [DONE]\n\n`,
+    );
+    for await (const events of engine.native!.stream('completions', request, call()))
+      for (const event of events) if (event.fields) said.push(event.said);
+    expect(said).toEqual(['', 'ef']);
+  });
+
   it('that just stops is no answer', async () => {
     fake.answer = streaming(chunks({ choices: [{ index: 0, text: 'x' }] }));
     await expect(stream({})).rejects.toMatchObject({ code: 'invalid_upstream_response' });

@@ -16,6 +16,9 @@ import { choiceSeed, samplingOptions } from './sampling.ts';
 import { scorePrompt } from './score-prompt.ts';
 import { createTextDecoder } from './text-decoder.ts';
 
+/** Log probabilities of prompts that one request may be told. */
+const mostScored = 5_000_000;
+
 export interface CompleterDeps {
   model: LlamaModel;
   newBias: () => TokenBias;
@@ -41,6 +44,8 @@ interface RawPrompt {
   /** What an answer that begins with it begins with. */
   text: string;
   limit: number;
+  /** What is known of its tokens, once for all of its answers. */
+  scored?: Promise<ScoredToken[]>;
 }
 
 interface Made {
@@ -124,7 +129,9 @@ export function createCompleter(deps: CompleterDeps) {
     const [made, told] = [answersMade(request), n ?? 1];
     const isAsked = typeof logprobs === 'number';
     const isScored = isAsked || made > told;
+    const isScoredPrompt = isAsked && Boolean(echo);
     const top = logprobs ?? 0;
+    refuseMuchScored(request, prompts, made);
     const firstSeed = request.seed ?? new DataView(deps.random.bytes(4).buffer).getUint32(0);
 
     async function make(prompt: RawPrompt, at: number, slot: Slot): Promise<Made> {
@@ -134,8 +141,8 @@ export function createCompleter(deps: CompleterDeps) {
       /** What stands before a token of the answer, which has been added to it unless it ended that. */
       const previousTo = (token: number): number | undefined =>
         generated.at(generated.at(-1) === token ? -2 : -1) ?? prompt.tokens.at(-1);
-      const before = isAsked && echo ? await scored(slot, prompt, top, call) : [];
-      if (echo) onDelta({ content: prompt.text, ...(before.length > 0 && { scored: before }) });
+      const before = isScoredPrompt ? await (prompt.scored ??= scored(slot, prompt, top, call)) : [];
+      if (echo) onDelta({ content: prompt.text, isEcho: true, ...(before.length > 0 && { scored: before }) });
       const options = samplingOptions(
         request,
         { model, newBias: deps.newBias, vocabularySize, banned: [] },
@@ -190,7 +197,7 @@ export function createCompleter(deps: CompleterDeps) {
       likeliest(
         all.slice(at * made, (at + 1) * made).map(({ choice }) => choice),
         told,
-        isAsked && echo ? prompt.tokens.length : 0,
+        isScoredPrompt ? prompt.tokens.length : 0,
       ),
     );
     return {
@@ -203,6 +210,21 @@ export function createCompleter(deps: CompleterDeps) {
       },
     };
   };
+}
+
+/** Every answer tells its prompt again, with all that was asked for of each token: that is held in memory at once. */
+function refuseMuchScored(
+  { echo, logprobs }: CompletionsRequest,
+  prompts: readonly RawPrompt[],
+  answers: number,
+): void {
+  if (!echo || typeof logprobs !== 'number') return;
+  const told = sum(prompts.map(({ tokens }) => tokens.length)) * answers * (logprobs + 1);
+  if (told > mostScored)
+    throw invalid(
+      'echo',
+      `with logprobs the answers would tell ${told} log probabilities of prompts, of which ${mostScored} are possible: ask for fewer answers, fewer alternatives or shorter prompts`,
+    );
 }
 
 /** Of more answers than are told, those whose tokens were the likeliest. @param before tokens that are not the answer's */

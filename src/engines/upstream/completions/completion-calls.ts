@@ -5,6 +5,7 @@ import type {
   CompletionPiece,
   CompletionsRequest,
 } from '../../../wire/completions/completions.ts';
+import { behindEcho } from '../../../wire/completions/behind-echo.ts';
 import { estimateTextPrompt } from '../../../wire/completions/estimate-prompt.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { EngineCall, NativeAnswer, NativeEvent } from '../../engines.ts';
@@ -54,7 +55,7 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
     const { fields } = await exchanges.ask(path, textOf(ask, false, known), signal, reading.repairs);
     const choices = readCompletion(fields, reading);
     requireScores(ask, choices);
-    const answered = choices.map(({ text }) => text).join('');
+    const answered = choices.map(behindEcho(ask.body.value)).join('');
     const { usage, estimated } = checkedUsage(known.usageOf(fields), { ...reading, answered });
     if (estimated) reading.repairs.add('usage estimated');
     exchanges.noteRepairs(reading.repairs);
@@ -70,11 +71,11 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
     const reply = await exchanges.open(path, textOf(ask, true, known), signal, reading.repairs);
     if (!reply.isStream) throw unusable('is not the stream that was asked for');
     const { body, finish, hurry } = reply;
+    const pieces = { ...pieceReader(reading), said: behindEcho(ask.body.value) };
     const options = { ...reading, context: exchanges.context(), finish, hurry };
-    for await (const chunks of readChunks(body, options, pieceReader(reading))) {
-      const pieces = chunks.flatMap(({ choices }) => choices);
+    for await (const chunks of readChunks(body, options, pieces)) {
       const usage = chunks.at(-1)?.usage;
-      yield { pieces, ...(usage && { usage }) };
+      yield { pieces: chunks.flatMap(({ choices }) => choices), ...(usage && { usage }) };
     }
     exchanges.noteRepairs(reading.repairs);
   }
@@ -101,10 +102,12 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
       let usage: ChatUsage | undefined;
       for (const { ask, came } of withMissing(plan.asks)) {
         const seen = new Set<number>();
+        const said = behindEcho(ask.body.value);
         for await (const { pieces, usage: told } of streamOnce(ask, known, signal)) {
           for (const { index } of pieces) seen.add(index);
           if (told) usage = sumOf(usage, told, ask);
-          if (pieces.length > 0) yield pieces.map((piece) => eventOf(piece, ask, plan, begun));
+          if (pieces.length > 0)
+            yield pieces.map((piece) => ({ ...eventOf(piece, ask, plan, begun), said: said(piece) }));
         }
         came(seen.size);
       }
@@ -149,7 +152,7 @@ function eventOf(piece: CompletionPiece, ask: Ask, plan: Plan, begun: Set<number
   const isFirst = !begun.has(index);
   begun.add(index);
   const choice = isFirst ? placed(piece, ask, plan) : { ...piece, index };
-  return { type: '', data: '', fields: { choices: [choice] }, said: piece.text };
+  return { type: '', data: '', fields: { choices: [choice] } };
 }
 
 /** A prompt counts once, as where a server makes all choices at a time. */
