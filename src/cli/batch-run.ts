@@ -70,7 +70,7 @@ async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<
   const { model, set, endpoint } = options;
   try {
     const from = source === undefined ? { stdin: cli.terminal.stdin } : { path: source };
-    const input = await readInput((await prepareInput(from, { model, set, endpoint }, copy)).path);
+    const input = await readInput(await prepareInput(from, { model, set, endpoint }, copy));
     if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
     const filename = source === undefined ? 'stdin.jsonl' : basename(source);
     await runInput(cli, client, { input, output, format, filename, metadata, options });

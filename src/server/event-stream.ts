@@ -1,16 +1,10 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { sseHeaders, sseKeepAlive } from '../wire/chat/sse.ts';
+import { aheadBytes, drained } from './drained.ts';
 
 /** Proxies and clients give up on silent connections after 30 to 60 s. */
 const keepAliveMs = 15_000;
-
-/**
- * So much may wait for a client that reads slowly, some thousand events: an engine is done with most answers long before
- * their reader is, and is free for others then.
- */
-const aheadBytes = 1 << 20;
 
 export interface EventStream {
   response: ServerResponse;
@@ -67,10 +61,4 @@ export async function writeEvents(stream: EventStream): Promise<void> {
     timer.cancel();
     await source.return?.();
   }
-}
-
-/** Resolves when the client has taken what was written, or nobody waits for it any more. */
-async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  if (response.destroyed) return;
-  await once(response, 'drain', { signal }).catch(() => {});
 }

@@ -23,14 +23,14 @@ export async function prepareInput(
   input: { path: string } | { stdin: NodeJS.ReadableStream },
   changes: Changes,
   copy: string,
-): Promise<{ path: string; isCopy: boolean }> {
+): Promise<string> {
   const change = changeOf(changes);
-  if ('path' in input && change === undefined) return { path: input.path, isCopy: false };
+  if ('path' in input && change === undefined) return input.path;
   const source = 'path' in input ? createReadStream(input.path) : Readable.from(input.stdin);
   const target = createWriteStream(copy, { mode: 0o600 });
   if (change === undefined) await pipeline(source, target);
   else await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => changed(chunks, change), target);
-  return { path: copy, isCopy: true };
+  return copy;
 }
 
 async function* changed(

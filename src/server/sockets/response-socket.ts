@@ -8,9 +8,8 @@ import { parseSocketRequest, socketError } from '../../wire/responses/socket.ts'
 import type { BodyShare } from '../body-budget.ts';
 import { decodeText } from '../read-body.ts';
 import { toApiError } from '../to-api-error.ts';
+import { aheadBytes, drained } from '../drained.ts';
 
-/** So much may wait for a client that reads slowly (event-stream.ts). */
-const aheadBytes = 1 << 20;
 /** Turns that may wait for the one under way. */
 const mostWaiting = 8;
 /** As the specification of this transport has it. */
@@ -117,27 +116,13 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
           next = event.sequence_number + 1;
         }
         connection.uncork();
-        if (socket.bufferedAmount > aheadBytes) await drained(stopped);
+        if (socket.bufferedAmount > aheadBytes) await drained(connection, stopped);
       }
     } catch (error) {
       failure = toApiError(error);
       if (!isOver) socket.send(socketError(failure, next));
     }
     if (!stopped.aborted || failure) ended(asked, clock.monotonic() - begun, failure);
-  }
-
-  /** Resolves when the client has taken what was written, or nobody waits for it any more. */
-  async function drained(stopped: AbortSignal): Promise<void> {
-    if (stopped.aborted) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        connection.off('drain', done);
-        stopped.removeEventListener('abort', done);
-        resolve();
-      };
-      connection.once('drain', done);
-      stopped.addEventListener('abort', done);
-    });
   }
 
   socket.on('message', (data: Buffer) => {
