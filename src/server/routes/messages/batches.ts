@@ -1,0 +1,155 @@
+import { inTurns } from '../../../base/loop-turns.ts';
+import type { BatchView } from '../../../batches/batches.ts';
+import { isFinal } from '../../../core/batch.ts';
+import { ApiError, notFound } from '../../../core/errors.ts';
+import { inRequests, parseCreateMessageBatch } from '../../../wire/message-batches/create.ts';
+import { parseMessageBatchListQuery } from '../../../wire/message-batches/list.ts';
+import { presentMessageBatch, presentMessageBatches } from '../../../wire/message-batches/present.ts';
+import {
+  createMessageBatchSchema,
+  deletedMessageBatchSchema,
+  messageBatchListSchema,
+  messageBatchResultSchema,
+  messageBatchSchema,
+} from '../../../wire/message-batches/schemas.ts';
+import { bytes, json } from '../../answer.ts';
+import { creationOf, replayHeaders } from '../../creation.ts';
+import { messageResults } from '../../message-results.ts';
+import { messageBatchListQuery } from '../../openapi/query-schemas.ts';
+import type { Incoming, Route, Services } from '../../route.ts';
+import { batchBodyBytes } from '../batches/create.ts';
+
+// Batches of `/v1/messages` as the official clients of that format know them: the same batches as at `/v1/batches`.
+
+const endpoint = '/v1/messages';
+const path = '/v1/messages/batches';
+const onePath = `${path}/:message_batch_id`;
+const id = { prefix: 'batch_', what: 'batch' } as const;
+const tag = 'Message batches';
+const access = 'batches';
+const one = { status: 200, type: 'application/json', schema: messageBatchSchema } as const;
+
+/** @throws ApiError `not_found` also for a batch of another endpoint */
+async function find({ caller, param }: Incoming, { batches }: Services): Promise<BatchView> {
+  const view = await batches.get(caller, param);
+  if (view.batch.endpoint !== endpoint) throw notFound('batch');
+  return view;
+}
+
+export const createMessageBatch: Route = {
+  method: 'POST',
+  path,
+  access,
+  body: { maxBytes: batchBodyBytes },
+  docs: {
+    name: 'Create Message Batch',
+    summary: 'Run requests for messages within 24 hours at half the price',
+    tag,
+    body: createMessageBatchSchema,
+    answer: one,
+  },
+  async handle(incoming, { batches, limits }) {
+    const { caller, body } = incoming;
+    if (!batches.endpoints.includes(endpoint))
+      throw new ApiError(
+        'validation_error',
+        `Batches of ${endpoint} are not open on this server: batch.endpoints of its configuration would open them.`,
+      );
+    const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
+    const requests = await inTurns(parseCreateMessageBatch(body.utf8(), most));
+    const creation = creationOf(incoming, 'message_batches')(await body.sha256());
+    const { batch, replayed } = await batches
+      .create(caller, { endpoint, requests }, creation)
+      .catch((error: unknown) => {
+        throw inRequests(error);
+      });
+    return json(200, presentMessageBatch(batch), replayHeaders(replayed));
+  },
+};
+
+export const listMessageBatches: Route = {
+  method: 'GET',
+  path,
+  access,
+  docs: {
+    name: 'List Message Batches',
+    summary: 'The batches of /v1/messages of the org, newest first',
+    tag,
+    query: messageBatchListQuery,
+    answer: { status: 200, type: 'application/json', schema: messageBatchListSchema },
+  },
+  async handle({ caller, query }, { batches }) {
+    const page = await batches.list(caller, { endpoint, ...parseMessageBatchListQuery(query) });
+    return json(200, presentMessageBatches(page.batches, page.hasMore));
+  },
+};
+
+export const getMessageBatch: Route = {
+  method: 'GET',
+  path: onePath,
+  access,
+  id,
+  docs: { name: 'Get Message Batch', summary: 'One batch of /v1/messages', tag, answer: one },
+  handle: async (incoming, services) => json(200, presentMessageBatch(await find(incoming, services))),
+};
+
+export const cancelMessageBatch: Route = {
+  method: 'POST',
+  path: `${onePath}/cancel`,
+  access,
+  id,
+  docs: {
+    name: 'Cancel Message Batch',
+    summary: 'End a batch early; what is done is kept and billed',
+    tag,
+    answer: one,
+  },
+  async handle(incoming, services) {
+    const { batch } = await find(incoming, services);
+    return json(200, presentMessageBatch(await services.batches.cancel(incoming.caller, batch.id)));
+  },
+};
+
+export const deleteMessageBatch: Route = {
+  method: 'DELETE',
+  path: onePath,
+  access,
+  id,
+  docs: {
+    name: 'Delete Message Batch',
+    summary: 'Remove a batch that has ended, with its requests and results',
+    tag,
+    answer: { status: 200, type: 'application/json', schema: deletedMessageBatchSchema },
+  },
+  async handle(incoming, services) {
+    const { batch } = await find(incoming, services);
+    await services.batches.remove(incoming.caller, batch.id);
+    return json(200, { id: batch.id, type: 'message_batch_deleted' });
+  },
+};
+
+export const getMessageBatchResults: Route = {
+  method: 'GET',
+  path: `${onePath}/results`,
+  access,
+  id,
+  docs: {
+    name: 'Message Batch Results',
+    summary: 'What each request came to, as JSON Lines, once the batch has ended',
+    tag,
+    answer: { status: 200, type: 'application/jsonl', schema: messageBatchResultSchema },
+  },
+  async handle(incoming, services) {
+    const { batch } = await find(incoming, services);
+    if (!isFinal(batch.status))
+      throw new ApiError(
+        'batch_not_finished',
+        `The batch is ${batch.status}: its results are here once it has ended, and before at /v1/batches/${batch.id}/output.`,
+      );
+    const lines = await messageResults(services.batches, incoming.caller, batch.id);
+    return bytes(incoming.method === 'HEAD' ? null : lines, {
+      'content-type': 'application/jsonl; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    });
+  },
+};
