@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Db } from '../../src/store/db.ts';
 import { migrate, migrations } from '../../src/store/migrations/migrate.ts';
-import { createResponses } from '../../src/store/sql/responses.ts';
+import { createResponses } from '../../src/store/sql/responses/responses.ts';
 import { start } from './fixtures.ts';
 
 /** Responses as they were stored before conversations had sizes come through the step that gives them theirs. */

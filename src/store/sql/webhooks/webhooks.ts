@@ -1,8 +1,8 @@
-import type { EventType, Webhook } from '../../core/webhook.ts';
-import type { Db, Value } from '../db.ts';
-import type { WebhookStore } from '../store.ts';
+import type { EventType, Webhook } from '../../../core/webhook.ts';
+import type { Db, Value } from '../../db.ts';
+import type { WebhookStore } from '../../store.ts';
 import { giveUp } from './deliveries.ts';
-import { behindAll } from './statement.ts';
+import { behindAll } from '../statement.ts';
 
 type Webhooks = Pick<WebhookStore, 'insert' | 'get' | 'list' | 'update' | 'rotate' | 'remove'>;
 

@@ -1,8 +1,8 @@
-import type { ConversationItem, KeptConversation, Said } from '../../core/conversation.ts';
-import type { Db, Queries, Value } from '../db.ts';
-import type { ConversationStore, StoredBytes } from '../store.ts';
+import type { ConversationItem, KeptConversation, Said } from '../../../core/conversation.ts';
+import type { Db, Queries, Value } from '../../db.ts';
+import type { ConversationStore, StoredBytes } from '../../store.ts';
 import { addBytes } from './stored-bytes.ts';
-import { slices, tuples } from './statement.ts';
+import { slices, tuples } from '../statement.ts';
 
 interface Row {
   id: string;

@@ -1,5 +1,5 @@
-import type { Queries } from '../db.ts';
-import { slices, typedTuples } from './statement.ts';
+import type { Queries } from '../../db.ts';
+import { slices, typedTuples } from '../statement.ts';
 
 /** A line of a batch. */
 interface Line {

@@ -1,13 +1,13 @@
-import { utcDay } from '../../base/clock.ts';
-import type { ResultStream } from '../../core/batch.ts';
-import { addUsage, noUsage } from '../../core/usage.ts';
-import type { Db, Queries } from '../db.ts';
-import type { BatchState, Lease, LedgerRow, LineResult, RecordOutcome, ResultStore } from '../store.ts';
+import { utcDay } from '../../../base/clock.ts';
+import type { ResultStream } from '../../../core/batch.ts';
+import { addUsage, noUsage } from '../../../core/usage.ts';
+import type { Db, Queries } from '../../db.ts';
+import type { BatchState, Lease, LedgerRow, LineResult, RecordOutcome, ResultStore } from '../../store.ts';
 import { lockBatch, lockBatches } from './batches.ts';
 import { findLeased, finishChunks } from './chunks.ts';
-import { addToLedger } from './ledger.ts';
+import { addToLedger } from '../accounts/ledger.ts';
 import { recordedLines } from './recorded-lines.ts';
-import { inLists, slices, tuples, typedTuples } from './statement.ts';
+import { inLists, slices, tuples, typedTuples } from '../statement.ts';
 
 type Recording = Pick<ResultStore, 'record' | 'recordMissing'>;
 

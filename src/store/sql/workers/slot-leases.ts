@@ -1,5 +1,5 @@
-import { leaseSlots, type SlotAsk, type SlotLease, type SlotShare } from '../../core/slot-leases.ts';
-import type { Db, Queries } from '../db.ts';
+import { leaseSlots, type SlotAsk, type SlotLease, type SlotShare } from '../../../core/slot-leases.ts';
+import type { Db, Queries } from '../../db.ts';
 
 /** One row is one lock: processes are served one after the other, model by model. */
 export function leaseSlotsOf(

@@ -1,6 +1,6 @@
-import type { Queries } from '../db.ts';
-import type { ErrorSummary } from '../store.ts';
-import { inLists } from './statement.ts';
+import type { Queries } from '../../db.ts';
+import type { ErrorSummary } from '../../store.ts';
+import { inLists } from '../statement.ts';
 
 /** Codes listed, the most frequent first, and characters of an example. */
 const maxCodes = 20;

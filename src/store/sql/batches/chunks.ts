@@ -1,11 +1,11 @@
-import type { Chunk, LineRef } from '../../core/batch.ts';
-import type { Db, Queries } from '../db.ts';
-import type { BatchStore, Lease } from '../store.ts';
+import type { Chunk, LineRef } from '../../../core/batch.ts';
+import type { Db, Queries } from '../../db.ts';
+import type { BatchStore, Lease } from '../../store.ts';
 import { insertChunks, lockBatch } from './batches.ts';
-import { toChunk, unpackLines } from './rows.ts';
-import type { ChunkRow } from './rows.ts';
+import { toChunk, unpackLines } from '../rows.ts';
+import type { ChunkRow } from '../rows.ts';
 import { recordedLines } from './recorded-lines.ts';
-import { slices, typedTuples } from './statement.ts';
+import { slices, typedTuples } from '../statement.ts';
 
 type Chunks = Pick<BatchStore, 'release' | 'split' | 'running' | 'pause' | 'resume'>;
 

@@ -1,17 +1,17 @@
-import { canMove } from '../../core/batch.ts';
-import type { FinalStatus } from '../../core/batch.ts';
-import type { StoredFile } from '../../core/file.ts';
-import type { Db, Queries } from '../db.ts';
-import type { BatchState, BatchStore } from '../store.ts';
+import { canMove } from '../../../core/batch.ts';
+import type { FinalStatus } from '../../../core/batch.ts';
+import type { StoredFile } from '../../../core/file.ts';
+import type { Db, Queries } from '../../db.ts';
+import type { BatchState, BatchStore } from '../../store.ts';
 import { lockBatch } from './batches.ts';
 import { finishChunks } from './chunks.ts';
-import { tell } from './deliveries.ts';
+import { tell } from '../webhooks/deliveries.ts';
 import { summarise } from './error-summary.ts';
-import { insertFile } from './files.ts';
+import { insertFile } from '../files.ts';
 import { holdsClosing, openClosing } from './record.ts';
 import { mayBeOfRows } from './own-fault.ts';
-import { batchColumns, toBatch } from './rows.ts';
-import type { BatchRow } from './rows.ts';
+import { batchColumns, toBatch } from '../rows.ts';
+import type { BatchRow } from '../rows.ts';
 
 type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'atRisk' | 'moveWindows' | 'shut' | 'publish'>;
 

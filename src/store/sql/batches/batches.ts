@@ -1,13 +1,13 @@
-import { closeModel } from '../../core/batch.ts';
-import type { Batch, BatchStatus, Chunk, FinalStatus } from '../../core/batch.ts';
-import type { StoredFile } from '../../core/file.ts';
-import type { Db, Queries, Value } from '../db.ts';
-import type { BatchState, BatchStore, CreateBatchOutcome } from '../store.ts';
-import { claimToken, forgetResource } from './creates.ts';
-import { insertFile, lockFile } from './files.ts';
-import { batchColumns, fromBatch, packLines, toBatch } from './rows.ts';
-import type { BatchRow } from './rows.ts';
-import { inLists, slices, tuples, Undo } from './statement.ts';
+import { closeModel } from '../../../core/batch.ts';
+import type { Batch, BatchStatus, Chunk, FinalStatus } from '../../../core/batch.ts';
+import type { StoredFile } from '../../../core/file.ts';
+import type { Db, Queries, Value } from '../../db.ts';
+import type { BatchState, BatchStore, CreateBatchOutcome } from '../../store.ts';
+import { claimToken, forgetResource } from '../creates.ts';
+import { insertFile, lockFile } from '../files.ts';
+import { batchColumns, fromBatch, packLines, toBatch } from '../rows.ts';
+import type { BatchRow } from '../rows.ts';
+import { inLists, slices, tuples, Undo } from '../statement.ts';
 
 type BatchRows = Pick<
   BatchStore,

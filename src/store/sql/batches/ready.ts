@@ -1,7 +1,7 @@
-import type { ReadyChunk } from '../../core/fair-choice.ts';
-import type { Queries, Value } from '../db.ts';
-import type { ClaimOptions, Wanted } from '../store.ts';
-import { inLists, slices, tuples, typedTuples } from './statement.ts';
+import type { ReadyChunk } from '../../../core/fair-choice.ts';
+import type { Queries, Value } from '../../db.ts';
+import type { ClaimOptions, Wanted } from '../../store.ts';
+import { inLists, slices, tuples, typedTuples } from '../statement.ts';
 
 /**
  * What is ready, read from the index of ready chunks and from nothing else: nobody counts, so no count can be wrong.

@@ -1,6 +1,6 @@
-import type { Db, Queries } from '../db.ts';
-import type { MissingModel, WorkerLoad } from '../store.ts';
-import { readyModels } from './chunks.ts';
+import type { Db, Queries } from '../../db.ts';
+import type { MissingModel, WorkerLoad } from '../../store.ts';
+import { readyModels } from '../batches/chunks.ts';
 
 /** So long nobody looked: nobody was alive, and whoever serves the model may be about to start, too. */
 const unseenMs = 5 * 60_000;
