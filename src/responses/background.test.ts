@@ -4,7 +4,7 @@ import { silent } from '../base/log.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { createMemoryStore } from '../store/sqlite/memory.ts';
 import type { MemoryStore } from '../store/sqlite/memory.ts';
-import { newResponse } from '../wire/responses/response-body.ts';
+import { newResponse } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 import { createBackground, leaseMs } from './background.ts';
 import type { Background } from './background.ts';

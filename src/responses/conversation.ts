@@ -1,10 +1,10 @@
 import { isId } from '../base/ids.ts';
 import { ApiError, invalid } from '../core/errors.ts';
 import type { ChainLink, ConversationStore } from '../store/store.ts';
-import { conversationOf } from '../wire/responses/request.ts';
+import { conversationOf } from '../wire/responses/request/request.ts';
 import type { ResponsesRequest, StoredItem } from '../wire/responses/responses.ts';
 import { pathOfItem } from '../wire/responses/stored-items.ts';
-import type { PlacedItem } from '../wire/responses/to-chat-messages.ts';
+import type { PlacedItem } from '../wire/responses/request/to-chat-messages.ts';
 import { createKeptItems, type KeptItems, ParsingTurns, referencesIn, type Source } from './kept-items.ts';
 
 /** Looking up more would keep the database from others. */

@@ -9,13 +9,13 @@ import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { Places } from '../wire/places.ts';
 import type { OwnNames } from '../wire/responses/client-tools.ts';
-import { conversationOf, requireConversation } from '../wire/responses/request.ts';
-import { nativeRequest } from '../wire/responses/native-request.ts';
-import { newResponse } from '../wire/responses/response-body.ts';
+import { conversationOf, requireConversation } from '../wire/responses/request/request.ts';
+import { nativeRequest } from '../wire/responses/request/native-request.ts';
+import { newResponse } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody, ResponsesRequest, StoredItem } from '../wire/responses/responses.ts';
 import { storedItems } from '../wire/responses/stored-items.ts';
-import type { PlacedItem } from '../wire/responses/to-chat-messages.ts';
-import { toChatRequest } from '../wire/responses/to-chat-request.ts';
+import type { PlacedItem } from '../wire/responses/request/to-chat-messages.ts';
+import { toChatRequest } from '../wire/responses/request/to-chat-request.ts';
 import { readConversation, type Remembered } from './conversation.ts';
 import type { Quota } from './quota.ts';
 

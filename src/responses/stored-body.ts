@@ -1,5 +1,5 @@
 import type { Answered, ResponseEnd } from '../store/store.ts';
-import type { Piece } from '../wire/responses/output-builder.ts';
+import type { Piece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 
 /** A response as it is stored: its output apart, because going on from it needs nothing else. */

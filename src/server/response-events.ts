@@ -1,5 +1,5 @@
 import type { ResponseEvent } from '../wire/responses/responses.ts';
-import { responseErrorEvent, responseEvent } from '../wire/responses/sse.ts';
+import { responseErrorEvent, responseEvent } from '../wire/responses/stream/sse.ts';
 import { type Answer, events } from './answer.ts';
 
 /** The events of a response, those of a list in one text. What breaks them off is told as the event after the last. */

@@ -5,9 +5,9 @@ import { checkChatRequest } from '../../src/wire/chat/request.ts';
 import { parseExact } from '../../src/wire/json/exact-numbers.ts';
 import { parseMessagesRequest } from '../../src/wire/messages/request.ts';
 import { toChatRequest as fromMessages } from '../../src/wire/messages/to-chat-request.ts';
-import { parseResponsesRequest } from '../../src/wire/responses/request.ts';
+import { parseResponsesRequest } from '../../src/wire/responses/request/request.ts';
 import { storedItems } from '../../src/wire/responses/stored-items.ts';
-import { toChatRequest as fromResponses } from '../../src/wire/responses/to-chat-request.ts';
+import { toChatRequest as fromResponses } from '../../src/wire/responses/request/to-chat-request.ts';
 import { chatMessages, messageTurns, responseItems, type Story, stories } from './stories.ts';
 
 /** A long number as it may stand in JSON and not in a JavaScript number. */

@@ -4,7 +4,7 @@ import type { ChatQuery } from '../../core/kept-chat.ts';
 import { Type } from '../json-schema.ts';
 import { parseJson } from '../json/parse.ts';
 import { choiceParam, cursorParam, limitParam, type Query, textParam } from '../list.ts';
-import { metadataSchema } from '../responses/request-schema.ts';
+import { metadataSchema } from '../responses/request/request-schema.ts';
 import { oneOf, string } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
 import type { ChatMessage } from './chat.ts';

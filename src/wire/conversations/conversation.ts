@@ -4,8 +4,8 @@ import { Type } from '../json-schema.ts';
 import { parseJson } from '../json/parse.ts';
 import { oneOf, raw, string } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
-import { inputItemSchema } from '../responses/item-schema.ts';
-import { metadataSchema } from '../responses/request-schema.ts';
+import { inputItemSchema } from '../responses/request/item-schema.ts';
+import { metadataSchema } from '../responses/request/request-schema.ts';
 import type { InputItem } from '../responses/responses.ts';
 
 /** So many items are added at a time. */

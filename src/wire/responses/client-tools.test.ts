@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatDelta } from '../chat/chat.ts';
 import { inputOf } from './custom-calls.ts';
-import { ResponseStream } from './from-chat-chunks.ts';
-import { fromChatResponse } from './from-chat-response.ts';
-import { replayed } from './replay.ts';
-import { checkResponsesRequest } from './request.ts';
-import { newResponse } from './response-body.ts';
+import { ResponseStream } from './stream/from-chat-chunks.ts';
+import { fromChatResponse } from './answer/from-chat-response.ts';
+import { replayed } from './stream/replay.ts';
+import { checkResponsesRequest } from './request/request.ts';
+import { newResponse } from './answer/response-body.ts';
 import type { InputItem, ResponsesRequest } from './responses.ts';
 import { pathOfItem, storedItems } from './stored-items.ts';
-import { toChatRequest } from './to-chat-request.ts';
+import { toChatRequest } from './request/to-chat-request.ts';
 
 const id = `resp_${'ab'.repeat(16)}`;
 const patch = {

@@ -1,7 +1,7 @@
 import type { ClientTool } from './client-tools.ts';
 import { joinedName } from './client-tools.ts';
 import type { StoredItem } from './responses.ts';
-import type { PlacedItem } from './to-chat-messages.ts';
+import type { PlacedItem } from './request/to-chat-messages.ts';
 
 /**
  * A conversation with calls of the client's own kinds as one with calls of functions, under the names by which the model knows

@@ -1,13 +1,13 @@
 import type { Fault } from '../../core/errors.ts';
 import type { AskedChat } from '../asked.ts';
 import type { JsonBody } from '../json/json-body.ts';
-import { askedResponse, type ReadyResponse } from './asked-response.ts';
-import { nativeRequest } from './native-request.ts';
-import { checkResponsesRequest, requireConversation } from './request.ts';
-import { newResponse } from './response-body.ts';
+import { askedResponse, type ReadyResponse } from './answer/asked-response.ts';
+import { nativeRequest } from './request/native-request.ts';
+import { checkResponsesRequest, requireConversation } from './request/request.ts';
+import { newResponse } from './answer/response-body.ts';
 import type { ResponseBody, ResponsesRequest } from './responses.ts';
 import { pathOfItem, storedItems } from './stored-items.ts';
-import { toChatRequest } from './to-chat-request.ts';
+import { toChatRequest } from './request/to-chat-request.ts';
 
 /**
  * Every fault of the body of a batch line. Its answer stands in the results of the batch alone and its whole conversation in

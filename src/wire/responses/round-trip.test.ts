@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatChunk, ChatDelta, ChatMessage, ChatResponse } from '../chat/chat.ts';
 import { checkChatRequest } from '../chat/request.ts';
-import { ResponseStream } from './from-chat-chunks.ts';
-import { fromChatResponse } from './from-chat-response.ts';
-import { replayed } from './replay.ts';
-import { checkResponsesRequest } from './request.ts';
-import { newResponse } from './response-body.ts';
+import { ResponseStream } from './stream/from-chat-chunks.ts';
+import { fromChatResponse } from './answer/from-chat-response.ts';
+import { replayed } from './stream/replay.ts';
+import { checkResponsesRequest } from './request/request.ts';
+import { newResponse } from './answer/response-body.ts';
 import type { InputItem, OutputItem, ResponseEvent, ResponsesRequest } from './responses.ts';
 import { storedItems } from './stored-items.ts';
-import { toChatRequest } from './to-chat-request.ts';
+import { toChatRequest } from './request/to-chat-request.ts';
 
 const id = `resp_${'0'.repeat(32)}`;
 const text = fc

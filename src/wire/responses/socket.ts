@@ -3,7 +3,7 @@ import { errorObject } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson, quoted } from '../json/parse.ts';
 import { faultsError } from '../validate.ts';
-import { checkResponsesRequest } from './request.ts';
+import { checkResponsesRequest } from './request/request.ts';
 import type { ResponsesRequest } from './responses.ts';
 
 /**

@@ -5,7 +5,7 @@ import {
 } from '../../../wire/conversations/conversation.ts';
 import { listBody } from '../../../wire/list.ts';
 import { parseInputItemsQuery } from '../../../wire/responses/queries.ts';
-import { inputItemSchema } from '../../../wire/responses/response-schema.ts';
+import { inputItemSchema } from '../../../wire/responses/answer/response-schema.ts';
 import { json } from '../../answer.ts';
 import { pageOf } from '../../openapi/answer-schemas.ts';
 import { inputItemsQuery } from '../../openapi/query-schemas.ts';

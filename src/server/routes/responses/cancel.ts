@@ -1,4 +1,4 @@
-import { responseSchema } from '../../../wire/responses/response-schema.ts';
+import { responseSchema } from '../../../wire/responses/answer/response-schema.ts';
 import { json } from '../../answer.ts';
 import type { Route } from '../../route.ts';
 

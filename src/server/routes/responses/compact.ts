@@ -1,5 +1,8 @@
-import { compactRequestSchema, parseCompactRequest } from '../../../wire/responses/compact-request.ts';
-import { compactedSchema } from '../../../wire/responses/response-schema.ts';
+import {
+  compactRequestSchema,
+  parseCompactRequest,
+} from '../../../wire/responses/request/compact-request.ts';
+import { compactedSchema } from '../../../wire/responses/answer/response-schema.ts';
 import { json } from '../../answer.ts';
 import type { Route } from '../../route.ts';
 

@@ -1,6 +1,6 @@
-import { parseResponsesRequest } from '../../../wire/responses/request.ts';
-import { responsesRequestSchema } from '../../../wire/responses/request-schema.ts';
-import { responseSchema } from '../../../wire/responses/response-schema.ts';
+import { parseResponsesRequest } from '../../../wire/responses/request/request.ts';
+import { responsesRequestSchema } from '../../../wire/responses/request/request-schema.ts';
+import { responseSchema } from '../../../wire/responses/answer/response-schema.ts';
 import { json } from '../../answer.ts';
 import { responseEvents } from '../../response-events.ts';
 import type { Route } from '../../route.ts';

@@ -1,5 +1,5 @@
 import { parseRetrieveQuery } from '../../../wire/responses/queries.ts';
-import { responseSchema } from '../../../wire/responses/response-schema.ts';
+import { responseSchema } from '../../../wire/responses/answer/response-schema.ts';
 import { json } from '../../answer.ts';
 import { retrieveResponseQuery } from '../../openapi/query-schemas.ts';
 import { responseEvents } from '../../response-events.ts';

@@ -1,8 +1,8 @@
-import type { ResponseStatus } from '../../core/response.ts';
-import type { ChatUsage, FinishReason, ToolChoice } from '../chat/chat.ts';
-import { type ClientTool, presentTools, toolsInEffect } from './client-tools.ts';
-import { conversationOf } from './request.ts';
-import { itemsWithTools } from './stored-items.ts';
+import type { ResponseStatus } from '../../../core/response.ts';
+import type { ChatUsage, FinishReason, ToolChoice } from '../../chat/chat.ts';
+import { type ClientTool, presentTools, toolsInEffect } from '../client-tools.ts';
+import { conversationOf } from '../request/request.ts';
+import { itemsWithTools } from '../stored-items.ts';
 import type {
   OutputItem,
   ResponseBody,
@@ -10,7 +10,7 @@ import type {
   ResponseUsage,
   ServiceTier,
   TextFormat,
-} from './responses.ts';
+} from '../responses.ts';
 
 /** A response that has begun: all that is known before the model answers. Numbers are never null. */
 export function newResponse(

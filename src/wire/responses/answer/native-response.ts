@@ -1,7 +1,7 @@
-import type { ChatUsage } from '../chat/chat.ts';
-import { outputItemId } from './item-ids.ts';
+import type { ChatUsage } from '../../chat/chat.ts';
+import { outputItemId } from '../item-ids.ts';
 import { responseUsage } from './response-body.ts';
-import type { OutputItem, ResponseBody, ResponseEvent } from './responses.ts';
+import type { OutputItem, ResponseBody, ResponseEvent } from '../responses.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,10 +1,10 @@
-import type { TokenLogprob } from '../chat/chat.ts';
+import type { TokenLogprob } from '../../chat/chat.ts';
 import { firstEvents } from './from-chat-chunks.ts';
-import type { EventFields } from './item-events.ts';
-import { OutputBuilder } from './output-builder.ts';
-import type { Piece } from './output-builder.ts';
+import type { EventFields } from '../answer/item-events.ts';
+import { OutputBuilder } from '../answer/output-builder.ts';
+import type { Piece } from '../answer/output-builder.ts';
 import { wholeItem } from './whole-item.ts';
-import type { OutputItem, OwnName, ResponseBody, ResponseEvent } from './responses.ts';
+import type { OutputItem, OwnName, ResponseBody, ResponseEvent } from '../responses.ts';
 
 /** Events that are told together; all of a long answer would keep everybody else waiting. */
 const atOnce = 200;

@@ -1,6 +1,15 @@
-import { chatLimits } from '../chat/request-schema.ts';
-import { Type } from '../json-schema.ts';
-import { booleanOrNull, ifThen, nameRule, oneOfOrNull, raw, string, stringOrNull, when } from '../schema.ts';
+import { chatLimits } from '../../chat/request-schema.ts';
+import { Type } from '../../json-schema.ts';
+import {
+  booleanOrNull,
+  ifThen,
+  nameRule,
+  oneOfOrNull,
+  raw,
+  string,
+  stringOrNull,
+  when,
+} from '../../schema.ts';
 
 /** Tools, strict about those that the client runs; others pass, and are passed over. */
 const functionFields = {

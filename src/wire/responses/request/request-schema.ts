@@ -1,5 +1,5 @@
-import { Type } from '../json-schema.ts';
-import { chatLimits } from '../chat/request-schema.ts';
+import { Type } from '../../json-schema.ts';
+import { chatLimits } from '../../chat/request-schema.ts';
 import {
   anyObject,
   booleanOrNull,
@@ -13,7 +13,7 @@ import {
   string,
   stringOrNull,
   when,
-} from '../schema.ts';
+} from '../../schema.ts';
 import { inputItemSchema } from './item-schema.ts';
 import { isNested, toolSchema } from './tool-schema.ts';
 

@@ -1,6 +1,6 @@
-import { added, callEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
-import type { EventFields } from './item-events.ts';
-import type { FunctionCallItem, MessageItem, OutputItem, ReasoningItem } from './responses.ts';
+import { added, callEvents, itemDone, messageEvents, reasoningEvents } from '../answer/item-events.ts';
+import type { EventFields } from '../answer/item-events.ts';
+import type { FunctionCallItem, MessageItem, OutputItem, ReasoningItem } from '../responses.ts';
 
 /**
  * The events of one item that came whole, whatever it holds beside what we make ourselves: marks of thoughts, citations,

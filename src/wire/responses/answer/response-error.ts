@@ -1,5 +1,5 @@
-import { ApiError } from '../../core/errors.ts';
-import type { ResponseBody } from './responses.ts';
+import { ApiError } from '../../../core/errors.ts';
+import type { ResponseBody } from '../responses.ts';
 
 /** What went wrong, as a response that is read back tells it: its codes are fewer than ours. */
 export function responseError(error: unknown): NonNullable<ResponseBody['error']> {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../core/errors.ts';
-import type { ChatChunk, ChatDelta, FinishReason } from '../chat/chat.ts';
+import { ApiError } from '../../../core/errors.ts';
+import type { ChatChunk, ChatDelta, FinishReason } from '../../chat/chat.ts';
 import { ResponseStream } from './from-chat-chunks.ts';
 import { replayed } from './replay.ts';
-import { newResponse } from './response-body.ts';
-import { responseError } from './response-error.ts';
-import type { ResponseEvent } from './responses.ts';
+import { newResponse } from '../answer/response-body.ts';
+import { responseError } from '../answer/response-error.ts';
+import type { ResponseEvent } from '../responses.ts';
 import { responseErrorEvent, responseEvent } from './sse.ts';
 
 const id = `resp_${'0'.repeat(32)}`;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { checkChatRequest } from '../chat/request.ts';
-import { movedError } from '../places.ts';
-import { invalid } from '../../core/errors.ts';
-import type { ResponsesRequest } from './responses.ts';
-import { storedItems } from './stored-items.ts';
+import { checkChatRequest } from '../../chat/request.ts';
+import { movedError } from '../../places.ts';
+import { invalid } from '../../../core/errors.ts';
+import type { ResponsesRequest } from '../responses.ts';
+import { storedItems } from '../stored-items.ts';
 import { toChatRequest } from './to-chat-request.ts';
 
 const id = `resp_${'0'.repeat(32)}`;

@@ -1,8 +1,8 @@
-import type { ChatResponse } from '../chat/chat.ts';
-import type { OwnNames } from './client-tools.ts';
+import type { ChatResponse } from '../../chat/chat.ts';
+import type { OwnNames } from '../client-tools.ts';
 import { OutputBuilder } from './output-builder.ts';
 import { answered, incompleteReason } from './response-body.ts';
-import type { ResponseBody } from './responses.ts';
+import type { ResponseBody } from '../responses.ts';
 
 /**
  * The response that a chat completion makes. Reasoning, text and calls become items of their own; there is no empty message

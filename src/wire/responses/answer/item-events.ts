@@ -1,11 +1,11 @@
-import type { TokenLogprob } from '../chat/chat.ts';
+import type { TokenLogprob } from '../../chat/chat.ts';
 import type {
   CustomCallItem,
   FunctionCallItem,
   MessageItem,
   OutputItem,
   ReasoningItem,
-} from './responses.ts';
+} from '../responses.ts';
 
 /**
  * The events of items, without their numbers (wire-formats.md, section 1b). Items are copied into them: they go on growing.

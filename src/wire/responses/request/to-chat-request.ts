@@ -1,8 +1,8 @@
-import type { ChatRequest, ResponseFormat } from '../chat/chat.ts';
-import type { Places } from '../places.ts';
-import { type OwnNames, ownNames, toChatTool, toolsInEffect } from './client-tools.ts';
-import { asFunctionCalls } from './custom-calls.ts';
-import type { ResponsesRequest, TextFormat } from './responses.ts';
+import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
+import type { Places } from '../../places.ts';
+import { type OwnNames, ownNames, toChatTool, toolsInEffect } from '../client-tools.ts';
+import { asFunctionCalls } from '../custom-calls.ts';
+import type { ResponsesRequest, TextFormat } from '../responses.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import type { PlacedItem, PlacedMessage } from './to-chat-messages.ts';
 

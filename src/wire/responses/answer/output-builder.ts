@@ -1,6 +1,6 @@
-import type { TokenLogprob } from '../chat/chat.ts';
-import { inputOf } from './custom-calls.ts';
-import { outputItemId } from './item-ids.ts';
+import type { TokenLogprob } from '../../chat/chat.ts';
+import { inputOf } from '../custom-calls.ts';
+import { outputItemId } from '../item-ids.ts';
 import { callEvents, customEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
 import type { EventFields } from './item-events.ts';
 import type {
@@ -10,7 +10,7 @@ import type {
   OutputItem,
   ReasoningItem,
   OwnName,
-} from './responses.ts';
+} from '../responses.ts';
 
 /** A piece of the output as it came: which item it belonged to and how many characters it had. */
 export type Piece = [outputIndex: number, length: number];

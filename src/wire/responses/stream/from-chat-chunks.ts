@@ -1,10 +1,10 @@
-import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from '../chat/chat.ts';
-import type { OwnNames } from './client-tools.ts';
-import type { EventFields } from './item-events.ts';
-import { OutputBuilder } from './output-builder.ts';
-import type { Piece } from './output-builder.ts';
-import { answered, incompleteReason } from './response-body.ts';
-import type { ResponseBody, ResponseEvent } from './responses.ts';
+import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from '../../chat/chat.ts';
+import type { OwnNames } from '../client-tools.ts';
+import type { EventFields } from '../answer/item-events.ts';
+import { OutputBuilder } from '../answer/output-builder.ts';
+import type { Piece } from '../answer/output-builder.ts';
+import { answered, incompleteReason } from '../answer/response-body.ts';
+import type { ResponseBody, ResponseEvent } from '../responses.ts';
 
 /**
  * Turns the chunks of a chat into the events of a response: `created` and `in_progress` with the first chunk, the items as

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { AssistantMessage, ChatResponse, FinishReason } from '../chat/chat.ts';
+import type { AssistantMessage, ChatResponse, FinishReason } from '../../chat/chat.ts';
 import { fromChatResponse } from './from-chat-response.ts';
 import { newResponse } from './response-body.ts';
-import type { ResponsesRequest } from './responses.ts';
+import type { ResponsesRequest } from '../responses.ts';
 
 const id = `resp_${'ab'.repeat(16)}`;
 

@@ -1,9 +1,9 @@
-import { editMembers } from '../json/edit-members.ts';
-import type { Edits } from '../json/edit-members.ts';
-import { exactValue } from '../json/exact-numbers.ts';
-import type { JsonBody } from '../json/json-body.ts';
-import { summaryIn, summaryMessage } from './compaction.ts';
-import type { InputItem, ResponsesRequest, ResponsesTool, StoredItem } from './responses.ts';
+import { editMembers } from '../../json/edit-members.ts';
+import type { Edits } from '../../json/edit-members.ts';
+import { exactValue } from '../../json/exact-numbers.ts';
+import type { JsonBody } from '../../json/json-body.ts';
+import { summaryIn, summaryMessage } from '../compaction.ts';
+import type { InputItem, ResponsesRequest, ResponsesTool, StoredItem } from '../responses.ts';
 
 /**
  * A request as a server takes it that speaks this format and knows nothing of what is stored here: the client's bytes, with

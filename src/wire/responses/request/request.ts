@@ -1,13 +1,13 @@
-import type { Fault } from '../../core/errors.ts';
-import type { JsonBody } from '../json/json-body.ts';
-import { parseJson, quoted } from '../json/parse.ts';
-import { faultsError, validator } from '../validate.ts';
-import { summaryIn } from './compaction.ts';
-import { chosenName, clientTools, keyOf, listed, means } from './client-tools.ts';
-import { itemsWithTools } from './stored-items.ts';
-import { chatLimits } from '../chat/request-schema.ts';
+import type { Fault } from '../../../core/errors.ts';
+import type { JsonBody } from '../../json/json-body.ts';
+import { parseJson, quoted } from '../../json/parse.ts';
+import { faultsError, validator } from '../../validate.ts';
+import { summaryIn } from '../compaction.ts';
+import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
+import { itemsWithTools } from '../stored-items.ts';
+import { chatLimits } from '../../chat/request-schema.ts';
 import { responsesRequestSchema } from './request-schema.ts';
-import type { ResponsesRequest } from './responses.ts';
+import type { ResponsesRequest } from '../responses.ts';
 import type { PlacedItem } from './to-chat-messages.ts';
 
 const checkShape = validator(responsesRequestSchema);

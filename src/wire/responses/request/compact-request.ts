@@ -1,11 +1,11 @@
-import { Type } from '../json-schema.ts';
-import { anyObject, raw, stringOrNull } from '../schema.ts';
-import type { JsonBody } from '../json/json-body.ts';
-import { parseJson } from '../json/parse.ts';
-import { faultsError, validator } from '../validate.ts';
-import { askForSummary } from './compaction.ts';
+import { Type } from '../../json-schema.ts';
+import { anyObject, raw, stringOrNull } from '../../schema.ts';
+import type { JsonBody } from '../../json/json-body.ts';
+import { parseJson } from '../../json/parse.ts';
+import { faultsError, validator } from '../../validate.ts';
+import { askForSummary } from '../compaction.ts';
 import { checkResponsesRequest } from './request.ts';
-import type { InputItem, ResponsesRequest } from './responses.ts';
+import type { InputItem, ResponsesRequest } from '../responses.ts';
 
 /** What `POST /v1/responses/compact` takes; what else comes along is not looked at. */
 export const compactRequestSchema = Type.Object(

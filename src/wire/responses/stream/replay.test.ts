@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { replayed } from './replay.ts';
-import { newResponse } from './response-body.ts';
-import type { ResponseBody } from './responses.ts';
+import { newResponse } from '../answer/response-body.ts';
+import type { ResponseBody } from '../responses.ts';
 
 it('makes the events of a long answer a few at a time', () => {
   const id = `resp_${'0'.repeat(32)}`;

@@ -1,5 +1,5 @@
-import { errorObject } from '../errors/error-body.ts';
-import type { ResponseEvent } from './responses.ts';
+import { errorObject } from '../../errors/error-body.ts';
+import type { ResponseEvent } from '../responses.ts';
 
 /** A server-sent event of a response, named by its type; never to be cut, because some parsers forget half of one. */
 export function responseEvent(event: ResponseEvent): string {

@@ -1,6 +1,6 @@
-import type { ChatMessage, ContentPart, ToolCall } from '../chat/chat.ts';
-import { summaryIn, summaryMessage } from './compaction.ts';
-import type { InputPart, StoredItem } from './responses.ts';
+import type { ChatMessage, ContentPart, ToolCall } from '../../chat/chat.ts';
+import { summaryIn, summaryMessage } from '../compaction.ts';
+import type { InputPart, StoredItem } from '../responses.ts';
 
 /** An item, and where the request has it: `input[3]`, or `previous_response_id` for what came before. */
 export interface PlacedItem {

@@ -1,13 +1,13 @@
-import type { AnswerName, AskedChat } from '../asked.ts';
-import type { ChatRequest } from '../chat/chat.ts';
-import type { JsonBody } from '../json/json-body.ts';
-import { movedError, type Places } from '../places.ts';
-import type { OwnNames } from './client-tools.ts';
+import type { AnswerName, AskedChat } from '../../asked.ts';
+import type { ChatRequest } from '../../chat/chat.ts';
+import type { JsonBody } from '../../json/json-body.ts';
+import { movedError, type Places } from '../../places.ts';
+import type { OwnNames } from '../client-tools.ts';
 import { fromChatResponse } from './from-chat-response.ts';
 import { nativeResponse } from './native-response.ts';
-import { requireReadable } from './request.ts';
-import type { ResponseBody } from './responses.ts';
-import type { PlacedItem } from './to-chat-messages.ts';
+import { requireReadable } from '../request/request.ts';
+import type { ResponseBody } from '../responses.ts';
+import type { PlacedItem } from '../request/to-chat-messages.ts';
 
 export interface ReadyResponse {
   chat: ChatRequest;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../core/errors.ts';
+import { ApiError } from '../../../core/errors.ts';
 import { checkResponsesRequest, parseResponsesRequest, requireConversation } from './request.ts';
-import { storedItems } from './stored-items.ts';
+import { storedItems } from '../stored-items.ts';
 
 const base = { model: 'm', input: 'x' };
 const f = { type: 'function', name: 'f', parameters: { type: 'object' } };

@@ -1,6 +1,6 @@
-import { responseStatuses } from '../../core/response.ts';
-import { Type } from '../json-schema.ts';
-import { nullable, oneOf, raw, string, stringOrNull, when } from '../schema.ts';
+import { responseStatuses } from '../../../core/response.ts';
+import { Type } from '../../json-schema.ts';
+import { nullable, oneOf, raw, string, stringOrNull, when } from '../../schema.ts';
 
 /** The bodies of `/v1/responses`, for the OpenAPI document. */
 const itemStatus = oneOf(['in_progress', 'completed', 'incomplete']);
