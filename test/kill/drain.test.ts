@@ -32,7 +32,8 @@ describe('SIGTERM', () => {
     const exit = await first.end('SIGTERM');
     const drainMs = performance.now() - began;
     expect(exit).toEqual({ code: 0, signal: null });
-    expect(drainMs).toBeLessThan(5000);
+    // Before the time to drain is over: it waited for the calls, not for the clock.
+    expect(drainMs).toBeLessThan(10_000);
     expect(chunkStates()).not.toContain('leased');
     expect(mostKills()).toBe(0);
 
@@ -44,7 +45,8 @@ describe('SIGTERM', () => {
       `drained in ${Math.round(drainMs)} ms; ready again after ${Math.round(second.readyMs)} ms; ` +
         `the first line was sent ${Math.round(performance.now() - resumed)} ms later`,
     );
-    expect(performance.now() - resumed).toBeLessThan(5000);
+    // A lease that was not given back would stand for 30 s.
+    expect(performance.now() - resumed).toBeLessThan(20_000);
     const batch = await second.api.finished(id);
     expect(batch.request_counts).toEqual({ total: lines, completed: lines, failed: 0 });
     expect(endings((await second.api.results(id, 'output')).text, '').distinct.size).toBe(lines);
@@ -62,7 +64,8 @@ describe('SIGTERM', () => {
     );
     const began = performance.now();
     expect(await first.end('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(performance.now() - began).toBeLessThan(4000);
+    // The default is 25 s.
+    expect(performance.now() - began).toBeLessThan(15_000);
     expect(chunkStates()).not.toContain('leased');
     const second = await installation.start();
     expect((await second.api.batch(id)).request_counts).toEqual({ total: 30, completed: 27, failed: 0 });
@@ -85,7 +88,7 @@ describe('SIGTERM', () => {
     await until('it says that it stops', () => server.stderr().includes('Stopping'));
     const began = performance.now();
     expect(await server.end('SIGTERM')).toEqual({ code: 143, signal: null });
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(performance.now() - began).toBeLessThan(10_000);
     expect(await hanging).toBeInstanceOf(Error);
   });
 

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'offpeak-package-'));
 const installed = join(folder, 'installed');
-const running = new Set<ChildProcess>();
+const running = new Map<ChildProcess, Promise<number | null>>();
 
 /** Not what the npm of the checkout tells its scripts; how a registry is reached stays. */
 const ofTheCheckout =
@@ -40,10 +40,14 @@ beforeAll(async () => {
   );
 }, 240_000);
 
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
+/** Also where an expectation failed: the next server needs the same data folder. */
+afterEach(async () => {
+  for (const [child, exited] of running) {
+    process.kill(-child.pid!, 'SIGKILL');
+    await exited;
+  }
 });
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Serving {
   /** Everything on stdout once it matches, or all of both streams when the process has ended. */
@@ -57,7 +61,6 @@ function serve(...flags: string[]): Serving {
     env,
     detached: true,
   });
-  running.add(child);
   let text = '';
   let ended = false;
   const look = new Set<() => void>();
@@ -75,6 +78,7 @@ function serve(...flags: string[]): Serving {
       resolve(code);
     }),
   );
+  running.set(child, exited);
   return {
     told: (pattern) =>
       new Promise((resolve) => {
@@ -122,9 +126,15 @@ it('answers with the model it brings, in an empty folder, and names itself as it
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'Capital of Italy?' }] }),
+    body: JSON.stringify({
+      model: 'default',
+      temperature: 0,
+      messages: [{ role: 'user', content: 'Capital of Italy?' }],
+    }),
   });
-  expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Rome' } }] });
+  expect(await response.json()).toMatchObject({
+    choices: [{ message: { content: expect.stringMatching(/rome/i) } }],
+  });
 
   const [, example] = /batch run (\S+) -o/.exec(text) ?? [];
   const { stdout } = await promisify(execFile)('npx', ['offpeak', 'files', 'validate', example!], {

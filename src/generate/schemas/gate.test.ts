@@ -118,6 +118,6 @@ describe('checkSchemaBudget', () => {
       { anyOf: Array.from({ length: 20_000 }, () => ({})) },
     ])
       expect(() => check(schema)).toThrow();
-    expect(process.cpuUsage(begun).user).toBeLessThan(1_000_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(3_000_000);
   });
 });
