@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { KeyStore } from '../store/store.ts';
+import type { KeyStore } from '../store/contract/accounts.ts';
 
 const flushMs = 60_000;
 

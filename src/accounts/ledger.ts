@@ -1,7 +1,7 @@
 import { type Clock, sleep, type Timer, utcDay } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { cost } from '../core/price.ts';
-import type { LedgerRow, LedgerStore } from '../store/store.ts';
+import type { LedgerRow, LedgerStore } from '../store/contract/accounts.ts';
 import type { Accounts } from './accounts.ts';
 
 const groupRows = 256;

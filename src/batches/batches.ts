@@ -3,7 +3,8 @@ import type { Batch, BatchEndpoint, BatchStatus, ResultStream } from '../core/ba
 import type { Caller } from '../core/org.ts';
 import type { Usage } from '../core/usage.ts';
 import type { Waiting } from '../core/waiting.ts';
-import type { Creation, ErrorSummary } from '../store/store.ts';
+import type { Creation } from '../store/contract/creation.ts';
+import type { ErrorSummary } from '../store/contract/results.ts';
 
 /** Batches from creation to their result files (api.md, section 5). Starting it starts the run loop. */
 export interface Batches extends Service {

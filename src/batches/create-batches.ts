@@ -11,7 +11,8 @@ import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
 import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
-import type { Store, WorkerLoad } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { WorkerLoad } from '../store/contract/workers.ts';
 import type { Batches, BatchView } from './batches.ts';
 import { Closer } from './close/closer.ts';
 import {

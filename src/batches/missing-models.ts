@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { Generate } from '../generate/generate.ts';
-import type { Store, WorkerLoad } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { WorkerLoad } from '../store/contract/workers.ts';
 import type { StoreTime } from '../base/store-time.ts';
 
 /** How often they are looked for, at most and at least. */

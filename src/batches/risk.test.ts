@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OpenBatch } from '../store/store.ts';
+import type { OpenBatch } from '../store/contract/batches.ts';
 import { type Hours, parseHours } from '../core/hours.ts';
 import { lateOnes as lateAmong } from './risk.ts';
 

@@ -1,5 +1,5 @@
 import { type Hours, runTime } from '../core/hours.ts';
-import type { OpenBatch } from '../store/store.ts';
+import type { OpenBatch } from '../store/contract/batches.ts';
 
 /** What a pace is told by, as a share of the time to run: the first answers of a batch say little. */
 const leastShare = 0.01;

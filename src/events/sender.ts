@@ -2,7 +2,7 @@ import { type Clock, doubtTime, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Service } from '../base/service.ts';
-import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/store.ts';
+import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
 import { attempt, attemptMs } from './attempt.ts';
 import type { Egress } from './egress.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { callerOf, startFiles } from '../../test/support/files.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
-import type { Creation } from '../store/store.ts';
+import type { Creation } from '../store/contract/creation.ts';
 import { indexName } from './upload.ts';
 
 const one = callerOf('org_1');

@@ -9,7 +9,7 @@ import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
-import type { Creation } from '../store/store.ts';
+import type { Creation } from '../store/contract/creation.ts';
 import type { CheckSchema } from './distinct-schemas.ts';
 import type { Files, SealedUpload } from './files.ts';
 import { decodeIndex } from './input-index-codec.ts';

@@ -1,7 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { FilePurpose, StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
-import type { Creation } from '../store/store.ts';
+import type { Creation } from '../store/contract/creation.ts';
 import type { InputIndex } from './input-index.ts';
 
 /** Files: streaming upload, reading back, removal, expiry (api.md, section 4). */

@@ -4,7 +4,8 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import { StoreError } from '../core/store-error.ts';
-import type { FileStore, InstallationStore } from '../store/store.ts';
+import type { InstallationStore } from '../store/store.ts';
+import type { FileStore } from '../store/contract/files.ts';
 
 export interface InstallationDeps {
   store: { installation: InstallationStore; files: FileStore };

@@ -2,7 +2,8 @@ import type { Blobs } from '../blobs/blobs.ts';
 import { type Clock, doubtTime, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
-import type { FileStore, InstallationStore } from '../store/store.ts';
+import type { InstallationStore } from '../store/store.ts';
+import type { FileStore } from '../store/contract/files.ts';
 import { indexName } from './upload.ts';
 
 export interface SweeperDeps {

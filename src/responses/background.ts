@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import type { Said } from '../core/conversation.ts';
 import { ApiError } from '../core/errors.ts';
-import type { Answered, ResponseStore } from '../store/store.ts';
+import type { Answered, ResponseStore } from '../store/contract/responses.ts';
 import { responseError } from '../wire/responses/answer/response-error.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 import { bodyOf, textsOf } from './stored-body.ts';

@@ -1,6 +1,7 @@
 import { isId } from '../base/ids.ts';
 import { ApiError, invalid } from '../core/errors.ts';
-import type { ChainLink, ConversationStore } from '../store/store.ts';
+import type { ConversationStore } from '../store/contract/conversations.ts';
+import type { ChainLink } from '../store/contract/responses.ts';
 import { conversationOf } from '../wire/responses/request/request.ts';
 import type { ResponsesRequest, StoredItem } from '../wire/responses/responses.ts';
 import { pathOfItem } from '../wire/responses/stored-items.ts';

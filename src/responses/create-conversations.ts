@@ -3,7 +3,7 @@ import type { FairGate } from '../base/fair-gate.ts';
 import { isId, type Ids } from '../base/ids.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
 import type { KeptConversation } from '../core/conversation.ts';
-import type { ConversationStore } from '../store/store.ts';
+import type { ConversationStore } from '../store/contract/conversations.ts';
 import { presentConversation } from '../wire/conversations/conversation.ts';
 import { quoted } from '../wire/json/parse.ts';
 import { originOfItem } from '../wire/responses/item-ids.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
-import type { ChatStore } from '../store/store.ts';
+import type { ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatResponse } from '../wire/chat/chat.ts';
 import { createKeptChats } from './kept-chats.ts';
 import type { Quota } from './quota.ts';

@@ -3,7 +3,7 @@ import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
 import type { ChatQuery } from '../core/kept-chat.ts';
 import type { Caller } from '../core/org.ts';
-import type { AnsweredChat, ChatStore } from '../store/store.ts';
+import type { AnsweredChat, ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';
 import { Folding } from '../wire/chat/fold-chunks.ts';
 import type { Quota } from './quota.ts';

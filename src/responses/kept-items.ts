@@ -1,4 +1,4 @@
-import type { ResponseSide, ResponseStore } from '../store/store.ts';
+import type { ResponseSide, ResponseStore } from '../store/contract/responses.ts';
 import { originOfItem } from '../wire/responses/item-ids.ts';
 import type { StoredItem } from '../wire/responses/responses.ts';
 

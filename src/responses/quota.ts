@@ -1,5 +1,6 @@
 import { ApiError } from '../core/errors.ts';
-import type { ResponseStore, StoredBytes } from '../store/store.ts';
+import type { ResponseStore } from '../store/contract/responses.ts';
+import type { StoredBytes } from '../store/contract/stored-bytes.ts';
 
 /** Keeps what an org stores within its share of the disk. */
 export interface Quota {

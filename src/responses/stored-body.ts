@@ -1,4 +1,4 @@
-import type { Answered, ResponseEnd } from '../store/store.ts';
+import type { Answered, ResponseEnd } from '../store/contract/responses.ts';
 import type { Piece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 

@@ -3,7 +3,7 @@ import type { FairGate } from '../base/fair-gate.ts';
 import { isId } from '../base/ids.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
-import type { Answered, ResponseStore } from '../store/store.ts';
+import type { Answered, ResponseStore } from '../store/contract/responses.ts';
 import { quoted } from '../wire/json/parse.ts';
 import { firstEvents } from '../wire/responses/stream/from-chat-chunks.ts';
 import type { Piece } from '../wire/responses/answer/output-builder.ts';

@@ -1,4 +1,5 @@
-import type { Claim, Lease, LineResult, RecordOutcome, Wanted } from '../../src/store/store.ts';
+import type { Claim, Lease, Wanted } from '../../src/store/contract/claim.ts';
+import type { LineResult, RecordOutcome } from '../../src/store/contract/results.ts';
 import type { Changes, ChunkChange, ChunkSide } from './audit.ts';
 import type { BatchRow } from './observer.ts';
 import type { Operation } from './store-view.ts';

@@ -1,6 +1,7 @@
 import type { Batch } from '../../src/core/batch.ts';
 import { StoreError } from '../../src/core/store-error.ts';
-import type { Claim, CreateBatchOutcome } from '../../src/store/store.ts';
+import type { CreateBatchOutcome } from '../../src/store/contract/batches.ts';
+import type { Claim } from '../../src/store/contract/claim.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Weather } from './plan.ts';
 import { claims } from './fences.ts';

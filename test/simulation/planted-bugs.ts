@@ -1,6 +1,6 @@
 import { ApiError, away } from '../../src/core/errors.ts';
 import type { Generate } from '../../src/generate/generate.ts';
-import type { LineResult } from '../../src/store/store.ts';
+import type { LineResult } from '../../src/store/contract/results.ts';
 import type { Shape } from './plan.ts';
 import { around, type Plant } from './plant.ts';
 import { plantedFences } from './planted-fences.ts';

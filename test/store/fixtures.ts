@@ -4,7 +4,10 @@ import type { StoredFile } from '../../src/core/file.ts';
 import type { ApiKey, Org } from '../../src/core/org.ts';
 import type { Webhook } from '../../src/core/webhook.ts';
 import type { IdPrefix } from '../../src/base/ids.ts';
-import type { Creation, Lease, LineResult, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Lease } from '../../src/store/contract/claim.ts';
+import type { Creation } from '../../src/store/contract/creation.ts';
+import type { LineResult } from '../../src/store/contract/results.ts';
 
 /** The instant at which the stories of these tests begin: 2026-11-21T10:00:00Z. */
 export const start = 1_795_255_200_000;

@@ -5,7 +5,7 @@ import { migrate, migrations } from '../../src/store/migrations/migrate.ts';
 import { openPostgres, usualBounds, usualShare } from '../../src/store/postgres/db.ts';
 import type { Bounds } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
-import type { LineResult } from '../../src/store/store.ts';
+import type { LineResult } from '../../src/store/contract/results.ts';
 import { StoreError } from '../../src/core/store-error.ts';
 import { startSilentLine } from '../support/silent-line.ts';
 import type { PostgresServer } from '../support/postgres.ts';

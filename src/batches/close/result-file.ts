@@ -3,7 +3,8 @@ import type { Ids } from '../../base/ids.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { Batch, ResultStream } from '../../core/batch.ts';
 import type { StoredFile } from '../../core/file.ts';
-import type { PageSize, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
+import type { PageSize } from '../../store/contract/results.ts';
 
 /** What is fetched at a time while a result file is written. */
 const page: PageSize = { rows: 500, bytes: 4 << 20 };

@@ -9,7 +9,8 @@ import { createCatalog } from '../../core/model.ts';
 import type { Caller } from '../../core/org.ts';
 import type { Files } from '../../files/files.ts';
 import { prefixLevels } from '../../files/input-index.ts';
-import type { CreateBatchOutcome, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
+import type { CreateBatchOutcome } from '../../store/contract/batches.ts';
 import { createBatch, type CreateParts } from './create.ts';
 
 const hour = 3_600_000;

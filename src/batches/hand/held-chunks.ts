@@ -1,5 +1,5 @@
 import type { BatchEndpoint, Chunk, LineRef } from '../../core/batch.ts';
-import type { Lease } from '../../store/store.ts';
+import type { Lease } from '../../store/contract/claim.ts';
 import type { Attempts } from './attempts.ts';
 import type { ChunkLines } from '../lines/lines.ts';
 

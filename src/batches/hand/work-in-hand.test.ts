@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
-import type { Lease } from '../../store/store.ts';
+import type { Lease } from '../../store/contract/claim.ts';
 import { leaseOf } from './held-chunks.ts';
 import { WorkInHand } from './work-in-hand.ts';
 

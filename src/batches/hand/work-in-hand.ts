@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Lease } from '../../store/store.ts';
+import type { Lease } from '../../store/contract/claim.ts';
 import { type HeldChunk, HeldChunks, leaseOf, type RunningBatch } from './held-chunks.ts';
 
 /** What this process has in hand: batches it runs lines of, and their leased chunks. Soft state; the store counts. */

@@ -1,7 +1,7 @@
 import type { Batch } from '../../core/batch.ts';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
 import { noUsage, type Usage } from '../../core/usage.ts';
-import type { LineResult } from '../../store/store.ts';
+import type { LineResult } from '../../store/contract/results.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { errorLine, outputLine } from '../../wire/batch/result-line.ts';
 import { errorObject } from '../../wire/errors/error-body.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Wanted } from '../../store/store.ts';
+import type { Wanted } from '../../store/contract/claim.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';

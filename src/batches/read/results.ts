@@ -3,7 +3,8 @@ import { type Batch, isFinal, type ResultStream } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { Files } from '../../files/files.ts';
-import type { PageSize, ResultRow, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
+import type { PageSize, ResultRow } from '../../store/contract/results.ts';
 import type { ResultLines } from '../batches.ts';
 
 /** What one reader holds at a time, however large a result is, but for one result. */

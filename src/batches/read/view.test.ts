@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseHours } from '../../core/hours.ts';
 import { makeBatch as storedBatch } from '../../../test/store/fixtures.ts';
-import type { LedgerRow } from '../../store/store.ts';
+import type { LedgerRow } from '../../store/contract/accounts.ts';
 import { amountOf, usageByModel, viewOf } from './view.ts';
 
 const row = (model: string, day: string, input: number, cached: number, output: number): LedgerRow => ({

@@ -3,7 +3,8 @@ import { afterRunning, type Hours, runTime } from '../../core/hours.ts';
 import { cost, type Prices } from '../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
-import type { ErrorSummary, LedgerRow } from '../../store/store.ts';
+import type { LedgerRow } from '../../store/contract/accounts.ts';
+import type { ErrorSummary } from '../../store/contract/results.ts';
 import { missesWindow, workingTime } from '../risk.ts';
 import type { BatchView } from '../batches.ts';
 

@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import { noUsage } from '../../core/usage.ts';
-import type { Lease, LineResult, RecordOutcome, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Lease } from '../../store/contract/claim.ts';
+import type { LineResult, RecordOutcome } from '../../store/contract/results.ts';
 import { StoreTime } from '../../base/store-time.ts';
 import { Recorder } from './recorder.ts';
 

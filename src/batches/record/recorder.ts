@@ -1,7 +1,9 @@
 import { backoffMs } from '../../base/backoff.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { Lease, LineResult, RecordOutcome, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Lease } from '../../store/contract/claim.ts';
+import type { LineResult, RecordOutcome } from '../../store/contract/results.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 import { halves, type ResultGroup } from './result-group.ts';
 

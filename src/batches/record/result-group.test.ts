@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { noUsage } from '../../core/usage.ts';
-import type { LineResult } from '../../store/store.ts';
+import type { LineResult } from '../../store/contract/results.ts';
 import { halves, type ResultGroup } from './result-group.ts';
 
 const row = (batchId: string, line: number): LineResult => ({

@@ -1,4 +1,5 @@
-import type { Lease, LineResult } from '../../store/store.ts';
+import type { Lease } from '../../store/contract/claim.ts';
+import type { LineResult } from '../../store/contract/results.ts';
 
 /** What one transaction records: results, and chunks that are finished with them. */
 export interface ResultGroup {

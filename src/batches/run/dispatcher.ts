@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Generate } from '../../generate/generate.ts';
-import type { LineResult } from '../../store/store.ts';
+import type { LineResult } from '../../store/contract/results.ts';
 import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
 import type { Fairness } from '../queue/fairness.ts';

@@ -1,7 +1,9 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Generate } from '../../generate/generate.ts';
-import type { Lease, Store, WorkerLoad } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Lease } from '../../store/contract/claim.ts';
+import type { WorkerLoad } from '../../store/contract/workers.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 
 const beatMs = 10_000;

@@ -1,5 +1,5 @@
 import type { Queries } from '../db.ts';
-import type { Creation } from '../store.ts';
+import type { Creation } from '../contract/creation.ts';
 
 /**
  * Idempotent creates. The row of a token is written in the transaction that creates the resource, so two of them wait

@@ -1,6 +1,6 @@
 import type { StoredFile } from '../../core/file.ts';
 import type { Db, Queries, Value } from '../db.ts';
-import type { FileStore } from '../store.ts';
+import type { FileStore } from '../contract/files.ts';
 import { claimToken, forgetResource, sweepTokens } from './creates.ts';
 import { toFile } from './rows.ts';
 import type { FileRow } from './rows.ts';

@@ -1,5 +1,6 @@
 import type { ApiKey, Org } from '../../../src/core/org.ts';
-import type { LedgerRow, Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 
 export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'ledger'> {
   /** Every hash the database was asked for. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Creation, Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { Creation } from '../../../src/store/contract/creation.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,

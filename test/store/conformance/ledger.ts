@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LedgerRow } from '../../../src/store/store.ts';
+import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 import type { Stores } from '../conformance.ts';
 import { range } from '../fixtures.ts';
 

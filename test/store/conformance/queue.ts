@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch, Chunk } from '../../../src/core/batch.ts';
-import type { ClaimOptions, Store, Wanted } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { ClaimOptions, Wanted } from '../../../src/store/contract/claim.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,

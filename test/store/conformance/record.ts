@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch } from '../../../src/core/batch.ts';
-import type { LineResult } from '../../../src/store/store.ts';
+import type { LineResult } from '../../../src/store/contract/results.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Delivery, Webhook } from '../../../src/core/webhook.ts';
-import type { ClaimedDelivery } from '../../../src/store/store.ts';
+import type { ClaimedDelivery } from '../../../src/store/contract/webhooks.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,

@@ -1,5 +1,5 @@
 import type { Db } from '../../db.ts';
-import type { KeyStore } from '../../store.ts';
+import type { KeyStore } from '../../contract/accounts.ts';
 import { toKey } from '../rows.ts';
 import type { KeyRow } from '../rows.ts';
 

@@ -1,5 +1,5 @@
 import type { Db, Queries, Value } from '../../db.ts';
-import type { LedgerRow, LedgerStore } from '../../store.ts';
+import type { LedgerRow, LedgerStore } from '../../contract/accounts.ts';
 import { inLists, slices, tuples } from '../statement.ts';
 
 const columns = 'source_id, model, day, org_id, requests, input_tokens, cached_tokens, output_tokens, amount';

@@ -1,6 +1,6 @@
 import type { Org } from '../../../core/org.ts';
 import type { Db } from '../../db.ts';
-import type { OrgStore } from '../../store.ts';
+import type { OrgStore } from '../../contract/accounts.ts';
 
 interface OrgRow {
   id: string;

@@ -2,7 +2,7 @@ import { closeModel } from '../../../core/batch.ts';
 import type { Batch, BatchStatus, Chunk, FinalStatus } from '../../../core/batch.ts';
 import type { StoredFile } from '../../../core/file.ts';
 import type { Db, Queries, Value } from '../../db.ts';
-import type { BatchState, BatchStore, CreateBatchOutcome } from '../../store.ts';
+import type { BatchState, BatchStore, CreateBatchOutcome } from '../../contract/batches.ts';
 import { claimToken, forgetResource } from '../creates.ts';
 import { insertFile, lockFile } from '../files.ts';
 import { batchColumns, fromBatch, packLines, toBatch } from '../rows.ts';

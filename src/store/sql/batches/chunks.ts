@@ -1,6 +1,7 @@
 import type { Chunk, LineRef } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
-import type { BatchStore, Lease } from '../../store.ts';
+import type { BatchStore } from '../../contract/batches.ts';
+import type { Lease } from '../../contract/claim.ts';
 import { insertChunks, lockBatch } from './batches.ts';
 import { toChunk, unpackLines } from '../rows.ts';
 import type { ChunkRow } from '../rows.ts';

@@ -1,7 +1,8 @@
 import { advance, chooseChunks, mayTake, type OrgQueue, type ReadyChunk } from '../../../core/fair-choice.ts';
 import type { BatchEndpoint, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries, Value } from '../../db.ts';
-import type { BatchStore, Claim, ClaimedBatch, ClaimOptions, Wanted } from '../../store.ts';
+import type { BatchStore } from '../../contract/batches.ts';
+import type { Claim, ClaimedBatch, ClaimOptions, Wanted } from '../../contract/claim.ts';
 import { mayBeOfRows } from './own-fault.ts';
 import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
 import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';

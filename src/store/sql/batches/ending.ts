@@ -2,7 +2,7 @@ import { canMove } from '../../../core/batch.ts';
 import type { FinalStatus } from '../../../core/batch.ts';
 import type { StoredFile } from '../../../core/file.ts';
 import type { Db, Queries } from '../../db.ts';
-import type { BatchState, BatchStore } from '../../store.ts';
+import type { BatchState, BatchStore } from '../../contract/batches.ts';
 import { lockBatch } from './batches.ts';
 import { finishChunks } from './chunks.ts';
 import { tell } from '../webhooks/deliveries.ts';

@@ -1,5 +1,5 @@
 import type { Queries } from '../../db.ts';
-import type { ErrorSummary } from '../../store.ts';
+import type { ErrorSummary } from '../../contract/results.ts';
 import { inLists } from '../statement.ts';
 
 /** Codes listed, the most frequent first, and characters of an example. */

@@ -1,6 +1,6 @@
 import type { ReadyChunk } from '../../../core/fair-choice.ts';
 import type { Queries, Value } from '../../db.ts';
-import type { ClaimOptions, Wanted } from '../../store.ts';
+import type { ClaimOptions, Wanted } from '../../contract/claim.ts';
 import { inLists, slices, tuples, typedTuples } from '../statement.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Db, Queries } from '../../db.ts';
-import type { BatchStore } from '../../store.ts';
+import type { BatchStore } from '../../contract/batches.ts';
 import { lockBatch } from './batches.ts';
 
 /** Finds batches that nobody would ever run to their end, and has them run. */

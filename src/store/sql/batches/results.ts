@@ -1,6 +1,6 @@
 import { isFinal } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
-import type { ErrorSummary, ResultRow, ResultStore } from '../../store.ts';
+import type { ErrorSummary, ResultRow, ResultStore } from '../../contract/results.ts';
 import { lockBatch } from './batches.ts';
 import { summarise } from './error-summary.ts';
 

@@ -1,6 +1,6 @@
 import type { KeptChat } from '../../../core/kept-chat.ts';
 import type { Db, Value } from '../../db.ts';
-import type { AnsweredChat, ChatStore } from '../../store.ts';
+import type { AnsweredChat, ChatStore } from '../../contract/chats.ts';
 import { addBytes } from './stored-bytes.ts';
 
 interface Row {

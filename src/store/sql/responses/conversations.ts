@@ -1,6 +1,7 @@
 import type { ConversationItem, KeptConversation, Said } from '../../../core/conversation.ts';
 import type { Db, Queries, Value } from '../../db.ts';
-import type { ConversationStore, StoredBytes } from '../../store.ts';
+import type { ConversationStore } from '../../contract/conversations.ts';
+import type { StoredBytes } from '../../contract/stored-bytes.ts';
 import { addBytes } from './stored-bytes.ts';
 import { slices, tuples } from '../statement.ts';
 

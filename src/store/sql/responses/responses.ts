@@ -1,6 +1,6 @@
 import type { ResponseStatus, StoredResponse } from '../../../core/response.ts';
 import type { Db, Value } from '../../db.ts';
-import type { Answered, ChainLink, ResponseSide, ResponseStore } from '../../store.ts';
+import type { Answered, ChainLink, ResponseSide, ResponseStore } from '../../contract/responses.ts';
 import { appendAll } from './conversations.ts';
 import { inLists, slices, tuples } from '../statement.ts';
 import { addBytes } from './stored-bytes.ts';

@@ -1,5 +1,5 @@
 import type { Queries } from '../../db.ts';
-import type { StoredBytes } from '../../store.ts';
+import type { StoredBytes } from '../../contract/stored-bytes.ts';
 
 /** Counts bytes in or out. Orgs come in one order, so that of two transactions one waits and none is a victim. */
 export async function addBytes(q: Queries, changes: readonly StoredBytes[]): Promise<StoredBytes[]> {

@@ -1,7 +1,7 @@
 import { derivedId } from '../../../base/ids.ts';
 import type { Delivery, DeliveryStatus, EventType, WebhookEvent } from '../../../core/webhook.ts';
 import type { Db, Queries } from '../../db.ts';
-import type { ClaimedDelivery, WebhookStore } from '../../store.ts';
+import type { ClaimedDelivery, WebhookStore } from '../../contract/webhooks.ts';
 import { behindAll, inLists } from '../statement.ts';
 
 type Deliveries = Omit<WebhookStore, 'insert' | 'get' | 'list' | 'update' | 'rotate' | 'remove'>;

@@ -1,6 +1,6 @@
 import type { EventType, Webhook } from '../../../core/webhook.ts';
 import type { Db, Value } from '../../db.ts';
-import type { WebhookStore } from '../../store.ts';
+import type { WebhookStore } from '../../contract/webhooks.ts';
 import { giveUp } from './deliveries.ts';
 import { behindAll } from '../statement.ts';
 

@@ -1,5 +1,6 @@
 import type { Db, Queries } from '../../db.ts';
-import type { Lease, WorkerLoad, WorkerStore } from '../../store.ts';
+import type { Lease } from '../../contract/claim.ts';
+import type { WorkerLoad, WorkerStore } from '../../contract/workers.ts';
 import { atRest, releaseLeases } from '../batches/chunks.ts';
 import { missingModels } from './missing-models.ts';
 import { leaseSlotsOf } from './slot-leases.ts';

@@ -1,0 +1,42 @@
+import type { ApiKey, Org } from '../../core/org.ts';
+import type { Usage } from '../../core/usage.ts';
+
+export interface OrgStore {
+  insert(org: Org): Promise<void>;
+  get(id: string): Promise<Org | undefined>;
+  /** All, oldest first. */
+  list(): Promise<Org[]>;
+}
+
+export interface KeyStore {
+  /** @param hash SHA-256 of the whole key, lower-case hex; unique. Returns false when the hash is known already. */
+  insert(key: ApiKey, hash: string): Promise<boolean>;
+  findByHash(hash: string): Promise<ApiKey | undefined>;
+  /** All keys, or one org's, oldest first. */
+  list(orgId?: string): Promise<ApiKey[]>;
+  /** Returns the key as it is now; revoking twice keeps the first instant. */
+  revoke(id: string, at: number): Promise<ApiKey | undefined>;
+  touch(uses: { id: string; at: number }[]): Promise<void>;
+}
+
+/** Token sums of one (source, model, day). `sourceId` is a batch or a synchronous request. */
+export interface LedgerRow {
+  sourceId: string;
+  orgId: string;
+  model: string;
+  /** UTC day, `2026-11-21`. */
+  day: string;
+  requests: number;
+  usage: Usage;
+  /** Nano-dollars for a synchronous request; null for batch rows, whose prices stand on the batch. */
+  amount: number | null;
+}
+
+export interface LedgerStore {
+  /** Rows of synchronous requests. A source already billed is not billed again. */
+  add(rows: LedgerRow[]): Promise<void>;
+  /** Rows of one batch or request. */
+  of(sourceId: string): Promise<LedgerRow[]>;
+  /** Rows of several batches at once, for lists. */
+  ofMany(sourceIds: string[]): Promise<LedgerRow[]>;
+}

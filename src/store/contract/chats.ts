@@ -1,0 +1,19 @@
+import type { ChatQuery, KeptChat } from '../../core/kept-chat.ts';
+import type { StoredBytes } from './stored-bytes.ts';
+
+/** A kept chat completion without what it was asked. */
+export type AnsweredChat = Omit<KeptChat, 'messages'>;
+
+/** Chat completions that are kept. One that has expired at `now` is not there. */
+export interface ChatStore {
+  /** Returns what the org has stored now. */
+  insert(chat: KeptChat): Promise<StoredBytes[]>;
+  get(orgId: string, id: string, now: number): Promise<AnsweredChat | undefined>;
+  /** What it was asked, as JSON text. */
+  messages(orgId: string, id: string, now: number): Promise<string | undefined>;
+  list(orgId: string, query: ChatQuery, now: number): Promise<AnsweredChat[]>;
+  update(orgId: string, id: string, metadata: string, now: number): Promise<AnsweredChat | undefined>;
+  remove(orgId: string, id: string, now: number): Promise<boolean>;
+  /** Removes up to `limit` that have expired, and returns how many. */
+  removeExpired(now: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,5 @@
+/** Bytes of all that is stored of an org's responses. */
+export interface StoredBytes {
+  orgId: string;
+  bytes: number;
+}
