@@ -55,8 +55,7 @@ const table: Record<string, Row> = {
   },
   cli: {
     may: ['client', 'wire', 'config.ts', 'config', 'core', 'base'],
-    because:
-      'a command is a client like any other; only serve, migrate, demo, doctor, models and backup build the app',
+    because: 'a command is a client like any other; only server, demo and models build the app',
   },
   config: {
     may: ['core', 'base'],
@@ -97,7 +96,7 @@ const table: Record<string, Row> = {
 /** Rows that know implementations. */
 const builders = ['app.ts', 'app'];
 
-const appBuilders = ['serve', 'migrate', 'demo', 'doctor', 'models', 'backup'];
+const appBuilders = ['server', 'demo', 'models'];
 
 /**
  * Folders that hold a contract and its implementations. Its parts, where it is large, stand in a folder `contract`; `shared`
@@ -127,6 +126,17 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     close: ['lines'],
     watch: ['hand'],
     read: [],
+  },
+  cli: {
+    terminal: [],
+    shared: ['terminal'],
+    access: ['shared', 'terminal'],
+    batch: ['shared', 'terminal'],
+    demo: ['batch', 'shared', 'terminal'],
+    files: ['shared', 'terminal'],
+    models: ['shared', 'terminal'],
+    server: ['shared', 'terminal'],
+    webhooks: ['shared', 'terminal'],
   },
 };
 
@@ -391,7 +401,7 @@ describe('each rule refuses', () => {
     ],
     [
       'the app in a client command',
-      { 'cli/chat.ts': "import '../app.ts';", 'app.ts': '' },
+      { 'cli/files/list.ts': "import '../../app.ts';", 'app.ts': '' },
       'cli may not import app.ts',
     ],
     [
@@ -459,7 +469,7 @@ describe('each rule refuses', () => {
     const files = {
       'app.ts':
         "import { openSqlite } from './store/sqlite/open.ts';\nimport { createServer } from './server/server.ts';",
-      'cli/serve.ts': "const { createApp } = await import('../app.ts');",
+      'cli/server/serve.ts': "const { createApp } = await import('../../app.ts');",
       'server/server.ts': "import type { Batches } from '../batches/batches.ts';",
       'batches/batches.ts': "import type { Store } from '../store/store.ts';",
       'files/files.ts': "import type { FileStore } from '../store/contract/files.ts';",

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { backup } from './backup.ts';
-import { batch } from './batch.ts';
-import { chat } from './chat.ts';
-import type { Cli } from './cli.ts';
-import { config } from './config.ts';
-import { demo } from './demo.ts';
-import { doctor } from './doctor.ts';
-import { files } from './files.ts';
-import { keys } from './keys.ts';
-import { login, logout } from './login.ts';
-import { models } from './models.ts';
-import { orgs } from './orgs.ts';
-import { reportError } from './report.ts';
-import { serve } from './serve.ts';
-import { webhooks } from './webhooks.ts';
+import { backup } from './server/backup.ts';
+import { batch } from './batch/batch.ts';
+import { chat } from './models/chat.ts';
+import type { Cli } from './shared/cli.ts';
+import { config } from './server/config.ts';
+import { demo } from './demo/demo.ts';
+import { doctor } from './server/doctor.ts';
+import { files } from './files/files.ts';
+import { keys } from './access/keys.ts';
+import { login, logout } from './access/login.ts';
+import { models } from './models/models.ts';
+import { orgs } from './access/orgs.ts';
+import { reportError } from './shared/report.ts';
+import { serve } from './server/serve.ts';
+import { webhooks } from './webhooks/webhooks.ts';
 
 /** The whole command line: one line a command. */
 export function createProgram(cli: Cli): Command {

@@ -1,10 +1,10 @@
 import { getCompileCacheDir } from 'node:module';
 import { systemFetch, systemRandom, wakefulClock } from '../base/system.ts';
 import { environment } from '../config.ts';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodes } from './shared/exit-codes.ts';
 import { run } from './run.ts';
 import { exampleRequests, selfCommand } from './self-command.ts';
-import { createTerminal } from './terminal.ts';
+import { createTerminal } from './terminal/terminal.ts';
 
 /** The command line of this process. */
 export async function start(): Promise<void> {

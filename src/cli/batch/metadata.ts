@@ -1,4 +1,4 @@
-import { CliError } from '../exit-codes.ts';
+import { CliError } from '../shared/exit-codes.ts';
 
 /** `['team=search', 'run=7']` as `{ team: 'search', run: '7' }`. */
 export function parseMetadata(pairs: string[] | undefined): Record<string, string> | undefined {

@@ -1,6 +1,6 @@
 import type { RemoteBatch } from '../../client/resources.ts';
-import { exitCodes } from '../exit-codes.ts';
-import type { ExitCode } from '../exit-codes.ts';
+import { exitCodes } from '../shared/exit-codes.ts';
+import type { ExitCode } from '../shared/exit-codes.ts';
 
 /** The exit code that a finished batch stands for. */
 export function exitCodeOf(batch: RemoteBatch): ExitCode {

@@ -2,10 +2,10 @@ import { SingleBar } from 'cli-progress';
 import { formatDuration } from '../../base/duration.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
-import { isoTime } from '../files/show-file.ts';
-import { cleanLine } from '../clean-text.ts';
-import type { Terminal } from '../terminal.ts';
-import { waitingText } from './show-batch.ts';
+import { isoTime } from '../terminal/iso-time.ts';
+import { cleanLine } from '../terminal/clean-text.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { waitingText } from '../shared/waiting.ts';
 
 /** Shows how far a batch is: a bar on a terminal, a line for every tenth of the work in a pipe. */
 export interface Progress {

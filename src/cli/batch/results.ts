@@ -1,121 +1,67 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
-import { parseLine } from '../../base/byte-lines.ts';
-import type { Client } from '../../client/client.ts';
-import type { RemoteBatch, ResultLine } from '../../client/resources.ts';
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { sleep } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
-import type { Terminal } from '../terminal.ts';
-import { csvHead, csvRow } from './csv.ts';
-import { orderedResults } from './download.ts';
-import type { InputPart } from './read-input.ts';
-import { openResultsFile, resultsToStdout } from './results-file.ts';
-import type { ResultsFile } from './results-file.ts';
-import type { Collected, RunFile } from './run-state.ts';
+import { clientCommand, connect, wholeNumber } from '../shared/cli.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+import { newFile } from '../shared/local-file.ts';
+import { writeBytes } from '../terminal/write-bytes.ts';
 
-export type Format = 'jsonl' | 'csv';
-
-/** The files that are there in the end: none where there was nothing to write. */
-export interface ResultPaths {
-  output: string | null;
-  errors: string | null;
+interface Options extends ClientOptions {
+  after: number;
+  follow?: boolean;
+  output?: string;
+  force?: boolean;
 }
 
-/** Where the results of a run are gathered, part by part. */
-export interface Results {
-  collect(batch: RemoteBatch, part: InputPart): Promise<void>;
-  finish(): Promise<ResultPaths>;
-  /** Leaves nothing behind. */
-  discard(): Promise<void>;
-  close(): Promise<void>;
+const pollMs = 500;
+
+export function batchOutput(cli: Cli): Command {
+  return resultsCommand(
+    cli,
+    'results',
+    'output',
+    'print the results of a batch as JSONL, also while it runs',
+  );
 }
 
-export interface ResultsDeps {
-  /** Null for stdout. */
-  output: string | null;
-  format: Format;
-  run: RunFile;
-  client: Client;
-  clock: Clock;
-  terminal: Terminal;
+export function batchErrors(cli: Cli): Command {
+  return resultsCommand(
+    cli,
+    'errors',
+    'errors',
+    'print the failed lines of a batch as JSONL, also while it runs',
+  );
 }
 
-/** Failed lines have a file of their own, except where people want one list: on stdout, and as CSV. */
-export async function openResults({
-  output,
-  format,
-  run,
-  client,
-  clock,
-  terminal,
-}: ResultsDeps): Promise<Results> {
-  const { sizes } = run.state.collected;
-  const good = output === null ? resultsToStdout(terminal) : await openResultsFile(output, sizes.output);
-  const bad =
-    output === null || format === 'csv' ? null : await openResultsFile(errorsOf(output), sizes.errors);
-  if (format === 'csv' && sizes.output === 0) await good.write(csvHead);
-  const scratch =
-    output === null ? join(tmpdir(), `offpeak-${run.state.parts[0]!.token}`) : `${output}.download`;
+function resultsCommand(cli: Cli, name: string, stream: ResultStream, description: string): Command {
+  return clientCommand(name, description)
+    .argument('<id>')
+    .option('--after <n>', 'only what stands behind line n', wholeNumber('--after', 0, 1e9), 0)
+    .option('--follow', 'go on until the batch is done')
+    .option('-o, --output <file>', 'write to a file')
+    .option('-f, --force', 'overwrite a file that is there already')
+    .action(async (id: string, options: Options) => {
+      const lines = readResults(cli, { id, stream, options });
+      if (options.output === undefined) return writeBytes(lines, cli.terminal);
+      const path = await newFile(options.output, cli.cwd, options.force);
+      return pipeline(Readable.from(lines), createWriteStream(path));
+    });
+}
 
-  async function take(
-    streams: ResultStream[],
-    target: ResultsFile,
-    { batch, part, sums }: { batch: RemoteBatch; part: InputPart; sums: Collected },
-  ) {
-    const wanted = { client, clock, batchId: batch.id, streams, customIds: part.customIds };
-    for await (const bytes of orderedResults(wanted, scratch)) {
-      const isGood = !streams.includes('errors');
-      const line = isGood && format === 'jsonl' ? undefined : (parseLine(bytes) as ResultLine | undefined);
-      if (line === undefined || isCompleted(line)) sums.completed++;
-      else countFailure(sums, line);
-      await target.write(format === 'csv' && line !== undefined ? csvRow(line) : bytes);
-    }
+async function* readResults(
+  cli: Cli,
+  { id, stream, options }: { id: string; stream: ResultStream; options: Options },
+): AsyncGenerator<Uint8Array> {
+  const client = connect(cli, options);
+  let { after } = options;
+  for (;;) {
+    const results = await client.batches.results(id, stream, { after });
+    yield* results.bytes;
+    if (options.follow !== true || !results.incomplete) return;
+    if (results.lastLine === after) await sleep(cli.clock, pollMs);
+    after = results.lastLine;
   }
-
-  return {
-    async collect(batch, part) {
-      const sums = structuredClone(run.state.collected);
-      const from = { batch, part, sums };
-      if (bad === null) await take(['output', 'errors'], good, from);
-      else {
-        // Of an attempt before, the second stream may not have come.
-        await good.rewind(sums.sizes.output);
-        await bad.rewind(sums.sizes.errors);
-        await take(['output'], good, from);
-        await take(['errors'], bad, from);
-      }
-      sums.parts++;
-      sums.sizes = { output: await good.flush(), errors: (await bad?.flush()) ?? 0 };
-      run.collect(sums);
-    },
-    async finish() {
-      return { output: await good.finish(), errors: (await bad?.finish()) ?? null };
-    },
-    async discard() {
-      await good.discard();
-      await bad?.discard();
-    },
-    async close() {
-      await good.close();
-      await bad?.close();
-    },
-  };
-}
-
-function isCompleted({ error, response }: ResultLine): boolean {
-  return error === null && response !== null && response.status_code < 400;
-}
-
-function countFailure({ failures }: Collected, { error, response }: ResultLine): void {
-  const told =
-    error ?? (response?.body as { error?: { code?: string; message?: string } } | undefined)?.error;
-  const code = told?.code ?? String(response?.status_code ?? 'unknown');
-  const known = failures.find((failure) => failure.code === code);
-  if (known !== undefined) known.count++;
-  else failures.push({ code, count: 1, message: told?.message ?? '' });
-}
-
-/** `a/out.jsonl` as `a/out.errors.jsonl`. */
-export function errorsOf(output: string): string {
-  return `${output.replace(/\.jsonl$/, '')}.errors.jsonl`;
 }

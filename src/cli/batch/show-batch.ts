@@ -1,6 +1,7 @@
-import type { RemoteBatch, RemoteWaiting } from '../../client/resources.ts';
-import { isoTime } from '../files/show-file.ts';
-import type { Terminal } from '../terminal.ts';
+import type { RemoteBatch } from '../../client/resources.ts';
+import { waitingText } from '../shared/waiting.ts';
+import { isoTime } from '../terminal/iso-time.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
 const colours = {
   validating: 'cyan',
@@ -55,18 +56,6 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
 
 function isoTimeOrNull(instant: string | number | null | undefined): string | null {
   return instant === null || instant === undefined ? null : isoTime(instant);
-}
-
-/** `The model's server cannot be reached. (engine_unavailable)`. */
-export function waitingText(waiting: RemoteWaiting, ahead?: number | null): string {
-  return `${waiting.message} (${waitingWord(waiting, ahead)})`;
-}
-
-/** `queued, 3 before it`, or `hours, until 2026-01-31T21:00:00Z`. */
-export function waitingWord({ reason, until }: RemoteWaiting, ahead: number | null = null): string {
-  return [reason, until && `until ${isoTime(until)}`, ahead !== null && `${ahead} before it`]
-    .filter(Boolean)
-    .join(', ');
 }
 
 export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {

@@ -7,20 +7,20 @@ import { createClient } from '../../client/client.ts';
 import type { Client } from '../../client/client.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { loadConfig } from '../../config.ts';
-import { orderedResults } from '../batch/download.ts';
+import { orderedResults } from '../batch/run/download.ts';
 import { follow } from '../batch/follow.ts';
 import { exitCodeOf } from '../batch/outcome.ts';
 import { createProgress, noProgress } from '../batch/progress.ts';
 import type { Progress } from '../batch/progress.ts';
-import { readInput } from '../batch/read-input.ts';
-import { openResultsFile } from '../batch/results-file.ts';
-import type { Cli } from '../cli.ts';
+import { readInput } from '../batch/run/read-input.ts';
+import { openResultsFile } from '../batch/run/results-file.ts';
+import type { Cli } from '../shared/cli.ts';
 import { checkResults } from './check-results.ts';
 import type { Sample } from './check-results.ts';
 import { showAnswers, showNextSteps, showTotals } from './summary.ts';
-import { CliError, exitCodes } from '../exit-codes.ts';
-import { openBlob } from '../local-file.ts';
-import { firstSignal } from '../serve/signals.ts';
+import { CliError, exitCodes } from '../shared/exit-codes.ts';
+import { openBlob } from '../shared/local-file.ts';
+import { firstSignal } from '../shared/signals.ts';
 
 const examples = fileURLToPath(new URL('../../../examples/', import.meta.url));
 

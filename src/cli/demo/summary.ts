@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { RemoteBatch } from '../../client/resources.ts';
-import type { Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import type { Answered, Sample } from './check-results.ts';
 
 /** How many answers of each kind are shown; a kind is what stands before the dash of a custom_id. */

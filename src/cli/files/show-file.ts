@@ -1,6 +1,6 @@
-import { isoSeconds } from '../../base/clock.ts';
 import type { RemoteFile } from '../../client/resources.ts';
-import type { Terminal } from '../terminal.ts';
+import { isoTime } from '../terminal/iso-time.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
 export function showFile(file: RemoteFile, terminal: Terminal): void {
   terminal.print(terminal.paint('bold', file.id));
@@ -12,9 +12,4 @@ export function showFile(file: RemoteFile, terminal: Terminal): void {
     ['expires', file.expires_at === undefined ? null : isoTime(file.expires_at)],
     ['status', file.status],
   ]);
-}
-
-/** Unix seconds as `2026-11-21T09:30:00Z`; what is so already stays as it is. */
-export function isoTime(instant: number | string): string {
-  return typeof instant === 'string' ? instant : isoSeconds(instant * 1000);
 }

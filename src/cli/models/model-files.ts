@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts';
-import type { Cli } from '../cli.ts';
-import { CliError, exitCodes } from '../exit-codes.ts';
-import { configOf } from '../server-flags.ts';
+import type { Cli } from '../shared/cli.ts';
+import { CliError, exitCodes } from '../shared/exit-codes.ts';
+import { configOf } from '../shared/server-flags.ts';
 import type { FolderFlags } from './flags.ts';
 
 type ModelFiles = Awaited<ReturnType<typeof open>>;

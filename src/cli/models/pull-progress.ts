@@ -4,8 +4,8 @@ import { showBytes } from '../../base/bytes.ts';
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { PullProgress } from '../../core/model-file.ts';
-import { cleanLine, shorten } from '../clean-text.ts';
-import type { Terminal } from '../terminal.ts';
+import { cleanLine, shorten } from '../terminal/clean-text.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import { createPace } from './pace.ts';
 import type { Pace } from './pace.ts';
 

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { showBytes } from '../../base/bytes.ts';
 import type { LocalModel } from '../../core/model-file.ts';
-import type { Cli } from '../cli.ts';
+import type { Cli } from '../shared/cli.ts';
 import type { FolderFlags } from './flags.ts';
 import { withModelFiles } from './model-files.ts';
 import { showCount } from './show-count.ts';

@@ -1,7 +1,7 @@
 import { showBytes } from '../../base/bytes.ts';
 import type { PullRequest, PulledModel } from '../../core/model-file.ts';
 import { showSource } from '../../core/model-source.ts';
-import type { Cli } from '../cli.ts';
+import type { Cli } from '../shared/cli.ts';
 import type { PullFlags } from './flags.ts';
 import { withModelFiles } from './model-files.ts';
 import { createPullProgress } from './pull-progress.ts';

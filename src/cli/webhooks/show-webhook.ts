@@ -1,6 +1,6 @@
 import type { RemoteDelivery, RemoteWebhook } from '../../client/webhooks.ts';
-import { isoTime } from '../files/show-file.ts';
-import type { Terminal } from '../terminal.ts';
+import { isoTime } from '../terminal/iso-time.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
 /** What `--events` takes. */
 export const eventsOption = [

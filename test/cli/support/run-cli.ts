@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import type { Clock } from '../../../src/base/clock.ts';
 import { run } from '../../../src/cli/run.ts';
-import { createTerminal } from '../../../src/cli/terminal.ts';
-import type { Cli } from '../../../src/cli/cli.ts';
+import { createTerminal } from '../../../src/cli/terminal/terminal.ts';
+import type { Cli } from '../../../src/cli/shared/cli.ts';
 import type { Fetch } from '../../../src/client/transport.ts';
 import type { FakeServer } from './fake-server.ts';
 

@@ -1,0 +1,50 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { Command } from 'commander';
+import { clientCommand, clientOf, localServer, settingsOf } from '../shared/cli.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+import { CliError } from '../shared/exit-codes.ts';
+import { removeProfile, writeProfile } from '../shared/profile.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+export function login(cli: Cli): Command {
+  return clientCommand('login', 'remember a server and a key for the commands of this user')
+    .addHelpText(
+      'after',
+      '\nAsks for the key, or reads it from stdin. A flag or the environment wins over what is remembered.',
+    )
+    .action(async (options: ClientOptions) => {
+      const { url = localServer, key: given } = settingsOf(cli, options);
+      const key = given ?? (await askForKey(cli.terminal, url));
+      if (!/^[\x21-\x7e]+$/.test(key))
+        throw new CliError('That is no key: one word of visible ASCII characters.');
+      const client = clientOf(cli, url, key);
+      const { data } = await client.models.list();
+      const path = writeProfile(cli.env, { url: client.baseUrl, key });
+      if (options.json === true) return cli.terminal.json({ url: client.baseUrl, path });
+      cli.terminal.print(
+        `Logged in at ${client.baseUrl}, which has ${data.length} models. ${path} remembers it.`,
+      );
+    });
+}
+
+export function logout(cli: Cli): Command {
+  return new Command('logout').description('forget what login remembered').action(() => {
+    cli.terminal.print(removeProfile(cli.env) ? 'Logged out.' : 'There was nothing to forget.');
+  });
+}
+
+async function askForKey({ stdin, stderr }: Terminal, url: string): Promise<string> {
+  if (stdin.isTTY !== true) return (await text(stdin)).trim();
+  stderr.write(`API key for ${url}: `);
+  // What is typed is not shown.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const prompt = createInterface({ input: stdin, output: nowhere, terminal: true });
+  try {
+    return (await prompt.question('')).trim();
+  } finally {
+    prompt.close();
+    stderr.write('\n');
+  }
+}

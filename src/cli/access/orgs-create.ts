@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { adminCommand, connectAdmin } from '../shared/cli.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+
+export function orgsCreate(cli: Cli): Command {
+  return adminCommand('create', 'make an org')
+    .argument('<name>')
+    .action(async (name: string, options: ClientOptions) => {
+      const { orgs } = connectAdmin(cli, options).admin;
+      const org = await orgs.create({ name });
+      if (options.json === true) return cli.terminal.json(org);
+      cli.terminal.record([
+        ['id', org.id],
+        ['name', org.name],
+      ]);
+      const others = (await orgs.list()).data.filter((other) => other.name === name && other.id !== org.id);
+      if (others.length > 0)
+        cli.terminal.note(`There was one of this name already: ${others.map(({ id }) => id).join(', ')}.`);
+    });
+}

@@ -1,0 +1,59 @@
+import type { RemoteBatch } from '../../../client/resources.ts';
+import { isFinal } from '../../../core/batch.ts';
+import { formatDollars, parseDollars } from '../../../core/price.ts';
+
+/**
+ * Several batches of one run as if they were one of `requests` requests: their counts, rates and costs added up, and
+ * the state of the first that is not done. Nothing changes where there is one.
+ */
+export function combine(batches: readonly RemoteBatch[], requests: number): RemoteBatch {
+  const open = batches.filter(({ status }) => !isFinal(status));
+  const shown = open[0] ?? worst(batches);
+  if (batches.length === 1 && shown.request_counts.total === requests) return shown;
+  const sum = (of: (batch: RemoteBatch) => number) => batches.reduce((total, batch) => total + of(batch), 0);
+  const completed = sum(({ request_counts: counts }) => counts.completed);
+  const failed = sum(({ request_counts: counts }) => counts.failed);
+  const rate = sum((batch) => (isFinal(batch.status) ? 0 : (batch.progress?.rate_per_minute ?? 0)));
+  return {
+    ...shown,
+    request_counts: { total: requests, completed, failed },
+    progress: {
+      pending: requests - completed - failed,
+      running: sum(({ progress }) => progress?.running ?? 0),
+      rate_per_minute: rate > 0 ? rate : null,
+      // It is true of one batch; of the run only the rate can be told.
+      eta: null,
+    },
+    cost: sumOfCosts(batches),
+    error_summary: sumOfFailures(batches),
+  };
+}
+
+const severity = ['completed', 'cancelled', 'expired', 'failed'];
+
+function worst(batches: readonly RemoteBatch[]): RemoteBatch {
+  return batches.reduce((one, other) =>
+    severity.indexOf(other.status) > severity.indexOf(one.status) ? other : one,
+  );
+}
+
+function sumOfCosts(batches: readonly RemoteBatch[]): RemoteBatch['cost'] {
+  const costs = batches.flatMap(({ cost }) => cost ?? []);
+  const [first] = costs;
+  if (first === undefined || costs.some(({ currency }) => currency !== first.currency)) return null;
+  const total = (of: 'amount' | 'list_amount') =>
+    formatDollars(costs.reduce((sum, cost) => sum + parseDollars(cost[of]), 0n));
+  return { currency: first.currency, amount: total('amount'), list_amount: total('list_amount') };
+}
+
+function sumOfFailures(batches: readonly RemoteBatch[]): RemoteBatch['error_summary'] {
+  const byCode = Map.groupBy(
+    batches.flatMap(({ error_summary: summary }) => summary ?? []),
+    ({ code }) => code,
+  );
+  return [...byCode].map(([code, parts]) => ({
+    code,
+    count: parts.reduce((sum, { count }) => sum + count, 0),
+    example: parts[0]?.example ?? null,
+  }));
+}

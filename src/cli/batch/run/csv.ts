@@ -1,0 +1,72 @@
+import type { ResultLine } from '../../../client/resources.ts';
+
+const columns = [
+  'custom_id',
+  'status_code',
+  'content',
+  'finish_reason',
+  'input_tokens',
+  'output_tokens',
+  'error_code',
+  'error_message',
+] as const;
+
+export const csvHead = row(columns);
+
+/** What a spreadsheet wants of an answer, in whatever format the request was. */
+export function csvRow(line: ResultLine): string {
+  const body = bodyOf(line);
+  const usage = objectOf(body.usage);
+  const error = objectOf(line.error ?? body.error);
+  return row([
+    line.custom_id,
+    line.response?.status_code ?? '',
+    contentOf(body),
+    finishOf(body),
+    usage.prompt_tokens ?? usage.input_tokens ?? '',
+    usage.completion_tokens ?? usage.output_tokens ?? '',
+    error.code ?? '',
+    error.message ?? '',
+  ]);
+}
+
+type Fields = Record<string, unknown>;
+
+function bodyOf({ response }: ResultLine): Fields {
+  return objectOf(response?.body);
+}
+
+function objectOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function listOf(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+/** The text of an answer; calls of tools and vectors as JSON. */
+function contentOf(body: Fields): unknown {
+  const [choice] = listOf(body.choices);
+  if (choice !== undefined) {
+    const message = objectOf(choice.message);
+    return message.content ?? choice.text ?? message.tool_calls ?? message.refusal ?? '';
+  }
+  const [datum] = listOf(body.data);
+  if (datum !== undefined) return datum.embedding ?? '';
+  const parts = [...listOf(body.content), ...listOf(body.output).flatMap((item) => listOf(item.content))];
+  const text = parts.flatMap((part) => (typeof part.text === 'string' ? part.text : [])).join('');
+  return text === '' ? (body.output ?? body.content ?? '') : text;
+}
+
+function finishOf(body: Fields): unknown {
+  return listOf(body.choices)[0]?.finish_reason ?? body.stop_reason ?? (body.output ? body.status : '') ?? '';
+}
+
+/** RFC 4180: quotes where there is something to quote, doubled inside. */
+function row(cells: readonly unknown[]): string {
+  const texts = cells.map((cell) => {
+    const text = typeof cell === 'string' ? cell : cell === null ? '' : JSON.stringify(cell);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  });
+  return `${texts.join(',')}\r\n`;
+}

@@ -1,0 +1,96 @@
+import { createReadStream } from 'node:fs';
+import { open, readFile, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { parseLine, splitLines } from '../../../base/byte-lines.ts';
+import { sleep } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Client } from '../../../client/client.ts';
+import { Unreachable } from '../../../client/errors.ts';
+import type { ResultStream } from '../../../core/batch.ts';
+
+const attempts = 5;
+const retryPauseMs = 1000;
+/** Results up to this size are put into order in memory; larger ones are read line by line. */
+const memoryBytes = 33_554_432;
+
+export interface Wanted {
+  client: Client;
+  clock: Clock;
+  batchId: string;
+  /** Results, failed lines, or both as one. */
+  streams: readonly ResultStream[];
+  /** The order of the requests. */
+  customIds: readonly string[];
+}
+
+/**
+ * The result lines of a batch, with their newlines, in the order of its requests. They are kept at `scratch` meanwhile.
+ * A connection that breaks is taken up again behind the last whole line.
+ */
+export async function* orderedResults(wanted: Wanted, scratch: string): AsyncGenerator<Uint8Array> {
+  const raw = await open(scratch, 'w+', 0o600);
+  try {
+    for (const stream of wanted.streams) await download(wanted, stream, raw);
+    const places = await findLines(scratch);
+    const { size } = await raw.stat();
+    const whole = size <= memoryBytes ? await readFile(scratch) : undefined;
+    const lineAt = (place: Place) =>
+      whole?.subarray(place.offset, place.offset + place.length) ?? readLine(raw, place);
+    for (const id of wanted.customIds) {
+      const place = places.get(id);
+      if (place === undefined) continue;
+      places.delete(id);
+      yield lineAt(place);
+    }
+    // What the input does not name (it cannot happen with our server) is kept all the same, at the end.
+    for (const place of places.values()) yield lineAt(place);
+  } finally {
+    await raw.close();
+    await rm(scratch, { force: true });
+  }
+}
+
+async function download(
+  { client, clock, batchId }: Wanted,
+  stream: ResultStream,
+  raw: FileHandle,
+): Promise<void> {
+  let lines = 0;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const results = await client.batches.results(batchId, stream, { after: lines });
+      for await (const line of splitLines(results.bytes)) {
+        if (!line.whole)
+          throw new Unreachable(client.baseUrl, 'the results broke off in the middle of a line');
+        await raw.write(line.bytes);
+        await raw.write('\n');
+        lines++;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof Unreachable) || attempt === attempts) throw error;
+      await sleep(clock, retryPauseMs * attempt);
+    }
+  }
+}
+
+interface Place {
+  offset: number;
+  /** With its newline. */
+  length: number;
+}
+
+async function findLines(path: string): Promise<Map<string, Place>> {
+  const places = new Map<string, Place>();
+  for await (const { bytes, offset } of splitLines(createReadStream(path))) {
+    const id = parseLine(bytes)?.custom_id;
+    places.set(typeof id === 'string' ? id : `\0${offset}`, { offset, length: bytes.length + 1 });
+  }
+  return places;
+}
+
+async function readLine(file: FileHandle, { offset, length }: Place): Promise<Uint8Array> {
+  const bytes = Buffer.alloc(length);
+  await file.read(bytes, 0, length, offset);
+  return bytes;
+}

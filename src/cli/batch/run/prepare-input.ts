@@ -1,0 +1,75 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { parseLine, splitLines } from '../../../base/byte-lines.ts';
+import { editMembers } from '../../../wire/json/edit-members.ts';
+import type { Edits } from '../../../wire/json/edit-members.ts';
+import { memberOf, scanJson } from '../../../wire/json/scan.ts';
+import { CliError, exitCodes } from '../../shared/exit-codes.ts';
+
+/** What `batch run` changes in every request before it is sent. */
+export interface Changes {
+  endpoint?: string | undefined;
+  model?: string | undefined;
+  /** `key=value`; the value is JSON, or else a string. */
+  set?: readonly string[] | undefined;
+}
+
+/**
+ * The file that is uploaded: the input itself, or a copy at `copy` when it comes from stdin or is changed on the way.
+ * Only the members that change are touched; every other byte of a line stays.
+ */
+export async function prepareInput(
+  input: { path: string } | { stdin: NodeJS.ReadableStream },
+  changes: Changes,
+  copy: string,
+): Promise<string> {
+  const change = changeOf(changes);
+  if ('path' in input && change === undefined) return input.path;
+  const source = 'path' in input ? createReadStream(input.path) : Readable.from(input.stdin);
+  const target = createWriteStream(copy, { mode: 0o600 });
+  if (change === undefined) await pipeline(source, target);
+  else await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => changed(chunks, change), target);
+  return copy;
+}
+
+async function* changed(
+  chunks: AsyncIterable<Uint8Array>,
+  change: (line: string) => string,
+): AsyncGenerator<Uint8Array> {
+  for await (const line of splitLines(chunks)) {
+    // What is no request is told by the server, with its line.
+    const isRequest = parseLine(line.bytes) !== undefined;
+    yield isRequest ? Buffer.from(change(Buffer.from(line.bytes).toString('utf8'))) : line.bytes;
+    if (line.whole) yield newline;
+  }
+}
+
+const newline = Buffer.from('\n');
+const anySize = { maxDepth: Infinity, maxNodes: Infinity };
+
+function changeOf({ endpoint, model, set = [] }: Changes): ((line: string) => string) | undefined {
+  const body: Edits = new Map(set.map(readSetting));
+  if (model !== undefined) body.set('model', JSON.stringify(model));
+  if (body.size === 0 && endpoint === undefined) return undefined;
+  return (line) => {
+    const scan = scanJson(line, anySize);
+    const edits: Edits = new Map(endpoint === undefined ? [] : [['url', JSON.stringify(endpoint)]]);
+    const member = memberOf(scan, 'body');
+    if (member !== undefined && line[member.start] === '{')
+      edits.set('body', editMembers(line.slice(member.start, member.end), body));
+    return editMembers(line, edits, scan);
+  };
+}
+
+function readSetting(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new CliError(`--set takes key=value, not '${text}'.`, undefined, exitCodes.usage);
+  const value = text.slice(at + 1);
+  try {
+    JSON.parse(value);
+    return [text.slice(0, at), value];
+  } catch {
+    return [text.slice(0, at), JSON.stringify(value)];
+  }
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { parseLine, splitLines } from '../../../base/byte-lines.ts';
+
+/** The most that one batch takes (specification, section 8). A larger file becomes several batches. */
+export const batchLimits = { requests: 10_000, bytes: 33_554_432 };
+
+/** What the command line knows of an input file. The server alone judges whether it is valid. */
+export interface InputFile {
+  path: string;
+  /** SHA-256 of its bytes, lower-case hex. */
+  sha256: string;
+  bytes: number;
+  requests: number;
+  /** What the first request names. */
+  endpoint: string;
+  /** What goes into each batch, in the order of the file; one part for an empty file. */
+  parts: InputPart[];
+}
+
+/** Whole lines of an input file that stand together. */
+export interface InputPart {
+  /** Lines of the file that stand before it. */
+  linesBefore: number;
+  /** Of its first byte in the file. */
+  offset: number;
+  bytes: number;
+  requests: number;
+  /** Of its requests, in their order; lines that cannot be read are left out. */
+  customIds: string[];
+}
+
+const blank = /^\s*$/;
+
+export async function readInput(path: string, limits = batchLimits): Promise<InputFile> {
+  const hash = createHash('sha256');
+  const parts: InputPart[] = [emptyPart(0, 0)];
+  let part = parts[0]!;
+  let bytes = 0;
+  let lines = 0;
+  let endpoint: string | undefined;
+  for await (const line of splitLines(createReadStream(path))) {
+    hash.update(line.bytes);
+    if (line.whole) hash.update('\n');
+    const length = line.bytes.length + (line.whole ? 1 : 0);
+    const isRequest = !isBlank(line.bytes);
+    const isFull = part.requests === limits.requests || part.bytes + length > limits.bytes;
+    if (isFull && isRequest && part.requests > 0) {
+      part = emptyPart(lines, line.offset);
+      parts.push(part);
+    }
+    bytes += length;
+    lines++;
+    part.bytes += length;
+    if (!isRequest) continue;
+    part.requests++;
+    const request = parseLine(line.bytes);
+    if (typeof request?.custom_id === 'string') part.customIds.push(request.custom_id);
+    if (typeof request?.url === 'string') endpoint ??= request.url;
+  }
+  const requests = parts.reduce((sum, one) => sum + one.requests, 0);
+  const sha256 = hash.digest('hex');
+  return { path, sha256, bytes, requests, endpoint: endpoint ?? '/v1/chat/completions', parts };
+}
+
+function emptyPart(linesBefore: number, offset: number): InputPart {
+  return { linesBefore, offset, bytes: 0, requests: 0, customIds: [] };
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.length < 100 && blank.test(Buffer.from(bytes).toString('latin1'));
+}

@@ -1,0 +1,157 @@
+import type { Client } from '../../../client/client.ts';
+import { ClientError } from '../../../client/errors.ts';
+import type { RemoteBatch } from '../../../client/resources.ts';
+import { isFinal } from '../../../core/batch.ts';
+import { openBlob } from '../../shared/local-file.ts';
+import type { InputFile, InputPart } from './read-input.ts';
+import type { RunFile } from './run-state.ts';
+
+/** Requests on the server that are not done: enough to keep it busy until the next batch is there. */
+const outstandingRequests = 10_000;
+
+export interface Job {
+  client: Client;
+  run: RunFile;
+  input: InputFile;
+  /** What the uploads are called. */
+  filename: string;
+  endpoint: string;
+  metadata: Record<string, unknown> | undefined;
+  note(text: string): void;
+  /** Takes the results of a part whose batch has ended; called in the order of the parts. */
+  collect(batch: RemoteBatch, part: InputPart): Promise<void>;
+}
+
+/** The batches that one input becomes. */
+export interface PartsRun {
+  /** Uploads every part that is not on the server yet, so that all of it is valid before anything of it runs. */
+  upload(): Promise<void>;
+  /** Starts, asks and collects what can be. @returns whether all is done */
+  step(): Promise<boolean>;
+  /** Cancels what runs, and starts nothing more. What is done already is still collected. */
+  cancel(): Promise<void>;
+  /** The batches made so far, as they were seen last. */
+  batches(): RemoteBatch[];
+}
+
+export function runParts(job: Job): PartsRun {
+  const { client, run, input } = job;
+  const { state } = run;
+  const seen: (RemoteBatch | undefined)[] = input.parts.map(() => undefined);
+  /** Whose upload this process saw succeed. */
+  const uploadedHere = new Set<number>();
+  let stopped = false;
+  let isFirstStep = true;
+
+  const indices = input.parts.map((_, index) => index);
+  const isMade = (index: number) => state.parts[index]!.batch_id !== null;
+  const isCollected = (index: number) => index < state.collected.parts;
+  const open = () => indices.filter((index) => isMade(index) && !isCollected(index));
+  const outstanding = () =>
+    open().reduce((sum, index) => {
+      const counts = seen[index]?.request_counts;
+      return sum + (counts ? counts.total - counts.completed - counts.failed : input.parts[index]!.requests);
+    }, 0);
+
+  async function upload(index: number): Promise<void> {
+    const part = input.parts[index]!;
+    const content = (await openBlob(input.path)).slice(part.offset, part.offset + part.bytes);
+    const idempotencyKey = `${state.parts[index]!.token}-file`;
+    try {
+      const { id } = await client.files.upload({ content, filename: job.filename, idempotencyKey });
+      run.remember(index, { file_id: id });
+      uploadedHere.add(index);
+    } catch (error) {
+      throw error instanceof ClientError ? atLinesOf(error, part) : error;
+    }
+  }
+
+  async function create(index: number): Promise<void> {
+    if (state.parts[index]!.file_id === null) await upload(index);
+    const { token, file_id: inputFileId } = state.parts[index]!;
+    const { endpoint, metadata } = job;
+    try {
+      const idempotencyKey = `${token}-batch`;
+      const batch = await client.batches.create({
+        endpoint,
+        inputFileId: inputFileId!,
+        metadata,
+        idempotencyKey,
+      });
+      run.remember(index, { batch_id: batch.id });
+      seen[index] = batch;
+      const which = input.parts.length > 1 ? ` (${index + 1} of ${input.parts.length})` : '';
+      job.note(`Created ${batch.id}${which}.`);
+    } catch (error) {
+      // What an earlier run had uploaded may have been deleted since.
+      if (!isGone(error) || uploadedHere.has(index)) throw error;
+      run.restart(index);
+    }
+  }
+
+  async function refresh(index: number): Promise<void> {
+    const id = state.parts[index]!.batch_id!;
+    const last = seen[index];
+    if (last !== undefined && isFinal(last.status)) return;
+    try {
+      seen[index] = await client.batches.get(id);
+      if (isFirstStep && !isCollected(index)) job.note(`Going on with ${id}.`);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      if (isCollected(index)) return;
+      job.note(`${id} is gone; starting anew.`);
+      seen[index] = undefined;
+      run.restart(index);
+    }
+  }
+
+  async function collectReady(): Promise<void> {
+    for (let index = state.collected.parts; index < input.parts.length; index++) {
+      const batch = seen[index];
+      if (batch === undefined || !isFinal(batch.status)) return;
+      await job.collect(batch, input.parts[index]!);
+    }
+  }
+
+  return {
+    async upload() {
+      for (const index of indices) {
+        const part = state.parts[index]!;
+        if (!isCollected(index) && part.file_id === null && part.batch_id === null) await upload(index);
+      }
+    },
+    async step() {
+      // What an earlier run had collected is asked for once, for the sums at the end.
+      for (const index of isFirstStep ? indices.filter(isMade) : open()) await refresh(index);
+      isFirstStep = false;
+      await collectReady();
+      for (const index of indices) {
+        if (stopped || outstanding() >= outstandingRequests) break;
+        if (!isCollected(index) && !isMade(index)) await create(index);
+      }
+      return stopped ? open().length === 0 : state.collected.parts === input.parts.length;
+    },
+    async cancel() {
+      stopped = true;
+      for (const index of open()) {
+        try {
+          seen[index] = await client.batches.cancel(state.parts[index]!.batch_id!);
+        } catch (error) {
+          // It has just ended by itself, which is as good.
+          if (!(error instanceof ClientError) || error.status !== 409) throw error;
+        }
+      }
+    },
+    batches: () => seen.filter((batch) => batch !== undefined),
+  };
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ClientError && error.status === 404;
+}
+
+/** The server counts lines from the start of what it was sent. */
+function atLinesOf(error: ClientError, { linesBefore }: InputPart): ClientError {
+  for (const fault of error.faults) if (fault.line !== undefined) fault.line += linesBefore;
+  return error;
+}

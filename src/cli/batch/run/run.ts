@@ -1,0 +1,287 @@
+import { existsSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { makeFolder } from '../../../base/make-folder.ts';
+import type { Client } from '../../../client/client.ts';
+import { ClientError } from '../../../client/errors.ts';
+import type { RemoteBatch } from '../../../client/resources.ts';
+import { askAtInterrupt } from './ask.ts';
+import { combine } from './combine.ts';
+import { askUntilDone } from '../follow.ts';
+import { parseMetadata } from '../metadata.ts';
+import { exitCodeOf } from '../outcome.ts';
+import { prepareInput } from './prepare-input.ts';
+import { createProgress, noProgress } from '../progress.ts';
+import type { Progress } from '../progress.ts';
+import { readInput } from './read-input.ts';
+import type { InputFile } from './read-input.ts';
+import { errorsOf, openResults } from './results.ts';
+import type { Format, ResultPaths, Results } from './results.ts';
+import { runParts } from './run-parts.ts';
+import type { PartsRun } from './run-parts.ts';
+import { openRunFile } from './run-state.ts';
+import type { Collected, RunFile } from './run-state.ts';
+import { costText, paintStatus } from '../show-batch.ts';
+import { clientCommand, connect } from '../../shared/cli.ts';
+import type { Cli, ClientOptions } from '../../shared/cli.ts';
+import { CliError, exitCodes } from '../../shared/exit-codes.ts';
+import { existingFile } from '../../shared/local-file.ts';
+
+interface Options extends ClientOptions {
+  output?: string;
+  format: string;
+  force?: boolean;
+  metadata?: string[];
+  model?: string;
+  set?: string[];
+  endpoint?: string;
+}
+
+export function batchRun(cli: Cli): Command {
+  return clientCommand('run', 'upload a JSONL file, run it as a batch and download the results in its order')
+    .argument('<input>', 'the JSONL file, one request a line; - reads it from stdin')
+    .option(
+      '-o, --output <file>',
+      'where the results go; - prints them (default: the input with .output.jsonl at its end)',
+    )
+    .option('--format <format>', 'of the results: jsonl or csv', 'jsonl')
+    .option('-f, --force', 'overwrite results that are there already')
+    .option('--model <id>', 'the model of every request, whatever its line says')
+    .option('--set <key=value...>', 'a field of every request, such as temperature=0')
+    .option('--endpoint <path>', 'what every request calls (default: what the first line says)')
+    .option('-m, --metadata <key=value...>', 'metadata of the batch')
+    .addHelpText(
+      'after',
+      `
+A file of more than 10,000 requests or 32 MB becomes several batches, whose results are one file.
+Run it again after an interruption, and it goes on with the same batches.`,
+    )
+    .action((input: string, options: Options) => runBatch(cli, input, options));
+}
+
+async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<void> {
+  const client = connect(cli, options);
+  const metadata = parseMetadata(options.metadata);
+  const format = formatOf(options.format);
+  const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
+  const output = await outputOf(cli, source, { ...options, format });
+  const copy = temporaryCopy(cli);
+  const { model, set, endpoint } = options;
+  try {
+    const from = source === undefined ? { stdin: cli.terminal.stdin } : { path: source };
+    const input = await readInput(await prepareInput(from, { model, set, endpoint }, copy));
+    if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
+    const filename = source === undefined ? 'stdin.jsonl' : basename(source);
+    await runInput(cli, client, { input, output, format, filename, metadata, options });
+  } finally {
+    rmSync(copy, { force: true });
+  }
+}
+
+interface Run {
+  input: InputFile;
+  output: string | null;
+  format: Format;
+  filename: string;
+  metadata: Record<string, unknown> | undefined;
+  options: Options;
+}
+
+async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
+  const { input, output, format, filename, metadata, options } = how;
+  const run = openRunFile(output, {
+    url: client.baseUrl,
+    sha256: input.sha256,
+    format,
+    parts: input.parts.length,
+    random: cli.random,
+    cwd: cli.cwd,
+  });
+  const results = await openResults({
+    output,
+    format,
+    run,
+    client,
+    clock: cli.clock,
+    terminal: cli.terminal,
+  });
+  const quiet = options.json === true || (output === null && cli.terminal.stderr.isTTY !== true);
+  const progress = quiet ? noProgress : createProgress(cli.terminal, cli.clock);
+  const parts = runParts({
+    client,
+    run,
+    input,
+    filename,
+    endpoint: options.endpoint ?? input.endpoint,
+    metadata,
+    note: (text) => progress.note(text),
+    collect: (batch, part) => results.collect(batch, part),
+  });
+  try {
+    const batches = input.parts.length === 1 ? '' : ` as ${input.parts.length} batches`;
+    if (run.state.parts.every(({ batch_id: id }) => id === null))
+      cli.terminal.note(`Uploading ${filename} (${input.requests} requests${batches}) ...`);
+    await parts.upload();
+    const isDone = await untilDone(cli, { parts, progress, run, requests: input.requests });
+    progress.stop();
+    if (!isDone) return;
+    if (parts.batches().length === 0) return await giveUp(cli, run, results);
+    const files = await results.finish();
+    run.remove();
+    const { collected } = run.state;
+    const json = options.json === true;
+    conclude(cli, { batches: parts.batches(), input, collected, files, json, output });
+  } catch (error) {
+    // The server said no to all of it: there is nothing to go on with. An earlier run may have made what this one was not told of.
+    const isRefused = error instanceof ClientError && error.status < 500 && error.status !== 429;
+    if (isRefused && !run.isResumed && run.state.parts.every(({ batch_id: id }) => id === null)) {
+      run.remove();
+      await results.discard();
+    }
+    throw error;
+  } finally {
+    progress.stop();
+    await results.close();
+  }
+}
+
+/** Cancelled before there was a batch. */
+async function giveUp(cli: Cli, run: RunFile, results: Results): Promise<void> {
+  run.remove();
+  await results.discard();
+  cli.terminal.note('Nothing was started.');
+  cli.exitCode = exitCodes.batchStopped;
+}
+
+interface Following {
+  parts: PartsRun;
+  progress: Progress;
+  run: RunFile;
+  requests: number;
+}
+
+/** Waits for the end, or until the person at the keyboard has had enough: then false. */
+async function untilDone(cli: Cli, job: Following): Promise<boolean> {
+  const { parts, progress, run } = job;
+  let stop = new AbortController();
+  const release = cli.onInterrupt(() => stop.abort());
+  let isDone = false;
+  const ask = async () => {
+    isDone = await parts.step();
+    const seen = parts.batches();
+    if (seen.length > 0) progress.update(combine(seen, job.requests));
+    return isDone;
+  };
+  try {
+    for (;;) {
+      await askUntilDone(ask, { clock: cli.clock, note: (text) => progress.note(text), signal: stop.signal });
+      if (isDone) return true;
+      progress.stop();
+      const choice = await askAtInterrupt(cli.terminal);
+      stop = new AbortController();
+      if (choice === 'cancel') await parts.cancel();
+      if (choice !== 'leave') continue;
+      tellHowToGoOn(cli, parts.batches(), run);
+      cli.exitCode = exitCodes.interrupted;
+      return false;
+    }
+  } finally {
+    release();
+  }
+}
+
+function tellHowToGoOn(cli: Cli, batches: RemoteBatch[], { path }: RunFile): void {
+  const { terminal } = cli;
+  if (batches.length === 0 && path === null) return;
+  const ids = batches.map(({ id }) => id).join(', ');
+  const goes = batches.length === 1 ? 'goes' : 'go';
+  if (path === null) {
+    terminal.note(`${ids} ${goes} on running: ${terminal.self.command} batch results <id>`);
+    return;
+  }
+  terminal.note(`${ids} ${goes} on running. Run the same command again to collect the results`);
+  const last = batches.at(-1)?.id ?? '<id>';
+  terminal.note(
+    `(${shown(cli, path)} remembers it), or stop it: ${terminal.self.command} batch cancel ${last}`,
+  );
+}
+
+interface Conclusion {
+  batches: RemoteBatch[];
+  input: InputFile;
+  collected: Collected;
+  files: ResultPaths;
+  json: boolean;
+  output: string | null;
+}
+
+function conclude(cli: Cli, { batches, input, collected, files, json, output }: Conclusion): void {
+  const { terminal } = cli;
+  const codes = batches.map(exitCodeOf);
+  const whole = combine(batches, input.requests);
+  cli.exitCode =
+    [exitCodes.batchFailed, exitCodes.batchStopped, exitCodes.linesFailed].find((code) =>
+      codes.includes(code),
+    ) ?? (batches.length < input.parts.length ? exitCodes.batchStopped : exitCodes.ok);
+  const { completed, failures } = collected;
+  const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  if (json) {
+    const [only] = batches;
+    return terminal.json(batches.length === 1 ? { ...only, files } : { ...whole, id: null, batches, files });
+  }
+  // Results on stdout are followed by nothing.
+  const tell = (text: string) => (output === null ? terminal.note(text) : terminal.print(text));
+  const name = batches.length === 1 ? whole.id : `${batches.length} batches`;
+  tell(`${name} ${paintStatus(whole, terminal)}: ${completed} completed, ${failed} failed`);
+  const unsent = input.requests - completed - failed;
+  if (unsent > 0) tell(`${unsent} requests have no result.`);
+  if (output !== null)
+    terminal.record([
+      ['results', files.output && shown(cli, files.output)],
+      ['errors', files.errors && shown(cli, files.errors)],
+      ['cost', costText(whole)],
+    ]);
+  for (const { code, count, message } of failures) tell(`failures  ${count} x ${code}: ${message}`);
+}
+
+function formatOf(format: string): Format {
+  if (format === 'jsonl' || format === 'csv') return format;
+  throw new CliError(`--format is jsonl or csv, not '${format}'.`, undefined, exitCodes.usage);
+}
+
+/** Where the results go: a path whose folder is there, or null for stdout. */
+async function outputOf(
+  cli: Cli,
+  source: string | undefined,
+  { output: asked, format, force }: { output?: string; format: Format; force?: boolean },
+): Promise<string | null> {
+  if (asked === '-' || (asked === undefined && source === undefined)) return null;
+  const output = resolve(cli.cwd, asked ?? withSuffix(source!, 'output', format));
+  // CSV has no second file.
+  const written = format === 'csv' ? [output] : [output, errorsOf(output)];
+  if (source !== undefined && written.includes(source))
+    throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
+  const taken = written.find((path) => existsSync(path));
+  if (taken !== undefined && force !== true && !existsSync(`${output}.offpeak.json`))
+    throw new CliError(
+      `${shown(cli, taken)} is there already.`,
+      'Pass --force to overwrite it, or another -o.',
+    );
+  await makeFolder(dirname(output));
+  return output;
+}
+
+/** `a/in.jsonl` as `a/in.output.jsonl`. */
+function withSuffix(path: string, suffix: string, format: Format): string {
+  return `${path.replace(/\.jsonl$/, '')}.${suffix}.${format}`;
+}
+
+function temporaryCopy({ random }: Cli): string {
+  return join(tmpdir(), `offpeak-${Buffer.from(random.bytes(8)).toString('hex')}.jsonl`);
+}
+
+function shown(cli: Cli, path: string): string {
+  const short = relative(cli.cwd, path);
+  return short === '' || short.startsWith('..') ? path : short;
+}

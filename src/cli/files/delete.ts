@@ -1,0 +1,13 @@
+import type { Command } from 'commander';
+import { clientCommand, connect } from '../shared/cli.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+
+export function filesDelete(cli: Cli): Command {
+  return clientCommand('delete', 'delete a file')
+    .argument('<id>')
+    .action(async (id: string, options: ClientOptions) => {
+      const answer = await connect(cli, options).files.remove(id);
+      if (options.json === true) cli.terminal.json(answer);
+      else cli.terminal.print(`Deleted ${answer.id}.`);
+    });
+}

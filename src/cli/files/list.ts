@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { clientCommand, connect, wholeNumber } from '../shared/cli.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+import { isoTime } from '../terminal/iso-time.ts';
+import { take } from '../shared/pages.ts';
+
+interface Options extends ClientOptions {
+  limit: number;
+  purpose?: string;
+}
+
+export function filesList(cli: Cli): Command {
+  return clientCommand('list', 'list files, newest first')
+    .option('-n, --limit <n>', 'how many at most', wholeNumber('--limit', 1, 1_000_000), 100)
+    .option('--purpose <purpose>', 'batch or batch_output')
+    .action(async (options: Options) => {
+      const client = connect(cli, options);
+      const { purpose } = options;
+      const found = await take(options.limit, 1000, (query) =>
+        client.files.list(purpose === undefined ? query : { ...query, purpose }),
+      );
+      if (options.json === true) return cli.terminal.json(found);
+      const rows = found.map((file) => [
+        file.id,
+        file.purpose,
+        String(file.bytes),
+        isoTime(file.created_at),
+        file.filename,
+      ]);
+      cli.terminal.table(['id', 'purpose', 'bytes', 'created', 'filename'], rows);
+    });
+}

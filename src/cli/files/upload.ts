@@ -1,0 +1,30 @@
+import { basename } from 'node:path';
+import type { Command } from 'commander';
+import { clientCommand, connect, wholeNumber } from '../shared/cli.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+import { showFile } from './show-file.ts';
+import { existingFile, openBlob } from '../shared/local-file.ts';
+
+interface Options extends ClientOptions {
+  expiresAfter?: number;
+}
+
+export function filesUpload(cli: Cli): Command {
+  return clientCommand('upload', 'upload a JSONL file of requests')
+    .argument('<file>')
+    .option(
+      '--expires-after <seconds>',
+      'delete it by itself after 3600 to 2592000 seconds',
+      wholeNumber('--expires-after', 3600, 2_592_000),
+    )
+    .action(async (file: string, options: Options) => {
+      const path = existingFile(file, cli.cwd);
+      const uploaded = await connect(cli, options).files.upload({
+        content: await openBlob(path),
+        filename: basename(path),
+        expiresAfterSeconds: options.expiresAfter,
+      });
+      if (options.json === true) cli.terminal.json(uploaded);
+      else showFile(uploaded, cli.terminal);
+    });
+}

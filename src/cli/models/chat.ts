@@ -1,0 +1,120 @@
+import { text as readAll } from 'node:stream/consumers';
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import type { Client } from '../../client/client.ts';
+import type { ChatMessage, ChatRequest } from '../../wire/chat/chat.ts';
+import { cleanText } from '../terminal/clean-text.ts';
+import { clientCommand, connect, wholeNumber } from '../shared/cli.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+import { CliError, exitCodes } from '../shared/exit-codes.ts';
+import { reportError } from '../shared/report.ts';
+
+interface Options extends ClientOptions {
+  model: string;
+  system?: string;
+  maxTokens?: number;
+  temperature?: number;
+}
+
+export function chat(cli: Cli): Command {
+  return clientCommand('chat', 'ask a model, once or in a conversation')
+    .argument('[prompt...]', 'what to ask; without it standard input, or a conversation on a terminal')
+    .option('-m, --model <model>', 'an id or an alias', 'default')
+    .option('-s, --system <text>', 'a system message')
+    .option('--max-tokens <n>', 'the longest answer', wholeNumber('--max-tokens', 1, 1_000_000))
+    .option('--temperature <t>', 'from 0 to 2', temperature)
+    .action(async (words: string[], options: Options) => {
+      const client = connect(cli, options);
+      const interactive = words.length === 0 && cli.terminal.stdin.isTTY === true && options.json !== true;
+      if (interactive) return converse(cli, client, options);
+      const prompt = words.length > 0 ? words.join(' ') : (await readAll(cli.terminal.stdin)).trim();
+      if (prompt === '') throw new CliError('There is nothing to ask.', 'Pass a prompt, or pipe one in.');
+      const messages = [...opening(options), { role: 'user' as const, content: prompt }];
+      if (options.json === true) return cli.terminal.json(await client.chat(requestOf(options, messages)));
+      const stop = new AbortController();
+      const release = cli.onInterrupt(() => stop.abort());
+      try {
+        await answer(cli, client, { options, messages, signal: stop.signal });
+      } finally {
+        release();
+      }
+    });
+}
+
+/** Asks again and again, with everything said so far, until the input ends. */
+async function converse(cli: Cli, client: Client, options: Options): Promise<void> {
+  const { terminal } = cli;
+  const messages = opening(options);
+  terminal.note(
+    terminal.paintNote('dim', `Talking to ${options.model}. Ctrl-C stops an answer, Ctrl-D ends.`),
+  );
+  const prompt = createInterface({ input: terminal.stdin, output: terminal.stderr });
+  let stop = new AbortController();
+  let waiting: AbortController | undefined;
+  prompt.on('SIGINT', () => (waiting === undefined ? stop.abort() : waiting.abort()));
+  prompt.on('close', () => waiting?.abort());
+  try {
+    for (;;) {
+      waiting = new AbortController();
+      const asked = await prompt.question('> ', { signal: waiting.signal }).catch(() => undefined);
+      waiting = undefined;
+      if (asked === undefined) return;
+      if (asked.trim() === '') continue;
+      stop = new AbortController();
+      messages.push({ role: 'user', content: asked });
+      const said = await answer(cli, client, { options, messages, signal: stop.signal }).catch(
+        (error: unknown) => {
+          reportError(error, terminal, false);
+          return undefined;
+        },
+      );
+      // A question without an answer would confuse the next one.
+      if (said === undefined) messages.pop();
+      else messages.push({ role: 'assistant', content: said });
+    }
+  } finally {
+    prompt.close();
+  }
+}
+
+interface Asking {
+  options: Options;
+  messages: ChatMessage[];
+  signal: AbortSignal;
+}
+
+/** Prints an answer as it comes and returns it. */
+async function answer(cli: Cli, client: Client, { options, messages, signal }: Asking): Promise<string> {
+  const { stdout } = cli.terminal;
+  let said = '';
+  try {
+    for await (const chunk of client.chatStream(requestOf(options, messages), signal)) {
+      const text = chunk.choices[0]?.delta.content ?? '';
+      said += text;
+      stdout.write(stdout.isTTY === true ? cleanText(text) : text);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    cli.exitCode = exitCodes.interrupted;
+  } finally {
+    if (said !== '') stdout.write('\n');
+  }
+  return said;
+}
+
+function requestOf(options: Options, messages: ChatMessage[]): ChatRequest {
+  const request: ChatRequest = { model: options.model, messages };
+  if (options.maxTokens !== undefined) request.max_tokens = options.maxTokens;
+  if (options.temperature !== undefined) request.temperature = options.temperature;
+  return request;
+}
+
+function opening(options: Options): ChatMessage[] {
+  return options.system === undefined ? [] : [{ role: 'system', content: options.system }];
+}
+
+function temperature(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && value <= 2) return value;
+  throw new CliError(`--temperature must be a number from 0 to 2, not '${text}'.`);
+}

@@ -1,0 +1,36 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { createTerminal } from '../terminal/terminal.ts';
+import { announce, announceAway } from './announce.ts';
+
+describe('announce', () => {
+  it('says so when a key of the environment is taken, as a client may have exported it', () => {
+    const stdout = new PassThrough();
+    const terminal = createTerminal({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
+    const ready = { url: 'http://127.0.0.1:1', models: [], dataFolder: '/data', firstKeys: null };
+    announce(ready, { apiKey: 'sk-secret' }, terminal);
+    const text = String(stdout.read());
+    expect(text).toContain('API key  what OFFPEAK_API_KEY said at the start');
+    expect(text).not.toContain('admin key');
+    expect(text).not.toContain('sk-secret');
+  });
+});
+
+describe('announceAway', () => {
+  it('warns of each server that takes nothing, in a line', () => {
+    const stderr = new PassThrough();
+    const terminal = createTerminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr });
+    const away = { model: 'qwen', server: 'gpu-1:8000/v1', message: 'It cannot be\u001b[2J reached.' };
+    announceAway(
+      [
+        { ...away, servers: 1 },
+        { ...away, server: 'gpu-2/v1', servers: 3 },
+      ],
+      terminal,
+    );
+    const [first, second] = String(stderr.read()).split('\n');
+    expect(first).toMatch(/^Warning: qwen: It cannot be.* reached\. \(gpu-1:8000\/v1\)\. It is tried again/);
+    expect(first).not.toContain('\u001b');
+    expect(second).toContain('(gpu-2/v1, one of 3 servers)');
+  });
+});

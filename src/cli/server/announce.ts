@@ -1,0 +1,70 @@
+import { cleanLine } from '../terminal/clean-text.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+const shownOnce = 'The keys were just made and are shown this once.';
+
+/** What a started server tells of itself. */
+export interface Ready {
+  url: string;
+  models: readonly { id: string; aliases: string[]; serves: string[] }[];
+  dataFolder: string;
+  firstKeys: { key: string | null; adminKey: string | null } | null;
+}
+
+/** Keys that the environment gives, which a server takes as its own. */
+export interface GivenKeys {
+  apiKey?: string | undefined;
+  adminKey?: string | undefined;
+}
+
+/** One block: where it is, what it has, its first keys if they were just made, and how to try it. */
+export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): void {
+  const { url, firstKeys: keys } = ready;
+  terminal.print(`${terminal.paint('bold', 'Offpeak is ready at')} ${terminal.paint('cyan', url)}\n`);
+  const [first, ...others] = ready.models.map(
+    ({ id, aliases, serves }) => `${[id, ...aliases].join(', ')} (${serves.join(', ')})`,
+  );
+  terminal.record([
+    ['models', first],
+    ...others.map((model): [string, string] => ['', model]),
+    ['data', ready.dataFolder],
+    ['API key', keys?.key ?? (given.apiKey && 'what OFFPEAK_API_KEY said at the start')],
+    ['admin key', keys?.adminKey ?? (given.adminKey && 'what OFFPEAK_ADMIN_KEY said at the start')],
+  ]);
+  if (keys !== null) terminal.print(`\n${shownOnce}`);
+  terminal.print(`\nTry it:
+  export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${keys?.key ?? '<your key>'}
+  ${terminal.self.command} chat "What is the capital of France?"
+  ${terminal.self.command} batch run ${terminal.self.example} -o results.jsonl
+Ctrl-C stops it.`);
+}
+
+/** A start that failed after it had made the first keys: nobody would ever see them. */
+export function announceKeys({ firstKeys: keys }: Pick<Ready, 'firstKeys'>, terminal: Terminal): void {
+  if (keys === null) return;
+  if (keys.key !== null) terminal.note(`API key    ${keys.key}`);
+  if (keys.adminKey !== null) terminal.note(`admin key  ${keys.adminKey}`);
+  terminal.note(shownOnce);
+}
+
+/** A line for each server that takes no requests. */
+export function announceAway(
+  away: readonly { model: string; server: string; servers: number; message: string }[],
+  terminal: Terminal,
+): void {
+  for (const { model, server, servers, message } of away) {
+    const which = servers === 1 ? server : `${server}, one of ${servers} servers`;
+    const line = `${model}: ${message} (${which}). It is tried again by itself; ${terminal.self.command} doctor tells more.`;
+    terminal.note(`${terminal.paintNote('yellow', 'Warning:')} ${cleanLine(line)}`);
+  }
+}
+
+export function announceJson(ready: Ready, terminal: Terminal): void {
+  terminal.json({
+    url: ready.url,
+    models: ready.models.map(({ id, aliases, serves }) => ({ id, aliases, serves })),
+    data: ready.dataFolder,
+    keys: ready.firstKeys && { key: ready.firstKeys.key, admin_key: ready.firstKeys.adminKey },
+    pid: process.pid,
+  });
+}

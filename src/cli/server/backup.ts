@@ -1,0 +1,35 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import type { Cli } from '../shared/cli.ts';
+import { CliError } from '../shared/exit-codes.ts';
+import { configOf, withServerFlags } from '../shared/server-flags.ts';
+import type { ServerFlags } from '../shared/server-flags.ts';
+
+export function backup(cli: Cli): Command {
+  return withServerFlags(new Command('backup'))
+    .description('copy the database and the files of a data folder, also while its server runs')
+    .argument('<folder>', 'where to; a new or an empty folder')
+    .option('--json', 'print JSON')
+    .action(async (folder: string, flags: ServerFlags & { json?: boolean }) => {
+      const { terminal } = cli;
+      const { data, database } = configOf(cli, flags, { missingModels: true });
+      const target = resolve(cli.cwd, folder);
+      const isEmbedded = database === 'sqlite';
+      if (isEmbedded && !existsSync(resolve(data, 'offpeak.db')))
+        throw new CliError(`There is no database in ${data}.`, 'Name the data folder with --data.');
+      if (existsSync(target) && readdirSync(target).length > 0)
+        throw new CliError(`${folder} is not empty.`, 'Choose a new folder.');
+      const { backUp } = await import('../../app/backup.ts');
+      const copied = await backUp(data, target, { database: isEmbedded });
+      if (flags.json === true) return terminal.json({ folder: target, ...copied });
+      terminal.print(
+        `Copied ${isEmbedded ? 'the database and ' : ''}${copied.files} files (${copied.bytes} bytes) to ${target}.`,
+      );
+      terminal.note(
+        isEmbedded
+          ? `To go back: ${terminal.self.command} serve --data ${folder}`
+          : 'The database is Postgres: these files belong to a dump of it that was made before (pg_dump).',
+      );
+    });
+}

@@ -1,0 +1,15 @@
+import { Command } from 'commander';
+import type { Cli } from '../shared/cli.ts';
+import { runDoctor } from './run-doctor.ts';
+import { configOf, withServerFlags } from '../shared/server-flags.ts';
+import type { ServerFlags } from '../shared/server-flags.ts';
+
+export function doctor(cli: Cli): Command {
+  const command = new Command('doctor').description('ask every configured server what it can do');
+  return withServerFlags(command)
+    .option('--no-generate', 'give them no work: connect and ask for their models alone')
+    .option('--json', 'print JSON')
+    .action((flags: ServerFlags & { generate: boolean; json?: boolean }) =>
+      runDoctor(cli, configOf(cli, flags), { generates: flags.generate, json: flags.json === true }),
+    );
+}

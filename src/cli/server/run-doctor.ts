@@ -1,0 +1,79 @@
+import type { ExaminedServer } from '../../app/models.ts';
+import { formatProblem } from '../../base/located.ts';
+import { placeOf } from '../../config/reading.ts';
+import type { Config } from '../../config.ts';
+import type { Finding } from '../../core/examination.ts';
+import { cleanLine } from '../terminal/clean-text.ts';
+import type { Cli } from '../shared/cli.ts';
+import { exitCodes } from '../shared/exit-codes.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+interface How {
+  /** Whether servers may be given work. */
+  generates: boolean;
+  json: boolean;
+  /** Nothing is said of what is well. */
+  faultsOnly?: boolean;
+}
+
+/** Asks the servers of a configuration, tells what was found, and sets how the command ends. */
+export async function runDoctor(cli: Cli, config: Config, how: How): Promise<void> {
+  const { terminal } = cli;
+  // Client commands start faster without everything that a server is made of.
+  const { examineServers } = await import('../../app/models.ts');
+  const servers = await examineServers(config, how);
+  if (how.json) terminal.json(servers.map(toJson));
+  else for (const server of servers) show(server, how, terminal);
+  if (!how.json && servers.length === 0)
+    terminal.print(
+      `No model is served by another server; ${terminal.self.command} models inspect tells of model files.`,
+    );
+  const faulty = servers.filter(({ examination }) => examination.findings.some(isFault));
+  if (faulty.length === 0) return;
+  const isAway = faulty.some(({ examination }) => !examination.isReachable);
+  cli.exitCode = isAway ? exitCodes.unreachable : exitCodes.usage;
+}
+
+function show(server: ExaminedServer, { faultsOnly = false }: How, terminal: Terminal): void {
+  const { model, replica, examination } = server;
+  const shown = faultsOnly ? examination.findings.filter(isFault) : examination.findings;
+  const { host, pathname } = new URL(replica.url);
+  const verdict = shown.length === 0 ? ': well' : '';
+  const title = `${model} at ${host}${pathname} (${examination.flavor})${verdict}`;
+  terminal.print(terminal.paint('bold', cleanLine(title)));
+  for (const finding of shown) {
+    const mark = terminal.paint(colours[finding.verdict], finding.verdict.padEnd(5));
+    const told = isFault(finding) ? problemText(server, finding) : finding.told;
+    terminal.print(`  ${mark}  ${finding.about.padEnd(11)}  ${cleanLine(told)}`);
+  }
+}
+
+const colours = { ok: 'green', ours: 'cyan', fault: 'red' } as const;
+
+function isFault({ verdict }: Finding): boolean {
+  return verdict === 'fault';
+}
+
+/** `offpeak.yaml:8: models[0].engine.model: it has no model 'x'; it has y. Did you mean 'y'?` */
+function problemText({ engine, replica }: ExaminedServer, { told, advice, key }: Finding): string {
+  const hint = advice ?? null;
+  const at = key && (placeOf(replica, key) ?? placeOf(engine, key) ?? placeOf(engine, ''));
+  if (!at) return hint === null ? told : `${told}. ${hint}`;
+  return formatProblem({ file: at.file, line: at.line, message: `${at.path}: ${told}`, hint });
+}
+
+function toJson(server: ExaminedServer) {
+  const { model, replica, examination } = server;
+  const { host, pathname } = new URL(replica.url);
+  return {
+    model,
+    server: host + pathname,
+    flavor: examination.flavor,
+    reachable: examination.isReachable,
+    findings: examination.findings.map((finding) => ({
+      about: finding.about,
+      verdict: finding.verdict,
+      message: isFault(finding) ? problemText(server, finding) : finding.told,
+    })),
+  };
+}

@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
+import type { Cli } from './cli.ts';
+
+/** The flags that change the configuration of a server. */
+export interface ServerFlags {
+  host?: string;
+  port?: string;
+  data?: string;
+  config?: string;
+  database?: string;
+  logLevel?: string;
+}
+
+export function withServerFlags(command: Command): Command {
+  return command
+    .option('--host <host>', 'where to listen (OFFPEAK_HOST; default 127.0.0.1)')
+    .option('--port <port>', 'the port, 0 for a free one (OFFPEAK_PORT; default 8080)')
+    .option('--data <folder>', 'where data lives (OFFPEAK_DATA; default ./offpeak-data)')
+    .option('--config <file>', 'the configuration (OFFPEAK_CONFIG; default ./offpeak.yaml if it is there)')
+    .option('--database <url>', 'sqlite or postgres://user@host/name (OFFPEAK_DATABASE; default sqlite)')
+    .option(
+      '--log-level <level>',
+      'trace, debug, info, warn, error or silent (OFFPEAK_LOG_LEVEL; default info)',
+    );
+}
+
+/** @param missingModels takes a configuration although model files that it names are not there */
+export function configOf(cli: Cli, flags: ServerFlags, { missingModels = false } = {}): Config {
+  const { host, port, data, config, database, logLevel } = flags;
+  const given = { host, port, data, config, database, logLevel };
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const exists = missingModels ? { exists: (path: string) => existsSync(path) || /\.gguf$/i.test(path) } : {};
+  return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd, ...exists });
+}
