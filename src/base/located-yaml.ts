@@ -1,5 +1,6 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, Node, Pair } from 'yaml';
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
+import type { Document, LineCounter, Node, Pair } from 'yaml';
 import type { Checker, Located } from './located.ts';
 
 /** What `${name}` in a scalar stands for; undefined when there is no such thing. */
@@ -15,8 +16,9 @@ export function parseLocatedYaml(
   lookup: Lookup,
   check: Checker,
 ): Located | undefined {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const yaml = loadYaml();
+  const lines = new yaml.LineCounter();
+  const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const told = new Set<number>();
   for (const error of document.errors) {
     const { line } = lines.linePos(error.pos[0]);
@@ -28,8 +30,21 @@ export function parseLocatedYaml(
     check.problems.push({ file, line, message: error.message, hint });
   }
   if (document.errors.length > 0) return undefined;
-  return locate(document.contents, { file, path: '', line: 1, depth: 0, lines, document, lookup, check });
+  return locate(document.contents, {
+    file,
+    path: '',
+    line: 1,
+    depth: 0,
+    yaml,
+    lines,
+    document,
+    lookup,
+    check,
+  });
 }
+
+/** Most commands read no such file: they start without it. */
+const loadYaml = () => createRequire(import.meta.url)('yaml') as typeof Yaml;
 
 /** `{ key: ${NAME} }`, in which YAML takes the inner braces for its own. */
 const bareVariable = /[{[,].*?:?\s(\$\{[^}]*\})/;
@@ -43,6 +58,7 @@ interface Place {
   /** Where the value would be if it has no place of its own, as an empty one. */
   line: number;
   depth: number;
+  yaml: typeof Yaml;
   lines: LineCounter;
   document: Document;
   lookup: Lookup;
@@ -55,20 +71,20 @@ function locate(node: Node | null, outer: Place): Located {
   const place = { ...outer, line, depth: outer.depth + 1 };
   if (place.depth > maxDepth) {
     place.check.fail(at, 'nested too deeply');
-  } else if (isAlias(node)) {
+  } else if (outer.yaml.isAlias(node)) {
     return locate((node.resolve(place.document) as Node | undefined) ?? null, place);
-  } else if (isSeq(node)) {
+  } else if (outer.yaml.isSeq(node)) {
     at.value = node.items.map((item, i) => locate(item as Node, { ...place, path: `${place.path}[${i}]` }));
-  } else if (isMap(node)) {
+  } else if (outer.yaml.isMap(node)) {
     at.value = new Map(node.items.map((pair) => locatePair(pair as Pair<Node, Node | null>, place)));
-  } else if (isScalar(node)) {
+  } else if (outer.yaml.isScalar(node)) {
     fill(at, node.value, place);
   }
   return at;
 }
 
 function locatePair(pair: Pair<Node, Node | null>, place: Place): [string, Located] {
-  const key = isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
+  const key = place.yaml.isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
   const keyLine = pair.key.range ? place.lines.linePos(pair.key.range[0]).line : place.line;
   const path = place.path === '' ? key : `${place.path}.${key}`;
   const value = locate(pair.value, { ...place, path, line: keyLine });

@@ -3,7 +3,6 @@ import fastify from 'fastify';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Service } from '../base/service.ts';
-import { compileValidators } from '../wire/validate.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
@@ -32,9 +31,6 @@ export interface Server extends Service {
   /** `http://127.0.0.1:8080`, once started. */
   readonly url: string;
 }
-
-/** A start is over before the validators are compiled: that is nearly as much work again. */
-const compileAfterMs = 200;
 
 /** After the drain time, requests in flight are aborted and have this long to say so to their clients. */
 const lastWordsMs = 1_000;
@@ -107,7 +103,6 @@ export function createServer(deps: ServerDeps): Server {
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     url = `http://${name}:${address.port}`;
     stalls.start();
-    clock.after(compileAfterMs, () => void compileValidators());
     log.info({ url }, 'listening');
   }
 

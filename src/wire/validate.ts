@@ -14,17 +14,13 @@ export type Validator = (value: unknown) => Fault[];
 /**
  * A validator for a schema. The verdict comes from a check that stops at the first fault and allocates nothing
  * when there is none; only a value that failed is checked again for more of its faults, as many as are told.
- * Both are compiled by `compileValidators`, or else at first use.
+ * Each is compiled when it is first needed: up to 60 ms once, against megabytes and a second of every start for all of them.
  *
  * A schema writes unions as type arrays or `if`/`then`, never `anyOf`, so that a fault inside one has an exact path.
  */
 export function validator(schema: Schema): Validator {
   let quick: ValidateFunction | undefined;
   let full: ValidateFunction | undefined;
-  uncompiled.push(
-    () => void (quick ??= quickAjv.compile(schema)),
-    () => void (full ??= fullAjv.compile(schema)),
-  );
   return (value) => {
     quick ??= quickAjv.compile(schema);
     if (quick(value)) return [];
@@ -36,18 +32,10 @@ export function validator(schema: Schema): Validator {
   };
 }
 
-/** The compilations that nobody needed yet. */
-const uncompiled: (() => void)[] = [];
-
-/** Compiles every validator there is, one in a turn of the event loop: each takes up to 60 ms, too long for a request. */
-export async function compileValidators(): Promise<void> {
-  for (const compile of uncompiled.splice(0)) {
-    compile();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
+// Ajv's own optimizing of its code takes as long as making it, and the machine's compiler does the same again.
+const asMade = { optimize: false };
 const options = {
+  code: asMade,
   strict: false,
   validateSchema: false,
   validateFormats: false,
@@ -55,7 +43,7 @@ const options = {
   verbose: true,
 };
 const quickAjv = new Ajv(options);
-const fullAjv = new Ajv({ ...options, allErrors: true, code: { process: boundLoops } });
+const fullAjv = new Ajv({ ...options, allErrors: true, code: { ...asMade, process: boundLoops } });
 
 /** Enough for `maxFaults`: some errors are no faults, and some tell the same. */
 const maxErrors = 4 * maxFaults;

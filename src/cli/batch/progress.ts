@@ -1,9 +1,9 @@
-import { SingleBar } from 'cli-progress';
 import { formatDuration } from '../../base/duration.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { isoTime } from '../terminal/iso-time.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
+import { createBar } from '../terminal/bar.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { waitingText } from '../shared/waiting.ts';
 
@@ -18,19 +18,11 @@ export interface Progress {
 export const noProgress: Progress = { update() {}, note() {}, stop() {} };
 
 export function createProgress(terminal: Terminal, clock: Clock): Progress {
-  return terminal.stderr.isTTY === true ? createBar(terminal, clock) : createLines(terminal, clock);
+  return terminal.stderr.isTTY === true ? showBar(terminal, clock) : createLines(terminal, clock);
 }
 
-function createBar(terminal: Terminal, clock: Clock): Progress {
-  const bar = new SingleBar({
-    stream: terminal.stderr,
-    format: `{status} ${terminal.paintNote('cyan', '{bar}')} {percentage}% | {value}/{total} | {detail}`,
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    barsize: 28,
-    hideCursor: true,
-    fps: 8,
-  });
+function showBar(terminal: Terminal, clock: Clock): Progress {
+  const bar = createBar(terminal, '{status}', '{value}/{total} | {detail}');
   let started = false;
   return {
     update(batch) {

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
-import { SingleBar } from 'cli-progress';
 import { showBytes } from '../../base/bytes.ts';
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { PullProgress } from '../../core/model-file.ts';
 import { cleanLine, shorten } from '../terminal/clean-text.ts';
+import { createBar } from '../terminal/bar.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { createPace } from './pace.ts';
 import type { Pace } from './pace.ts';
@@ -24,7 +24,7 @@ const toldBytes = 64 * 1024 ** 2;
 export function createPullProgress(terminal: Terminal, clock: Clock): ShownPull {
   const lines = createLines(terminal, createPace(clock));
   if (terminal.stderr.isTTY !== true) return lines;
-  const bar = createBar(terminal, createPace(clock));
+  const bar = showBar(terminal, createPace(clock));
   return {
     // A bar needs an end.
     update: (progress) => (progress.total === null ? lines : bar).update(progress),
@@ -33,16 +33,8 @@ export function createPullProgress(terminal: Terminal, clock: Clock): ShownPull 
   };
 }
 
-function createBar(terminal: Terminal, pace: Pace): ShownPull {
-  const bar = new SingleBar({
-    stream: terminal.stderr,
-    format: `{name} ${terminal.paintNote('cyan', '{bar}')} {percentage}% | {detail}`,
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    barsize: 28,
-    hideCursor: true,
-    fps: 8,
-  });
+function showBar(terminal: Terminal, pace: Pace): ShownPull {
+  const bar = createBar(terminal, '{name}', '{detail}');
   let started = false;
   const stop = () => {
     if (started) bar.stop();

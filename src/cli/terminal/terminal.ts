@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
-import Table from 'cli-table3';
+import type CliTable from 'cli-table3';
 import { cleanLine, shorten } from './clean-text.ts';
 
 /** The streams a command talks through. Tests pass their own. */
@@ -57,6 +58,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, self = byName
         for (const row of rows) print(row.map(cleanLine).join('\t'));
         return;
       }
+      const Table = createRequire(import.meta.url)('cli-table3') as typeof CliTable;
       const table = new Table({
         head: head.map((title) => paint('bold', title)),
         style: { head: [], border: [], compact: true },
