@@ -285,7 +285,7 @@ describe('tools', () => {
       function: {
         name: 'f',
         strict: true,
-        parameters: { type: 'object', properties: { a: { type: 'string', pattern: '\\bx' } } },
+        parameters: { type: 'object', properties: { a: { type: 'string', pattern: '(?=x)' } } },
       },
     };
     expect(await refusal({ tools: [tools[0]!, strict], tool_choice: 'required' })).toMatchObject({

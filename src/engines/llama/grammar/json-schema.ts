@@ -3,15 +3,8 @@ import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
 import type { Conversion } from './conversion.ts';
 import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
-import { constrainsBeyond, unsupportedKeywords } from './keywords.ts';
-import {
-  type Schema,
-  type SchemaObject,
-  TooManyBranches,
-  type Walk,
-  mergeSchemas,
-  withPlaces,
-} from './merge.ts';
+import { constrainsBeyond } from './keywords.ts';
+import { type Schema, type SchemaObject, TooManyBranches, type Walk, mergeSchemas, normal } from './merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
 import { createStrings } from './regular/strings.ts';
@@ -75,23 +68,16 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   }
 
   function convertObject(given: SchemaObject, pointer: string, depth: number): Element {
-    refuseUnsupported(given, pointer);
-    const schema = withPlaces(given);
+    const schema = normal(given);
     if (refusesAll(schema.not)) return b.rule([]);
-    if (Object.hasOwn(schema, 'const')) return fixed([schema.const], schema, pointer);
-    if (schema.enum !== undefined) return fixed(schema.enum as unknown[], schema, pointer);
     if (schema.$ref !== undefined) return convertReference(schema, pointer, depth);
     if (schema.allOf !== undefined) return convertAllOf(schema, pointer, depth);
     if (schema.anyOf !== undefined) return convertUnion('anyOf', schema, pointer, depth);
     if (schema.oneOf !== undefined) return convertUnion('oneOf', schema, pointer, depth);
+    if (schema.enum !== undefined) return fixed(schema);
     const types = [schema.type ?? impliedType(schema)].flat() as (string | undefined)[];
     const rules = types.map((type) => convertType(type, schema, pointer, depth));
     return rules.length === 1 ? rules[0]! : b.rule(rules.map((rule) => [rule]));
-  }
-
-  function refuseUnsupported(schema: SchemaObject, pointer: string): void {
-    const [keyword] = unsupportedKeywords(schema);
-    if (keyword !== undefined) unheld(pointer, keyword, 'it is not among the keywords it knows');
   }
 
   function unheld(pointer: string, keyword: string, why: string): void {
@@ -134,12 +120,10 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
 
   function convertAllOf(schema: SchemaObject, pointer: string, depth: number): Element {
     const { allOf, ...rest } = schema;
-    const branches = allOf as Schema[];
-    // Merged, a keyword could no longer be told where it came from.
-    for (const [i, branch] of branches.entries()) {
-      if (isObject(branch)) refuseUnsupported(branch, `${pointer}/allOf/${i}`);
-    }
-    const merged = branches.reduce((all, branch) => mergeSchemas(all, branch, walk(pointer)), rest as Schema);
+    const merged = (allOf as Schema[]).reduce<Schema>(
+      (all, branch) => mergeSchemas(all, branch, walk(pointer)),
+      rest,
+    );
     return convert(merged, pointer, depth);
   }
 
@@ -161,8 +145,8 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`, depth)]));
   }
 
-  function fixed(values: readonly unknown[], schema: SchemaObject, pointer: string): Element {
-    const kept = values.filter((value) => satisfies(value, schema, walk(pointer), strings));
+  function fixed(schema: SchemaObject): Element {
+    const kept = (schema.enum as unknown[]).filter((value) => satisfies(value, schema));
     return b.rule(kept.map((value) => b.literal(JSON.stringify(value))));
   }
 

@@ -33,7 +33,7 @@ export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0)
   if (left === false || right === false) return false;
   const merge = (a: Schema, b: Schema): Schema => mergeSchemas(a, b, walk, depth + 1);
   const inline = (schema: SchemaObject): Schema => {
-    const { $ref, allOf, ...rest } = withPlaces(schema);
+    const { $ref, allOf, ...rest } = normal(schema);
     const parts = [
       ...(typeof $ref === 'string' ? [walk.resolve($ref)] : []),
       ...((allOf as Schema[] | undefined) ?? []),
@@ -46,11 +46,18 @@ export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0)
   return mergeObjects(a, b, merge);
 }
 
-/** The list of `items` of earlier drafts as `prefixItems`. */
-export function withPlaces(schema: SchemaObject): SchemaObject {
-  if (!Array.isArray(schema.items)) return schema;
-  const { additionalItems, items, ...rest } = schema;
+/** With the list of `items` of earlier drafts as `prefixItems`, and `const` as an `enum` of one. */
+export function normal(schema: SchemaObject): SchemaObject {
+  const { const: value, ...others } = schema;
+  const own = 'const' in schema ? withValues(others, value) : schema;
+  if (!Array.isArray(own.items)) return own;
+  const { additionalItems, items, ...rest } = own;
   return { ...rest, prefixItems: items, items: additionalItems ?? true };
+}
+
+function withValues(schema: SchemaObject, value: unknown): SchemaObject {
+  const values = (schema.enum as unknown[] | undefined) ?? [value];
+  return { ...schema, enum: values.filter((one) => sameJson(one, value)) };
 }
 
 function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Schema) => Schema): Schema {
@@ -62,7 +69,6 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Sc
   }
   if (Array.isArray(merged.type) && merged.type.length === 0) return false;
   if (Array.isArray(merged.enum) && merged.enum.length === 0) return false;
-  if (Object.hasOwn(a, 'const') && Object.hasOwn(b, 'const') && !sameJson(a.const, b.const)) return false;
   mergeItems(merged, a, b, merge);
   mergeProperties(merged, a, b, merge);
   return merged;
@@ -95,8 +101,7 @@ const rules: Record<string, Rule> = {
   maxLength: smaller,
   maxItems: smaller,
   minProperties: greater,
-  maxProperties: smaller,
-  uniqueItems: (a, b) => a === true || b === true,
+  patternProperties: (a, b) => ({ ...(a as object), ...(b as object) }),
   propertyNames: both,
   pattern: together,
   format: together,
@@ -139,8 +144,8 @@ function mergeItems(
 }
 
 /**
- * A property of one schema that the other does not name falls under the other's additionalProperties. With patterns on
- * one side and additional properties on the other this cannot be written as one schema.
+ * A property of one schema that the other does not name falls under the other's additionalProperties, unless a pattern of
+ * the other may speak of it.
  */
 function mergeProperties(
   merged: SchemaObject,
@@ -148,59 +153,24 @@ function mergeProperties(
   b: SchemaObject,
   merge: (a: Schema, b: Schema) => Schema,
 ): void {
-  const hasPatterns = a.patternProperties !== undefined || b.patternProperties !== undefined;
-  if (hasPatterns && !(isOpen(a) && canJoin(a, b)) && !(isOpen(b) && canJoin(b, a)))
-    throw new TooManyBranches();
-  if (a.patternProperties !== undefined && b.patternProperties !== undefined) {
-    merged.patternProperties = mergeByName(byName(a, 'patternProperties'), byName(b, 'patternProperties'), {
-      merge,
-      otherwise: () => true,
-    });
-  }
-  // A name that only one side knows may match a pattern of the other: it is left to the patterns of the merged schema.
+  const [left, right] = [propertiesOf(a), propertiesOf(b)];
   const others = (schema: SchemaObject): Schema =>
-    hasPatterns ? true : ((schema.additionalProperties as Schema | undefined) ?? true);
-  if (a.properties !== undefined || b.properties !== undefined) {
-    merged.properties = mergeByName(byName(a, 'properties'), byName(b, 'properties'), {
-      merge,
-      otherwise: (isLeft) => others(isLeft ? a : b),
-    });
+    schema.patternProperties === undefined
+      ? ((schema.additionalProperties as Schema | undefined) ?? true)
+      : true;
+  const names = new Set([...left.keys(), ...right.keys()]);
+  if (names.size > 0) {
+    merged.properties = Object.fromEntries(
+      [...names].map((name) => [name, merge(left.get(name) ?? others(a), right.get(name) ?? others(b))]),
+    );
   }
   if (a.additionalProperties !== undefined && b.additionalProperties !== undefined) {
     merged.additionalProperties = merge(a.additionalProperties as Schema, b.additionalProperties as Schema);
   }
 }
 
-function isOpen(schema: SchemaObject): boolean {
-  return (
-    schema.patternProperties === undefined &&
-    (schema.additionalProperties === undefined || schema.additionalProperties === true)
-  );
-}
-
-/** Whether no member that `open` alone names would fall under the other's additionalProperties. */
-function canJoin(open: SchemaObject, other: SchemaObject): boolean {
-  if ((other.additionalProperties ?? true) === true) return true;
-  const named = byName(other, 'properties');
-  return [...byName(open, 'properties')].every(([name, value]) => value === false || named.has(name));
-}
-
-function byName(schema: SchemaObject, keyword: string): Map<string, Schema> {
-  return new Map(Object.entries((schema[keyword] as Record<string, Schema> | undefined) ?? {}));
-}
-
-function mergeByName(
-  left: Map<string, Schema>,
-  right: Map<string, Schema>,
-  how: { merge: (a: Schema, b: Schema) => Schema; otherwise: (isLeft: boolean) => Schema },
-): Record<string, Schema> {
-  const names = new Set([...left.keys(), ...right.keys()]);
-  return Object.fromEntries(
-    [...names].map((name) => [
-      name,
-      how.merge(left.get(name) ?? how.otherwise(true), right.get(name) ?? how.otherwise(false)),
-    ]),
-  );
+function propertiesOf(schema: SchemaObject): Map<string, Schema> {
+  return new Map(Object.entries((schema.properties as Record<string, Schema> | undefined) ?? {}));
 }
 
 /** Whether two JSON values are equal; the order of members does not matter. */

@@ -3,31 +3,40 @@ import { plainFormats } from './formats.ts';
 import type { Element } from './grammar.ts';
 import type { SchemaObject } from './merge.ts';
 import { repeatCount } from './repeat-count.ts';
-import { RegexTooLarge, type Regex } from './regular/regex.ts';
+import { type Automaton, AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 
 /** A quoted string within all that is said about it. */
 export function stringRule(conversion: Conversion, schema: SchemaObject, pointer: string): Element {
-  const { b, json } = conversion;
+  const { b, json, unheld } = conversion;
   const min = repeatCount(conversion, schema, 'minLength', pointer) ?? 0;
   const max = repeatCount(conversion, schema, 'maxLength', pointer) ?? Infinity;
   if (max < min) return b.rule([]);
-  const languages = stringLanguages(conversion, schema, pointer);
-  const inside =
-    languages.length > 0 ? regularInside(conversion, { languages, schema, pointer, min, max }) : undefined;
-  if (!inside && min === 0 && max === Infinity) return json.string;
+  const isAnyLength = min === 0 && max === Infinity;
   const quote = b.literal('"');
-  return b.rule([[...quote, inside ?? b.repeat([json.stringCharacter], min, max), ...quote]]);
+  try {
+    const languages = languagesOf(conversion, schema, pointer);
+    if (languages.length > 0) {
+      if (!isAnyLength) languages.push(ofLength(min, max));
+      return b.rule([[...quote, regularRule(b, languages.reduce(both)), ...quote]]);
+    }
+  } catch (error) {
+    if (!(error instanceof AutomatonTooLarge)) throw error;
+    const keyword = schema.pattern === undefined ? 'format' : 'pattern';
+    unheld(pointer, keyword, 'with what stands beside it, it has too many states');
+  }
+  return isAnyLength
+    ? json.string
+    : b.rule([[...quote, b.repeat([json.stringCharacter], min, max), ...quote]]);
 }
 
-/** The languages a string must be in, beside its length. */
-export function stringLanguages(conversion: Conversion, schema: SchemaObject, pointer: string): Regex[] {
-  const { strings, unheld } = conversion;
-  const languages: Regex[] = [];
+/** What a string must be of, beside its length. */
+function languagesOf({ strings, unheld }: Conversion, schema: SchemaObject, pointer: string): Automaton[] {
+  const languages: Automaton[] = [];
   for (const pattern of [schema.pattern ?? []].flat() as string[]) {
     const language = strings.ofPattern(pattern);
-    if ('kind' in language) languages.push(language);
-    else unheld(pointer, 'pattern', `it has ${language.unheld}`);
+    if ('start' in language) languages.push(language);
+    else unheld(pointer, 'pattern', language.unheld);
   }
   for (const format of [schema.format ?? []].flat() as string[]) {
     if (plainFormats.has(format)) continue;
@@ -36,30 +45,4 @@ export function stringLanguages(conversion: Conversion, schema: SchemaObject, po
     else unheld(pointer, 'format', `${JSON.stringify(format)} is not among the formats it knows`);
   }
   return languages;
-}
-
-interface Confined {
-  languages: readonly Regex[];
-  schema: SchemaObject;
-  pointer: string;
-  min: number;
-  max: number;
-}
-
-/** Undefined when the automaton grows out of hand and the schema may go without. */
-function regularInside(
-  { b, strings, unheld }: Conversion,
-  { languages, schema, pointer, min, max }: Confined,
-): Element | undefined {
-  const { regexes } = strings;
-  const length = min === 0 && max === Infinity ? [] : [regexes.repeat(regexes.anyCharacter, min, max)];
-  try {
-    return regularRule(b, regexes, regexes.all([...languages, ...length]));
-  } catch (error) {
-    if (!(error instanceof RegexTooLarge)) throw error;
-    const keyword =
-      schema.pattern === undefined ? (schema.format === undefined ? 'not' : 'format') : 'pattern';
-    unheld(pointer, keyword, 'with what stands beside it, it has too many states');
-    return undefined;
-  }
 }

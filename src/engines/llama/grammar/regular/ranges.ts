@@ -1,8 +1,5 @@
 import type { CharRange } from '../grammar.ts';
 
-/** The last code point there is. */
-export const lastCodePoint = 0x10_ffff;
-
 /** The same code points in order, without overlaps or neighbours. */
 export function tidy(ranges: readonly CharRange[]): CharRange[] {
   const tidied: [number, number][] = [];
@@ -14,26 +11,10 @@ export function tidy(ranges: readonly CharRange[]): CharRange[] {
   return tidied;
 }
 
-/** Every code point that is in none of `ranges`. */
-export function complement(ranges: readonly CharRange[]): CharRange[] {
-  const others: CharRange[] = [];
-  let next = 0;
-  for (const [low, high] of tidy(ranges)) {
-    if (low > next) others.push([next, low - 1]);
-    next = high + 1;
-  }
-  if (next <= lastCodePoint) others.push([next, lastCodePoint]);
-  return others;
-}
-
 export function intersection(a: readonly CharRange[], b: readonly CharRange[]): CharRange[] {
   return a.flatMap(([low, high]) =>
     b
       .map(([from, to]): CharRange => [Math.max(low, from), Math.min(high, to)])
       .filter(([from, to]) => from <= to),
   );
-}
-
-export function includes(ranges: readonly CharRange[], codePoint: number): boolean {
-  return ranges.some(([low, high]) => codePoint >= low && codePoint <= high);
 }

@@ -1,6 +1,8 @@
 import type { Alternative, CharRange, Element, GrammarBuilder } from '../grammar.ts';
-import { intersection, lastCodePoint, tidy } from './ranges.ts';
-import { type Regex, RegexTooLarge, type Regexes } from './regex.ts';
+import { type Automaton, AutomatonTooLarge } from './automaton.ts';
+import { intersection, tidy } from './ranges.ts';
+
+const lastCodePoint = 0x10_ffff;
 
 /**
  * What a string confined by a pattern may hold: no controls but those with a short escape, no lone surrogates, and
@@ -38,44 +40,47 @@ const plain = intersection(wanted, [
 ]);
 
 const maxStates = 4_000;
+/** Classes of characters told apart: llama.cpp looks through those of a rule for every character of every token. */
+const maxClasses = 300;
 
 /**
- * The rule of the texts of `language`, written as the inside of a JSON string: each text in one spelling. Throws
- * `RegexTooLarge`.
+ * The rule of the texts of an automaton, written as the inside of a JSON string: each text in one spelling.
+ * @throws AutomatonTooLarge
  */
-export function regularRule(b: GrammarBuilder, regexes: Regexes, language: Regex): Element {
-  const states = explore(regexes, language);
-  const living = livingStates(states);
-  if (!living.has(language)) return b.rule([]);
+export function regularRule(b: GrammarBuilder, automaton: Automaton): Element {
+  const states = explore(automaton);
+  const living = livingStates(states, automaton);
+  if (!living.has(automaton.start)) return b.rule([]);
   const rules = new Map([...living].map((state) => [state, b.declare()]));
-  for (const [state, { element: _, define }] of rules) {
-    const alternatives: Alternative[] = state.isNullable ? [[]] : [];
+  for (const [state, { define }] of rules) {
+    const alternatives: Alternative[] = automaton.isEnd(state) ? [[]] : [];
     for (const [next, ranges] of states.get(state)!) {
       const rest = rules.get(next)?.element;
       if (rest) alternatives.push(...characters(b, ranges).map((character) => [...character, rest]));
     }
     define(alternatives);
   }
-  return rules.get(language)!.element;
+  return rules.get(automaton.start)!.element;
 }
 
-type States = Map<Regex, Map<Regex, CharRange[]>>;
+/** For each state, which code points lead to which. */
+type States = Map<unknown, Map<unknown, CharRange[]>>;
 
-/** The automaton: for each state, which code points lead to which. */
-function explore(regexes: Regexes, language: Regex): States {
-  const atoms = atomsOf(language);
+function explore(automaton: Automaton): States {
+  const classes = classesOf(automaton);
   const states: States = new Map();
-  const open = [language];
-  for (let state = open.pop(); state; state = open.pop()) {
+  const open = [automaton.start];
+  while (open.length > 0) {
+    const state = open.pop();
     if (states.has(state)) continue;
-    if (states.size >= maxStates) throw new RegexTooLarge();
-    const targets = new Map<Regex, CharRange[]>();
-    for (const atom of atoms) {
-      const next = regexes.derive(state, atom[0]);
-      if (next === regexes.nothing) continue;
+    if (states.size >= maxStates) throw new AutomatonTooLarge();
+    const targets = new Map<unknown, CharRange[]>();
+    for (const one of classes) {
+      const next = automaton.next(state, one[0]);
+      if (next === undefined) continue;
       const ranges = targets.get(next);
-      if (ranges) ranges.push(atom);
-      else targets.set(next, [atom]);
+      if (ranges) ranges.push(one);
+      else targets.set(next, [one]);
     }
     states.set(state, targets);
     open.push(...targets.keys());
@@ -83,29 +88,20 @@ function explore(regexes: Regexes, language: Regex): States {
   return states;
 }
 
-/** The wanted code points, cut where any class of the expression begins or ends. */
-function atomsOf(language: Regex): CharRange[] {
-  const cuts = new Set<number>();
-  const seen = new Set<Regex>();
-  const open = [language];
-  for (let node = open.pop(); node; node = open.pop()) {
-    if (seen.has(node)) continue;
-    seen.add(node);
-    if (node.kind === 'chars') for (const [low, high] of node.ranges) cuts.add(low).add(high + 1);
-    else if (node.kind === 'concat') open.push(node.first, node.rest);
-    else if (node.kind === 'any' || node.kind === 'all') open.push(...node.of);
-    else if (node.kind === 'not' || node.kind === 'repeat') open.push(node.of);
-  }
-  const sorted = [...cuts].toSorted((a, b) => a - b);
-  return wanted.flatMap(([low, high]) => {
+/** The wanted code points, cut where the automaton begins to tell them apart. */
+function classesOf({ cuts }: Automaton): CharRange[] {
+  const sorted = [...new Set(cuts)].toSorted((a, b) => a - b);
+  const classes = wanted.flatMap(([low, high]) => {
     const inside = sorted.filter((cut) => cut > low && cut <= high);
     return [low, ...inside].map((from, i): CharRange => [from, (inside[i] ?? high + 1) - 1]);
   });
+  if (classes.length > maxClasses) throw new AutomatonTooLarge();
+  return classes;
 }
 
 /** The states from which a text can still be ended. */
-function livingStates(states: States): Set<Regex> {
-  const sources = new Map<Regex, Regex[]>();
+function livingStates(states: States, automaton: Automaton): Set<unknown> {
+  const sources = new Map<unknown, unknown[]>();
   for (const [state, targets] of states) {
     for (const target of targets.keys()) {
       const before = sources.get(target);
@@ -113,7 +109,7 @@ function livingStates(states: States): Set<Regex> {
       else sources.set(target, [state]);
     }
   }
-  const living = new Set([...states.keys()].filter((state) => state.isNullable));
+  const living = new Set([...states.keys()].filter((state) => automaton.isEnd(state)));
   for (const state of living) for (const source of sources.get(state) ?? []) living.add(source);
   return living;
 }

@@ -1,49 +1,61 @@
+import { RE2JS, RE2JSException } from 're2js';
 import { formatPatterns } from '../formats.ts';
-import { PatternUnheld } from './parse-pattern.ts';
-import { patternLanguage } from './pattern-language.ts';
-import { type Regex, type Regexes, createRegexes } from './regex.ts';
+import { type Automaton, AutomatonTooLarge, searchFor } from './automaton.ts';
 
 /** The languages of strings of one schema, made once each. */
 export interface Strings {
-  readonly regexes: Regexes;
   /** The texts `pattern` is found in, or why it cannot be followed. */
-  readonly ofPattern: (pattern: string) => Regex | { unheld: string };
+  ofPattern(pattern: string): Automaton | { unheld: string };
   /** Texts of a format, or undefined for one that is not known. They are some of its texts, never others. */
-  readonly ofFormat: (format: string) => Regex | undefined;
-  readonly matches: (language: Regex, text: string) => boolean;
+  ofFormat(format: string): Automaton | undefined;
 }
 
-export function createStrings(): Strings {
-  const regexes = createRegexes();
-  const known = new Map<string, Regex | { unheld: string }>();
+/** Positions in patterns that are looked at for one schema, which bounds the time they may cost. */
+const maxWork = 2_000_000;
 
-  function ofPattern(pattern: string): Regex | { unheld: string } {
-    let found = known.get(pattern);
-    if (!found) known.set(pattern, (found = read(pattern)));
-    return found;
+export function createStrings(): Strings {
+  const known = new Map<string, Automaton>();
+  let work = 0;
+
+  function search(pattern: string): Automaton {
+    let automaton = known.get(pattern);
+    if (!automaton) known.set(pattern, (automaton = searchFor(pattern, spend)));
+    return automaton;
   }
 
-  function read(pattern: string): Regex | { unheld: string } {
-    try {
-      return patternLanguage(regexes, pattern);
-    } catch (error) {
-      if (error instanceof PatternUnheld) return { unheld: error.message };
-      throw error;
-    }
+  function spend(positions: number): void {
+    work += positions;
+    if (work > maxWork) throw new AutomatonTooLarge();
   }
 
   return {
-    regexes,
-    ofPattern,
-    ofFormat(format) {
-      const pattern = Object.hasOwn(formatPatterns, format) ? formatPatterns[format] : undefined;
-      const language = pattern === undefined ? undefined : ofPattern(`^(?:${pattern})$`);
-      return language && 'kind' in language ? language : undefined;
+    ofPattern(pattern) {
+      try {
+        return search(pattern);
+      } catch (error) {
+        if (error instanceof RE2JSException) return { unheld: error.message };
+        throw error;
+      }
     },
-    matches(language, text) {
-      let state = language;
-      for (const character of text) state = regexes.derive(state, character.codePointAt(0)!);
-      return state.isNullable;
+    ofFormat(format) {
+      const pattern = formatPattern(format);
+      return pattern === undefined ? undefined : search(pattern);
     },
   };
+}
+
+/** Whether a text is of these patterns and formats, as far as they can be followed. */
+export function isOf(text: string, patterns: readonly string[], formats: readonly string[]): boolean {
+  const known = formats.flatMap((format) => formatPattern(format) ?? []);
+  return [...patterns, ...known].every((pattern) => {
+    try {
+      return RE2JS.compile(pattern).test(text);
+    } catch {
+      return true;
+    }
+  });
+}
+
+function formatPattern(format: string): string | undefined {
+  return Object.hasOwn(formatPatterns, format) ? `^(?:${formatPatterns[format]})$` : undefined;
 }
