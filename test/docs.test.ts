@@ -8,6 +8,7 @@ import { silentCli } from './cli/support/run-cli.ts';
 import { createWorkspace } from './cli/support/processes.ts';
 import type { Server, Workspace } from './cli/support/processes.ts';
 import { anthropicCells, openaiCells } from './sdk/matrix/cells.ts';
+import { nameOf, programs } from './clients/programs.ts';
 import { errorRows } from './sdk/errors/error-rows.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { configKeys, environmentKeys } from '../src/config/keys.ts';
@@ -156,6 +157,12 @@ describe('docs/clients.md', () => {
         retried ? 'yes' : 'no',
       ]),
     );
+  });
+
+  it('has every program that is tried, in the version that is tried', () => {
+    const text = parts.get('What works: frameworks and programs') ?? '';
+    const told = [...text.matchAll(/^\| ([^|]+ \([\d.]+\)) \|/gm)].map(([, program]) => program);
+    expect([...new Set(told)]).toEqual(programs.map(nameOf));
   });
 
   it('has the versions that the tests use', () => {

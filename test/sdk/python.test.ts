@@ -1,28 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { batchEndpoints } from '../../src/core/batch.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { installPython, pythonOf } from '../support/install-packages.ts';
+import type { Installed } from '../support/install-packages.ts';
+import { runCells } from '../support/run-cells.ts';
+import type { CellsOptions, CellsResult } from '../support/run-cells.ts';
 import { until } from '../support/until.ts';
 import { anthropicCells, openaiCells } from './matrix/cells.ts';
 import { errorRows, overruled, sentenceOf } from './errors/error-rows.ts';
 import { startRaisingServer } from './errors/raising-server.ts';
 import type { RaisingServer } from './errors/raising-server.ts';
 import { startWeatherModel } from './matrix/weather-model.ts';
-import { findPython } from './python/environment.ts';
-import type { PythonEnvironment } from './python/environment.ts';
-import { runScript } from './python/run-script.ts';
-import type { ScriptResult } from './python/run-script.ts';
 
 // The official Python clients against the same cells as the JavaScript ones, each family in a process of its own. Where
 // there is no Python, or no network to fetch them by, this file skips its tests and says so.
 
-let environment: PythonEnvironment;
+const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+const cache = pathOf('../../node_modules/.cache/offpeak-python');
+const requirements = readFileSync(pathOf('python/requirements.txt'), 'utf8').trim().split('\n');
+
+let environment: Installed;
 let running: RunningApp;
 let upstream: FakeUpstream;
 
 beforeAll(async () => {
-  environment = await findPython();
+  environment = await installPython(cache, requirements);
   if ('missing' in environment) {
     console.warn(`SKIPPED: the tests of the Python clients, because ${environment.missing}.`);
     return;
@@ -37,6 +43,11 @@ afterAll(async () => {
   await upstream?.close();
 });
 
+const runScript = async (script: string, options: CellsOptions) =>
+  'folder' in environment
+    ? runCells(pythonOf(environment.folder), [pathOf(`python/${script}`)], options)
+    : expect.fail(environment.missing);
+
 const families = [
   {
     name: 'openai for Python',
@@ -48,10 +59,10 @@ const families = [
 ];
 
 describe.each(families)('$name', ({ script, cells, lacks }) => {
-  let result: ScriptResult;
+  let result: CellsResult;
 
   beforeAll(async () => {
-    if ('python' in environment) result = await runScript(environment.python, script, running);
+    if ('folder' in environment) result = await runScript(script, running);
   });
 
   it.for(cells.filter((cell) => !(lacks as string[]).includes(cell)))('%s', async (cell, { skip }) => {
@@ -78,12 +89,12 @@ describe.each([
   { name: 'anthropic for Python', script: 'anthropic_errors.py', kinds: ['messages'] },
 ])('errors in $name', ({ script, kinds }) => {
   let server: RaisingServer;
-  let result: ScriptResult;
+  let result: CellsResult;
 
   beforeAll(async () => {
     if ('missing' in environment) return;
     server = await startRaisingServer([...errorRows, ...overruled]);
-    result = await runScript(environment.python, script, { ...server, input: rows });
+    result = await runScript(script, { ...server, input: rows });
   });
   afterAll(() => server?.stop());
 

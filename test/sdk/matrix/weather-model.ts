@@ -9,8 +9,8 @@ interface Asked {
 }
 
 /**
- * A model's server that uses tools as a good model does: it calls the first one about Rome, and once it has the result
- * tells it. So a round trip of tools is one through the whole of Offpeak, and the result is seen to have arrived. The
+ * A model's server that uses tools as a good model does: it calls the first one about Rome, or one that runs commands,
+ * and once it has the result tells it. So a round trip of tools is one through the whole of Offpeak, and the result is seen to have arrived. The
  * pieces of a streamed call come without a role, as from some servers. Without tools it tells what was said so far.
  */
 export function startWeatherModel(): Promise<FakeUpstream> {
@@ -20,7 +20,7 @@ export function startWeatherModel(): Promise<FakeUpstream> {
 const weatherModel: Answer = (response, { text }) => {
   const { messages, tools, stream } = JSON.parse(text) as Asked;
   const last = messages.at(-1);
-  const tool = last?.role === 'tool' ? undefined : tools?.[0]?.function.name;
+  const called = last?.role === 'tool' ? undefined : callOf(tools ?? []);
   if (last?.content === 'for ever') {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(frame({ role: 'assistant', content: 'and' }));
@@ -28,13 +28,17 @@ const weatherModel: Answer = (response, { text }) => {
   }
   const said =
     last?.role === 'tool'
-      ? `The tool said: ${String(last.content)}`
-      : messages.map(({ content }) => String(content)).join(' | ');
+      ? `The tool said: ${textOf(last.content)}`
+      : messages.map(({ content }) => textOf(content)).join(' | ');
   const call = { id: 'call_1', type: 'function' };
-  const calls = [{ ...call, function: { name: tool, arguments: '{"city":"Rome"}' } }];
-  const finish = tool ? 'tool_calls' : 'stop';
+  const calls = [{ ...call, function: called }];
+  const finish = called ? 'tool_calls' : 'stop';
   if (!stream) {
-    const message = { role: 'assistant', content: tool ? null : said, ...(tool && { tool_calls: calls }) };
+    const message = {
+      role: 'assistant',
+      content: called ? null : said,
+      ...(called && { tool_calls: calls }),
+    };
     send(response, 200, {
       id: 'chatcmpl-1',
       object: 'chat.completion',
@@ -45,12 +49,33 @@ const weatherModel: Answer = (response, { text }) => {
     });
     return;
   }
-  const pieces = tool
+  const pieces = called
     ? [
-        frame({ tool_calls: [{ index: 0, ...call, function: { name: tool, arguments: '' } }] }),
-        frame({ tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] }),
-        frame({ tool_calls: [{ index: 0, function: { arguments: '"Rome"}' } }] }),
+        frame({ tool_calls: [{ index: 0, ...call, function: { ...called, arguments: '' } }] }),
+        frame({ tool_calls: [{ index: 0, function: { arguments: called.arguments.slice(0, 8) } }] }),
+        frame({ tool_calls: [{ index: 0, function: { arguments: called.arguments.slice(8) } }] }),
       ]
     : [frame({ role: 'assistant', content: said.slice(0, 8) }), frame({ content: said.slice(8) })];
   return streamed([...pieces, frame({}, finish), usageFrame, 'data: [DONE]\n\n'])(response, {} as never);
 };
+
+/** What the tools of coding programs are called with. */
+const commands: Record<string, object> = {
+  Bash: { command: 'echo made by a tool', description: 'Says something' },
+  exec_command: { cmd: 'echo made by a tool' },
+  shell: { command: ['echo', 'made by a tool'] },
+};
+
+function callOf(tools: NonNullable<Asked['tools']>): { name: string; arguments: string } | undefined {
+  const name = (tools.find((tool) => tool.function.name in commands) ?? tools[0])?.function.name;
+  return name === undefined
+    ? undefined
+    : { name, arguments: JSON.stringify(commands[name] ?? { city: 'Rome' }) };
+}
+
+/** A text, or the texts of parts and the kinds of what else there is. */
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return String(content);
+  const parts = content as { type: string; text?: string; image_url?: { url: string } }[];
+  return parts.map(({ type, text, image_url: image }) => text ?? image?.url.slice(0, 14) ?? type).join(' ');
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+// Programs that others wrote, fetched as they were published. Not a part of `npm test`, which replays what they send.
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 1,
+    include: ['test/clients/*.real.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 600_000,
+  },
+});
