@@ -10,7 +10,7 @@ import type { Connections } from './plugins/connections.ts';
 import type { Exchange, Traffic } from './plugins/traffic.ts';
 import { checkedUtf8, decodeText, readBody, requireMediaType } from './read-body.ts';
 import { readForm } from './read-form.ts';
-import type { Incoming, Route, ServerLimits, Services } from './route.ts';
+import type { Incoming, Mounted, ServerLimits, Services } from './route.ts';
 import { sendAnswer, sendError } from './send.ts';
 import { noSuchRoute, toApiError } from './to-api-error.ts';
 
@@ -27,7 +27,7 @@ const recheckAfterMs = 1_000;
 const nobody: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models: [] });
 
 /** Puts a route on the server: who asks, may they, what do they send; then the handler; then its answer. */
-export function mount(app: FastifyInstance, route: Route, mounting: Mounting): void {
+export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting): void {
   const { services, traffic, connections } = mounting;
   const answer = (request: FastifyRequest, reply: FastifyReply) =>
     void run(request, reply).catch((error: unknown) => fail(request, reply, error));
@@ -92,7 +92,7 @@ export function mount(app: FastifyInstance, route: Route, mounting: Mounting): v
 
 export async function callerOf(
   request: FastifyRequest,
-  route: Pick<Route, 'access'>,
+  route: Pick<Mounted, 'access'>,
   services: Services,
 ): Promise<Caller> {
   if (route.access === 'open') return nobody;
@@ -105,7 +105,7 @@ export async function callerOf(
 }
 
 /** The parameters as the client meant them. Taken from the raw path, so that `%2F` stays inside one. */
-function paramsOf(request: FastifyRequest, route: Route): Pick<Incoming, 'param' | 'second'> {
+function paramsOf(request: FastifyRequest, route: Mounted): Pick<Incoming, 'param' | 'second'> {
   const at = route.path.search(/[:*]/);
   if (at < 0) return noParams;
   const path = (request.url.split('?', 1)[0] ?? '').slice(at);
@@ -128,7 +128,7 @@ function decodePath(text: string): string {
 
 async function bodyOf(
   request: FastifyRequest,
-  route: Route,
+  route: Mounted,
   { limits, share }: { limits: ServerLimits; share: BodyShare },
 ): Promise<Incoming['body']> {
   if (route.body === undefined) return noBody;

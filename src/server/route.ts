@@ -36,11 +36,8 @@ export interface Services {
   openapi: () => string;
 }
 
-/**
- * One operation of the API, as data: the server mounts it, the OpenAPI document lists it, the tests walk over it.
- * Authentication, scope and the form of an id are checked before `handle` is called.
- */
-export interface Route {
+/** What the server mounts. Authentication, scope and the form of an id are checked before `handle` is called. */
+export interface Mounted {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `:name` for a parameter, or `*` at the end for a parameter with slashes. A GET answers HEAD too. */
   path: string;
@@ -53,8 +50,12 @@ export interface Route {
   };
   /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
   body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
-  docs: RouteDocs;
   handle(incoming: Incoming, services: Services): Promise<Answer>;
+}
+
+/** One operation of the API, as data: the server mounts it, the OpenAPI document lists it, the tests walk over it. */
+export interface Route extends Mounted {
+  docs: RouteDocs;
 }
 
 /** For bodies that hold a handful of fields. */

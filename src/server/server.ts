@@ -6,6 +6,7 @@ import type { Service } from '../base/service.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
+import { createPages } from './pages/pages.ts';
 import { boundConnections } from './plugins/connections.ts';
 import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
 import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
@@ -65,11 +66,12 @@ export function createServer(deps: ServerDeps): Server {
     frameworkErrors: (fault, request, reply) => refuseUnread(traffic, fault, request, reply),
     clientErrorHandler: (fault, socket) => answerParserError(ids, fault, socket),
   });
+  const pages = createPages();
   const traffic = countTraffic(app, { clock, ids, log });
   const connections = boundConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
   lingerAfterEarlyAnswers(app, clock);
   const stalls = cutStalled(traffic, clock);
-  refuseTheRest(app, routes, traffic);
+  refuseTheRest(app, [...routes, ...pages], traffic);
   app.removeAllContentTypeParsers();
   // Bodies are read by `mount`, after authentication and with the route's own limit.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -83,6 +85,7 @@ export function createServer(deps: ServerDeps): Server {
   };
   const budget = createBodyBudget(budgetOf(limits));
   const mounting = { services, traffic, connections, budget };
+  for (const page of pages) mount(app, page, mounting);
   for (const route of routes) if (route.body !== 'multipart') mount(app, route, mounting);
   // The plugin hooks into every request of its scope: only forms pay for it.
   app.register(async (forms) => {

@@ -104,10 +104,15 @@ it('contains what is needed to run it and to read about it, and nothing of the w
       join(entry.parentPath, entry.name).slice(join(installed, 'node_modules/offpeak/').length),
     );
   const expected =
-    /^(bin\/(offpeak|package\.json)|dist\/.+\.js|docs\/.+\.md|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
+    /^(bin\/(offpeak|package\.json)|dist\/.+\.js|dist\/server\/pages\/scalar\.js\.gz|docs\/(.+\.md|llms\.txt)|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
   expect(files.filter((file) => !expected.test(file))).toEqual([]);
   expect(files).toEqual(
-    expect.arrayContaining(['dist/main.js', 'docs/batches.md', 'models/offpeak-tiny.gguf']),
+    expect.arrayContaining([
+      'dist/main.js',
+      'dist/server/pages/scalar.js.gz',
+      'docs/batches.md',
+      'models/offpeak-tiny.gguf',
+    ]),
   );
 });
 
@@ -135,6 +140,9 @@ it('answers with the model it brings, in an empty folder, and names itself as it
   expect(await response.json()).toMatchObject({
     choices: [{ message: { content: expect.stringMatching(/rome/i) } }],
   });
+
+  for (const page of ['docs/batches', 'docs/api', 'docs/api/scalar.js', 'llms.txt'])
+    expect((await fetch(`${url}/${page}`)).status, page).toBe(200);
 
   const [, example] = /batch run (\S+) -o/.exec(text) ?? [];
   const { stdout } = await promisify(execFile)('npx', ['offpeak', 'files', 'validate', example!], {

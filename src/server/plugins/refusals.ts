@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ids } from '../../base/ids.ts';
 import { ApiError } from '../../core/errors.ts';
 import { errorBody } from '../../wire/errors/error-body.ts';
-import type { Route } from '../route.ts';
+import type { Mounted } from '../route.ts';
 import { sendError } from '../send.ts';
 import { noSuchRoute, toApiError, wrongMethod } from '../to-api-error.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Answers for what reaches no handler: unknown paths, other methods, and what the HTTP library refuses. */
-export function refuseTheRest(app: FastifyInstance, routes: readonly Route[], traffic: Traffic): void {
+export function refuseTheRest(app: FastifyInstance, routes: readonly Mounted[], traffic: Traffic): void {
   const paths = routes.map(({ method, path }) => ({ method, pattern: patternOf(path) }));
 
   app.setNotFoundHandler((request, reply) => {

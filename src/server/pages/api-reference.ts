@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+
+/** Nothing is asked of anybody but this server, and nothing is told to anybody. */
+const settings = {
+  url: '../openapi.json',
+  withDefaultFonts: false,
+  telemetry: false,
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  defaultOpenFirstTag: true,
+};
+const start = `Scalar.createApiReference('#reference', ${JSON.stringify(settings)});`;
+const startHash = createHash('sha256').update(start).digest('base64');
+
+/** Scalar writes its style into the page as it goes: of styles alone it may do as it likes. */
+export const referenceHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; script-src 'self' 'sha256-${startHash}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-cache',
+};
+
+export const apiReference = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API reference - Offpeak</title>
+</head>
+<body>
+<noscript>Without JavaScript: <a href="../openapi.json">the OpenAPI document</a>, <a href="./">the pages</a>.</noscript>
+<div id="reference"></div>
+<script src="api/scalar.js"></script>
+<script>${start}</script>
+</body>
+</html>
+`;
+
+/** Where the package has the script. */
+const packed = new URL('scalar.js.gz', import.meta.url);
+
+let zipped: Promise<Uint8Array> | undefined;
+
+/** The script of the page, compressed or as it is. */
+export async function apiReferenceScript(compressed: boolean): Promise<Uint8Array> {
+  zipped ??= existsSync(packed) ? readFile(packed) : zipScript();
+  return compressed ? zipped : promisify(gunzip)(await zipped);
+}
+
+/** The script, compressed, out of the Fastify plugin of Scalar, which holds all of it (docs/decisions/0009-documents.md). */
+export async function zipScript(): Promise<Uint8Array> {
+  const { default: fastify } = await import('fastify');
+  const { default: plugin } = await import('@scalar/fastify-api-reference');
+  const app = fastify();
+  await app.register(plugin, { routePrefix: '/', configuration: { url: '/' } });
+  const { statusCode, rawPayload } = await app.inject('/js/scalar.js');
+  await app.close();
+  if (statusCode !== 200) throw new Error(`the plugin of Scalar has no /js/scalar.js: ${statusCode}`);
+  return promisify(gzip)(rawPayload, { level: 9 });
+}

@@ -1,0 +1,39 @@
+import { plain } from './library.ts';
+import type { Library, Page } from './library.ts';
+
+export interface Section {
+  heading: string;
+  pages: readonly Page[];
+}
+
+/** The pages as the front page orders them, `docs/README.md`: each that it links to, below its heading. */
+export function contentsOf(library: Library): Section[] {
+  const front = library.get('README')?.markdown ?? '';
+  return front
+    .split(/^## /m)
+    .slice(1)
+    .map((part) => {
+      const links = [...part.matchAll(/^[-|] \[[^\]]*\]\(([\w/-]+)\.md\)/gm)];
+      const pages = links.map(([, name = '']) => library.get(name)).filter((page) => page !== undefined);
+      return { heading: plain(part.split('\n', 1)[0] ?? ''), pages };
+    })
+    .filter(({ pages }) => pages.length > 0);
+}
+
+/**
+ * The index for language models (llmstxt.org): every page with its first sentence.
+ * @param at what stands before the names of pages in links: '' within `docs/`
+ */
+export function llmsText(library: Library, at: string): string {
+  const sections = contentsOf(library);
+  const listed = new Set(sections.flatMap(({ pages }) => pages));
+  const front = library.get('README');
+  const others = [...library.values()].filter((page) => page !== front && !listed.has(page));
+  const lines = [`# Offpeak`, `> ${front?.summary}`];
+  for (const { heading, pages } of [...sections, { heading: 'Optional', pages: others }])
+    lines.push(
+      `## ${heading}`,
+      pages.map(({ title, name, summary }) => `- [${title}](${at}${name}.md): ${summary}`).join('\n'),
+    );
+  return `${lines.join('\n\n')}\n`;
+}

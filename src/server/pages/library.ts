@@ -1,0 +1,47 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** The pages of `docs/`, which stand beside `src/` in a checkout and beside `dist/` in the package. */
+const folder = new URL('../../../docs/', import.meta.url);
+
+/** A page of `docs/`, as GitHub shows it too. */
+export interface Page {
+  /** Its path under `docs/`, without `.md`: `batches`, `engines/README`. */
+  name: string;
+  markdown: string;
+  /** Its first heading. */
+  title: string;
+  /** The first sentence below that, without markup. */
+  summary: string;
+}
+
+/** All pages by name, read once. */
+export type Library = ReadonlyMap<string, Page>;
+
+export async function readLibrary(): Promise<Library> {
+  const paths = (await readdir(folder, { recursive: true })).map((path) => path.replaceAll('\\', '/'));
+  const names = paths.filter((path) => path.endsWith('.md')).map((path) => path.slice(0, -'.md'.length));
+  const pages = names
+    .toSorted()
+    .map(async (name) => pageOf(name, await readFile(new URL(`${name}.md`, folder), 'utf8')));
+  return new Map((await Promise.all(pages)).map((page) => [page.name, page]));
+}
+
+function pageOf(name: string, markdown: string): Page {
+  const [, title = name, rest = ''] = /^# (.*)\n([\s\S]*)/m.exec(markdown) ?? [];
+  const paragraph = /^[A-Za-z`*[].*(?:\n.+)*/m.exec(rest)?.[0] ?? '';
+  const text = plain(paragraph).replace(/^Decision\. /, '');
+  return { name, markdown, title: plain(title), summary: firstSentence(text) };
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.:](?= [A-Z]|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
+}
+
+/** A line of Markdown as it reads: without links, emphasis and marks of code. */
+export function plain(text: string): string {
+  return text
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[`*]/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}

@@ -1,0 +1,133 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer } from './support/start-server.ts';
+import type { Running } from './support/start-server.ts';
+
+let app: Running;
+const names = readdirSync('docs', { recursive: true })
+  .map(String)
+  .filter((path) => path.endsWith('.md'))
+  .map((path) => path.slice(0, -'.md'.length));
+const pathOf = (name: string) => `/docs/${name.replace(/README$/, '')}`;
+
+beforeAll(async () => {
+  app = await startServer();
+});
+afterAll(() => app.stop());
+
+const get = (path: string, headers = {}) => app.call('GET', path, { key: null, headers });
+
+describe('/docs', () => {
+  it('shows every page without a key, each with its heading, and nothing may run in it', async () => {
+    expect(names.length).toBeGreaterThan(20);
+    for (const name of names) {
+      const { status, headers, text } = await get(pathOf(name));
+      expect([name, status, headers.get('content-type')]).toEqual([name, 200, 'text/html; charset=utf-8']);
+      expect(text).not.toMatch(/<script|<!--/);
+      expect(text).toMatch(/<h1 id=/);
+      const csp = headers.get('content-security-policy') ?? '';
+      expect(csp).toContain("default-src 'none'");
+      expect(csp).not.toMatch(/unsafe|https?:/);
+    }
+  });
+
+  it('has no link that leads nowhere, nor one to a heading that is not there', async () => {
+    const known = new Map<string, string>();
+    const pageAt = async (path: string) => {
+      if (!known.has(path)) {
+        const { status, text } = await get(path);
+        known.set(path, status === 200 ? text : '');
+      }
+      return known.get(path)!;
+    };
+    const wrong: string[] = [];
+    for (const name of names) {
+      const links = [...(await pageAt(pathOf(name))).matchAll(/href="([^"]+)"/g)].map(([, href]) => href!);
+      for (const href of links.filter((each) => !/^https?:/.test(each))) {
+        const { pathname, hash } = new URL(href, `http://docs${pathOf(name)}`);
+        const text = await pageAt(pathname);
+        if (text === '' || (hash && !text.includes(`id="${hash.slice(1)}"`))) wrong.push(`${name}: ${href}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('leads to every page from its front page', async () => {
+    const reached = new Set<string>();
+    const walk = async (path: string): Promise<void> => {
+      if (reached.has(path)) return;
+      reached.add(path);
+      const main = (await get(path)).text.split('<main>')[1] ?? '';
+      for (const [, href = ''] of main.matchAll(/href="([^"#]+)/g))
+        if (!href.startsWith('http')) await walk(new URL(href, `http://docs${path}`).pathname);
+    };
+    await walk('/docs/');
+    expect(names.map(pathOf).filter((path) => !reached.has(path))).toEqual([]);
+  });
+
+  it('gives a page as Markdown, too, and the headers alone to HEAD', async () => {
+    const { text, headers } = await get('/docs/batches.md');
+    expect(headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+    expect(text).toBe(readFileSync('docs/batches.md', 'utf8'));
+    const head = await app.call('HEAD', '/docs/batches.md', { key: null });
+    expect([head.status, head.headers.get('content-length'), head.text]).toEqual([
+      200,
+      String(Buffer.byteLength(text)),
+      '',
+    ]);
+  });
+
+  it('leads on to folders, and knows no other files', async () => {
+    for (const [from, to] of [
+      ['/docs', 'docs/'],
+      ['/docs/engines', 'engines/'],
+    ]) {
+      const moved = await fetch(`${app.url}${from}`, { redirect: 'manual' });
+      expect([moved.status, moved.headers.get('location')]).toEqual([308, to]);
+    }
+    for (const path of ['/docs/nope', '/docs/..%2fpackage', '/docs/..%2f..%2fetc%2fpasswd', '/docs/batches/'])
+      expect((await get(path)).status, path).toBe(404);
+    expect((await app.call('POST', '/docs/batches', { key: null })).status).toBe(405);
+  });
+});
+
+describe('/docs/api', () => {
+  it('shows the OpenAPI document by a script of this server alone', async () => {
+    const { text, headers } = await get('/docs/api');
+    expect(headers.get('content-security-policy')).toMatch(/connect-src 'self';/);
+    expect(text).toContain('"url":"../openapi.json"');
+    expect(text).not.toMatch(/https?:/);
+  });
+
+  it('gives the script compressed and as it is', async () => {
+    const plain = await fetch(`${app.url}/docs/api/scalar.js`, {
+      headers: { 'accept-encoding': 'identity' },
+    });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    const text = await plain.text();
+    expect(text).toContain('createApiReference');
+    const zipped = await fetch(`${app.url}/docs/api/scalar.js`);
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(Number(zipped.headers.get('content-length'))).toBeLessThan(2_000_000);
+    expect(await zipped.text()).toBe(text);
+  });
+});
+
+describe('llms.txt', () => {
+  it('lists every page once, with links that work where it stands', async () => {
+    for (const at of ['/llms.txt', '/docs/llms.txt']) {
+      const { text, headers } = await get(at);
+      expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      const lines = [...text.matchAll(/^- \[.+\]\((.+)\): .{20,}\.$/gm)].map(
+        ([, href = '']) => new URL(href, `http://docs${at}`).pathname,
+      );
+      const pages = names.filter((name) => name !== 'README').map((name) => `/docs/${name}.md`);
+      expect(lines.toSorted()).toEqual(pages.toSorted());
+      expect(text).toMatch(/^# Offpeak\n\n> .+\n\n## /);
+    }
+  });
+
+  it('stands in docs/ as the server gives it', async () => {
+    await expect((await get('/docs/llms.txt')).text).toMatchFileSnapshot('../../docs/llms.txt');
+  });
+});
