@@ -19,7 +19,14 @@ export interface FairGate {
    * @throws what `full` makes, or the reason of the signal
    */
   enter(owner: string, weight: number, signal?: AbortSignal): Promise<() => void>;
-  /** The same for one that would not wait: undefined when there is no room now. */
+  /** Waits likewise, and gives the room back once the work is over. */
+  within<T>(
+    owner: string,
+    weight: number,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+  ): Promise<T>;
+  /** Enters without waiting: undefined when there is no room now. */
   tryEnter(owner: string, weight: number): (() => void) | undefined;
 }
 
@@ -70,29 +77,39 @@ export function createFairGate({ room, each, mostWaiting, full }: FairGateOption
     return isNext && mayHave(owner, weight) && isThere(weight) ? take(owner, weight) : undefined;
   }
 
+  async function enter(owner: string, weight: number, signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted();
+    const leave = tryEnter(owner, weight);
+    if (leave) return leave;
+    if (waiting.countOf(owner) >= mostWaiting) throw full();
+    return new Promise((resolve, reject) => {
+      const entry: Entry = {
+        weight,
+        admit() {
+          signal?.removeEventListener('abort', giveUp);
+          resolve(take(owner, weight));
+        },
+      };
+      const giveUp = () => {
+        waiting.remove(owner, entry);
+        reject(signal!.reason as Error);
+        admitWaiting();
+      };
+      signal?.addEventListener('abort', giveUp, { once: true });
+      waiting.add(owner, entry);
+    });
+  }
+
   return {
     tryEnter,
-    async enter(owner, weight, signal) {
-      signal?.throwIfAborted();
-      const leave = tryEnter(owner, weight);
-      if (leave) return leave;
-      if (waiting.countOf(owner) >= mostWaiting) throw full();
-      return new Promise((resolve, reject) => {
-        const entry: Entry = {
-          weight,
-          admit() {
-            signal?.removeEventListener('abort', giveUp);
-            resolve(take(owner, weight));
-          },
-        };
-        const giveUp = () => {
-          waiting.remove(owner, entry);
-          reject(signal!.reason as Error);
-          admitWaiting();
-        };
-        signal?.addEventListener('abort', giveUp, { once: true });
-        waiting.add(owner, entry);
-      });
+    enter,
+    async within(owner, weight, signal, work) {
+      const leave = await enter(owner, weight, signal);
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
     },
   };
 }

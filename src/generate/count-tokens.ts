@@ -37,12 +37,7 @@ export function createCountPrompt(engine: Engine): CountPrompt {
     const { contextLength } = engine.capabilities;
     if (contextLength !== null) requirePossible(bytes, contextLength);
     else if (bytes > mostSentBytes) return undefined;
-    const leave = await gate.enter(orgId, 1, signal);
-    try {
-      return await engine.countTokens(request);
-    } finally {
-      leave();
-    }
+    return gate.within(orgId, 1, signal, () => engine.countTokens(request));
   };
 }
 

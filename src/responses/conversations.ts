@@ -1,6 +1,6 @@
 import type { Caller } from '../core/org.ts';
 import type { ConversationBody } from '../wire/conversations/conversation.ts';
-import type { InputItemsParams } from '../wire/responses/queries.ts';
+import type { ItemsQuery } from '../wire/items-page.ts';
 import type { InputItem, StoredItem } from '../wire/responses/responses.ts';
 
 /**
@@ -25,7 +25,7 @@ export interface Conversations {
   items(
     caller: Caller,
     id: string,
-    query: InputItemsParams,
+    query: ItemsQuery,
     signal: AbortSignal,
   ): Promise<{ items: StoredItem[]; hasMore: boolean }>;
   item(caller: Caller, id: string, itemId: string): Promise<StoredItem>;

@@ -10,6 +10,7 @@ import { originOfItem } from '../wire/responses/item-ids.ts';
 import type { InputItem, StoredItem } from '../wire/responses/responses.ts';
 import { storedItems } from '../wire/responses/stored-items.ts';
 import type { Conversations } from './conversations.ts';
+import { cutPage } from './page.ts';
 import type { Quota } from './quota.ts';
 import { itemsToKeep } from './said.ts';
 
@@ -101,21 +102,17 @@ export function createConversations(deps: ConversationsDeps): Conversations {
     },
 
     async items({ orgId }, id, { limit, order, after }, signal) {
-      const { bytes } = await find(orgId, id);
+      await find(orgId, id);
       const place = after === undefined || !originOfItem(after) ? undefined : await store.placeOf(id, after);
       if (after !== undefined && place === undefined)
         throw invalid('after', `${quoted(after)} is not an id of this list`);
-      const page = { order, limit: limit + 1, ...(place !== undefined && { after: place }) };
-      const leave = await memory.enter(orgId, bytes, signal);
-      try {
-        const found = await store.items(id, page);
-        return {
-          items: found.slice(0, limit).map(({ item }) => JSON.parse(item) as StoredItem),
-          hasMore: found.length > limit,
-        };
-      } finally {
-        leave();
-      }
+      const page = { order, ...(place !== undefined && { after: place }) };
+      const sizes = await store.sizes(id, { ...page, limit: limit + 1 });
+      const { count, bytes, hasMore } = cutPage(sizes, limit);
+      return memory.within(orgId, bytes, signal, async () => {
+        const found = await store.items(id, { ...page, limit: count });
+        return { items: found.map(({ item }) => JSON.parse(item) as StoredItem), hasMore };
+      });
     },
 
     async item({ orgId }, id, itemId) {

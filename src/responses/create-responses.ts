@@ -15,7 +15,7 @@ import type { ResponseStore } from '../store/contract/responses.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import { movedError } from '../wire/places.ts';
-import { compactionItem, keptMessages } from '../wire/responses/compaction.ts';
+import { compactionItem, messagesThatStay } from '../wire/responses/compaction.ts';
 import { outputItemId } from '../wire/responses/item-ids.ts';
 import { requireReadable } from '../wire/responses/request/request.ts';
 import { responseUsage } from '../wire/responses/answer/response-body.ts';
@@ -243,7 +243,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
 
   return {
     conversations,
-    chats: createKeptChats(deps.store.chats, { clock, quota, ttlMs }),
+    chats: createKeptChats(deps.store.chats, { clock, quota, memory, ttlMs }),
     start: () => background.start(),
     stop: () => background.stop(),
     ...stored,
@@ -285,7 +285,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
             'invalid_upstream_response',
             'The model answered with no text when it was asked to sum the conversation up; try again, or another model.',
           );
-        const kept = keptMessages(items.slice(0, -1).map(({ item }) => item));
+        const kept = messagesThatStay(items.slice(0, -1).map(({ item }) => item));
         const output = [
           ...kept,
           compactionItem(outputItemId(begun.id, 'compaction', kept.length), summary.trim()),

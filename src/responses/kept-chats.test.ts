@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
-import type { ChatStore } from '../store/contract/chats.ts';
+import { createFairGate } from '../base/fair-gate.ts';
+import type { AnsweredChat, ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatResponse } from '../wire/chat/chat.ts';
 import { createKeptChats } from './kept-chats.ts';
+import { pageBytes } from './page.ts';
 import type { Quota } from './quota.ts';
 
 const caller = { orgId: 'org_1' } as Parameters<ReturnType<typeof createKeptChats>['reserve']>[0];
 const answer = { id: 'chatcmpl_1', model: 'm' } as ChatResponse;
+
+const roomFor = (room: number) =>
+  createFairGate({ room, each: room, mostWaiting: 0, full: () => new Error('full') });
 
 /** One reserved place, and what happened to it in order. */
 async function reserved() {
@@ -21,6 +26,7 @@ async function reserved() {
   const chats = createKeptChats(store as ChatStore, {
     clock: createManualClock(),
     quota: quota as Quota,
+    memory: roomFor(1),
     ttlMs: 1,
   });
   const present = ({ id }: ChatResponse) => ({ id, presented: true });
@@ -33,7 +39,7 @@ async function* broken(): ChatChunks {
   throw new Error('broken off');
 }
 
-async function read(lists: ChatChunks) {
+async function readAll(lists: ChatChunks) {
   for await (const _ of lists);
 }
 
@@ -47,9 +53,49 @@ describe('a place for a chat completion', () => {
   it('is given back where there is no answer, or none to the end', async () => {
     const { place, events } = await reserved();
     await expect(place.answered(() => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
-    await expect(read(place.streamed(broken()))).rejects.toThrow('broken off');
+    await expect(readAll(place.streamed(broken()))).rejects.toThrow('broken off');
     // A client that goes in the middle.
     for await (const _ of place.streamed(broken())) break;
     expect(events).toEqual(['left', 'left', 'left']);
+  });
+});
+
+describe('a list of chat completions', () => {
+  const ids = ['chatcmpl_1', 'chatcmpl_2', 'chatcmpl_3'];
+  const store: Partial<ChatStore> = {
+    list: async (_org, { limit }) => ids.slice(0, limit).map((id) => ({ id, bytes: pageBytes / 2 })),
+    read: async (_org, read) =>
+      read.map((id) => ({ body: JSON.stringify({ id }), metadata: '{}' }) as AnsweredChat),
+    messagesBytes: async () => pageBytes,
+    messages: async () => '[]',
+  };
+  const query = { order: 'asc', metadata: {} } as const;
+  const { signal } = new AbortController();
+  const memory = roomFor(pageBytes);
+  const chats = createKeptChats(store as ChatStore, {
+    clock: createManualClock(),
+    quota: {} as Quota,
+    memory,
+    ttlMs: 1,
+  });
+  const list = async (limit: number) => {
+    const { data, hasMore } = await chats.list(caller, { ...query, limit }, signal);
+    return [data.map(({ id }) => id), hasMore];
+  };
+
+  it('ends with as many as were asked for, or where its bytes are full', async () => {
+    expect(await list(1)).toEqual([ids.slice(0, 1), true]);
+    expect(await list(2)).toEqual([ids.slice(0, 2), true]);
+    expect(await list(9)).toEqual([ids.slice(0, 2), true]);
+  });
+
+  it('is read once there is room for its bytes, and so are messages', async () => {
+    const leave = await memory.enter(caller.orgId, 1);
+    await expect(list(9)).rejects.toThrow('full');
+    const messages = () => chats.messages(caller, `chatcmpl_${'0'.repeat(32)}`, signal);
+    await expect(messages()).rejects.toThrow('full');
+    leave();
+    expect(await list(9)).toEqual([ids.slice(0, 2), true]);
+    expect(await messages()).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { FairGate } from '../base/fair-gate.ts';
 import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
 import type { ChatQuery } from '../core/kept-chat.ts';
@@ -6,6 +7,7 @@ import type { Caller } from '../core/org.ts';
 import type { AnsweredChat, ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';
 import { Folding } from '../wire/chat/fold-chunks.ts';
+import { cutPage } from './page.ts';
 import type { Quota } from './quota.ts';
 
 /**
@@ -17,10 +19,14 @@ export interface KeptChats {
    * Makes room for an answer before it is made.
    * @throws ApiError `storage_quota_exceeded` (402)
    */
-  reserve(caller: Caller, asked: Asked): Promise<Place>;
+  reserve(caller: Caller, asked: ChatToKeep): Promise<Place>;
   get(caller: Caller, id: string): Promise<object>;
-  messages(caller: Caller, id: string): Promise<ChatMessage[]>;
-  list(caller: Caller, query: ChatQuery): Promise<{ data: { id: string }[]; hasMore: boolean }>;
+  messages(caller: Caller, id: string, signal: AbortSignal): Promise<ChatMessage[]>;
+  list(
+    caller: Caller,
+    query: ChatQuery,
+    signal: AbortSignal,
+  ): Promise<{ data: { id: string }[]; hasMore: boolean }>;
   update(caller: Caller, id: string, metadata: Record<string, string>): Promise<object>;
   remove(caller: Caller, id: string): Promise<void>;
 }
@@ -32,7 +38,7 @@ interface Place {
   streamed(lists: ChatChunks): ChatChunks;
 }
 
-interface Asked {
+interface ChatToKeep {
   messages: readonly ChatMessage[];
   metadata: Record<string, string>;
   /** Of the request. */
@@ -41,9 +47,17 @@ interface Asked {
   present: (answer: ChatResponse) => object;
 }
 
+export interface KeptChatsParts {
+  clock: Clock;
+  quota: Quota;
+  /** Of what is stored and in memory. */
+  memory: FairGate;
+  ttlMs: number;
+}
+
 export function createKeptChats(
   store: ChatStore,
-  { clock, quota, ttlMs }: { clock: Clock; quota: Quota; ttlMs: number },
+  { clock, quota, memory, ttlMs }: KeptChatsParts,
 ): KeptChats {
   const found = <T>(chat: T | undefined): T => {
     if (chat === undefined) throw notFound('chat completion');
@@ -94,12 +108,21 @@ export function createKeptChats(
 
     get: async ({ orgId }, id) => present(found(await ifOurs(id, () => store.get(orgId, id, clock.now())))),
 
-    messages: async ({ orgId }, id) =>
-      JSON.parse(found(await ifOurs(id, () => store.messages(orgId, id, clock.now())))) as ChatMessage[],
+    async messages({ orgId }, id, signal) {
+      const bytes = found(await ifOurs(id, () => store.messagesBytes(orgId, id, clock.now())));
+      return memory.within(orgId, bytes, signal, async () => {
+        const text = found(await store.messages(orgId, id, clock.now()));
+        return JSON.parse(text) as ChatMessage[];
+      });
+    },
 
-    async list({ orgId }, query) {
-      const chats = await store.list(orgId, { ...query, limit: query.limit + 1 }, clock.now());
-      return { data: chats.slice(0, query.limit).map(present), hasMore: chats.length > query.limit };
+    async list({ orgId }, query, signal) {
+      const listed = await store.list(orgId, { ...query, limit: query.limit + 1 }, clock.now());
+      const { count, bytes, hasMore } = cutPage(listed, query.limit);
+      const ids = listed.slice(0, count).map(({ id }) => id);
+      return memory.within(orgId, bytes, signal, async () => {
+        return { data: (await store.read(orgId, ids, clock.now())).map(present), hasMore };
+      });
     },
 
     update: async ({ orgId }, id, metadata) =>

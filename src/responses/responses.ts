@@ -3,7 +3,7 @@ import type { Caller } from '../core/org.ts';
 import type { InteractiveCall } from '../generate/generate.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { CompactedBody } from '../wire/responses/compaction.ts';
-import type { InputItemsParams } from '../wire/responses/queries.ts';
+import type { ItemsQuery } from '../wire/items-page.ts';
 import type {
   ResponseBody,
   ResponseEvents,
@@ -37,7 +37,7 @@ export interface Responses extends Service {
   inputItems(
     caller: Caller,
     id: string,
-    query: InputItemsParams,
+    query: ItemsQuery,
     signal: AbortSignal,
   ): Promise<{ items: StoredItem[]; hasMore: boolean }>;
   /**

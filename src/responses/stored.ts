@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 import type { FairGate } from '../base/fair-gate.ts';
 import { isId } from '../base/ids.ts';
-import { ApiError, invalid, notFound } from '../core/errors.ts';
+import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import type { Answered, ResponseStore } from '../store/contract/responses.ts';
-import { quoted } from '../wire/json/parse.ts';
+import { pageOfItems } from '../wire/items-page.ts';
 import { firstEvents } from '../wire/responses/stream/from-chat-chunks.ts';
 import type { Piece } from '../wire/responses/answer/output-builder.ts';
 import { replayed } from '../wire/responses/stream/replay.ts';
@@ -66,27 +66,16 @@ export function createStored({ store, background, clock, memory }: StoredParts):
 
     get: async (caller, id) => bodyOf(await find(caller, id)),
 
-    async inputItems({ orgId }, id, { limit, order, after }, signal) {
+    async inputItems({ orgId }, id, query, signal) {
       const now = clock.now();
       const bytes = isId('resp_', id) ? (await store.sizes(orgId, 'input', [id], now))[id] : undefined;
       if (bytes === undefined) throw notFound('response');
-      const leave = await memory.enter(orgId, bytes, signal);
-      try {
+      return memory.within(orgId, bytes, signal, async () => {
         const kept = createKeptItems({ responses: store, orgId, now });
-        const stored = await kept.readInput(id);
-        const items = order === 'asc' ? stored : stored.toReversed();
-        const at = after === undefined ? -1 : items.findIndex((item) => item.id === after);
-        if (after !== undefined && at < 0)
-          throw invalid('after', `${quoted(after)} is not an id of this list`);
-        const page = items.slice(at + 1, at + 1 + limit);
-        await kept.read(referencesIn(page));
-        return {
-          items: page.map((item) => kept.named(item.id)?.item ?? item),
-          hasMore: items.length > at + 1 + limit,
-        };
-      } finally {
-        leave();
-      }
+        const { items, hasMore } = pageOfItems(await kept.readInput(id), query);
+        await kept.read(referencesIn(items));
+        return { items: items.map((item) => kept.named(item.id)?.item ?? item), hasMore };
+      });
     },
 
     async cancel(caller, id) {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { pageBytes } from '../../src/responses/page.ts';
 import type { ChatRequest } from '../../src/wire/chat/chat.ts';
 import { type Json, type Running, startServer } from './support/start-server.ts';
 
@@ -124,6 +125,11 @@ describe('a conversation', () => {
     expect(json.error.message).toMatch(/more than 100000 bytes.*limits\.conversation_bytes.*take items out/);
     const { data } = (await app.call('GET', `${conversations}/${id}/items`)).json;
     expect(data).toHaveLength(2);
+    // A page ends where its bytes are full.
+    const sizes = vi.spyOn(app.store.conversations, 'sizes');
+    sizes.mockResolvedValueOnce([{ bytes: pageBytes }, { bytes: 1 }]);
+    const cut = (await app.call('GET', `${conversations}/${id}/items`)).json;
+    expect(cut).toMatchObject({ data: [{ id: data[0].id }], last_id: data[0].id, has_more: true });
     await app.call('DELETE', `${conversations}/${id}/items/${data[0].id}`);
     expect((await add()).status).toBe(200);
     const large = [{ role: 'user', content: kilobytes(101) }];

@@ -61,7 +61,7 @@ interface Known {
   heldMs: number;
 }
 
-interface Asked {
+interface AskedSchema {
   where: string;
   source: string;
   known: Known;
@@ -75,7 +75,7 @@ export function createSchemas({
   const all = new Map<string, Known>();
   let lastNumber = 0;
 
-  function ask({ schema, where }: GivenSchema): Asked {
+  function ask({ schema, where }: GivenSchema): AskedSchema {
     const source = JSON.stringify(schema);
     if (source.length > schemaBudget.bytes)
       throw invalid(where, `the schema is larger than ${schemaBudget.bytes} bytes`, 'schema_too_complex');
@@ -104,7 +104,7 @@ export function createSchemas({
   }
 
   /** Has the schemas tried that nobody has seen yet: all of them in one job. */
-  function tryNew(asked: readonly Asked[], orgId: string): void {
+  function tryNew(asked: readonly AskedSchema[], orgId: string): void {
     const fresh = new Map<Known, string>();
     for (const { known, source } of asked)
       if (!settled(known) && !known.trials.has(orgId)) fresh.set(known, source);
@@ -132,7 +132,7 @@ export function createSchemas({
     }
   }
 
-  function admitted({ where, source, known }: Asked, orgId: string): AdmittedSchema {
+  function admitted({ where, source, known }: AskedSchema, orgId: string): AdmittedSchema {
     return {
       async fault(text) {
         const steps = [{ number: known.number, source, text }];

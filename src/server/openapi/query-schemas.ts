@@ -1,12 +1,11 @@
 import { batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
-import { chatListLimits } from '../../wire/chat/kept.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
 import { webhookListLimits } from '../../wire/webhooks/lists.ts';
-import { inputItemsLimits } from '../../wire/responses/queries.ts';
+import { itemsLimits } from '../../wire/items-page.ts';
 
 /** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
 export type QueryDocs = Record<string, { type: string; description: string; [keyword: string]: unknown }>;
@@ -69,7 +68,7 @@ export const keyListQuery: QueryDocs = {
 };
 
 export const inputItemsQuery: QueryDocs = {
-  limit: limit(inputItemsLimits),
+  limit: limit(itemsLimits),
   after,
   order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By place in the input.' },
 };
@@ -84,7 +83,7 @@ export const retrieveResponseQuery: QueryDocs = {
 };
 
 export const chatMessagesQuery: QueryDocs = {
-  limit: limit(chatListLimits),
+  limit: limit(itemsLimits),
   after,
   order: { type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By place, or by creation.' },
 };

@@ -11,7 +11,11 @@ export interface ChatStore {
   get(orgId: string, id: string, now: number): Promise<AnsweredChat | undefined>;
   /** What it was asked, as JSON text. */
   messages(orgId: string, id: string, now: number): Promise<string | undefined>;
-  list(orgId: string, query: ChatQuery, now: number): Promise<AnsweredChat[]>;
+  messagesBytes(orgId: string, id: string, now: number): Promise<number | undefined>;
+  /** Which there are, and the bytes of their answers. */
+  list(orgId: string, query: ChatQuery, now: number): Promise<{ id: string; bytes: number }[]>;
+  /** Those that are there, in the order of their ids here. */
+  read(orgId: string, ids: string[], now: number): Promise<AnsweredChat[]>;
   update(orgId: string, id: string, metadata: string, now: number): Promise<AnsweredChat | undefined>;
   remove(orgId: string, id: string, now: number): Promise<boolean>;
   /** Removes up to `limit` that have expired, and returns how many. */

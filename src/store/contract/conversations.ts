@@ -27,6 +27,8 @@ export interface ConversationStore {
   append(said: Said): Promise<StoredBytes[] | undefined>;
   /** The items of a conversation of which it is known whose it is. */
   items(id: string, page: ItemPage): Promise<ConversationItem[]>;
+  /** The bytes of each of them. */
+  sizes(id: string, page: ItemPage): Promise<{ bytes: number }[]>;
   /** Where an item stands. */
   placeOf(id: string, itemId: string): Promise<number | undefined>;
   item(id: string, itemId: string): Promise<string | undefined>;

@@ -3,7 +3,8 @@ import { invalid } from '../../core/errors.ts';
 import type { ChatQuery } from '../../core/kept-chat.ts';
 import { Type } from '../json-schema.ts';
 import { parseJson } from '../json/parse.ts';
-import { choiceParam, cursorParam, limitParam, type Query, textParam } from '../list.ts';
+import { parseItemsQuery } from '../items-page.ts';
+import { type Query, textParam } from '../list.ts';
 import { metadataSchema } from '../responses/request/request-schema.ts';
 import { oneOf, string } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
@@ -20,7 +21,6 @@ export const deletedChatSchema = Type.Object(
 
 export const keptMessageSchema = Type.Object({ id: string(), role: string() }, { title: 'StoredMessage' });
 
-export const chatListLimits = { most: 100, otherwise: 20 } as const;
 /** As many as a chat completion can have: more could find nothing. */
 const mostMarks = 16;
 
@@ -46,7 +46,6 @@ function checked(value: unknown): Record<string, string> {
 
 /** @throws ApiError `validation_error` */
 export function parseChatList(query: Query): ChatQuery {
-  const after = cursorParam(query, (id) => isId('chatcmpl_', id));
   const model = textParam(query, 'model');
   const metadata: Record<string, string> = {};
   for (const name of Object.keys(query)) {
@@ -56,9 +55,7 @@ export function parseChatList(query: Query): ChatQuery {
   const marks = Object.keys(metadata).length;
   if (marks > mostMarks) throw invalid('metadata', `expected at most ${mostMarks} names, got ${marks}`);
   return {
-    limit: limitParam(query, chatListLimits),
-    order: choiceParam(query, 'order', ['asc', 'desc']) ?? 'asc',
-    ...(after !== undefined && { after }),
+    ...parseItemsQuery(query, 'asc', (id) => isId('chatcmpl_', id)),
     ...(model !== undefined && { model }),
     metadata,
   };
@@ -85,18 +82,4 @@ export function keptMessages(chatId: string, messages: readonly ChatMessage[]): 
       content_parts: parts,
     };
   });
-}
-
-/** A page of the messages. @throws ApiError `validation_error` */
-export function pageOfMessages(
-  all: readonly KeptMessage[],
-  query: Query,
-): { data: KeptMessage[]; hasMore: boolean } {
-  const limit = limitParam(query, chatListLimits);
-  const order = choiceParam(query, 'order', ['asc', 'desc']) ?? 'asc';
-  const after = textParam(query, 'after');
-  const items = order === 'asc' ? all : all.toReversed();
-  const at = after === undefined ? -1 : items.findIndex(({ id }) => id === after);
-  if (after !== undefined && at < 0) throw invalid('after', 'it is not an id of this list');
-  return { data: items.slice(at + 1, at + 1 + limit), hasMore: items.length > at + 1 + limit };
 }

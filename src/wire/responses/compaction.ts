@@ -47,6 +47,6 @@ export const askForSummary =
   'and quotations that will be needed, and what is still to do. Answer with the summary alone, and call no tools.';
 
 /** What stays of a conversation word for word: all that the assistant did not say or do. */
-export function keptMessages(items: readonly StoredItem[]): StoredItem[] {
+export function messagesThatStay(items: readonly StoredItem[]): StoredItem[] {
   return items.filter(({ type, role }) => type === 'message' && role !== 'assistant');
 }

@@ -31,12 +31,16 @@ export function chatTests(on: Stores): void {
       const { chats } = on.store;
       expect(await on.other.chats.get('org_a', chat.id, start)).toEqual(seen(chat));
       expect(await chats.messages('org_a', chat.id, start)).toBe(chat.messages);
+      expect(await chats.messagesBytes('org_a', chat.id, start)).toBe(Buffer.byteLength(chat.messages));
+      expect(await chats.read('org_a', [chat.id], start)).toEqual([seen(chat)]);
       for (const [org, now] of [
         ['org_b', start],
         ['org_a', start + hour],
       ] as const) {
         expect(await chats.get(org, chat.id, now)).toBeUndefined();
         expect(await chats.messages(org, chat.id, now)).toBeUndefined();
+        expect(await chats.messagesBytes(org, chat.id, now)).toBeUndefined();
+        expect(await chats.read(org, [chat.id], now)).toEqual([]);
         expect(await chats.list(org, { order: 'asc', limit: 9, metadata: {} }, now)).toEqual([]);
         expect(await chats.update(org, chat.id, '{}', now)).toBeUndefined();
         expect(await chats.remove(org, chat.id, now)).toBe(false);
@@ -61,6 +65,10 @@ export function chatTests(on: Stores): void {
         );
       expect(await list({})).toEqual([0, 1, 2, 3]);
       expect(await list({ limit: 2, after: made[0]!.id })).toEqual([1, 2]);
+      const ids = [made[2]!.id, 'chatcmpl_other', made[0]!.id];
+      expect(await on.store.chats.read('org_a', ids, start)).toEqual([seen(made[2]!), seen(made[0]!)]);
+      const page = await on.store.chats.list('org_a', { order: 'asc', limit: 1, metadata: {} }, start);
+      expect(page).toMatchObject([{ id: made[0]!.id, bytes: Buffer.byteLength(made[0]!.body) }]);
       expect(await list({ order: 'desc', after: made[2]!.id })).toEqual([1, 0]);
       expect(await list({ model: 'large' })).toEqual([2]);
       expect(await list({ metadata: { a: 'x' } })).toEqual([0, 1, 2]);

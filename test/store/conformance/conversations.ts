@@ -60,6 +60,9 @@ export function conversationTests(on: Stores): void {
       expect(await page('asc', items[1])).toEqual(items.slice(2, 4));
       expect(await page('desc')).toEqual([items[4], items[3]]);
       expect(await page('desc', items[1])).toEqual([items[0]]);
+      expect(await on.store.conversations.sizes(id, { order: 'asc', limit: 2, after: 2 })).toEqual(
+        items.slice(2, 4).map((each) => ({ bytes: bytesOf([each]) })),
+      );
       expect(await on.store.conversations.placeOf(id, 'msg_other')).toBeUndefined();
     });
 

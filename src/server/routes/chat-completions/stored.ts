@@ -2,12 +2,12 @@ import {
   deletedChatSchema,
   keptMessages,
   keptMessageSchema,
-  pageOfMessages,
   parseChatList,
   parseChatUpdate,
   updateChatSchema,
 } from '../../../wire/chat/kept.ts';
 import { chatResponseSchema } from '../../../wire/chat/response-schema.ts';
+import { pageOfItems, parseItemsQuery } from '../../../wire/items-page.ts';
 import { listBody } from '../../../wire/list.ts';
 import { json } from '../../answer.ts';
 import { pageOf } from '../../openapi/answer-schemas.ts';
@@ -34,8 +34,8 @@ export const listChats: Route = {
     query: chatListQuery,
     answer: { ...answer, schema: pageOf(chatResponseSchema) },
   },
-  async handle({ caller, query }, { responses }) {
-    const { data, hasMore } = await responses.chats.list(caller, parseChatList(query));
+  async handle({ caller, query, signal }, { responses }) {
+    const { data, hasMore } = await responses.chats.list(caller, parseChatList(query), signal);
     return json(200, listBody(data, hasMore));
   },
 };
@@ -60,10 +60,10 @@ export const listChatMessages: Route = {
     query: chatMessagesQuery,
     answer: { ...answer, schema: pageOf(keptMessageSchema) },
   },
-  async handle({ caller, param, query }, { responses }) {
-    const messages = await responses.chats.messages(caller, param);
-    const { data, hasMore } = pageOfMessages(keptMessages(param, messages), query);
-    return json(200, listBody(data, hasMore));
+  async handle({ caller, param, query, signal }, { responses }) {
+    const messages = await responses.chats.messages(caller, param, signal);
+    const { items, hasMore } = pageOfItems(keptMessages(param, messages), parseItemsQuery(query, 'asc'));
+    return json(200, listBody(items, hasMore));
   },
 };
 

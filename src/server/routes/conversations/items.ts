@@ -4,7 +4,7 @@ import {
   parseConversation,
 } from '../../../wire/conversations/conversation.ts';
 import { listBody } from '../../../wire/list.ts';
-import { parseInputItemsQuery } from '../../../wire/responses/queries.ts';
+import { parseItemsQuery } from '../../../wire/items-page.ts';
 import { inputItemSchema } from '../../../wire/responses/answer/response-schema.ts';
 import { json } from '../../answer.ts';
 import { pageOf } from '../../openapi/answer-schemas.ts';
@@ -51,7 +51,7 @@ export const listConversationItems: Route = {
     answer: { ...answer, schema: pageOf(inputItemSchema) },
   },
   async handle({ caller, param, query, signal }, { responses: { conversations } }) {
-    const page = await conversations.items(caller, param, parseInputItemsQuery(query), signal);
+    const page = await conversations.items(caller, param, parseItemsQuery(query, 'desc'), signal);
     return json(200, listBody(page.items, page.hasMore));
   },
 };

@@ -1,5 +1,5 @@
 import { listBody } from '../../../wire/list.ts';
-import { parseInputItemsQuery } from '../../../wire/responses/queries.ts';
+import { parseItemsQuery } from '../../../wire/items-page.ts';
 import { inputItemSchema } from '../../../wire/responses/answer/response-schema.ts';
 import { json } from '../../answer.ts';
 import { pageOf } from '../../openapi/answer-schemas.ts';
@@ -20,7 +20,7 @@ export const listInputItems: Route = {
     answer: { status: 200, type: 'application/json', schema: pageOf(inputItemSchema) },
   },
   async handle({ caller, param, query, signal }, { responses }) {
-    const page = await responses.inputItems(caller, param, parseInputItemsQuery(query), signal);
+    const page = await responses.inputItems(caller, param, parseItemsQuery(query, 'desc'), signal);
     return json(200, listBody(page.items, page.hasMore));
   },
 };

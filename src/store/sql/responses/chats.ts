@@ -1,6 +1,8 @@
 import type { KeptChat } from '../../../core/kept-chat.ts';
 import type { Db, Value } from '../../db.ts';
 import type { AnsweredChat, ChatStore } from '../../contract/chats.ts';
+import { inLists } from '../statement.ts';
+import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 
 interface Row {
@@ -13,48 +15,44 @@ interface Row {
   body: string;
 }
 
+type SizedRow = Pick<Row, 'id' | 'metadata'> & { bytes: number };
+
 const columns = 'id, org_id, created_at, expires_at, model, metadata, body';
-const isThere = 'id = ? AND org_id = ? AND expires_at > ?';
-const bytes = 'octet_length(metadata) + octet_length(body) + octet_length(messages) AS bytes';
+const bytes = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';
 
 export function createChats(db: Db): ChatStore {
-  function removeWhere(condition: string, params: Value[]): Promise<number> {
-    return db.tx(async (q) => {
-      const removed = await q.all<{ org_id: string; bytes: number }>(
-        `DELETE FROM chats WHERE ${condition} RETURNING org_id, ${bytes}`,
-        params,
-      );
-      await addBytes(
-        q,
-        removed.map((row) => ({ orgId: row.org_id, bytes: -row.bytes })),
-      );
-      return removed.length;
-    });
+  const { find, updateMetadata, remove, removeExpired } = createExpiring<Row>(db, {
+    table: 'chats',
+    columns,
+    bytes,
+  });
+
+  async function fieldOf<T>(what: string, orgId: string, id: string, now: number): Promise<T | undefined> {
+    const [row] = await db.all<{ value: T }>(`SELECT ${what} AS value FROM chats WHERE ${isThere}`, [
+      id,
+      orgId,
+      now,
+    ]);
+    return row?.value;
   }
 
   return {
     insert: ({ id, orgId, createdAt, expiresAt, model, metadata, body, messages }) =>
       db.tx(async (q) => {
         const [row] = await q.all<{ bytes: number }>(
-          `INSERT INTO chats (${columns}, messages) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${bytes}`,
+          `INSERT INTO chats (${columns}, messages) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${bytes} AS bytes`,
           [id, orgId, createdAt, expiresAt, model, metadata, body, messages],
         );
         return addBytes(q, [{ orgId, bytes: row!.bytes }]);
       }),
 
     async get(orgId, id, now) {
-      const [row] = await db.all<Row>(`SELECT ${columns} FROM chats WHERE ${isThere}`, [id, orgId, now]);
+      const row = await find(orgId, id, now);
       return row && toChat(row);
     },
 
-    async messages(orgId, id, now) {
-      const [row] = await db.all<{ messages: string }>(`SELECT messages FROM chats WHERE ${isThere}`, [
-        id,
-        orgId,
-        now,
-      ]);
-      return row?.messages;
-    },
+    messages: (orgId, id, now) => fieldOf<string>('messages', orgId, id, now),
+    messagesBytes: (orgId, id, now) => fieldOf<number>('octet_length(messages)', orgId, id, now),
 
     async list(orgId, { order, limit, after, model, metadata }, now) {
       const marks = Object.entries(metadata);
@@ -69,49 +67,45 @@ export function createChats(db: Db): ChatStore {
         only("replace(metadata, ?, '') <> metadata", `${JSON.stringify(name)}:${JSON.stringify(value)}`);
       const pageAfter = (id: string | undefined) => {
         const place = id === undefined ? '' : `AND id ${order === 'asc' ? '>' : '<'} ?`;
-        return db.all<Row>(
-          `SELECT ${columns} FROM chats WHERE ${conditions.join(' AND ')} ${place} ORDER BY id ${order} LIMIT ?`,
+        return db.all<SizedRow>(
+          `SELECT id, metadata, octet_length(body) AS bytes FROM chats WHERE ${conditions.join(' AND ')} ${place}
+           ORDER BY id ${order} LIMIT ?`,
           [...params, ...(id === undefined ? [] : [id]), limit],
         );
       };
-      const found: Row[] = [];
+      const found: SizedRow[] = [];
       let rows = await pageAfter(after);
       for (;;) {
         found.push(...rows.filter((row) => isMarked(row, marks)));
-        if (rows.length < limit || found.length >= limit) return found.slice(0, limit).map(toChat);
+        if (rows.length < limit || found.length >= limit) return found.slice(0, limit);
         rows = await pageAfter(rows.at(-1)!.id);
       }
     },
 
-    update: (orgId, id, metadata, now) =>
-      db.tx(async (q) => {
-        const [before] = await q.all<{ bytes: number }>(
-          `SELECT octet_length(metadata) AS bytes FROM chats WHERE ${isThere} ${q.lock}`,
-          [id, orgId, now],
+    async read(orgId, ids, now) {
+      const rows = new Map<string, Row>();
+      for (const { sql, params } of inLists(ids)) {
+        const read = await db.all<Row>(
+          `SELECT ${columns} FROM chats WHERE id IN ${sql} AND org_id = ? AND expires_at > ?`,
+          [...params, orgId, now],
         );
-        if (!before) return undefined;
-        const [row] = await q.all<Row>(`UPDATE chats SET metadata = ? WHERE id = ? RETURNING ${columns}`, [
-          metadata,
-          id,
-        ]);
-        await addBytes(q, [{ orgId, bytes: Buffer.byteLength(metadata) - before.bytes }]);
-        return toChat(row!);
-      }),
-
-    async remove(orgId, id, now) {
-      return (await removeWhere(isThere, [id, orgId, now])) > 0;
+        for (const row of read) rows.set(row.id, row);
+      }
+      return ids.flatMap((id) => rows.get(id) ?? []).map(toChat);
     },
 
-    removeExpired: (now, limit) =>
-      removeWhere(
-        `id IN (SELECT id FROM chats WHERE expires_at <= ? ORDER BY expires_at, id LIMIT ? ${db.skip})`,
-        [now, limit],
-      ),
+    async update(orgId, id, metadata, now) {
+      const row = await updateMetadata(orgId, id, metadata, now);
+      return row && toChat(row);
+    },
+
+    remove,
+    removeExpired,
   };
 }
 
 /** The text that is searched for may also be the end of a longer name: `x"a` ends like `a`. */
-function isMarked({ metadata }: Row, marks: readonly (readonly [string, string])[]): boolean {
+function isMarked({ metadata }: SizedRow, marks: readonly (readonly [string, string])[]): boolean {
   if (marks.length === 0) return true;
   const has = new Map(Object.entries(JSON.parse(metadata) as Record<string, string>));
   return marks.every(([name, value]) => has.get(name) === value);

@@ -1,7 +1,8 @@
 import type { ConversationItem, KeptConversation, Said } from '../../../core/conversation.ts';
-import type { Db, Queries, Value } from '../../db.ts';
-import type { ConversationStore } from '../../contract/conversations.ts';
+import type { Db, Queries } from '../../db.ts';
+import type { ConversationStore, ItemPage } from '../../contract/conversations.ts';
 import type { StoredBytes } from '../../contract/stored-bytes.ts';
+import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 import { slices, tuples } from '../statement.ts';
 
@@ -15,31 +16,25 @@ interface Row {
 }
 
 const columns = 'id, org_id, created_at, expires_at, bytes, metadata';
-const isThere = 'id = ? AND org_id = ? AND expires_at > ?';
 
 export function createConversations(db: Db): ConversationStore {
-  async function find(q: Queries, orgId: string, id: string, now: number) {
-    const [row] = await q.all<Row>(`SELECT ${columns} FROM conversations WHERE ${isThere}`, [id, orgId, now]);
-    return row && toConversation(row);
-  }
+  const { find, updateMetadata, remove, removeExpired } = createExpiring<Row>(db, {
+    table: 'conversations',
+    columns,
+    bytes: 'bytes + octet_length(metadata)',
+    along: (q, id) => q.all('DELETE FROM conversation_items WHERE conversation_id = ?', [id]),
+  });
 
-  function removeWhere(condition: string, params: Value[]): Promise<number> {
-    return db.tx(async (q) => {
-      const removed = await q.all<Row>(
-        `DELETE FROM conversations WHERE ${condition} RETURNING ${columns}`,
-        params,
-      );
-      for (const { id } of removed)
-        await q.all('DELETE FROM conversation_items WHERE conversation_id = ?', [id]);
-      await addBytes(
-        q,
-        removed.map(({ org_id: orgId, bytes, metadata }) => ({
-          orgId,
-          bytes: -bytes - Buffer.byteLength(metadata),
-        })),
-      );
-      return removed.length;
-    });
+  function readPage<T extends object>(
+    what: string,
+    id: string,
+    { order, limit, after }: ItemPage,
+  ): Promise<T[]> {
+    const behind = after === undefined ? '' : `AND seq ${order === 'asc' ? '>' : '<'} ?`;
+    return db.all(
+      `SELECT ${what} FROM conversation_items WHERE conversation_id = ? ${behind} ORDER BY seq ${order} LIMIT ?`,
+      [id, ...(after === undefined ? [] : [after]), limit],
+    );
   }
 
   return {
@@ -56,22 +51,15 @@ export function createConversations(db: Db): ConversationStore {
         return addBytes(q, [own, ...(await appendAll(q, [said]))]);
       }),
 
-    get: (orgId, id, now) => find(db, orgId, id, now),
+    async get(orgId, id, now) {
+      const row = await find(orgId, id, now);
+      return row && toConversation(row);
+    },
 
-    update: (orgId, id, metadata, now, expiresAt) =>
-      db.tx(async (q) => {
-        const [before] = await q.all<{ bytes: number }>(
-          `SELECT octet_length(metadata) AS bytes FROM conversations WHERE ${isThere} ${q.lock}`,
-          [id, orgId, now],
-        );
-        if (!before) return undefined;
-        const [row] = await q.all<Row>(
-          `UPDATE conversations SET metadata = ?, expires_at = ? WHERE id = ? RETURNING ${columns}`,
-          [metadata, expiresAt, id],
-        );
-        await addBytes(q, [{ orgId, bytes: Buffer.byteLength(metadata) - before.bytes }]);
-        return toConversation(row!);
-      }),
+    async update(orgId, id, metadata, now, expiresAt) {
+      const row = await updateMetadata(orgId, id, metadata, now, expiresAt);
+      return row && toConversation(row);
+    },
 
     append: (said) =>
       db.tx(async (q) => {
@@ -79,14 +67,8 @@ export function createConversations(db: Db): ConversationStore {
         return added.length === 0 ? undefined : addBytes(q, added);
       }),
 
-    async items(id, { order, limit, after }) {
-      const way = order === 'asc' ? '>' : '<';
-      const behind = after === undefined ? '' : `AND seq ${way} ?`;
-      return db.all<ConversationItem>(
-        `SELECT id, item FROM conversation_items WHERE conversation_id = ? ${behind} ORDER BY seq ${order} LIMIT ?`,
-        [id, ...(after === undefined ? [] : [after]), limit],
-      );
-    },
+    items: (id, page) => readPage<ConversationItem>('id, item', id, page),
+    sizes: (id, page) => readPage<{ bytes: number }>('octet_length(item) AS bytes', id, page),
 
     async placeOf(id, itemId) {
       const [row] = await db.all<{ seq: number }>(
@@ -133,15 +115,8 @@ export function createConversations(db: Db): ConversationStore {
         return toConversation(row!);
       }),
 
-    async remove(orgId, id, now) {
-      return (await removeWhere(isThere, [id, orgId, now])) > 0;
-    },
-
-    removeExpired: (now, limit) =>
-      removeWhere(
-        `id IN (SELECT id FROM conversations WHERE expires_at <= ? ORDER BY expires_at, id LIMIT ? ${db.skip})`,
-        [now, limit],
-      ),
+    remove,
+    removeExpired,
   };
 }
 

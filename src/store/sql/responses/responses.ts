@@ -3,6 +3,7 @@ import type { Db, Value } from '../../db.ts';
 import type { Answered, ChainLink, ResponseSide, ResponseStore } from '../../contract/responses.ts';
 import { appendAll } from './conversations.ts';
 import { inLists, slices, tuples } from '../statement.ts';
+import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 
 interface ResponseRow {
@@ -34,9 +35,16 @@ const answered = [...heads, 'output', 'body', 'pieces'].join(', ');
 
 /** Of all its texts. Neither database reads them for it. */
 const bytesOfRow = `octet_length(input) + octet_length(output) + octet_length(body)
-  + COALESCE(octet_length(pieces), 0) AS bytes`;
+  + COALESCE(octet_length(pieces), 0)`;
 
 export function createResponses(db: Db): ResponseStore {
+  const { find, remove, removeExpired } = createExpiring<ResponseRow>(db, {
+    table: 'responses',
+    columns: answered,
+    bytes: bytesOfRow,
+    sweepable: 'alive_until IS NULL',
+  });
+
   async function bySide<T>(
     what: string,
     orgId: string,
@@ -79,10 +87,7 @@ export function createResponses(db: Db): ResponseStore {
     },
 
     async get(orgId, id, now) {
-      const [row] = await db.all<ResponseRow>(
-        `SELECT ${answered} FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?`,
-        [id, orgId, now],
-      );
+      const row = await find(orgId, id, now);
       return row && toResponse(row);
     },
 
@@ -95,7 +100,7 @@ export function createResponses(db: Db): ResponseStore {
           if (next.startsWith('conv_')) return { links, end: 'conversation' };
           if (links.length === most.links) return { links, end: 'long' };
           const [row]: Pick<ResponseRow, 'status' | 'previous_id' | 'said_bytes'>[] = await q.all(
-            'SELECT status, previous_id, said_bytes FROM responses WHERE id = ? AND org_id = ? AND expires_at > ?',
+            `SELECT status, previous_id, said_bytes FROM responses WHERE ${isThere}`,
             [next, orgId, now],
           );
           if (!row) return { links, end: 'gone' };
@@ -113,13 +118,13 @@ export function createResponses(db: Db): ResponseStore {
     finish: (id, { status, output, body, pieces }, said) =>
       db.tx(async (q) => {
         const [before] = await q.all<{ org_id: string; bytes: number }>(
-          `SELECT org_id, ${bytesOfRow} FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.lock}`,
+          `SELECT org_id, ${bytesOfRow} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.lock}`,
           [id],
         );
         if (!before) return false;
         const [after] = await q.all<{ bytes: number }>(
           `UPDATE responses SET status = ?, output = ?, body = ?, pieces = ?, said_bytes = said_bytes + ?,
-           alive_until = NULL WHERE id = ? RETURNING ${bytesOfRow}`,
+           alive_until = NULL WHERE id = ? RETURNING ${bytesOfRow} AS bytes`,
           [status, output, body, pieces, Buffer.byteLength(output), id],
         );
         const added = await appendAll(q, said ? [said] : []);
@@ -147,32 +152,9 @@ export function createResponses(db: Db): ResponseStore {
       return rows.map(toResponse);
     },
 
-    async remove(orgId, id, now) {
-      const removed = await removeWhere('id = ? AND org_id = ? AND expires_at > ?', [id, orgId, now]);
-      return removed > 0;
-    },
-
-    removeExpired: (now, limit) =>
-      removeWhere(
-        `id IN (SELECT id FROM responses WHERE expires_at <= ? AND alive_until IS NULL
-         ORDER BY expires_at, id LIMIT ? ${db.skip})`,
-        [now, limit],
-      ),
+    remove,
+    removeExpired,
   };
-
-  function removeWhere(condition: string, params: Value[]): Promise<number> {
-    return db.tx(async (q) => {
-      const removed = await q.all<{ org_id: string; bytes: number }>(
-        `DELETE FROM responses WHERE ${condition} RETURNING org_id, ${bytesOfRow}`,
-        params,
-      );
-      await addBytes(
-        q,
-        removed.map(({ org_id: orgId, bytes }) => ({ orgId, bytes: -bytes })),
-      );
-      return removed.length;
-    });
-  }
 }
 
 function bytesOf({ input, output, body, pieces }: StoredResponse): number {

@@ -1,0 +1,41 @@
+import { invalid } from '../core/errors.ts';
+import { quoted } from './json/parse.ts';
+import { choiceParam, cursorParam, limitParam, type Query } from './list.ts';
+
+/** What lists of items, of messages and of chat completions may be asked for. */
+export interface ItemsQuery {
+  limit: number;
+  order: 'asc' | 'desc';
+  /** An id of the list. */
+  after?: string;
+}
+
+export const itemsLimits = { most: 100, otherwise: 20 } as const;
+
+/**
+ * @param isCursor items may bring ids of their own, whose form tells nothing
+ * @throws ApiError `validation_error`
+ */
+export function parseItemsQuery(
+  query: Query,
+  order: ItemsQuery['order'],
+  isCursor: (id: string) => boolean = () => true,
+): ItemsQuery {
+  const after = cursorParam(query, isCursor);
+  return {
+    limit: limitParam(query, itemsLimits),
+    order: choiceParam(query, 'order', ['asc', 'desc']) ?? order,
+    ...(after !== undefined && { after }),
+  };
+}
+
+/** A page of a list that is at hand, oldest first. @throws ApiError `validation_error` where it has no such id */
+export function pageOfItems<T extends { id: string }>(
+  all: readonly T[],
+  { limit, order, after }: ItemsQuery,
+): { items: T[]; hasMore: boolean } {
+  const items = order === 'asc' ? all : all.toReversed();
+  const at = after === undefined ? -1 : items.findIndex(({ id }) => id === after);
+  if (after !== undefined && at < 0) throw invalid('after', `${quoted(after)} is not an id of this list`);
+  return { items: items.slice(at + 1, at + 1 + limit), hasMore: items.length > at + 1 + limit };
+}
