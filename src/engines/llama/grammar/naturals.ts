@@ -2,10 +2,17 @@ import type { Alternative, Element, GrammarBuilder, RuleElement } from './gramma
 import { tidy } from './regular/ranges.ts';
 
 /** What is left of a bound, digit by digit, while it binds; null as soon as it does not. */
-export type Left = string | null;
+type Left = string | null;
 
-/** Digit strings without leading zeros from `low` to `high`, at least 0, that `divisor` divides. */
-export function naturalsBetween(b: GrammarBuilder, low: bigint, high: bigint, divisor = 1): Alternative[] {
+/**
+ * Digits of the numbers from `low` to `high`, at least 0, that `divisor` divides, without leading zeros. The last `places` of
+ * them stand behind a point; zeros at the end are left out or not, as the model likes.
+ */
+export function naturalsBetween(
+  b: GrammarBuilder,
+  [low, high]: readonly [low: bigint, high: bigint],
+  { divisor = 1, places = 0 }: { divisor?: number; places?: number } = {},
+): Alternative[] {
   if (low > high) return [];
   const known = new Map<string, RuleElement>();
 
@@ -13,27 +20,39 @@ export function naturalsBetween(b: GrammarBuilder, low: bigint, high: bigint, di
     const key = `${left},${remainder},${from},${to}`;
     let rule = known.get(key);
     if (rule) return rule;
-    if (left === 0) rule = b.rule(remainder === 0 ? [[]] : []);
-    else {
-      const rest = (digit: number, lower: Left, upper: Left): Element =>
-        digits(left - 1, (remainder * 10 + digit) % divisor, lower, upper);
-      rule = b.rule(eachDigit(b, from, to, rest));
-    }
-    known.set(key, rule);
+    const mayEnd = left <= places && remainder === 0 && !/[1-9]/.test(from ?? '');
+    const rest = (digit: number, lower: Left, upper: Left): Element =>
+      digits(left - 1, (remainder * 10 + digit) % divisor, lower, upper);
+    const point = left === places ? b.literal('.') : [];
+    const more = left === 0 ? [] : eachDigit(b, from, to, rest).map((one) => [...point, ...one]);
+    known.set(key, (rule = b.rule([...(mayEnd ? [[]] : []), ...more])));
     return rule;
   }
 
-  const [shortest, longest] = [String(low).length, String(high).length];
-  return Array.from({ length: longest - shortest + 1 }, (_, i) => {
-    const length = shortest + i;
-    const from = length === shortest ? String(low) : `1${'0'.repeat(length - 1)}`;
-    const to = length === longest ? String(high) : '9'.repeat(length);
+  const [shortest, longest] = [low, high].map((end) => Math.max(String(end).length, places + 1));
+  return Array.from({ length: longest! - shortest! + 1 }, (_, i) => {
+    const length = shortest! + i;
+    const from = i === 0 ? String(low).padStart(length, '0') : `1${'0'.repeat(length - 1)}`;
+    const to = length === longest ? String(high).padStart(length, '0') : '9'.repeat(length);
     return [digits(length, 0, from, to)];
   });
 }
 
+/** The same on both sides of zero. */
+export function integersBetween(
+  b: GrammarBuilder,
+  [low, high]: readonly [low: bigint, high: bigint],
+  places = 0,
+): Alternative[] {
+  const negatives = naturalsBetween(b, [high < 0n ? -high : 1n, -low], { places });
+  return [
+    ...naturalsBetween(b, [low > 0n ? low : 0n, high], { places }),
+    ...negatives.map((digits) => [...b.literal('-'), ...digits]),
+  ];
+}
+
 /** One digit between the bounds and what may follow it; digits with the same rest are written as one class. */
-export function eachDigit(
+function eachDigit(
   b: GrammarBuilder,
   from: Left,
   to: Left,
