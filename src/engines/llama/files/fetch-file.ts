@@ -96,7 +96,7 @@ async function fetchPiece(
       if (!(error instanceof Broken) || start === before) throw error;
     }
     if (start === before) throw new Broken(`${hostOf(file.url)} sent nothing`);
-    return start === piece.end;
+    return start === piece.end || undefined;
   });
 }
 

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { sleep } from '../../../base/clock.ts';
 import type { PulledFile } from '../../../core/model-file.ts';
-import { checkWhole, sha256Of } from './check-file.ts';
+import { sha256Of } from './checksum.ts';
 import { Changed, ModelFileError, diskFault } from './faults.ts';
 import { fetchFile } from './fetch-file.ts';
 import type { FetchDeps } from './fetch-file.ts';
@@ -9,6 +9,7 @@ import { takeLease } from './lease.ts';
 import { openPart, partOf, stateOf } from './part-file.ts';
 import type { ModelFs } from './part-file.ts';
 import { bytesIn } from './ranges.ts';
+import { readModelFile } from './read-model.ts';
 import type { RemoteFile } from './remote.ts';
 
 export interface PullDeps extends FetchDeps {
@@ -131,7 +132,7 @@ async function checkFetched(
   const part = partOf(path);
   const expected = call.sha256 ?? file.sha256;
   try {
-    await checkWhole(part, call.shown, fs);
+    await readModelFile(part, fs, call.shown);
     if (expected === null) return null;
     const found = await sha256Of(part, { fs, ...call, onChecked: (bytes) => call.onDone('checking', bytes) });
     if (found === expected) return found;

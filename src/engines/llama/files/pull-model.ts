@@ -102,17 +102,12 @@ async function planFile(
   return { source, path, remote, size: remote.size };
 }
 
-async function lookAgain(
+function lookAgain(
   source: RemoteSource,
   deps: ModelDeps,
   call: { signal: AbortSignal; onNote: (note: string) => void },
 ): Promise<RemoteFile> {
-  let found: RemoteFile | undefined;
-  await retried(deps, call, async () => {
-    found = await lookAt(deps.web, urlOf(source, deps.hubEndpoint), call.signal);
-    return true;
-  });
-  return found!;
+  return retried(deps, call, () => lookAt(deps.web, urlOf(source, deps.hubEndpoint), call.signal));
 }
 
 /** What the hub tells already is not fetched first. */

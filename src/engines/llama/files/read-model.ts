@@ -27,13 +27,20 @@ export function partPaths(path: string): string[] {
   return allParts(basename(path)).map((name) => join(dirname(path), name));
 }
 
-/** @throws ModelFileError */
-export async function readModelFile(path: string, fs: Pick<ModelFs, 'stat'>): Promise<ReadFile> {
+/**
+ * @param shown how the file is called in messages
+ * @throws ModelFileError
+ */
+export async function readModelFile(
+  path: string,
+  fs: Pick<ModelFs, 'stat'>,
+  shown = path,
+): Promise<ReadFile> {
   const bytes = await bytesOf(path, fs);
-  const header = await named(path, () => withFile(path, (source) => readGgufHeader(source)));
+  const header = await named(shown, () => withFile(path, (source) => readGgufHeader(source)));
   if (header.fileBytes !== null && bytes < header.fileBytes)
     throw new ModelFileError(
-      `${path} is cut short: it has ${bytes} bytes of ${header.fileBytes}.`,
+      `${shown} is cut short: it has ${bytes} bytes of ${header.fileBytes}.`,
       'Fetch it again.',
     );
   return { header, bytes };

@@ -21,12 +21,8 @@ export async function readRemoteHeader(
 ): Promise<{ header: GgufHeader; bytes: number }> {
   const url = urlOf(source, deps.hubEndpoint);
   const call = { signal, onNote: () => {} };
-  let file: RemoteFile | undefined;
-  await retried(deps, call, async () => {
-    file = await lookAt(deps.web, url, signal);
-    return true;
-  });
-  const { size, ranges } = file!;
+  const file = await retried(deps, call, () => lookAt(deps.web, url, signal));
+  const { size, ranges } = file;
   if (size === null || !ranges)
     throw new ModelFileError(
       `${hostOf(url)} gives the file only as a whole.`,
@@ -36,12 +32,7 @@ export async function readRemoteHeader(
     async read(offset, length) {
       const wanted = { start: offset, end: Math.min(offset + length, size) };
       if (wanted.end <= wanted.start) return Buffer.alloc(0);
-      let found: Buffer = Buffer.alloc(0);
-      await retried(deps, call, async () => {
-        found = await readRange(file!, wanted, deps, signal);
-        return true;
-      });
-      return found;
+      return retried(deps, call, () => readRange(file, wanted, deps, signal));
     },
   };
   return { header: await readGgufHeader(bytes, windowBytes), bytes: size };

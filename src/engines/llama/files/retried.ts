@@ -16,18 +16,19 @@ const pauses = { firstMs: 500, longestMs: 30_000 };
 const longestWaitMs = 300_000;
 
 /**
- * Tries until `attempt` says that all is there; false is some progress. Attempts that bring nothing are counted, and each
- * waits longer than the one before.
+ * Tries until `attempt` gives something; undefined is some progress. Attempts that bring nothing are counted, and each waits
+ * longer than the one before.
  */
-export async function retried(
+export async function retried<T>(
   { clock, random }: RetryDeps,
   { signal, onNote }: { signal: AbortSignal; onNote: (note: string) => void },
-  attempt: () => Promise<boolean>,
-): Promise<void> {
+  attempt: () => Promise<T | undefined>,
+): Promise<T> {
   for (let failures = 0; ;) {
     let pauseMs = pauses.firstMs;
     try {
-      if (await attempt()) return;
+      const found = await attempt();
+      if (found !== undefined) return found;
       failures = 0;
     } catch (error) {
       signal.throwIfAborted();

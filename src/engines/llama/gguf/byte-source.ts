@@ -7,7 +7,7 @@ export interface ByteSource {
   read(offset: number, length: number): Promise<Buffer>;
 }
 
-export function fileBytes(handle: FileHandle): ByteSource {
+function fileBytes(handle: FileHandle): ByteSource {
   return {
     async read(offset, length) {
       const buffer = Buffer.alloc(length);
