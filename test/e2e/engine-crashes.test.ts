@@ -30,7 +30,7 @@ const spawnFragile: Spawn = (events) => {
 };
 
 function says(message: ToChild, word: string): boolean {
-  return message.type === 'generate' && JSON.stringify(message.request.messages).includes(word);
+  return message.type === 'ask' && JSON.stringify(message.ask.request.messages).includes(word);
 }
 
 // The watchdog's half a minute passes in three seconds.

@@ -3,9 +3,9 @@ import { constants, setPriority } from 'node:os';
 import { StartError } from '../../base/start-error.ts';
 import { systemClock, systemRandom } from '../../base/system.ts';
 import { ApiError } from '../../core/errors.ts';
-import { type Inference, type InferenceCall, createInference } from './inference/inference.ts';
+import { type Inference, createInference } from './inference/inference.ts';
 import { loadModel } from './inference/load.ts';
-import type { Answer, Failure, FromChild, GenerateOptions, LoadOptions, ToChild } from './protocol.ts';
+import type { Answer, Ask, Delta, Failure, FromChild, LoadOptions, ToChild } from './protocol.ts';
 
 /**
  * The process in which llama.cpp runs. It answers its parent and dies with it; a native crash ends only this process.
@@ -28,26 +28,8 @@ async function receive(message: ToChild): Promise<void> {
   switch (message.type) {
     case 'load':
       return load(message.options);
-    case 'generate':
-      return answer(message.id, async (loaded, signal) => ({
-        kind: 'generated',
-        value: await loaded.generate(message.request, callOf(message, signal)),
-      }));
-    case 'complete':
-      return answer(message.id, async (loaded, signal) => ({
-        kind: 'completed',
-        value: await loaded.complete(message.request, callOf(message, signal)),
-      }));
-    case 'embed':
-      return answer(message.id, async (loaded, signal) => ({
-        kind: 'embedded',
-        value: await loaded.embed(message.request, signal),
-      }));
-    case 'count':
-      return answer(message.id, async (loaded) => ({
-        kind: 'counted',
-        value: loaded.countTokens(message.request),
-      }));
+    case 'ask':
+      return answer(message.id, message.ask);
     case 'abort':
       working.get(message.id)?.abort(new Error('The caller is gone.'));
       return;
@@ -56,17 +38,15 @@ async function receive(message: ToChild): Promise<void> {
   }
 }
 
-function callOf(
-  { id, options }: { id: number; options: GenerateOptions },
-  signal: AbortSignal,
-): InferenceCall {
-  return {
-    ...options,
-    signal,
-    onDelta: (choice, delta) => {
-      if (options.streamed) send({ type: 'delta', id, choice, delta });
-    },
+function work(loaded: Inference, id: number, ask: Ask, signal: AbortSignal): Answer | Promise<Answer> {
+  if (ask.op === 'embed') return loaded.embed(ask.request, signal);
+  if (ask.op === 'count') return loaded.countTokens(ask.request);
+  const { options } = ask;
+  const onDelta = (choice: number, delta: Delta): void => {
+    if (options.streamed) send({ type: 'delta', id, choice, delta });
   };
+  const call = { ...options, signal, onDelta };
+  return ask.op === 'generate' ? loaded.generate(ask.request, call) : loaded.complete(ask.request, call);
 }
 
 async function load(options: LoadOptions): Promise<void> {
@@ -92,15 +72,12 @@ async function load(options: LoadOptions): Promise<void> {
   }
 }
 
-async function answer(
-  id: number,
-  work: (loaded: Inference, signal: AbortSignal) => Promise<Answer>,
-): Promise<void> {
+async function answer(id: number, ask: Ask): Promise<void> {
   const controller = new AbortController();
   working.set(id, controller);
   try {
     if (!inference) throw new Error('No model is loaded.');
-    send({ type: 'done', id, answer: await work(inference, controller.signal) });
+    send({ type: 'done', id, answer: await work(inference, id, ask, controller.signal) });
   } catch (error) {
     send({ type: 'failed', id, error: toFailure(error) });
   } finally {

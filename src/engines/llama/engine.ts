@@ -4,14 +4,13 @@ import { type Ids, createIds } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { systemRandom } from '../../base/system.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
-import type { CompletionsRequest } from '../../wire/completions/completions.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
 import { createMailbox } from './mailbox.ts';
 import { type Envelope, createChunkWriter, toChatResponse, toUsage } from './present.ts';
 import { createPieceWriter, toCompletionChoice } from './present-completions.ts';
-import type { Answer, Completed, Delta, Generated, LoadOptions, Values } from './protocol.ts';
+import type { Answers, Ask, Delta, LoadOptions } from './protocol.ts';
 import { createSupervisor } from './supervisor.ts';
 
 export interface LlamaEngineOptions extends LoadOptions {
@@ -47,34 +46,15 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     return { id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: name };
   }
 
-  async function generate(
-    request: ChatRequest,
-    call: EngineCall,
-    onDelta?: (choice: number, delta: Delta) => void,
-  ): Promise<Generated> {
-    const { priority, signal, prefix = '' } = call;
-    const options = { priority, prefix, streamed: onDelta !== undefined };
-    const answer = await supervisor.run(
-      { type: 'generate', request, options },
-      { signal, priority, onDelta: onDelta ?? (() => {}) },
-    );
-    return valueOf(answer, 'generated');
-  }
-
-  async function complete(
-    { value }: JsonBody<NativeRequest>,
+  /** A request of a kind that is streamed when `onDelta` is there. */
+  function make<Op extends 'generate' | 'complete'>(
+    op: Op,
+    { value: request }: JsonBody<ChatRequest | NativeRequest>,
     { priority, signal, prefix = '' }: EngineCall,
     onDelta?: (choice: number, delta: Delta) => void,
-  ): Promise<Completed> {
-    const answer = await supervisor.run(
-      {
-        type: 'complete',
-        request: value as CompletionsRequest,
-        options: { priority, prefix, streamed: onDelta !== undefined },
-      },
-      { signal, priority, onDelta: onDelta ?? (() => {}) },
-    );
-    return valueOf(answer, 'completed');
+  ): Promise<Answers[Op]> {
+    const options = { priority, prefix, streamed: onDelta !== undefined };
+    return supervisor.run<Op>({ op, request, options } as Ask & { op: Op }, { signal, priority, onDelta });
   }
 
   return {
@@ -101,7 +81,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     stop: () => supervisor.stop(),
 
     async generate(request, call) {
-      const generated = await generate(request.value, call);
+      const generated = await make('generate', request, call);
       return { body: toChatResponse(generated, envelope(), newCallId) };
     },
 
@@ -109,7 +89,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       const writer = createChunkWriter(envelope(), newCallId);
       return asItComes<ChatChunk>(call, async (signal, put) => {
         const onDelta = (choice: number, delta: Delta) => put(writer.write(choice, delta));
-        const { tokens } = await generate(request.value, { ...call, signal }, onDelta);
+        const { tokens } = await make('generate', request, { ...call, signal }, onDelta);
         put([writer.usage(tokens)]);
       });
     },
@@ -117,26 +97,21 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     // Nothing else is native here.
     native: {
       async ask(_, request, call) {
-        const { choices, tokens } = await complete(request, call);
+        const { choices, tokens } = await make('complete', request, call);
         return { text: '', fields: { choices: choices.map(toCompletionChoice) }, usage: toUsage(tokens) };
       },
       stream(_, request, call) {
         const write = createPieceWriter();
         return asItComes<NativeEvent>(call, async (signal, put) => {
           const onDelta = (choice: number, delta: Delta) => put([write(choice, delta)]);
-          const { tokens } = await complete(request, { ...call, signal }, onDelta);
+          const { tokens } = await make('complete', request, { ...call, signal }, onDelta);
           put([{ type: '', data: '', usage: toUsage(tokens) }]);
         });
       },
     },
 
-    async embed(request, call) {
-      const { signal, priority } = call;
-      const answer = await supervisor.run(
-        { type: 'embed', request: request.value },
-        { signal, priority, onDelta() {} },
-      );
-      return valueOf(answer, 'embedded');
+    async embed({ value: request }, { signal, priority }) {
+      return supervisor.run({ op: 'embed', request }, { signal, priority });
     },
 
     async probe() {
@@ -146,11 +121,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
 
     async countTokens(request) {
       const { signal } = new AbortController();
-      const answer = await supervisor.run(
-        { type: 'count', request },
-        { signal, priority: 'interactive', onDelta() {} },
-      );
-      return valueOf(answer, 'counted');
+      return supervisor.run({ op: 'count', request }, { signal, priority: 'interactive' });
     },
   };
 }
@@ -171,9 +142,4 @@ async function* asItComes<T>(
   } finally {
     left.abort(new Error('The stream was left.'));
   }
-}
-
-function valueOf<K extends keyof Values>(answer: Answer, kind: K): Values[K] {
-  if (answer.kind === kind) return answer.value as Values[K];
-  throw new Error(`The engine process answered ${answer.kind} where ${kind} was due.`);
 }

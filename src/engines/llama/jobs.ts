@@ -1,15 +1,13 @@
 import { ApiError } from '../../core/errors.ts';
-import type { Answer, Delta, ToChild } from './protocol.ts';
-
-type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+import type { Answer, Ask, Delta } from './protocol.ts';
 
 /** A request on its way to the child and back. */
 export interface Job {
   id: number;
-  message: WithoutId<Extract<ToChild, { type: 'generate' | 'complete' | 'embed' | 'count' }>>;
+  ask: Ask;
   signal: AbortSignal;
   priority: 'interactive' | 'batch';
-  onDelta: (choice: number, delta: Delta) => void;
+  onDelta?: ((choice: number, delta: Delta) => void) | undefined;
   resolve: (answer: Answer) => void;
   reject: (error: unknown) => void;
   /** Children that died while they had it. */
@@ -82,7 +80,7 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
       const suspect = waiting.findIndex((job) => job.crashes > 0);
       if (suspect !== -1) return isAlone ? take(suspect) : undefined;
       // It takes no slot, and the first event of a stream may wait for it.
-      const count = waiting.findIndex(({ message }) => message.type === 'count');
+      const count = waiting.findIndex(({ ask }) => ask.op === 'count');
       if (count !== -1) return take(count);
       if (sent.size >= capacity) return undefined;
       const urgent = waiting.findIndex((job) => job.priority === 'interactive');
@@ -93,7 +91,7 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
       const job = sent.get(id);
       if (!job || job.signal.aborted) return;
       job.isAnswering = true;
-      job.onDelta(choice, delta);
+      job.onDelta?.(choice, delta);
     },
 
     settle(id, finish) {

@@ -12,10 +12,7 @@ import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
  */
 export type ToChild =
   | { type: 'load'; options: LoadOptions }
-  | { type: 'generate'; id: number; request: ChatRequest; options: GenerateOptions }
-  | { type: 'complete'; id: number; request: CompletionsRequest; options: GenerateOptions }
-  | { type: 'embed'; id: number; request: EmbeddingsRequest }
-  | { type: 'count'; id: number; request: ChatRequest }
+  | { type: 'ask'; id: number; ask: Ask }
   | { type: 'abort'; id: number }
   | { type: 'ping' };
 
@@ -28,6 +25,22 @@ export type FromChild =
   | { type: 'failed'; id: number; error: Failure }
   /** `steps` grows with every token evaluated; the parent tells a slow child from a stuck one by it. */
   | { type: 'pong'; steps: number; working: number };
+
+export type Ask =
+  | { op: 'generate'; request: ChatRequest; options: GenerateOptions }
+  | { op: 'complete'; request: CompletionsRequest; options: GenerateOptions }
+  | { op: 'embed'; request: EmbeddingsRequest }
+  | { op: 'count'; request: ChatRequest };
+
+export interface Answers {
+  generate: Generated;
+  complete: Completed;
+  embed: Embedded;
+  /** Tokens of the prompt. */
+  count: number;
+}
+
+export type Answer = Answers[Ask['op']];
 
 export interface LoadOptions {
   modelPath: string;
@@ -115,16 +128,6 @@ export interface Embedded {
   vectors: Float32Array[];
   promptTokens: number;
 }
-
-/** What a request can be answered with. */
-export interface Values {
-  generated: Generated;
-  completed: Completed;
-  embedded: Embedded;
-  counted: number;
-}
-
-export type Answer = { [K in keyof Values]: { kind: K; value: Values[K] } }[keyof Values];
 
 /** An `ApiError` on its way between processes. */
 export interface Failure {

@@ -86,7 +86,7 @@ interface Running {
 function run(
   name: string,
   priority: 'interactive' | 'batch' = 'batch',
-  type: 'generate' | 'count' = 'generate',
+  op: 'generate' | 'count' = 'generate',
 ): Running {
   const controller = new AbortController();
   const running: Running = {
@@ -96,7 +96,7 @@ function run(
   };
   running.outcome = supervisor
     .run(
-      { type, request: { model: name, messages: [] }, options: { priority, prefix: '', streamed: false } },
+      { op, request: { model: name, messages: [] }, options: { priority, prefix: '', streamed: false } },
       { signal: controller.signal, priority, onDelta: () => running.deltas++ },
     )
     .catch((error: unknown) => error as ApiError);
@@ -105,13 +105,13 @@ function run(
 
 /** Names of the requests the child was given and has not answered, in order. */
 function given(child = latest()): string[] {
-  return child.received.flatMap((message) => ('request' in message ? [message.request.model] : []));
+  return child.received.flatMap((message) => (message.type === 'ask' ? [message.ask.request.model] : []));
 }
 
-const answer: Answer = { kind: 'counted', value: 1 };
+const answer: Answer = 1;
 
 function finish(name: string, child = latest()): void {
-  const message = child.received.find((one) => 'request' in one && one.request.model === name);
+  const message = child.received.find((one) => one.type === 'ask' && one.ask.request.model === name);
   child.say({ type: 'done', id: (message as { id: number }).id, answer });
 }
 

@@ -5,7 +5,7 @@ import { StartError } from '../../base/start-error.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Child, Spawn } from './child-process.ts';
 import { type Job, createJobQueue } from './jobs.ts';
-import type { Answer, FromChild, LoadOptions, LoadedModel, ToChild } from './protocol.ts';
+import type { Answer, Answers, Ask, FromChild, LoadOptions, LoadedModel, ToChild } from './protocol.ts';
 import { createWatchdog } from './watchdog.ts';
 
 /**
@@ -20,7 +20,7 @@ import { createWatchdog } from './watchdog.ts';
 export interface Supervisor {
   start(): Promise<LoadedModel>;
   stop(): Promise<void>;
-  run(message: JobMessage, options: RunOptions): Promise<Answer>;
+  run<Op extends Ask['op']>(ask: Ask & { op: Op }, options: RunOptions): Promise<Answers[Op]>;
   /** @throws ApiError `shutting_down` or `upstream_unreachable` where nothing can be run at present */
   requireRunning(): void;
   readonly model: LoadedModel | undefined;
@@ -28,7 +28,6 @@ export interface Supervisor {
   readonly pid: number | undefined;
 }
 
-export type JobMessage = Job['message'];
 export type RunOptions = Pick<Job, 'signal' | 'priority' | 'onDelta'>;
 
 export interface SupervisorDeps {
@@ -164,7 +163,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
   function pump(): void {
     if (state !== 'ready') return;
     for (let job = jobs.next(); job; job = jobs.next()) {
-      send({ ...job.message, id: job.id });
+      send({ type: 'ask', id: job.id, ask: job.ask });
     }
   }
 
@@ -198,14 +197,13 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       });
     },
     requireRunning,
-    async run(message, { signal, priority, onDelta }) {
+    async run<Op extends Ask['op']>(ask: Ask & { op: Op }, how: RunOptions) {
       requireRunning();
-      return new Promise((resolve, reject) => {
-        jobs.add({ message, signal, priority, onDelta, resolve, reject }, (id) =>
-          send({ type: 'abort', id }),
-        );
+      // The child answers what it was asked.
+      return new Promise<Answer>((resolve, reject) => {
+        jobs.add({ ...how, ask, resolve, reject }, (id) => send({ type: 'abort', id }));
         pump();
-      });
+      }) as Promise<Answers[Op]>;
     },
   };
 }
