@@ -17,7 +17,7 @@ import type { Service } from './base/service.ts';
 import { systemClock, systemRandom } from './base/system.ts';
 import { createBatches } from './batches/create-batches.ts';
 import { createDiskBlobs } from './blobs/disk.ts';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config/config-error.ts';
 import type { Config } from './core/config.ts';
 import type { Model } from './core/model.ts';
 import type { Spawn } from './engines/llama/child-process.ts';

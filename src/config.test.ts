@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { clientSettings, ConfigError, loadConfig } from './config.ts';
+import { ConfigError } from './config/config-error.ts';
+import { clientSettings } from './config/environment.ts';
+import { loadConfig } from './config.ts';
 import type { ConfigSources } from './config.ts';
 
 const folder = '/srv/offpeak';

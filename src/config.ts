@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isAddressRange } from './base/addresses.ts';
-import { createChecker, formatProblem } from './base/located.ts';
-import type { Checker, Located, Problem } from './base/located.ts';
+import { createChecker } from './base/located.ts';
+import type { Checker, Located } from './base/located.ts';
 import { parseLocatedYaml } from './base/located-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
+import { ConfigError } from './config/config-error.ts';
+import { environment, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, limits } from './config/limits.ts';
 import { builtInModel, models } from './config/models.ts';
@@ -23,20 +25,6 @@ export interface ConfigSources {
   readFile?: (path: string) => string;
   exists?: (path: string) => boolean;
 }
-
-/** A configuration that cannot be used: every problem at once, each with its place. */
-export class ConfigError extends Error {
-  readonly problems: Problem[];
-
-  constructor(problems: Problem[]) {
-    super(problems.map(formatProblem).join('\n'));
-    this.name = 'ConfigError';
-    this.problems = problems;
-  }
-}
-
-/** The environment of this process. No other file looks at it. */
-export const environment: Record<string, string | undefined> = process.env;
 
 const defaultFile = 'offpeak.yaml';
 const minKeyLength = 32;
@@ -100,18 +88,6 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     check.fail(adminKeyAt, 'must differ from the API key');
   if (check.problems.length > 0) throw new ConfigError(check.problems);
   return config;
-}
-
-/** What the client commands take from outside: flags over environment. */
-export function clientSettings(
-  flags: { url?: string | undefined; key?: string | undefined },
-  env: Record<string, string | undefined> = environment,
-): { url: string | undefined; key: string | undefined; adminKey: string | undefined } {
-  return {
-    url: flags.url ?? presence(env.OFFPEAK_URL),
-    key: flags.key ?? presence(env.OFFPEAK_API_KEY),
-    adminKey: flags.key ?? presence(env.OFFPEAK_ADMIN_KEY),
-  };
 }
 
 function readRoot(
@@ -209,10 +185,6 @@ function secret(at: Located | undefined, open: boolean, check: Checker): string 
 function outside(file: string, value: string | undefined): Located | undefined {
   if (presence(value) === undefined) return undefined;
   return { file, line: null, path: '', value: value ?? '', loose: true, hidden: !file.startsWith('--') };
-}
-
-function presence(value: string | undefined): string | undefined {
-  return value === '' ? undefined : value;
 }
 
 function kebab(camel: string): string {

@@ -59,7 +59,7 @@ const table: Record<string, Row> = {
   },
   config: {
     may: ['core', 'base'],
-    because: 'the parts of the configuration file are read by config.ts alone',
+    because: 'the parts of the configuration are read before anything is built from them',
   },
   'config.ts': {
     may: ['config', 'core', 'base'],
@@ -79,6 +79,7 @@ const table: Record<string, Row> = {
       'engines',
       'store',
       'blobs',
+      'config',
       'client',
       'wire',
       'core',
@@ -338,6 +339,26 @@ describe('src', () => {
 
   it('keeps to the import table', () => {
     expect(findViolations(sources)).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  it('loads little before it knows which command is asked for', () => {
+    const sources = readSources(join(root, 'src'));
+    const staticImports = /^(?:import|export)\s(?!type\b)[^;]*?\bfrom\s'([^']+)'/gm;
+    const packages = new Set<string>();
+    const seen = new Set<string>();
+    const walk = (path: string): void => {
+      if (seen.has(path)) return;
+      seen.add(path);
+      for (const [, specifier = ''] of withoutComments(sources.get(path) ?? '').matchAll(staticImports))
+        if (specifier.startsWith('.')) walk(resolve(path, specifier));
+        else if (!isBuiltin(specifier)) packages.add(specifier);
+    };
+    walk('cli/start.ts');
+    expect(seen.has('cli/shared/report.ts')).toBe(true);
+    expect([...packages]).toEqual(['commander']);
+    expect([...seen].filter((path) => /^(app|config|server)\.ts|^cli\/batch/.test(path))).toEqual([]);
   });
 });
 

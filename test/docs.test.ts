@@ -183,9 +183,11 @@ describe('docs/clients.md', () => {
   });
 });
 
+const program = await createProgram(silentCli());
+
 describe('docs/cli.md', () => {
   const parts = sections(read('docs/cli.md'), 3);
-  const commands = leaves(createProgram(silentCli()));
+  const commands = leaves(program);
   const shared = ['--url', '--key-file', '--key', '--json'];
 
   it('has every command, and no other', () => {

@@ -1,52 +1,69 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { backup } from './server/backup.ts';
-import { batch } from './batch/batch.ts';
-import { chat } from './models/chat.ts';
 import type { Cli } from './shared/cli.ts';
-import { config } from './server/config.ts';
-import { demo } from './demo/demo.ts';
-import { doctor } from './server/doctor.ts';
-import { files } from './files/files.ts';
-import { keys } from './access/keys.ts';
-import { login, logout } from './access/login.ts';
-import { models } from './models/models.ts';
-import { orgs } from './access/orgs.ts';
 import { reportError } from './shared/report.ts';
-import { serve } from './server/serve.ts';
-import { webhooks } from './webhooks/webhooks.ts';
 
-/** The whole command line: one line a command. */
-export function createProgram(cli: Cli): Command {
+type Make = (cli: Cli) => Command;
+
+/** Every command: what the overview says of it, and where it stands. Only the one that is asked for is loaded. */
+const commands: Record<string, readonly [about: string, load: () => Promise<Make>]> = {
+  serve: ['start the server', async () => (await import('./server/serve.ts')).serve],
+  demo: [
+    'run a sample of 100 requests as a batch, from start to finish, with the built-in model',
+    async () => (await import('./demo/demo.ts')).demo,
+  ],
+  batch: ['run batches and collect their results', async () => (await import('./batch/batch.ts')).batch],
+  files: ['upload, list and read files', async () => (await import('./files/files.ts')).files],
+  chat: ['ask a model, once or in a conversation', async () => (await import('./models/chat.ts')).chat],
+  models: [
+    'the models of a server, and model files on this machine',
+    async () => (await import('./models/models.ts')).models,
+  ],
+  webhooks: [
+    'endpoints of yours that are told when a batch ends',
+    async () => (await import('./webhooks/webhooks.ts')).webhooks,
+  ],
+  orgs: ['the orgs of a server (with an admin key)', async () => (await import('./access/orgs.ts')).orgs],
+  keys: ['the API keys of a server (with an admin key)', async () => (await import('./access/keys.ts')).keys],
+  config: ['the configuration of a server', async () => (await import('./server/config.ts')).config],
+  doctor: [
+    'ask every configured server what it can do',
+    async () => (await import('./server/doctor.ts')).doctor,
+  ],
+  backup: [
+    'copy the database and the files of a data folder, also while its server runs',
+    async () => (await import('./server/backup.ts')).backup,
+  ],
+  login: [
+    'remember a server and a key for the commands of this user',
+    async () => (await import('./access/login.ts')).login,
+  ],
+  logout: ['forget what login remembered', async () => (await import('./access/login.ts')).logout],
+};
+
+/**
+ * The command line.
+ * @param argv what is asked: the commands that it does not name are only listed; absent, all are there
+ */
+export async function createProgram(cli: Cli, argv?: readonly string[]): Promise<Command> {
   const program = new Command('offpeak')
     .description('A self-hosted inference server whose main job is batch.')
     .version(packageVersion())
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help to see how it is used.');
-  for (const make of [
-    serve,
-    demo,
-    batch,
-    files,
-    chat,
-    models,
-    webhooks,
-    orgs,
-    keys,
-    config,
-    doctor,
-    backup,
-    login,
-    logout,
-  ])
-    program.addCommand(make(cli));
+  for (const [name, [about, load]] of Object.entries(commands)) {
+    const isNamed = argv === undefined || argv.slice(0, 2).includes(name);
+    const command = isNamed ? (await load())(cli) : new Command(name);
+    program.addCommand(command.description(about));
+  }
   return harden(program, cli);
 }
 
 /** Runs one command and returns its exit code. Nothing is thrown. */
 export async function run(argv: string[], cli: Cli): Promise<number> {
   try {
-    await createProgram(cli).parseAsync(argv, { from: 'user' });
+    const program = await createProgram(cli, argv);
+    await program.parseAsync(argv, { from: 'user' });
     return cli.exitCode;
   } catch (error) {
     return reportError(error, cli.terminal, argv.includes('--json'));

@@ -1,6 +1,6 @@
 import { getCompileCacheDir } from 'node:module';
 import { systemFetch, systemRandom, wakefulClock } from '../base/system.ts';
-import { environment } from '../config.ts';
+import { environment } from '../config/environment.ts';
 import { exitCodes } from './shared/exit-codes.ts';
 import { run } from './run.ts';
 import { exampleRequests, selfCommand } from './self-command.ts';

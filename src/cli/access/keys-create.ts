@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { adminCommand, connectAdmin } from '../shared/cli.ts';
+import { adminCommand } from '../shared/commands.ts';
+import { connectAdmin } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 
 interface Options extends ClientOptions {

@@ -1,11 +1,13 @@
-import { Command } from 'commander';
-import type { Cli } from '../shared/cli.ts';
+import { group, one } from '../shared/commands.ts';
 import { keysCreate } from './keys-create.ts';
 import { keysList } from './keys-list.ts';
-import { keysRevoke } from './keys-revoke.ts';
 
-export function keys(cli: Cli): Command {
-  const group = new Command('keys').description('the API keys of a server (with an admin key)');
-  for (const make of [keysCreate, keysList, keysRevoke]) group.addCommand(make(cli));
-  return group;
-}
+const revoke = one({
+  name: 'revoke',
+  about: 'end an API key, within a second',
+  isAdmin: true,
+  ask: ({ admin }, id) => admin.keys.revoke(id),
+  show: ({ id }, terminal) => terminal.print(`Revoked ${id}.`),
+});
+
+export const keys = group('keys', [keysCreate, keysList, revoke]);

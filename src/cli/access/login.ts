@@ -2,14 +2,15 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
-import { clientCommand, clientOf, localServer, settingsOf } from '../shared/cli.ts';
+import { clientCommand } from '../shared/commands.ts';
+import { clientOf, localServer, settingsOf } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import { removeProfile, writeProfile } from '../shared/profile.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 export function login(cli: Cli): Command {
-  return clientCommand('login', 'remember a server and a key for the commands of this user')
+  return clientCommand('login')
     .addHelpText(
       'after',
       '\nAsks for the key, or reads it from stdin. A flag or the environment wins over what is remembered.',
@@ -30,7 +31,7 @@ export function login(cli: Cli): Command {
 }
 
 export function logout(cli: Cli): Command {
-  return new Command('logout').description('forget what login remembered').action(() => {
+  return new Command('logout').action(() => {
     cli.terminal.print(removeProfile(cli.env) ? 'Logged out.' : 'There was nothing to forget.');
   });
 }

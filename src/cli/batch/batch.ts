@@ -1,29 +1,25 @@
-import { Command } from 'commander';
+import { group } from '../shared/commands.ts';
 import { batchCreate } from './create.ts';
-import { batchList } from './list.ts';
-import { batchCancel, batchGet, batchPause, batchResume, batchRetry } from './one.ts';
 import { batchEvents } from './events.ts';
+import { batchList } from './list.ts';
+import { oneBatchCommands } from './one.ts';
 import { batchErrors, batchOutput } from './results.ts';
 import { batchRun } from './run/run.ts';
 import { batchWatch } from './watch.ts';
-import type { Cli } from '../shared/cli.ts';
 
-export function batch(cli: Cli): Command {
-  const group = new Command('batch').description('run batches and collect their results');
-  for (const make of [
-    batchRun,
-    batchCreate,
-    batchList,
-    batchGet,
-    batchWatch,
-    batchEvents,
-    batchOutput,
-    batchErrors,
-    batchCancel,
-    batchPause,
-    batchResume,
-    batchRetry,
-  ])
-    group.addCommand(make(cli));
-  return group;
-}
+const { get, cancel, pause, resume, retry } = oneBatchCommands;
+
+export const batch = group('batch', [
+  batchRun,
+  batchCreate,
+  batchList,
+  get,
+  batchWatch,
+  batchEvents,
+  batchOutput,
+  batchErrors,
+  cancel,
+  pause,
+  resume,
+  retry,
+]);

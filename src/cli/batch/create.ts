@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import { parseMetadata } from './metadata.ts';
 import { readInput } from './run/read-input.ts';
 import { showBatch } from './show-batch.ts';
-import { clientCommand, connect } from '../shared/cli.ts';
+import { clientCommand } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
 

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { isFinal } from '../../core/batch.ts';
 import { exitCodeOf } from './outcome.ts';
-import { clientCommand, connect } from '../shared/cli.ts';
+import { clientCommand } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 
 export function batchEvents(cli: Cli): Command {

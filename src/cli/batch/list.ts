@@ -3,7 +3,8 @@ import { sleep } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { isoTime } from '../terminal/iso-time.ts';
 import { waitingWord } from '../shared/waiting.ts';
-import { clientCommand, connect, wholeNumber } from '../shared/cli.ts';
+import { clientCommand, wholeNumber } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { take } from '../shared/pages.ts';
 

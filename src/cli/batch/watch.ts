@@ -4,7 +4,8 @@ import { follow } from './follow.ts';
 import { exitCodeOf } from './outcome.ts';
 import { createProgress, noProgress } from './progress.ts';
 import { showBatch } from './show-batch.ts';
-import { clientCommand, connect } from '../shared/cli.ts';
+import { clientCommand } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 

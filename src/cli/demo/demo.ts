@@ -3,7 +3,6 @@ import type { Cli } from '../shared/cli.ts';
 
 export function demo(cli: Cli): Command {
   return new Command('demo')
-    .description('run a sample of 100 requests as a batch, from start to finish, with the built-in model')
     .option('--keep', 'leave the server running afterwards, until Ctrl-C')
     .action(async (options: { keep?: boolean }) => {
       const { runDemo } = await import('./run-demo.ts');

@@ -1,15 +1,22 @@
-import { Command } from 'commander';
-import type { Cli } from '../shared/cli.ts';
+import { group, one } from '../shared/commands.ts';
 import { filesContent } from './content.ts';
-import { filesDelete } from './delete.ts';
-import { filesGet } from './get.ts';
 import { filesList } from './list.ts';
+import { showFile } from './show-file.ts';
 import { filesUpload } from './upload.ts';
 import { filesValidate } from './validate.ts';
 
-export function files(cli: Cli): Command {
-  const group = new Command('files').description('upload, list and read files');
-  for (const make of [filesUpload, filesList, filesGet, filesContent, filesDelete, filesValidate])
-    group.addCommand(make(cli));
-  return group;
-}
+const get = one({
+  name: 'get',
+  about: 'show a file',
+  ask: ({ files: remote }, id) => remote.get(id),
+  show: showFile,
+});
+
+const remove = one({
+  name: 'delete',
+  about: 'delete a file',
+  ask: ({ files: remote }, id) => remote.remove(id),
+  show: ({ id }, terminal) => terminal.print(`Deleted ${id}.`),
+});
+
+export const files = group('files', [filesUpload, filesList, get, filesContent, remove, filesValidate]);

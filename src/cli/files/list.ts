@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { clientCommand, connect, wholeNumber } from '../shared/cli.ts';
+import { clientCommand, wholeNumber } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { isoTime } from '../terminal/iso-time.ts';
 import { take } from '../shared/pages.ts';

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { clientCommand, connect, wholeNumber } from '../shared/cli.ts';
+import { clientCommand, wholeNumber } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { showFile } from './show-file.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';

@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import type { Client } from '../../client/client.ts';
 import type { ChatMessage, ChatRequest } from '../../wire/chat/chat.ts';
 import { cleanText } from '../terminal/clean-text.ts';
-import { clientCommand, connect, wholeNumber } from '../shared/cli.ts';
+import { clientCommand, wholeNumber } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
 import { reportError } from '../shared/report.ts';
@@ -17,7 +18,7 @@ interface Options extends ClientOptions {
 }
 
 export function chat(cli: Cli): Command {
-  return clientCommand('chat', 'ask a model, once or in a conversation')
+  return clientCommand('chat')
     .argument('[prompt...]', 'what to ask; without it standard input, or a conversation on a terminal')
     .option('-m, --model <model>', 'an id or an alias', 'default')
     .option('-s, --system <text>', 'a system message')

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { readModelSource } from '../../core/model-source.ts';
 import type { ModelSource } from '../../core/model-source.ts';
-import { wholeNumber } from '../shared/cli.ts';
+import { wholeNumber } from '../shared/commands.ts';
 import type { Cli } from '../shared/cli.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import { withFolderFlags } from './flags.ts';

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { RemoteModel } from '../../client/resources.ts';
 import { waitingText } from '../shared/waiting.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
-import { clientCommand, connect, connectAdmin, hasAdminKey } from '../shared/cli.ts';
+import { clientCommand } from '../shared/commands.ts';
+import { connect, connectAdmin, hasAdminKey } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 
 export function modelsList(cli: Cli): Command {

@@ -8,7 +8,6 @@ import type { ServerFlags } from '../shared/server-flags.ts';
 
 export function backup(cli: Cli): Command {
   return withServerFlags(new Command('backup'))
-    .description('copy the database and the files of a data folder, also while its server runs')
     .argument('<folder>', 'where to; a new or an empty folder')
     .option('--json', 'print JSON')
     .action(async (folder: string, flags: ServerFlags & { json?: boolean }) => {

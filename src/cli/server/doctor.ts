@@ -5,8 +5,7 @@ import { configOf, withServerFlags } from '../shared/server-flags.ts';
 import type { ServerFlags } from '../shared/server-flags.ts';
 
 export function doctor(cli: Cli): Command {
-  const command = new Command('doctor').description('ask every configured server what it can do');
-  return withServerFlags(command)
+  return withServerFlags(new Command('doctor'))
     .option('--no-generate', 'give them no work: connect and ask for their models alone')
     .option('--json', 'print JSON')
     .action((flags: ServerFlags & { generate: boolean; json?: boolean }) =>

@@ -8,7 +8,7 @@ import { configOf, withServerFlags } from '../shared/server-flags.ts';
 import type { ServerFlags } from '../shared/server-flags.ts';
 
 export function serve(cli: Cli): Command {
-  return withServerFlags(new Command('serve').description('start the server'))
+  return withServerFlags(new Command('serve'))
     .option('--json', 'print one line of JSON when ready')
     .action(async (flags: ServerFlags & { json?: boolean }) => {
       // What a server writes is for nobody else on this machine, whatever folder it is told to use.

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { ClientError, Unreachable } from '../../client/errors.ts';
 import type { RemoteFault } from '../../client/errors.ts';
 import { formatProblem } from '../../base/located.ts';
-import { ConfigError } from '../../config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import { CliError, exitCodes } from './exit-codes.ts';
 import type { ExitCode } from './exit-codes.ts';

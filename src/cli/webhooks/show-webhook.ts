@@ -1,5 +1,4 @@
 import type { RemoteDelivery, RemoteWebhook } from '../../client/webhooks.ts';
-import { isoTime } from '../terminal/iso-time.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** What `--events` takes. */
@@ -32,20 +31,7 @@ export function showDelivery(delivery: RemoteDelivery, terminal: Terminal): void
   ]);
 }
 
-export function deliveryRow(delivery: RemoteDelivery): string[] {
-  const { next_attempt_at: next } = delivery;
-  return [
-    delivery.id,
-    delivery.event.type,
-    delivery.event.data.id,
-    delivery.status,
-    String(delivery.attempts),
-    codeOf(delivery),
-    next === null ? '' : isoTime(next),
-    delivery.last_error ?? '',
-  ];
-}
-
-function codeOf({ last_status_code: code }: RemoteDelivery): string {
+/** The status code of the receiver, where it answered. */
+export function codeOf({ last_status_code: code }: RemoteDelivery): string {
   return code === null ? '' : String(code);
 }

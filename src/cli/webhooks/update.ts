@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { clientCommand, connect } from '../shared/cli.ts';
+import { clientCommand } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
 import { eventsOption, showWebhook } from './show-webhook.ts';

@@ -1,27 +1,48 @@
-import { Command } from 'commander';
-import type { Cli } from '../shared/cli.ts';
+import { group, one } from '../shared/commands.ts';
+import { exitCodes } from '../shared/exit-codes.ts';
 import { webhooksCreate } from './create.ts';
-import { webhooksDelete } from './delete.ts';
 import { webhooksDeliveries } from './deliveries.ts';
 import { webhooksList } from './list.ts';
-import { webhooksReplay } from './replay.ts';
-import { webhooksRotate } from './rotate.ts';
-import { webhooksTest } from './test.ts';
+import { showDelivery, showWebhook } from './show-webhook.ts';
 import { webhooksUpdate } from './update.ts';
 
-const commands = [
+const remove = one({
+  name: 'delete',
+  about: 'delete a webhook and its deliveries',
+  ask: ({ webhooks: remote }, id) => remote.remove(id),
+  show: ({ id }, terminal) => terminal.print(`Deleted ${id}.`),
+});
+
+const rotate = one({
+  name: 'rotate',
+  about: 'make a new secret; the one before signs, too, for 24 hours',
+  ask: ({ webhooks: remote }, id) => remote.rotate(id),
+  show: showWebhook,
+});
+
+const test = one({
+  name: 'test',
+  about: 'send a webhook an event of the type webhook.test, and tell how that went',
+  ask: ({ webhooks: remote }, id) => remote.test(id),
+  exitCodeOf: ({ status }) => (status === 'delivered' ? exitCodes.ok : exitCodes.usage),
+  show: showDelivery,
+});
+
+const replay = one({
+  name: 'replay',
+  about: 'tell of the event of a delivery again, in a new one',
+  argument: '<delivery>',
+  ask: ({ webhooks: remote }, id) => remote.replay(id),
+  show: showDelivery,
+});
+
+export const webhooks = group('webhooks', [
   webhooksCreate,
   webhooksList,
   webhooksUpdate,
-  webhooksDelete,
-  webhooksRotate,
-  webhooksTest,
+  remove,
+  rotate,
+  test,
   webhooksDeliveries,
-  webhooksReplay,
-];
-
-export function webhooks(cli: Cli): Command {
-  const group = new Command('webhooks').description('endpoints of yours that are told when a batch ends');
-  for (const make of commands) group.addCommand(make(cli));
-  return group;
-}
+  replay,
+]);
