@@ -121,6 +121,13 @@ describe('the hours of batches', () => {
 });
 
 describe('models', () => {
+  it('are what requests for `default` mean, where there is one', () => {
+    const aliasesOf = (yaml: string) => load(yaml).models.map(({ aliases }) => aliases);
+    expect(aliasesOf(model(''))).toEqual([['default']]);
+    expect(aliasesOf(model('    aliases: [default]\n'))).toEqual([['default']]);
+    expect(aliasesOf(model('  - id: other\n    engine: { kind: scripted }\n'))).toEqual([[], []]);
+  });
+
   it('may be an upstream', () => {
     const config = load(
       `models:
@@ -147,7 +154,7 @@ describe('models', () => {
     expect(config.models).toEqual([
       {
         id: 'qwen3-32b',
-        aliases: ['big'],
+        aliases: ['big', 'default'],
         serves: ['chat'],
         prices: { input: 200_000_000, cachedInput: 200_000_000, output: 600_000_000 },
         engine: {

@@ -67,6 +67,9 @@ export function models(at: Located, reading: Reading, usual: UsualHours): ModelC
     return [model];
   });
   setFallbacks(named, found, check);
+  const [only, ...others] = found;
+  // Where there is nothing to choose from, nobody needs to know its name.
+  if (only !== undefined && others.length === 0 && !taken.has('default')) only.aliases.push('default');
   return found;
 }
 

@@ -159,10 +159,29 @@ describe('batches', () => {
     const last = out
       .trimEnd()
       .split('\n')
-      .map((line) => line.split('\t').at(-1));
+      .map((line) => line.split('\t')[7]);
     expect([lists, last]).toEqual([5, ['', 'queued, 4 before it; at risk']]);
     server.behaviour.before = () => undefined;
     expect((await cli('batch', 'get', 'batch_1')).out).toContain('Others run. (queued, 4 before it)');
+  });
+
+  it('are listed with what their inputs are called, all of them if need be', async () => {
+    for (let i = 0; i < 3; i++) await cli('batch', 'create', 'in.jsonl', '-m', 'team=search');
+    server.files.delete('file-2');
+    const { out } = await cli('batch', 'list', '--all');
+    const rows = out.trimEnd().split('\n');
+    expect(rows.map((row) => row.split('\t').slice(9))).toEqual([
+      ['in.jsonl', 'team=search'],
+      ['', 'team=search'],
+      ['in.jsonl', 'team=search'],
+    ]);
+    const limits = server.requests
+      .filter(({ path }) => path === '/v1/batches')
+      .map(({ url }) => url.searchParams.get('limit'));
+    expect(limits.at(-1)).toBe('100');
+    server.behaviour.before = (_, path) =>
+      path === '/v1/files' ? refusal(403, 'permission_denied', 'No.') : undefined;
+    expect((await cli('batch', 'list')).out).toMatch(/^batch_1\t.*\tteam=search\n/);
   });
 
   it('that were cancelled are not drawn as if all had run', async () => {
@@ -391,12 +410,12 @@ describe('a model that takes no requests', () => {
     batch.waiting = waiting;
     const shown = await cli('batch', 'get', 'batch_1');
     expect(shown.out).toContain('since 2026-11-21T09:30:00Z: It is away. (engine_unavailable)');
-    expect((await cli('batch', 'list')).out).toMatch(/\tengine_unavailable\n$/);
+    expect((await cli('batch', 'list')).out).toContain('\tengine_unavailable\t');
     batch.waiting = { ...waiting, reason: 'hours', until: '2026-11-21T21:00:00Z' };
-    expect((await cli('batch', 'list')).out).toMatch(/\thours, until 2026-11-21T21:00:00Z\n$/);
+    expect((await cli('batch', 'list')).out).toContain('\thours, until 2026-11-21T21:00:00Z\t');
     batch.waiting = waiting;
     const watched = await cli('batch', 'watch', 'batch_1');
-    expect(watched.err).toContain('waiting: It is away. (engine_unavailable)');
+    expect(watched.err).toMatch(/waiting: engine_unavailable .*\| It is away\.$/m);
   });
 
   it('stands in the list of models, for those who administer', async () => {

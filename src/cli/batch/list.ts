@@ -1,43 +1,49 @@
 import type { Command } from 'commander';
 import { sleep } from '../../base/clock.ts';
+import type { Client } from '../../client/client.ts';
+import { ClientError } from '../../client/errors.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
-import { isoTime } from '../terminal/iso-time.ts';
-import { waitingWord } from '../shared/waiting.ts';
-import { clientCommand, wholeNumber } from '../shared/commands.ts';
-import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
+import { clientCommand, tellAll, wholeNumber } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
 import { take } from '../shared/pages.ts';
+import { waitingWord } from '../shared/waiting.ts';
+import { isoTime } from '../terminal/iso-time.ts';
 
 interface Options extends ClientOptions {
   limit: number;
+  all?: boolean;
   status?: string;
   watch?: boolean;
 }
 
 const watchMs = 2_000;
-const head = ['id', 'status', 'completed', 'failed', 'model', 'created', 'cost', 'waiting'];
 /** Home, and nothing below it. */
 const clearScreen = '\u001b[H\u001b[J';
 
 export function batchList(cli: Cli): Command {
   return clientCommand('list', 'list batches, newest first')
     .option('-n, --limit <n>', 'how many at most', wholeNumber('--limit', 1, 1_000_000), 20)
+    .option('--all', 'all of them')
     .option('--status <status>', 'only those in this state')
     .option('--watch', 'show them again whenever something has changed, until Ctrl-C')
     .action(async (options: Options) => {
       const { terminal, clock } = cli;
+      const client = connect(cli, options);
+      const names = new Map<string, string>();
       const stop = new AbortController();
       const release = options.watch === true ? cli.onInterrupt(() => stop.abort()) : () => {};
       try {
         for (let shown = ''; ; await sleep(clock, watchMs, stop.signal)) {
           if (stop.signal.aborted) return;
-          const batches = await list(cli, options);
-          const rows = batches.map(rowOf);
-          const now = JSON.stringify(rows);
+          const batches = await list(client, options);
+          if (options.json !== true) await learnNames(client, batches, names);
+          const cells = Object.values(columns(names));
+          const rows = batches.map((batch) => cells.map((cell) => cell(batch)));
+          const now = JSON.stringify([terminal.stdout.columns, rows]);
           if (now !== shown) {
             if (options.watch === true && terminal.stdout.isTTY === true) terminal.stdout.write(clearScreen);
-            if (options.json === true) terminal.json(batches);
-            else terminal.table(head, rows);
+            tellAll(cli, options, batches, columns(names));
           }
           shown = now;
           if (options.watch !== true) return;
@@ -48,27 +54,51 @@ export function batchList(cli: Cli): Command {
     });
 }
 
-function list(cli: Cli, { limit, status, ...options }: Options): Promise<RemoteBatch[]> {
-  const client = connect(cli, options);
-  return take(limit, 100, (query) =>
+function list(client: Client, { limit, all, status }: Options): Promise<RemoteBatch[]> {
+  return take(all === true ? Infinity : limit, 100, (query) =>
     client.batches.list(status === undefined ? query : { ...query, status }),
   );
 }
 
-function rowOf(batch: RemoteBatch): string[] {
-  const { request_counts: counts, waiting, progress } = batch;
-  const notes = [
-    waiting && waitingWord(waiting, progress?.batches_ahead),
-    batch.at_risk === true && 'at risk',
-  ];
-  return [
-    batch.id,
-    batch.status,
-    `${counts.completed}/${counts.total}`,
-    String(counts.failed),
-    batch.model ?? '',
-    isoTime(batch.created_at),
-    batch.cost?.amount ?? '',
-    notes.filter(Boolean).join('; '),
-  ];
+/** What the inputs of batches are called, as far as the server tells: a file may be deleted, or not for this key. */
+async function learnNames(
+  client: Client,
+  batches: readonly RemoteBatch[],
+  names: Map<string, string>,
+): Promise<void> {
+  const wanted = new Set(batches.map((batch) => batch.input_file_id).filter((id) => !names.has(id)));
+  for (const id of wanted) names.set(id, '');
+  try {
+    for (let after: string | undefined; wanted.size > 0;) {
+      const page = await client.files.list({ purpose: 'batch', limit: 1000, after });
+      for (const { id, filename } of page.data) if (wanted.delete(id)) names.set(id, filename);
+      after = page.data.at(-1)?.id;
+      if (!page.has_more || after === undefined) return;
+    }
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+  }
+}
+
+/** Those that were there first stay where they are, for scripts. */
+function columns(names: ReadonlyMap<string, string>): Record<string, (batch: RemoteBatch) => string> {
+  return {
+    id: ({ id }) => id,
+    status: ({ status }) => status,
+    completed: ({ request_counts: counts }) => `${counts.completed}/${counts.total}`,
+    failed: ({ request_counts: counts }) => String(counts.failed),
+    model: ({ model }) => model ?? '',
+    created: (batch) => isoTime(batch.created_at),
+    cost: ({ cost }) => cost?.amount ?? '',
+    waiting: ({ waiting, progress, at_risk: isAtRisk }) =>
+      [waiting && waitingWord(waiting, progress?.batches_ahead), isAtRisk === true && 'at risk']
+        .filter(Boolean)
+        .join('; '),
+    expected: ({ progress }) => (progress?.eta ? isoTime(progress.eta) : ''),
+    file: (batch) => names.get(batch.input_file_id) ?? '',
+    metadata: ({ metadata }) =>
+      Object.entries(metadata ?? {})
+        .map(([key, value]) => `${key}=${String(value)}`)
+        .join(' '),
+  };
 }

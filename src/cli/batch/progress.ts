@@ -1,11 +1,11 @@
 import { formatDuration } from '../../base/duration.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
+import { waitingWord } from '../shared/waiting.ts';
 import { isoTime } from '../terminal/iso-time.ts';
-import { cleanLine } from '../terminal/clean-text.ts';
-import { createBar } from '../terminal/bar.ts';
+import { createMeter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { waitingText } from '../shared/waiting.ts';
+import { colours } from './show-batch.ts';
 
 /** Shows how far a batch is: a bar on a terminal, a line for every tenth of the work in a pipe. */
 export interface Progress {
@@ -18,46 +18,23 @@ export interface Progress {
 export const noProgress: Progress = { update() {}, note() {}, stop() {} };
 
 export function createProgress(terminal: Terminal, clock: Clock): Progress {
-  return terminal.stderr.isTTY === true ? showBar(terminal, clock) : createLines(terminal, clock);
-}
-
-function showBar(terminal: Terminal, clock: Clock): Progress {
-  const bar = createBar(terminal, '{status}', '{value}/{total} | {detail}');
-  let started = false;
+  const meter = createMeter(terminal);
   return {
+    ...meter,
     update(batch) {
-      const payload = { status: batch.status, detail: detailOf(batch, clock) };
-      const done = doneOf(batch);
-      if (!started) bar.start(batch.request_counts.total, done, payload);
-      else bar.update(done, payload);
-      started = true;
-    },
-    note(text) {
-      if (started) bar.stop();
-      started = false;
-      terminal.note(text);
-    },
-    stop() {
-      if (started) bar.stop();
-      started = false;
-    },
-  };
-}
-
-function createLines(terminal: Terminal, clock: Clock): Progress {
-  let told = '';
-  return {
-    update(batch) {
+      const { status, waiting } = batch;
       const { total } = batch.request_counts;
       const done = doneOf(batch);
       const tenth = total === 0 ? 0 : Math.floor((done * 10) / total);
-      const step = `${batch.status} ${tenth} ${batch.waiting?.reason ?? ''}`;
-      if (step === told) return;
-      told = step;
-      terminal.note(`${batch.status} ${done}/${total} | ${detailOf(batch, clock)}`);
+      meter.update({
+        head: status,
+        done,
+        total,
+        parts: [`${done}/${total}`, ...detailsOf(batch, clock)],
+        step: `${status} ${tenth} ${waiting?.reason ?? ''}`,
+        colour: colours[status],
+      });
     },
-    note: (text) => terminal.note(text),
-    stop() {},
   };
 }
 
@@ -69,17 +46,17 @@ function doneOf({ request_counts: { completed, failed }, error_summary }: Remote
   return completed + failed - neverRan.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** `120/min | 4m 10s left | 3 failed | 0.0012 USD`, and why it waits. */
-function detailOf(batch: RemoteBatch, clock: Clock): string {
-  const { progress, cost, request_counts: counts } = batch;
+/** `4m 10s left`, `3 failed`, `waiting: queued, 2 before it` ...: the most important first. */
+function detailsOf(batch: RemoteBatch, clock: Clock): string[] {
+  const { progress, cost, waiting, request_counts: counts } = batch;
   const eta = progress?.eta ? Date.parse(isoTime(progress.eta)) - clock.now() : Number.NaN;
-  const parts = [
-    progress?.rate_per_minute ? `${Math.round(progress.rate_per_minute)}/min` : '',
+  return [
     eta > 0 ? `${formatDuration(eta)} left` : '',
+    waiting ? `waiting: ${waitingWord(waiting, progress?.batches_ahead)}` : '',
     counts.failed > 0 ? `${counts.failed} failed` : '',
+    progress?.rate_per_minute ? `${Math.round(progress.rate_per_minute)}/min` : '',
     cost ? `${cost.amount} ${cost.currency}` : '',
-    batch.waiting ? `waiting: ${waitingText(batch.waiting, progress?.batches_ahead)}` : '',
     batch.at_risk === true ? 'at risk: it will not be done before it expires' : '',
+    waiting?.message ?? '',
   ];
-  return cleanLine(parts.filter((part) => part !== '').join(' | '));
 }

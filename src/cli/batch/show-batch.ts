@@ -3,7 +3,8 @@ import { waitingText } from '../shared/waiting.ts';
 import { isoTime } from '../terminal/iso-time.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-const colours = {
+/** What each state looks like. */
+export const colours = {
   validating: 'cyan',
   in_progress: 'cyan',
   cancelling: 'yellow',

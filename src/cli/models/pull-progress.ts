@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { PullProgress } from '../../core/model-file.ts';
 import { cleanLine, shorten } from '../terminal/clean-text.ts';
-import { createBar } from '../terminal/bar.ts';
+import { createMeter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { createPace } from './pace.ts';
 import type { Pace } from './pace.ts';
@@ -22,52 +22,17 @@ const widestName = 32;
 const toldBytes = 64 * 1024 ** 2;
 
 export function createPullProgress(terminal: Terminal, clock: Clock): ShownPull {
-  const lines = createLines(terminal, createPace(clock));
-  if (terminal.stderr.isTTY !== true) return lines;
-  const bar = showBar(terminal, createPace(clock));
-  return {
-    // A bar needs an end.
-    update: (progress) => (progress.total === null ? lines : bar).update(progress),
-    note: (text) => bar.note(text),
-    stop: () => bar.stop(),
-  };
-}
-
-function showBar(terminal: Terminal, pace: Pace): ShownPull {
-  const bar = createBar(terminal, '{name}', '{detail}');
-  let started = false;
-  const stop = () => {
-    if (started) bar.stop();
-    started = false;
-  };
-  return {
-    update(progress) {
-      const payload = { name: nameOf(progress), detail: detailOf(progress, pace) };
-      if (started) bar.update(progress.done, payload);
-      else bar.start(progress.total ?? 0, progress.done, payload);
-      started = true;
-    },
-    note(text) {
-      stop();
-      terminal.note(cleanLine(text));
-    },
-    stop,
-  };
-}
-
-function createLines(terminal: Terminal, pace: Pace): ShownPull {
-  let told = '';
+  const meter = createMeter(terminal);
+  const pace = createPace(clock);
   return {
     update(progress) {
       const { phase, part, done, total } = progress;
-      pace.at(done);
-      const step = `${phase} ${part} ${total === null ? Math.floor(done / toldBytes) : Math.floor((done * 10) / total)}`;
-      if (step === told) return;
-      told = step;
-      terminal.note(`${nameOf(progress)} | ${detailOf(progress, pace)}`);
+      const told = total === null ? Math.floor(done / toldBytes) : Math.floor((done * 10) / total);
+      const parts = detailsOf(progress, pace);
+      meter.update({ head: nameOf(progress), done, total, parts, step: `${phase} ${part} ${told}` });
     },
-    note: (text) => terminal.note(cleanLine(text)),
-    stop() {},
+    note: (text) => meter.note(cleanLine(text)),
+    stop: () => meter.stop(),
   };
 }
 
@@ -76,14 +41,15 @@ function nameOf({ file, part, parts }: PullProgress): string {
   return parts === 1 ? name : `${part}/${parts} ${name}`;
 }
 
-/** `1.20 GB of 4.10 GB | 23.4 MB/s | 2m 05s left`. */
-function detailOf({ phase, done, total }: PullProgress, pace: Pace): string {
-  if (phase === 'waiting') return 'waiting for another process';
-  if (phase === 'checking') return `checking ${showBytes(done)}`;
+/** `1.20 GB of 4.10 GB`, `2m 05s left`, `23.4 MB/s`. */
+function detailsOf({ phase, done, total }: PullProgress, pace: Pace): string[] {
   const perSecond = pace.at(done);
-  const parts = [total === null ? showBytes(done) : `${showBytes(done)} of ${showBytes(total)}`];
-  if (perSecond > 0) parts.push(`${showBytes(Math.round(perSecond))}/s`);
-  if (perSecond > 0 && total !== null && done < total)
-    parts.push(`${formatDuration(((total - done) / perSecond) * 1000)} left`);
-  return parts.join(' | ');
+  if (phase === 'waiting') return ['waiting for another process'];
+  if (phase === 'checking') return [`checking ${showBytes(done)}`];
+  const left = total === null ? 0 : total - done;
+  return [
+    total === null ? showBytes(done) : `${showBytes(done)} of ${showBytes(total)}`,
+    perSecond > 0 && left > 0 ? `${formatDuration((left / perSecond) * 1000)} left` : '',
+    perSecond > 0 ? `${showBytes(Math.round(perSecond))}/s` : '',
+  ];
 }

@@ -1,12 +1,11 @@
-import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
-import type CliTable from 'cli-table3';
-import { cleanLine, shorten } from './clean-text.ts';
+import { cleanLine } from './clean-text.ts';
+import { drawTable } from './table.ts';
 
 /** The streams a command talks through. Tests pass their own. */
 export interface Streams {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
-  stdout: NodeJS.WritableStream & { isTTY?: boolean };
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
   stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 }
 
@@ -26,7 +25,7 @@ export interface Terminal extends Streams {
   /** A remark beside the result. */
   note(text: string): void;
   json(value: unknown): void;
-  /** A table on a terminal; in a pipe one line a row with tabs between. Cells are cleaned. */
+  /** A table as wide as the terminal; in a pipe one line a row with tabs between. Cells are cleaned. */
   table(head: string[], rows: string[][]): void;
   /** Name and value below each other. Values are cleaned. */
   record(pairs: [string, string | null | undefined][]): void;
@@ -35,8 +34,6 @@ export interface Terminal extends Streams {
   /** The same for stderr. */
   paintNote(format: Format, text: string): string;
 }
-
-const widestCell = 80;
 
 const byName: Itself = { command: 'offpeak', example: 'examples/demo.jsonl' };
 
@@ -54,17 +51,9 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, self = byName
     paintNote: (format, text) => styleText(format, text, { stream: stderr }),
     json: (value) => print(JSON.stringify(value)),
     table(head, rows) {
-      if (stdout.isTTY !== true) {
-        for (const row of rows) print(row.map(cleanLine).join('\t'));
-        return;
-      }
-      const Table = createRequire(import.meta.url)('cli-table3') as typeof CliTable;
-      const table = new Table({
-        head: head.map((title) => paint('bold', title)),
-        style: { head: [], border: [], compact: true },
-      });
-      for (const row of rows) table.push(row.map((cell) => shorten(cleanLine(cell), widestCell)));
-      print(table.toString());
+      const clean = rows.map((row) => row.map(cleanLine));
+      if (stdout.isTTY !== true) for (const row of clean) print(row.join('\t'));
+      else print(drawTable(head, clean, stdout.columns ?? 80, (title) => paint('bold', title)));
     },
     record(pairs) {
       const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');

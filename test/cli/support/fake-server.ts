@@ -21,7 +21,7 @@ export interface FakeServer {
   behaviour: Behaviour;
   files: Map<string, { file: RemoteFile; text: string }>;
   batches: Map<string, { batch: RemoteBatch; polls: number; lines: ResultLine[] }>;
-  requests: { method: string; path: string; headers: Headers }[];
+  requests: { method: string; path: string; url: URL; headers: Headers }[];
 }
 
 export function succeeded(customId: string): ResultLine {
@@ -50,9 +50,10 @@ export function createFakeServer(): FakeServer {
   const replays = new Map<string, object>();
 
   async function handle(request: Request): Promise<Response> {
-    const { pathname, searchParams } = new URL(request.url);
+    const address = new URL(request.url);
+    const { pathname, searchParams } = address;
     const { method } = request;
-    requests.push({ method, path: pathname, headers: request.headers });
+    requests.push({ method, path: pathname, url: address, headers: request.headers });
     const early = behaviour.before(method, pathname);
     if (early !== undefined) return early;
     const [, , noun, id = '', what] = pathname.split('/');

@@ -1,0 +1,70 @@
+import { createRequire } from 'node:module';
+import type CliTable from 'cli-table3';
+import { shorten } from './clean-text.ts';
+
+const widestCell = 80;
+/** What a column is not made narrower than, if it holds more. */
+const narrowestCell = 10;
+/** A border and a space on each side. */
+const framePerCell = 3;
+
+/**
+ * Rows as a table of at most `width` columns. Columns without any value are left out, the widest are made narrower, but
+ * never the first, which names the thing. Where that is not enough each row becomes a paragraph.
+ */
+export function drawTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  paintHead: (text: string) => string,
+): string {
+  const used = head.map((_, column) => column === 0 || rows.some((row) => row[column] !== ''));
+  const pick = (row: readonly string[]) => row.filter((_, column) => used[column]);
+  const [titles, lines] = [pick(head), rows.map(pick)];
+  const widths = fit(
+    titles.map((title, column) =>
+      Math.max(title.length, ...lines.map((line) => Math.min(widestCell, line[column]?.length ?? 0))),
+    ),
+    width - 1 - titles.length * framePerCell,
+  );
+  if (widths === undefined) return lines.map((line) => paragraph(titles, line, width, paintHead)).join('\n');
+  // Most commands draw none: they start without it.
+  const Table = createRequire(import.meta.url)('cli-table3') as typeof CliTable;
+  const table = new Table({
+    head: titles.map(paintHead),
+    colWidths: widths.map((cell) => cell + 2),
+    style: { head: [], border: [], compact: true },
+  });
+  for (const line of lines) table.push(line.map((cell, column) => shorten(cell, widths[column] ?? 0)));
+  return table.toString();
+}
+
+/** Takes from the widest columns until all have `room`; undefined where they cannot have. */
+function fit(widths: number[], room: number): number[] | undefined {
+  const fitted = [...widths];
+  for (let over = fitted.reduce((sum, one) => sum + one, 0) - room; over > 0; over--) {
+    const widest = Math.max(...fitted.slice(1));
+    if (widest <= narrowestCell) return undefined;
+    fitted[fitted.indexOf(widest, 1)] = widest - 1;
+  }
+  return fitted;
+}
+
+/** The name of a thing, and what is known of it below, as `title value` after each other. */
+function paragraph(
+  titles: readonly string[],
+  [name = '', ...cells]: readonly string[],
+  width: number,
+  paintHead: (text: string) => string,
+): string {
+  const lines: string[] = [];
+  cells.forEach((cell, index) => {
+    if (cell === '') return;
+    const pair = shorten(`${titles[index + 1]} ${cell}`, width - 2);
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 2 + pair.length <= width)
+      lines[lines.length - 1] = `${last}, ${pair}`;
+    else lines.push(`  ${pair}`);
+  });
+  return [paintHead(name), ...lines].join('\n');
+}
