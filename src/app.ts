@@ -120,6 +120,11 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       lineBytes: limits.lineBytes,
     },
     endpoints: config.batch.endpoints,
+    others: {
+      purposes: config.files.purposes.filter((purpose) => purpose !== 'batch'),
+      fileBytes: config.files.bytes,
+      bytesPerOrg: limits.responseBytesPerOrg,
+    },
     quarantineMs: config.quarantineMs,
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),

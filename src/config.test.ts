@@ -269,6 +269,11 @@ describe('what is wrong', () => {
       "offpeak.yaml:2: server.prot: unknown key. Did you mean 'port'?",
     ],
     ['a wrong type', 'server:\n  port: "x"\n', 'offpeak.yaml:2: server.port: expected a number, found "x"'],
+    [
+      'files without those of batches',
+      'files: { purposes: [user_data] }\n',
+      'files.purposes: must name batch',
+    ],
     ['a port out of range', 'server: { port: 70000 }\n', 'server.port: must be from 0 to 65535, not 70000'],
     [
       'a duplicate id',
@@ -340,7 +345,7 @@ describe('what is wrong', () => {
       'batch.hours: batches would end before their hours begin. Set batch.completion_window to a longer time',
     ],
     ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
-    ['a storage that is not there', 'files: s3://b\n', 'files: must be one of disk'],
+    ['a storage that is not there', 'files: s3://b\n', 'files: expected an object with purposes, bytes'],
     ['a list as the whole', '- 1\n', 'expected an object with server'],
   ])('tells %s', (_, yaml, message) => {
     expect(problems(yaml)).toEqual([expect.stringContaining(message)]);

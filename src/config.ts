@@ -8,7 +8,7 @@ import { isLoopback } from './base/loopback.ts';
 import { ConfigError } from './config/config-error.ts';
 import { environment, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
-import { batch, limits } from './config/limits.ts';
+import { batch, files, limits } from './config/limits.ts';
 import { builtInModel, models } from './config/models.ts';
 import { folder, type Reading } from './config/reading.ts';
 import type { Config } from './core/config.ts';
@@ -52,6 +52,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const hub = check.object(file.hub, configKeys.hub);
   const { hours: usual, ...batches } = batch(file.batch, check);
   const whenBatchesRun = { hours: usual, completionWindowMs: batches.completionWindowMs };
+  const caps = limits(file.limits, check);
   const config: Config = {
     server: {
       host: check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1',
@@ -60,7 +61,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     },
     data,
     database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
-    files: check.choice(file.files, ['disk'] as const) ?? 'disk',
+    files: files(file.files, caps, check),
     models:
       file.models === undefined
         ? [builtInModel(reading, usual)]
@@ -70,7 +71,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       endpoint: hubEndpoint(variable('OFFPEAK_HF_ENDPOINT', hub.endpoint), check),
       token: hubToken(variable('OFFPEAK_HF_TOKEN', hub.token), check),
     },
-    limits: limits(file.limits, check),
+    limits: caps,
     batch: batches,
     egress: { allow: opened(check.object(file.egress, configKeys.egress).allow, check) },
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,

@@ -68,6 +68,7 @@ export const configKeys = {
     'connections',
     'connections_per_address',
   ],
+  files: ['purposes', 'bytes'],
   egress: ['allow'],
   batch: [
     'endpoints',

@@ -1,6 +1,7 @@
 import type { Checker, Located } from '../base/located.ts';
 import { type BatchEndpoint, batchEndpoints, dateForms, usualEndpoints } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
+import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
 import type { Hours } from '../core/hours.ts';
 import { hours } from './hours.ts';
 import { configKeys } from './keys.ts';
@@ -39,6 +40,22 @@ export function batch(
     dates: check.choice(fields.dates, dateForms) ?? 'iso',
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,
     hours: hours(fields, { completionWindowMs }, check),
+  };
+}
+
+/** `disk`, the only place there is, is what this key once said. */
+export function files(
+  at: Located | undefined,
+  { bytesPerBatch }: Config['limits'],
+  check: Checker,
+): Config['files'] {
+  const fields = check.object(at?.value === 'disk' ? undefined : at, configKeys.files);
+  const named = check.list(fields.purposes)?.flatMap((item) => check.choice(item, uploadPurposes) ?? []);
+  if (fields.purposes && named && !named.includes('batch'))
+    check.fail(fields.purposes, 'must name batch', 'Files for batches are always taken.');
+  return {
+    purposes: [...new Set<UploadPurpose>(['batch', ...(named ?? [])])],
+    bytes: check.whole(fields.bytes, { min: 1, max: 2 ** 30 }) ?? bytesPerBatch,
   };
 }
 

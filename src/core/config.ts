@@ -1,5 +1,6 @@
 import type { BatchEndpoint, DateForm } from './batch.ts';
 import type { Flavor, OwnTraits } from './flavor.ts';
+import type { UploadPurpose } from './file.ts';
 import type { Hours } from './hours.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { Prices } from './price.ts';
@@ -16,7 +17,12 @@ export interface Config {
   data: string;
   /** `sqlite`, or a `postgres://` URL. */
   database: string;
-  files: 'disk';
+  files: {
+    /** What files are taken for; `batch` among them. */
+    purposes: readonly UploadPurpose[];
+    /** The largest that is not for a batch. */
+    bytes: number;
+  };
   models: ModelConfig[];
   /** Where fetched models stand. */
   modelFolder: string;

@@ -15,7 +15,7 @@ import type { Files, SealedUpload } from './files.ts';
 import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
 import { SpooledUpload, indexName } from './upload.ts';
-import type { FileLimits } from './upload.ts';
+import type { FileLimits, OtherFiles } from './upload.ts';
 import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 
 export interface FilesDeps {
@@ -29,6 +29,8 @@ export interface FilesDeps {
   checkSchema: CheckSchema;
   /** Of batches, that are open; the usual ones if absent. */
   endpoints?: readonly BatchEndpoint[];
+  /** Files of other purposes; none are taken if absent. */
+  others?: OtherFiles;
   /** How long blobs that no file names are kept aside. */
   quarantineMs: number;
   /** The one by which the disk dates its files. */
@@ -54,7 +56,8 @@ export function createFiles(deps: FilesDeps): Files {
 
   /** Whatever does not become a row leaves no blob. */
   async function commit(file: StoredFile, creation: Creation | undefined, discard: () => Promise<void>) {
-    const inserted = await store.files.insert(file, creation, clock.now());
+    const most = deps.others?.bytesPerOrg;
+    const inserted = await store.files.insert(file, creation, clock.now(), most);
     if (inserted.outcome === 'created') return { file, replayed: false };
     await discard();
     if (inserted.outcome === 'mismatch')
@@ -62,12 +65,18 @@ export function createFiles(deps: FilesDeps): Files {
         'idempotency_mismatch',
         'This Idempotency-Key was used with another file or other fields.',
       );
+    if (inserted.outcome === 'too_much')
+      throw new ApiError(
+        'storage_quota_exceeded',
+        `With this file the org would store more than its ${most} bytes. Delete some files or responses, or wait until some expire.`,
+      );
     const first = await store.files.find(inserted.id);
     if (!first) throw notFound('file');
     return { file: first, replayed: true };
   }
 
   return {
+    purposes: ['batch', ...(deps.others?.purposes ?? [])],
     get,
     start: () => sweeper.start(),
     stop: () => sweeper.stop(),
@@ -75,7 +84,8 @@ export function createFiles(deps: FilesDeps): Files {
     async begin(caller, options = {}) {
       const blobId = ids.next('blob_');
       const writer = await blobs.create(blobId);
-      return new SpooledUpload(deps, { caller, source: options.source ?? 'file', sealed }, blobId, writer);
+      const { source = 'file', purpose = 'batch' } = options;
+      return new SpooledUpload(deps, { caller, source, purpose, sealed }, blobId, writer);
     },
 
     async list(caller, query) {

@@ -1,11 +1,13 @@
 import type { Service } from '../base/service.ts';
-import type { FilePurpose, StoredFile } from '../core/file.ts';
+import type { FilePurpose, StoredFile, UploadPurpose } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
 import type { InputIndex } from './input-index.ts';
 
 /** Files: streaming upload, reading back, removal, expiry (api.md, section 4). */
 export interface Files extends Service {
+  /** What files are taken for; `batch` always. */
+  readonly purposes: readonly UploadPurpose[];
   /** Begins an upload: bytes are spooled and validated as they come, nothing is visible before `commit`. */
   begin(caller: Caller, options?: UploadOptions): Promise<Upload>;
   get(caller: Caller, id: string): Promise<StoredFile>;
@@ -29,6 +31,8 @@ export interface Files extends Service {
 export interface UploadOptions {
   /** How faults name a place: `line` 17 of a file, or `requests[3].body.model` of an inline batch. */
   source?: 'file' | 'inline';
+  /** What it is for; `batch` when absent. `unknown`: `seal` says so, as its form does behind the bytes. */
+  purpose?: UploadPurpose | 'unknown';
 }
 
 export interface Upload {
@@ -39,13 +43,15 @@ export interface Upload {
   /**
    * Ends the validation and makes blob and index durable, without a row: the caller inserts it (files with `commit`, an
    * inline batch in its own transaction).
-   * @throws ApiError with all bad lines (the first 100 and the total); the spool is gone then
+   * @throws ApiError with all bad lines of a batch's file (the first 100 and the total); the spool is gone then
    */
   seal(meta: UploadMeta): Promise<SealedUpload>;
   abort(): Promise<void>;
 }
 
 export interface UploadMeta {
+  /** `batch` when absent. */
+  purpose?: UploadPurpose;
   /** Cleaned already; it only labels the file. */
   filename: string;
   expiresAt: number | null;
@@ -56,7 +62,10 @@ export interface UploadMeta {
 export interface SealedUpload {
   file: StoredFile;
   index: InputIndex;
-  /** Inserts the row. With a `creation` that was seen before, the first file is returned and this one removed. */
+  /**
+   * Inserts the row. With a `creation` that was seen before, the first file is returned and this one removed.
+   * @throws ApiError `storage_quota_exceeded` (402) where the org stores too much; the file is removed then
+   */
   commit(creation: Creation | undefined): Promise<{ file: StoredFile; replayed: boolean }>;
   /** Removes blob and index again. */
   discard(): Promise<void>;

@@ -5,7 +5,7 @@ import type { Ids } from '../base/ids.ts';
 import type { BatchEndpoint } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Fault } from '../core/errors.ts';
-import type { StoredFile } from '../core/file.ts';
+import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
@@ -28,6 +28,15 @@ export interface FileLimits {
   lineBytes: number;
 }
 
+/** Files that are kept as they come, for other purposes than batches. */
+export interface OtherFiles {
+  purposes: readonly UploadPurpose[];
+  /** Of one file. */
+  fileBytes: number;
+  /** That an org stores altogether. */
+  bytesPerOrg: number;
+}
+
 export interface UploadDeps {
   blobs: Blobs;
   catalog: Catalog;
@@ -36,12 +45,15 @@ export interface UploadDeps {
   limits: FileLimits;
   /** Of batches, that are open; the usual ones if absent. */
   endpoints?: readonly BatchEndpoint[];
+  /** None are taken if absent. */
+  others?: OtherFiles;
   checkSchema: CheckSchema;
 }
 
 export interface UploadTarget {
   caller: Caller;
   source: 'file' | 'inline';
+  purpose: UploadPurpose | 'unknown';
   /** What becomes of the upload when its bytes are durable. */
   sealed: (file: StoredFile, index: SealedUpload['index']) => SealedUpload;
 }
@@ -56,7 +68,8 @@ export function indexName(blobId: string): string {
 
 /**
  * An upload under way: every chunk is spooled, hashed, cut into lines and checked before the next one is taken, so that
- * memory holds one line and one chunk. After the first fault nothing is spooled any more; the rest is only checked.
+ * memory holds one line and one chunk. After the first fault nothing is spooled any more; the rest is only checked. What is not
+ * for a batch is spooled and hashed alone, and both is done while nobody has said what it is for.
  */
 export class SpooledUpload implements Upload {
   readonly #deps: UploadDeps;
@@ -96,12 +109,8 @@ export class SpooledUpload implements Upload {
 
   async write(chunk: Uint8Array): Promise<void> {
     this.#assertOpen();
-    const { fileBytes } = this.#deps.limits;
     this.#bytes += chunk.length;
-    if (this.#bytes > fileBytes) {
-      await this.abort();
-      throw new ApiError('payload_too_large', `The file is larger than ${fileBytes} bytes.`);
-    }
+    await this.#requireSize(this.#target.purpose);
     for (let from = 0; from < chunk.length; from += sliceBytes) {
       await this.#slice(chunk.subarray(from, from + sliceBytes));
       if (this.#ended) return;
@@ -110,31 +119,27 @@ export class SpooledUpload implements Upload {
 
   async seal(meta: UploadMeta): Promise<SealedUpload> {
     this.#assertOpen();
-    this.#take(this.#splitter.end());
-    if (this.#requests === 0 && !this.#faults.any)
-      this.#faults.addFirst({ code: 'empty_file', message: 'The file holds no requests.' });
-    if (!this.#faults.any)
-      for (const fault of await this.#schemas.faults(this.#deps.clock)) this.#faults.add([fault]);
-    if (this.#faults.any) {
-      await this.abort();
-      throw this.#faults.error();
-    }
+    const { purpose = 'batch' } = meta;
+    const isInput = purpose === 'batch';
+    await this.#requireSize(purpose);
+    if (isInput) await this.#requireGoodLines();
+    else this.#schemas.drop();
     const index = this.#index.build();
     const now = meta.createdAt ?? this.#deps.clock.now();
     const file: StoredFile = {
       id: this.#deps.ids.next('file-'),
       orgId: this.#target.caller.orgId,
-      purpose: 'batch',
+      purpose,
       filename: meta.filename,
       bytes: this.#bytes,
       blobId: this.#blobId,
       sha256: this.#hash.digest('hex'),
-      requests: index.count,
-      endpoint: this.#checker.endpoint ?? null,
+      requests: isInput ? index.count : null,
+      endpoint: isInput ? (this.#checker.endpoint ?? null) : null,
       createdAt: now,
       expiresAt: meta.expiresAt,
     };
-    await this.#makeDurable(encodeIndex(index));
+    await this.#makeDurable(isInput ? encodeIndex(index) : null);
     return this.#target.sealed(file, index);
   }
 
@@ -146,17 +151,37 @@ export class SpooledUpload implements Upload {
     await writer?.abort();
   }
 
+  async #requireSize(purpose: UploadPurpose | 'unknown'): Promise<void> {
+    const { limits, others } = this.#deps;
+    const forOthers = purpose === 'batch' ? 0 : (others?.fileBytes ?? 0);
+    const most = Math.max(purpose === 'batch' || purpose === 'unknown' ? limits.fileBytes : 0, forOthers);
+    if (this.#bytes <= most) return;
+    await this.abort();
+    throw new ApiError('payload_too_large', `The file is larger than ${most} bytes.`);
+  }
+
+  async #requireGoodLines(): Promise<void> {
+    this.#take(this.#splitter.end());
+    if (this.#requests === 0 && !this.#faults.any)
+      this.#faults.addFirst({ code: 'empty_file', message: 'The file holds no requests.' });
+    if (!this.#faults.any)
+      for (const fault of await this.#schemas.faults(this.#deps.clock)) this.#faults.add([fault]);
+    if (!this.#faults.any) return;
+    await this.abort();
+    throw this.#faults.error();
+  }
+
   /** The index first: a blob without its index would never be named by a row. */
-  async #makeDurable(index: Uint8Array): Promise<void> {
+  async #makeDurable(index: Uint8Array | null): Promise<void> {
     const name = indexName(this.#blobId);
     const content = this.#writer;
-    const beside = await this.#deps.blobs.create(name);
+    const beside = index && (await this.#deps.blobs.create(name));
     try {
-      await beside.write(index);
-      await beside.commit();
+      if (index) await beside?.write(index);
+      await beside?.commit();
       await content?.commit();
     } catch (error) {
-      await beside.abort();
+      await beside?.abort();
       await this.abort();
       await this.#deps.blobs.remove(name);
       throw error;
@@ -170,9 +195,10 @@ export class SpooledUpload implements Upload {
     const written = this.#writer?.write(bytes);
     // Awaited below; until then a failure must not count as unhandled.
     written?.catch(() => {});
-    this.#take(this.#splitter.push(bytes));
+    const { purpose } = this.#target;
+    if (purpose === 'batch' || purpose === 'unknown') this.#take(this.#splitter.push(bytes));
     await written;
-    if (this.#faults.any) await this.#stopSpooling();
+    if (this.#faults.any && purpose === 'batch') await this.#stopSpooling();
     await new Promise((resolve) => setImmediate(resolve));
   }
 

@@ -1,4 +1,5 @@
 import { invalid } from '../core/errors.ts';
+import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
 import type { Upload } from '../files/files.ts';
 import { cleanFilename } from './filename.ts';
 import type { FormPart } from './read-form.ts';
@@ -7,7 +8,7 @@ import type { FormPart } from './read-form.ts';
 export interface UploadForm {
   upload: Upload;
   filename: string;
-  purpose: 'batch';
+  purpose: UploadPurpose;
   expiresAfterSeconds: number | null;
 }
 
@@ -24,28 +25,34 @@ const passingBytes = 262_144;
  */
 export async function receiveUpload(
   parts: AsyncIterable<FormPart>,
-  begin: () => Promise<Upload>,
+  begin: (purpose: UploadPurpose | 'unknown') => Promise<Upload>,
   hold: (bytes: number) => void,
+  purposes: readonly UploadPurpose[],
 ): Promise<UploadForm> {
   const fields: Partial<Record<FieldName, string>> = {};
+  // With one alone there is nothing to wait for.
+  let purpose = purposes.length === 1 ? purposes[0] : undefined;
   let file: { upload: Upload; filename: string } | undefined;
   try {
     for await (const part of parts) {
-      if (part.kind === 'field') note(fields, part);
-      else if (part.name !== 'file') throw invalid(part.name, 'no file is expected in this field');
+      if (part.kind === 'field') {
+        note(fields, part);
+        if (part.name === 'purpose') purpose = purposeOf(part.value, purposes);
+      } else if (part.name !== 'file') throw invalid(part.name, 'no file is expected in this field');
       else if (file) throw invalid('file', 'sent more than once');
       else {
         const filename = cleanFilename(part.filename);
-        file = { upload: await begin(), filename };
+        file = { upload: await begin(purpose ?? 'unknown'), filename };
         for await (const chunk of part.bytes) {
           await file.upload.write(chunk);
           hold(passingBytes + file.upload.held);
         }
       }
     }
-    if (fields.purpose === undefined) throw invalid('purpose', 'required, but missing');
+    if (fields.purpose === undefined || purpose === undefined)
+      throw invalid('purpose', 'required, but missing');
     if (!file) throw invalid('file', 'required, but missing');
-    return { ...file, purpose: 'batch', expiresAfterSeconds: expiryOf(fields) };
+    return { ...file, purpose, expiresAfterSeconds: expiryOf(fields) };
   } catch (error) {
     await file?.upload.abort();
     throw error;
@@ -60,9 +67,16 @@ function note(
   const known = fieldNames.find((field) => field === name);
   if (!known) return;
   if (fields[known] !== undefined) throw invalid(name, 'sent more than once');
-  if (known === 'purpose' && value !== 'batch')
-    throw invalid('purpose', `expected "batch", got ${JSON.stringify(value.slice(0, 60))}`);
   fields[known] = value;
+}
+
+function purposeOf(value: string, purposes: readonly UploadPurpose[]): UploadPurpose {
+  const found = purposes.find((name) => name === value);
+  if (found !== undefined) return found;
+  const expected = purposes.map((name) => `"${name}"`).join(' or ');
+  const isClosed = uploadPurposes.some((name) => name === value);
+  const hint = isClosed ? ", which files.purposes of the server's configuration would open" : '';
+  throw invalid('purpose', `expected ${expected}, got ${JSON.stringify(value.slice(0, 60))}${hint}`);
 }
 
 /** Seconds (specification, section 8). */

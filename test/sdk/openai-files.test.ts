@@ -22,7 +22,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
 
   beforeAll(async () => {
     writeFileSync(path, content);
-    running = await startApp();
+    running = await startApp({ files: { purposes: ['batch', 'user_data'] } });
     client = createClient(sdk, running);
   });
 
@@ -103,6 +103,16 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
       [2, 'duplicate_custom_id'],
       [3, 'invalid_json_line'],
     ]);
+  });
+
+  it('keeps a file of any bytes as user_data', async () => {
+    const bytes = Buffer.from([0x25, 0x50, 0x44, 0x46, 0x00, 0xff, 0x0a]);
+    const file = await client.files.create({ file: await toFile(bytes, 'a.pdf'), purpose: 'user_data' });
+    expect(file).toMatchObject({ purpose: 'user_data', filename: 'a.pdf', bytes: 7, status: 'processed' });
+    const response = await client.files.content(file.id);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes);
+    expect((await client.files.list({ purpose: 'user_data' })).data).toEqual([file]);
+    expect(await client.files.delete(file.id)).toMatchObject({ deleted: true });
   });
 
   it('stores one file when the answer to an upload was lost', async () => {

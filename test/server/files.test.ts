@@ -414,6 +414,92 @@ describe('GET /v1/files', () => {
   });
 });
 
+describe('files that are not for batches', () => {
+  const named = (value: string): Part => ({ name: 'purpose', value });
+  const anything = Buffer.from([0xff, 0x00, ...Buffer.from('{"not": JSON\n\n<script>')]);
+  const kept: Part = { name: 'file', value: anything, filename: 'page.html' };
+  const sent = (on: Running, parts: Part[], key = on.keys.a) => {
+    const { body, headers } = multipart(parts);
+    return on.call('POST', '/v1/files', { body: body as NonNullable<RequestInit['body']>, headers, key });
+  };
+  let open: Running;
+  beforeAll(async () => {
+    const purposes = ['user_data', 'vision'] as const;
+    open = await startServer({ others: { purposes, fileBytes: 2_500_000, bytesPerOrg: 3_000_000 } });
+  });
+  afterAll(() => open.stop());
+
+  it('are refused where the configuration does not open their purpose', async () => {
+    for (const [on, value] of [
+      [app, 'user_data'],
+      [open, 'assistants'],
+    ] as const)
+      for (const parts of [
+        [named(value), kept],
+        [kept, named(value)],
+      ]) {
+        const { status, json } = await sent(on, parts);
+        expect([status, json.error.param]).toEqual([422, 'purpose']);
+        expect(json.error.message).toContain('files.purposes');
+      }
+  });
+
+  it.each([
+    ['before', [named('user_data'), kept]],
+    ['behind', [kept, named('user_data')]],
+  ])('are kept as they come, their purpose told %s the bytes', async (_where, parts) => {
+    const { status, json } = await sent(open, [...parts, anchor, seconds('3600')]);
+    expect(status).toBe(201);
+    const { id, created_at } = json;
+    expect(json).toEqual({
+      id: expect.stringMatching(/^file-/),
+      object: 'file',
+      bytes: anything.length,
+      created_at: expect.any(Number),
+      expires_at: created_at + 3600,
+      filename: 'page.html',
+      purpose: 'user_data',
+      status: 'processed',
+    });
+    const content = await open.call('GET', `/v1/files/${id}/content`);
+    expect(content.headers.get('content-type')).toBe('application/octet-stream');
+    expect(content.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(content.headers.get('content-disposition')).toBe('attachment; filename=page.html');
+    expect(Number(content.headers.get('content-length'))).toBe(anything.length);
+    expect((await open.call('GET', '/v1/files?purpose=user_data')).json.data).toEqual([json]);
+    expect((await open.call('GET', '/v1/files?purpose=batch')).json.data).toEqual([]);
+    expect((await open.call('GET', `/v1/files/${id}`, { key: open.keys.b })).status).toBe(404);
+    const batch = await open.call('POST', '/v1/batches', {
+      json: { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: id },
+    });
+    expect([batch.status, batch.json.error.param]).toEqual([422, 'input_file_id']);
+    expect(batch.json.error.message).toContain('user_data, not batch');
+    expect((await open.call('DELETE', `/v1/files/${id}`)).status).toBe(200);
+    expect((await open.call('GET', `/v1/files/${id}/content`)).status).toBe(404);
+  });
+
+  it('leave the rules of files for batches as they are, wherever the purpose is told', async () => {
+    expect((await sent(open, [file(), purpose])).status).toBe(201);
+    const bad = await sent(open, [file('{"custom_id": "c"\n'), purpose]);
+    expect([bad.status, bad.json.error.code]).toEqual([422, 'invalid_json_line']);
+    const large = `${chatLines(2)}${' '.repeat(testLimits.bytesPerBatch)}`;
+    expect((await sent(open, [file(large), purpose])).status).toBe(413);
+  });
+
+  it('have a size of their own, and count into what the org may store', async () => {
+    const of = (bytes: number): Part => ({ name: 'file', value: new Uint8Array(bytes), filename: 'x' });
+    const first = await sent(open, [named('vision'), of(2_500_000)]);
+    expect(first.status).toBe(201);
+    expect((await sent(open, [named('vision'), of(2_500_001)])).status).toBe(413);
+    const more = await sent(open, [of(600_000), named('vision')]);
+    expect([more.status, more.json.error.code]).toEqual([402, 'storage_quota_exceeded']);
+    const another = await sent(open, [of(600_000), named('vision')], open.keys.b);
+    expect(another.status).toBe(201);
+    await open.call('DELETE', `/v1/files/${first.json.id}`);
+    expect((await sent(open, [of(600_000), named('vision')])).status).toBe(201);
+  });
+});
+
 describe('a schema that no engine could be given', () => {
   const bad: [what: string, schema: object, place: string, code: string][] = [
     ['a broken pattern', { type: 'object', properties: { a: { pattern: '(' } } }, '', 'validation_error'],

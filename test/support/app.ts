@@ -31,6 +31,7 @@ export interface AppOptions {
   models?: ModelConfig[];
   limits?: Partial<Config['limits']>;
   batch?: Partial<Config['batch']>;
+  files?: Partial<Config['files']>;
   egress?: Config['egress'];
   drainMs?: number;
   /** A `postgres://` URL; the embedded database if absent. */
@@ -67,6 +68,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     models: options.models ?? [testModel()],
     limits: { ...defaults.limits, ...options.limits },
     batch: { ...defaults.batch, cancelGraceMs: 200, ...options.batch },
+    files: { ...defaults.files, ...options.files },
     egress: options.egress ?? defaults.egress,
     drainMs: options.drainMs ?? 2000,
     apiKey: 'test-key-0123456789-abcdefghijklmnop',

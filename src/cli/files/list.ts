@@ -13,7 +13,7 @@ interface Options extends ClientOptions {
 export function filesList(cli: Cli): Command {
   return clientCommand('list', 'list files, newest first')
     .option('-n, --limit <n>', 'how many at most', wholeNumber('--limit', 1, 1_000_000), 100)
-    .option('--purpose <purpose>', 'batch or batch_output')
+    .option('--purpose <purpose>', 'batch, batch_output, or another that the server takes')
     .action(async (options: Options) => {
       const client = connect(cli, options);
       const { purpose } = options;

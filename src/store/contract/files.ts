@@ -1,9 +1,19 @@
 import type { FilePurpose, StoredFile } from '../../core/file.ts';
 import type { CreateOutcome, Creation } from './creation.ts';
 
+export type CreateFileOutcome = CreateOutcome | { outcome: 'too_much' };
+
 export interface FileStore {
-  /** Inserts the row (its blob is durable already) and remembers the creation, in one transaction. */
-  insert(file: StoredFile, creation: Creation | undefined, now: number): Promise<CreateOutcome>;
+  /**
+   * Inserts the row (its blob is durable already) and remembers the creation, in one transaction. A file that counts into
+   * what its org stores is not taken beyond `mostBytes`.
+   */
+  insert(
+    file: StoredFile,
+    creation: Creation | undefined,
+    now: number,
+    mostBytes?: number,
+  ): Promise<CreateFileOutcome>;
   /** The file if it is the org's and not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<StoredFile | undefined>;
   /** The file even if it expired: a running batch keeps reading its input (reliability.md, F16). */

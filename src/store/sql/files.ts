@@ -1,10 +1,12 @@
-import type { StoredFile } from '../../core/file.ts';
+import { isCounted, type StoredFile } from '../../core/file.ts';
 import type { Db, Queries, Value } from '../db.ts';
-import type { FileStore } from '../contract/files.ts';
+import type { CreateFileOutcome, FileStore } from '../contract/files.ts';
+import type { StoredBytes } from '../contract/stored-bytes.ts';
 import { claimToken, forgetResource, sweepTokens } from './creates.ts';
 import { toFile } from './rows.ts';
 import type { FileRow } from './rows.ts';
-import { inLists } from './statement.ts';
+import { inLists, Undo, undoable } from './statement.ts';
+import { addBytes } from './responses/stored-bytes.ts';
 
 const columns =
   'id, org_id, purpose, filename, bytes, blob_id, sha256, requests, endpoint, created_at, expires_at';
@@ -15,11 +17,13 @@ const inUse = `EXISTS (SELECT 1 FROM batches b WHERE b.input_file_id = files.id
 
 export function createFiles(db: Db): FileStore {
   return {
-    insert: (file, creation, now) =>
-      db.tx(async (q) => {
+    insert: (file, creation, now, mostBytes = Infinity) =>
+      undoable<CreateFileOutcome>(db, async (q) => {
         const claimed = creation && (await claimToken(q, file.orgId, creation, file.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
         await insertFile(q, file);
+        const [total] = await addBytes(q, counted([file], 1));
+        if (total && total.bytes > mostBytes) throw new Undo<CreateFileOutcome>({ outcome: 'too_much' });
         return { outcome: 'created' };
       }),
 
@@ -63,6 +67,7 @@ export function createFiles(db: Db): FileStore {
         if (deleted.length === 0) return { outcome: 'in_use' };
         await forgetResource(q, id);
         await noteRemoved(q, [file], now);
+        await addBytes(q, counted([file], -1));
         return { outcome: 'removed', file };
       }),
 
@@ -81,6 +86,7 @@ export function createFiles(db: Db): FileStore {
           removed.push(...rows.map(toFile));
         }
         await noteRemoved(q, removed, now);
+        await addBytes(q, counted(removed, -1));
         return removed;
       }),
 
@@ -111,6 +117,10 @@ export function createFiles(db: Db): FileStore {
 async function namesOfBlobs(db: Db, sql: string, limit: number): Promise<string[]> {
   const rows = await db.all<{ blob_id: string }>(sql, [limit]);
   return rows.map((row) => row.blob_id);
+}
+
+function counted(files: readonly StoredFile[], sign: 1 | -1): StoredBytes[] {
+  return files.filter(isCounted).map(({ orgId, bytes }) => ({ orgId, bytes: sign * bytes }));
 }
 
 async function noteRemoved(q: Queries, files: readonly StoredFile[], now: number): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Value } from '../db.ts';
+import type { Db, Queries, Value } from '../db.ts';
 
 /**
  * Helpers for statements, and one rule. Postgres plans by statistics, and those lag minutes behind a batch that grows: a
@@ -62,6 +62,16 @@ export function inLists(values: readonly Value[]): InList[] {
 
 /** Sorts behind every id: where a list begins that has no cursor. */
 export const behindAll = '~';
+
+/** A transaction that may end with an outcome that must leave no trace. */
+export async function undoable<T>(db: Db, work: (q: Queries) => Promise<T>): Promise<T> {
+  try {
+    return await db.tx(work);
+  } catch (error) {
+    if (error instanceof Undo) return error.outcome as T;
+    throw error;
+  }
+}
 
 /** Thrown inside a transaction to undo it and answer with `outcome` instead. */
 export class Undo<T> extends Error {

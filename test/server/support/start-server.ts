@@ -18,6 +18,7 @@ import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/
 import { createEgress } from '../../../src/events/egress.ts';
 import { createWebhooks } from '../../../src/events/create-webhooks.ts';
 import { createFiles } from '../../../src/files/create-files.ts';
+import type { OtherFiles } from '../../../src/files/upload.ts';
 import { createGenerate } from '../../../src/generate/create-generate.ts';
 import type { Generate } from '../../../src/generate/generate.ts';
 import { createSchemaRefusal } from '../../../src/generate/schemas/refusal.ts';
@@ -93,6 +94,8 @@ export const testLimits = {
 interface StartOptions {
   limits?: Partial<typeof testLimits>;
   clock?: Clock;
+  /** Files that are taken for other purposes than batches. */
+  others?: OtherFiles;
   /** What serves the models, made of the scripted engine; that engine itself when absent. */
   engine?: (scripted: ScriptedEngine) => Engine;
 }
@@ -133,6 +136,7 @@ export async function startServer(
     log,
     limits: fileLimits,
     endpoints: batchEndpoints,
+    ...(options.others && { others: options.others }),
     quarantineMs: 604_800_000,
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),

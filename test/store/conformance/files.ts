@@ -19,6 +19,24 @@ export function fileTests(on: Stores): void {
       expect(await on.store.files.get('org_a', result.id, start)).toEqual(result);
     });
 
+    test('kept for requests count into what the org stores, until they are deleted or expire', async () => {
+      const orgId = nextId('org_');
+      const stored = () => on.store.responses.storedBytes(orgId);
+      const user = { orgId, purpose: 'user_data', requests: null, endpoint: null } as const;
+      await add({ orgId, bytes: 7 });
+      const kept = await add({ ...user, bytes: 60 });
+      await add({ ...user, bytes: 40, expiresAt: start + 1 });
+      expect(await stored()).toBe(100);
+      const more = makeFile({ ...user, bytes: 11 });
+      expect(await on.store.files.insert(more, undefined, start, 110)).toEqual({ outcome: 'too_much' });
+      expect(await on.store.files.find(more.id)).toBeUndefined();
+      expect(await stored()).toBe(100);
+      await on.store.files.removeExpired(start + 1, 100);
+      expect(await stored()).toBe(60);
+      await on.store.files.remove(orgId, kept.id, start);
+      expect(await stored()).toBe(0);
+    });
+
     test('of another org and unknown ones are not there', async () => {
       const file = await add();
       expect(await on.store.files.get('org_b', file.id, start)).toBeUndefined();

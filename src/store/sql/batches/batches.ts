@@ -7,7 +7,7 @@ import { claimToken, forgetResource } from '../creates.ts';
 import { insertFile, lockFile } from '../files.ts';
 import { batchColumns, fromBatch, packLines, toBatch } from '../rows.ts';
 import type { BatchRow } from '../rows.ts';
-import { inLists, slices, tuples, Undo } from '../statement.ts';
+import { inLists, slices, tuples, Undo, undoable } from '../statement.ts';
 
 type BatchRows = Pick<
   BatchStore,
@@ -199,19 +199,6 @@ export async function lockBatches(q: Queries, ids: readonly string[]): Promise<B
     locked.push(...rows.map(toState));
   }
   return locked;
-}
-
-/** A transaction that may end with an outcome that must leave no trace. */
-async function undoable(
-  db: Db,
-  work: (q: Queries) => Promise<CreateBatchOutcome>,
-): Promise<CreateBatchOutcome> {
-  try {
-    return await db.tx(work);
-  } catch (error) {
-    if (error instanceof Undo) return error.outcome as CreateBatchOutcome;
-    throw error;
-  }
 }
 
 /** Creates of one org come one after the other, so that the count of its open batches is exact. */
