@@ -179,8 +179,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     stop: () => Promise.resolve(),
   };
 
-  // In the order in which they need one another; stopped in the opposite one. The first keys are made when the models
-  // are there: a start that fails for a model's sake has shown them to nobody.
+  // In the order in which they need one another; stopped in the opposite one.
   const parts: Service[] = [
     store,
     timing,
@@ -268,6 +267,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       try {
         await closeToOthers(config.data, log);
         for (const part of parts) await part.start();
+        await accounts.makeFirstKeys();
         // What was said on the way stands before what the command says of it.
         flush();
       } catch (error) {

@@ -12,6 +12,8 @@ export interface Accounts extends Service {
   authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
   /** @throws ApiError `permission_denied` (403) */
   require(caller: Caller, scope: Scope): void;
+  /** Makes what keys a first start needs. Called when the server can be used: one that cannot has shown them to nobody. */
+  makeFirstKeys(): Promise<void>;
   /** The keys made on the very first start, to be shown once; null later. */
   readonly firstKeys: { key: string | null; adminKey: string | null } | null;
   orgs: {

@@ -39,25 +39,29 @@ const roles: Record<keyof EnvironmentKeys, { name: string; scopes: readonly Scop
   adminKey: { name: 'first admin key', scopes: ['admin'] },
 };
 
+/** Makes sure that the org `default` is there, with the keys given by environment: on every start, before anybody asks. */
+export async function ensureGiven(issuing: Issuing & { log: Log }, given: EnvironmentKeys): Promise<void> {
+  const org = await defaultOrg(issuing);
+  for (const role of ['apiKey', 'adminKey'] as const)
+    if (given[role] !== undefined) await ensure(issuing, org, role, given[role]);
+}
+
 /**
- * Makes sure that somebody can use this server (api.md, section 8; reliability.md, C19): the org `default` and, where there is no
- * key of a kind yet, one of that kind, to be shown once. A key given by environment is used instead, and is
- * ensured on every start.
+ * Makes sure that somebody can use this server (api.md, section 8; reliability.md, C19): a key of each kind that is neither
+ * given nor there yet, to be shown once.
  * @returns the keys made now; null when none was
  */
-export async function bootstrap(
-  issuing: Issuing & { log: Log },
+export async function makeFirstKeys(
+  issuing: Issuing,
   given: EnvironmentKeys,
 ): Promise<Accounts['firstKeys']> {
-  const { store } = issuing;
   const org = await defaultOrg(issuing);
   // A key of another form came by environment and counts only while it is given.
-  const existing = (await store.keys.list()).filter((key) => key.prefix.startsWith(keyPrefix));
+  const existing = (await issuing.store.keys.list()).filter((key) => key.prefix.startsWith(keyPrefix));
   const made: Record<keyof EnvironmentKeys, string | null> = { apiKey: null, adminKey: null };
   for (const role of ['apiKey', 'adminKey'] as const) {
     const isThere = existing.some((key) => key.scopes.includes('admin') === (role === 'adminKey'));
-    if (given[role] !== undefined) await ensure(issuing, org, role, given[role]);
-    else if (!isThere) made[role] = (await issue(issuing, org, role)).key;
+    if (given[role] === undefined && !isThere) made[role] = (await issue(issuing, org, role)).key;
   }
   return made.apiKey || made.adminKey ? { key: made.apiKey, adminKey: made.adminKey } : null;
 }

@@ -22,6 +22,7 @@ function open(config: { apiKey?: string; adminKey?: string } = {}, log: Log = si
 async function started(config = {}, log: Log = silent): Promise<Accounts> {
   const accounts = open(config, log);
   await accounts.start();
+  await accounts.makeFirstKeys();
   return accounts;
 }
 

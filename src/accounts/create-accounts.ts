@@ -5,7 +5,7 @@ import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAuthenticator, requireScope } from './authenticate.ts';
-import { bootstrap, checkEnvironmentKeys, type EnvironmentKeys } from './bootstrap.ts';
+import { checkEnvironmentKeys, ensureGiven, type EnvironmentKeys, makeFirstKeys } from './bootstrap.ts';
 import { createKeyCache } from './key-cache.ts';
 import { hashKey } from './keys.ts';
 import { createLastUsed } from './last-used.ts';
@@ -48,8 +48,9 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     get firstKeys() {
       return firstKeys;
     },
-    async start() {
-      firstKeys = await bootstrap(deps, config);
+    start: () => ensureGiven(deps, config),
+    async makeFirstKeys() {
+      firstKeys = await makeFirstKeys(deps, config);
     },
     async stop() {
       await ledger.stop();

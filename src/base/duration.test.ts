@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatDuration, parseDuration } from './duration.ts';
+import { formatDuration, nameDuration, parseDuration } from './duration.ts';
 import { nearestWord } from './nearest-word.ts';
 
 it.each([
@@ -13,6 +13,17 @@ it.each([
   ['1s2s', undefined],
   ['', undefined],
 ])('reads %j', (text, ms) => expect(parseDuration(text)).toBe(ms));
+
+it.each([
+  [86_400_000, '24h'],
+  [172_800_000, '48h'],
+  [5_400_000, '90m'],
+  [2000, '2s'],
+  [1500, '1500ms'],
+])('names %d ms %j, and reads that again', (ms, text) => {
+  expect(nameDuration(ms)).toBe(text);
+  expect(parseDuration(text)).toBe(ms);
+});
 
 it.each([
   [900, '1s'],

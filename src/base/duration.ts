@@ -7,6 +7,12 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(Number(match[1]) * units[match[2] as keyof typeof units]);
 }
 
+/** The same the other way round, as whole units: `24h`, `90m`, `2s`. */
+export function nameDuration(ms: number): string {
+  const unit = (['h', 'm', 's'] as const).find((name) => ms % units[name] === 0) ?? 'ms';
+  return `${ms / units[unit]}${unit}`;
+}
+
 /** A short reading of a span for people: `4s`, `2m 05s`, `3h 20m`, `2d 4h`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));

@@ -10,6 +10,8 @@ import type { ErrorSummary } from '../store/contract/results.ts';
 export interface Batches extends Service {
   /** Those that new batches may target here. */
   readonly endpoints: readonly BatchEndpoint[];
+  /** What a new batch has until it expires, in milliseconds. */
+  readonly windowMs: number;
   create(
     caller: Caller,
     input: CreateBatch,

@@ -163,6 +163,7 @@ export function createBatches(parts: BatchesParts): Batches {
 
   return {
     endpoints: settings.endpoints ?? usualEndpoints,
+    windowMs: settings.completionWindowMs,
 
     async start() {
       if (parts.exclusive) {

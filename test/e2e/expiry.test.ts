@@ -39,7 +39,8 @@ describe('a batch whose window ends', () => {
     try {
       const first = await installation.start();
       const { id } = await first.api.createBatch({ requests: chatLines(500) });
-      const { expires_at } = await first.api.batch(id);
+      const { expires_at, completion_window } = await first.api.batch(id);
+      expect(completion_window).toBe('2s');
       await first.end('SIGKILL');
       const second = await installation.start();
       const batch = await second.api.finished(id);

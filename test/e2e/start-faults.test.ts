@@ -87,8 +87,22 @@ describe('a server that cannot start', () => {
     const { message } = told(ended);
     expect(message).toContain(String(port));
     expect(message).toMatch(/in use|taken/);
-    // It was the first start: its keys exist, and nobody will be shown them again.
-    expect(ended.stderr).toMatch(/API key +sk-offpeak-\w+\nadmin key +sk-offpeak-\w+\n/);
+    // It was the first start, and nobody could use keys: the next one makes them.
+    expect(ended.stderr).not.toContain('sk-offpeak-');
+    const { firstKeys } = await installation.start({ env });
+    expect(firstKeys).toEqual({
+      key: expect.stringMatching(/^sk-offpeak-/),
+      admin_key: expect.stringMatching(/^sk-offpeak-/),
+    });
+  });
+
+  it('says that the Node it runs on has no SQLite', async () => {
+    installation = install(scriptedYaml());
+    const ended = await installation.startInVain({ env: { NODE_OPTIONS: '--no-experimental-sqlite' } });
+    const { message, hint } = told(ended);
+    expect(message).toMatch(/^This Node\.js \(v\d+.*\) was built without node:sqlite/);
+    expect(hint).toContain('postgres://');
+    expect(ended.stderr.trim().split('\n')).toHaveLength(1);
   });
 
   it('says that the database is none', async () => {

@@ -7,6 +7,7 @@ export interface BatchBody {
   id: string;
   status: string;
   endpoint: string;
+  completion_window: string;
   input_file_id: string;
   output_file_id: string | null;
   error_file_id: string | null;

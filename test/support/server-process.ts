@@ -28,6 +28,8 @@ export interface ServerProcess {
   url: string;
   api: Api;
   pid: number;
+  /** Those that this start made and showed. */
+  firstKeys: { key: string | null; admin_key: string | null } | null;
   /** Milliseconds from the start of the process until it said that it is ready. */
   readyMs: number;
   /** What it wrote to stderr so far. */
@@ -133,10 +135,19 @@ export function install(yaml: string): Installation {
         }),
       ]);
       const readyMs = performance.now() - began;
-      const { url, pid } = JSON.parse(ready) as { url: string; pid: number };
+      const {
+        url,
+        pid,
+        keys: firstKeys,
+      } = JSON.parse(ready) as {
+        url: string;
+        pid: number;
+        keys: ServerProcess['firstKeys'];
+      };
       return {
         url,
         pid,
+        firstKeys,
         readyMs,
         api: createApi(url, processKey),
         stderr: () => written.stderr,

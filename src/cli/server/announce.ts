@@ -39,14 +39,6 @@ export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): vo
 Ctrl-C stops it.`);
 }
 
-/** A start that failed after it had made the first keys: nobody would ever see them. */
-export function announceKeys({ firstKeys: keys }: Pick<Ready, 'firstKeys'>, terminal: Terminal): void {
-  if (keys === null) return;
-  if (keys.key !== null) terminal.note(`API key    ${keys.key}`);
-  if (keys.adminKey !== null) terminal.note(`admin key  ${keys.adminKey}`);
-  terminal.note(shownOnce);
-}
-
 /** A line for each server that takes no requests. */
 export function announceAway(
   away: readonly { model: string; server: string; servers: number; message: string }[],

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { Command } from 'commander';
 import type { Cli } from '../shared/cli.ts';
-import { announce, announceAway, announceJson, announceKeys } from './announce.ts';
+import { announce, announceAway, announceJson } from './announce.ts';
 import { explainStart } from './explain-start.ts';
 import { firstSignal, onHangup } from '../shared/signals.ts';
 import { configOf, withServerFlags } from '../shared/server-flags.ts';
@@ -20,7 +20,6 @@ export function serve(cli: Cli): Command {
       const signal = firstSignal();
       try {
         const begun = app.start().catch((error: unknown) => {
-          announceKeys(app, cli.terminal);
           throw explainStart(error, config);
         });
         // A signal during the start wins; `stop` then ends what had begun.

@@ -75,7 +75,7 @@ export const batchSchema = Type.Object(
     input_file_id: Type.String(),
     output_file_id: nullable('string'),
     error_file_id: nullable('string'),
-    completion_window: Type.Literal('24h'),
+    completion_window: Type.String({ description: 'From created_at to expires_at, such as 24h.' }),
     retry_of: nullable('string', { description: 'The batch whose failed requests these are.' }),
     errors: nullable('object', { description: 'Faults of the batch as a whole.' }),
     created_at: batchInstant,

@@ -7,6 +7,7 @@ import { StoreError } from '../../core/store-error.ts';
 import { eachOperation, type Group } from '../sql/lanes.ts';
 import { unpackError } from './messages.ts';
 import type { Reply, Request, WorkerOptions } from './messages.ts';
+import { requireSqlite } from './version.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
 export interface SqliteStoreOptions {
@@ -93,6 +94,7 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
 
   const launch = () =>
     new Promise<void>((resolve, reject) => {
+      requireSqlite();
       const workerData: WorkerOptions = { path };
       // The sources run as they are, the published package as JavaScript: the thread is whatever this file is.
       const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);

@@ -1,5 +1,18 @@
 import { StoreError } from '../../core/store-error.ts';
 
+/**
+ * A Node.js may be built without it.
+ * @throws StoreError `unsupported`
+ */
+export function requireSqlite(): void {
+  if (process.getBuiltinModule('node:sqlite') !== undefined) return;
+  throw new StoreError(
+    'unsupported',
+    `This Node.js (${process.version}) was built without node:sqlite, which the embedded database needs.`,
+    'Use a Node.js from nodejs.org, or a postgres:// database.',
+  );
+}
+
 const least = [3, 51, 3] as const;
 
 /**

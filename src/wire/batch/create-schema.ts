@@ -25,7 +25,9 @@ const fields = {
   endpoint: oneOf(batchEndpoints, {
     description: `${usualEndpoints.join(' and ')} everywhere, others where batch.endpoints of the configuration opens them.`,
   }),
-  completion_window: oneOf(['24h']),
+  completion_window: string({
+    description: '24h, or what batch.completion_window of the configuration says: both mean the latter.',
+  }),
   input_file_id: Type.Optional(stringOrNull({ description: 'An uploaded file with purpose batch.' })),
   metadata: Type.Optional(
     nullable('object', { description: 'Free-form, up to 16 KiB and eight levels; echoed as it came.' }),

@@ -11,11 +11,13 @@ const byFile = { ...frame, input_file_id: 'file-1' };
 const request = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'm' } };
 const text = (value: object) => JSON.stringify(value);
 
-type Limits = { requests: number; bytes: number };
+const twoDays = { requests: 10, bytes: 10_000, windowMs: 172_800_000 };
+
+type Limits = { requests: number; bytes: number; windowMs?: number };
 
 /** What a body asks for, the requests as text, and how often the reading of it pauses. */
 function read(body: string, limits?: Limits) {
-  const all = limits && { endpoints: usualEndpoints, ...limits };
+  const all = limits && { endpoints: usualEndpoints, windowMs: 86_400_000, ...limits };
   const steps = parseCreateBatch(new TextEncoder().encode(body), all);
   let pauses = 0;
   let step = steps.next();
@@ -101,6 +103,17 @@ describe('a create-batch body', () => {
     );
     expect(refusal({ ...byFile, endpoint: '/v1/responses' })).toContain(
       'endpoint: expected "/v1/chat/completions" or "/v1/embeddings"',
+    );
+  });
+
+  it.each(['24h', '48h', '2d'])('takes %s for the window that the configuration gives', (window) => {
+    const body = { ...byFile, completion_window: window };
+    expect(parse(text(body), twoDays).input.inputFileId).toBe('file-1');
+  });
+
+  it('names both windows that it takes', () => {
+    expect(() => parse(text({ ...byFile, completion_window: '1h' }), twoDays)).toThrow(
+      'completion_window: expected "24h" or "48h", got "1h"',
     );
   });
 

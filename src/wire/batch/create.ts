@@ -1,5 +1,7 @@
 import { type BatchEndpoint, usualEndpoints } from '../../core/batch.ts';
-import { ApiError, invalid } from '../../core/errors.ts';
+import { nameDuration, parseDuration } from '../../base/duration.ts';
+import { ApiError, type Fault, invalid } from '../../core/errors.ts';
+import { describe } from '../explain.ts';
 import { parseJson, readJson } from '../json/parse.ts';
 import { scanJson } from '../json/scan.ts';
 import type { JsonMember, JsonSpan } from '../json/scan.ts';
@@ -34,12 +36,18 @@ export interface RequestLimits {
 export interface CreateBatchLimits extends RequestLimits {
   /** Those that are open. */
   endpoints: readonly BatchEndpoint[];
+  /** What a batch has, in milliseconds. */
+  windowMs: number;
 }
+
+/** What all clients send, and what a batch has unless it is configured otherwise. */
+const usualWindow = '24h';
 
 const defaultLimits: CreateBatchLimits = {
   endpoints: usualEndpoints,
   requests: 10_000,
   bytes: 33_554_432,
+  windowMs: parseDuration(usualWindow)!,
 };
 /** So many bytes are looked at between two pauses. */
 const pauseEvery = 131_072;
@@ -50,6 +58,7 @@ const spreadBytes = 8 << 20;
 
 interface Frame {
   endpoint: string;
+  completion_window: string;
   input_file_id?: string | null;
   requests?: [] | null;
   metadata?: Record<string, unknown> | null;
@@ -82,6 +91,8 @@ export function* parseCreateBatch(
       code: 'validation_error',
       message: notOpen(frame.endpoint, limits.endpoints),
     });
+  const window = windowFault(frame.completion_window, limits.windowMs);
+  if (window) faults.push(window);
   if (faults.length > 0) throw faultsError(faults);
 
   const metadata = readMetadata(bytes, scan, frame);
@@ -102,6 +113,15 @@ export function* parseCreateBatch(
       ...(expiry && { outputExpiresAfterSeconds: expiry.seconds }),
     },
   };
+}
+
+/** Clients can only say the usual one: it stands for what the configuration gives. */
+function windowFault(asked: unknown, windowMs: number): Fault | undefined {
+  if (typeof asked !== 'string' || asked === usualWindow || parseDuration(asked) === windowMs)
+    return undefined;
+  const known = [...new Set([usualWindow, nameDuration(windowMs)])].map((name) => `"${name}"`);
+  const message = `expected ${known.join(' or ')}, got ${describe(asked)}`;
+  return { param: 'completion_window', code: 'validation_error', message };
 }
 
 /**

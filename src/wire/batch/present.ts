@@ -1,3 +1,4 @@
+import { nameDuration } from '../../base/duration.ts';
 import type { Batch, BatchEndpoint, BatchFault, DateForm } from '../../core/batch.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
@@ -47,7 +48,7 @@ export function presentBatch(view: PresentableBatch, dates: DateForm) {
     input_file_id: batch.inputFileId,
     output_file_id: batch.outputFileId,
     error_file_id: batch.errorFileId,
-    completion_window: '24h',
+    completion_window: nameDuration(batch.expiresAt - batch.createdAt),
     retry_of: batch.retryOf,
     errors: faultList(batch.errors),
     created_at: instant(batch.createdAt),

@@ -68,6 +68,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   });
   const services: Service[] = [store, accounts, generate, responses, server];
   for (const service of services) await service.start();
+  await accounts.makeFirstKeys();
   return {
     url: server.url,
     key: accounts.firstKeys?.key ?? '',

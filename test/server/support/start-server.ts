@@ -192,6 +192,7 @@ export async function startServer(
   });
   const services = [store, blobs, accounts, generate, files, responses, webhooks, batches, server];
   for (const service of services) await service.start();
+  await accounts.makeFirstKeys();
   const second = await accounts.orgs.create({ name: 'second' });
   const keys = {
     a: accounts.firstKeys?.key ?? '',

@@ -22,7 +22,7 @@ export const createBatch: Route = {
   body: { maxBytes: batchBodyBytes },
   docs: {
     name: 'Create Batch',
-    summary: 'Run the requests of an uploaded file, or inline ones, within 24 hours at half the price',
+    summary: 'Run the requests of an uploaded file, or inline ones, at half the price',
     tag: 'Batches',
     body: createBatchSchema,
     answer: { status: 201, type: 'application/json', schema: batchSchema },
@@ -30,8 +30,8 @@ export const createBatch: Route = {
   },
   async handle(incoming, { batches, limits, dates }) {
     const { caller, body } = incoming;
-    const { endpoints } = batches;
-    const most = { endpoints, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
+    const { endpoints, windowMs } = batches;
+    const most = { endpoints, windowMs, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
     const { input, dryRun } = await inTurns(parseCreateBatch(body.utf8(), most));
     if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
     const creation = creationOf(incoming, 'batches')(await body.sha256());
