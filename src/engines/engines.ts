@@ -58,6 +58,8 @@ export interface Report {
   inputs?: readonly ModelInput[] | null;
   /** Whether the model can be told to think. */
   thinking?: boolean | null;
+  /** Whether the model calls tools. */
+  tools?: boolean | null;
 }
 
 /**
@@ -174,6 +176,8 @@ export interface Capabilities {
   serves: readonly Serves[];
   /** What its model takes beside text; an engine that does not know names all that may be. */
   inputs: readonly ModelInput[];
+  /** False where its model is known to call no tools by its own choice. */
+  tools?: boolean;
   /** Longest prompt plus completion in tokens, when known. */
   contextLength: number | null;
   /**

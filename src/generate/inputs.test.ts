@@ -12,6 +12,35 @@ const parts = {
   file: { type: 'file', file: { file_data: 'data:application/pdf;base64,AA==' } },
 };
 
+const tools: ChatRequest['tools'] = [{ type: 'function', function: { name: 'look' } }];
+
+it.each<[ChatRequest['tool_choice'], boolean | undefined, string[]]>([
+  [undefined, false, ['tools']],
+  ['auto', false, ['tools']],
+  ['required', false, []],
+  [{ type: 'function', function: { name: 'look' } }, false, []],
+  ['none', false, []],
+  ['auto', true, []],
+  ['auto', undefined, []],
+])('refuses tools that a model may choose and cannot: %j of one that can: %j', (choice, can, refused) => {
+  const request: ChatRequest = {
+    model: 'm',
+    messages: [{ role: 'user', content: 'hi' }],
+    tools,
+    ...(choice && { tool_choice: choice }),
+  };
+  const capabilities = { inputs: [], ...(can !== undefined && { tools: can }) } as unknown as Capabilities;
+  const params = () => {
+    try {
+      requireInputs(request, { capabilities });
+      return [];
+    } catch (error) {
+      return (error as ApiError).faults.map(({ param }) => param);
+    }
+  };
+  expect(params()).toEqual(refused);
+});
+
 function refusedBy(inputs: ModelInput[], content: ChatRequest['messages'][number]['content']): string[] {
   const messages: ChatRequest['messages'] = [
     { role: 'system', content: 'Be brief.' },

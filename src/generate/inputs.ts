@@ -10,14 +10,21 @@ const needs: Readonly<Record<string, ModelInput>> = {
   file: 'file',
 };
 
+const noTools =
+  'the model behind this server calls no tools of its own choice; force one with tool_choice, or ask another model';
+
 const named: Readonly<Record<ModelInput, string>> = { image: 'images', audio: 'audio', file: 'files' };
 
 /**
  * Refuses what the engine cannot take: left out silently, the answer would be about something else.
  * @throws ApiError `validation_error` (422) with every part that is too much
  */
-export function requireInputs({ messages }: ChatRequest, engine: Pick<Engine, 'capabilities'>): void {
+export function requireInputs(request: ChatRequest, engine: Pick<Engine, 'capabilities'>): void {
+  const { messages, tools, tool_choice: choice = 'auto' } = request;
   const faults: Fault[] = [];
+  // A call that must be made is made of JSON, and with `none` no tools are sent.
+  if (choice === 'auto' && tools?.length && engine.capabilities.tools === false)
+    faults.push({ param: 'tools', code: 'validation_error', message: noTools });
   for (const [at, { content }] of messages.entries()) {
     if (typeof content === 'string') continue;
     for (const [index, { type }] of (content ?? []).entries()) {

@@ -71,6 +71,7 @@ const ways: Record<ReportWay, (parts: QuestionParts) => Promise<Report>> = {
         trainedContext(fieldsOf(model_info)),
       inputs: able && inputsOf(able),
       thinking: able && able.includes('thinking'),
+      tools: able && able.includes('tools'),
     };
   },
 };

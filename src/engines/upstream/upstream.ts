@@ -267,6 +267,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       return {
         serves: options.serves,
         inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
+        tools: told.tools ?? true,
         contextLength: options.contextLength ?? told.contextLength ?? null,
         jsonSchema: traits.jsonSchema.value,
         forcedTool: traits.forcedTool.value,

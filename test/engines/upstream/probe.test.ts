@@ -83,7 +83,7 @@ describe('a server is asked how it is', () => {
       'Ollama, of a model that is not loaded',
       'ollama',
       { '/api/show': shown, '/api/ps': { models: [] } },
-      { queued: null, contextLength: 8192, inputs: ['image'], thinking: false },
+      { queued: null, contextLength: 8192, inputs: ['image'], thinking: false, tools: true },
     ],
     [
       'Ollama, of one that is',
@@ -92,7 +92,7 @@ describe('a server is asked how it is', () => {
         '/api/show': { ...shown, capabilities: ['thinking'] },
         '/api/ps': { models: [{ name: 'real-name:latest', context_length: 4096 }] },
       },
-      { contextLength: 4096, inputs: [], thinking: true },
+      { contextLength: 4096, inputs: [], thinking: true, tools: false },
     ],
     [
       'Ollama, of one without settings of its own',
@@ -162,6 +162,16 @@ describe('a server is asked how it is', () => {
 });
 
 describe('what a model can do', () => {
+  it.each([
+    [['completion'], false],
+    [['completion', 'tools'], true],
+  ])('is known of tools, where its server tells: %j', async (capabilities, tools) => {
+    const { engine } = await serverWith('ollama', { '/api/show': { capabilities } });
+    expect(engine.capabilities).toMatchObject({ tools: true });
+    await engine.probe();
+    expect(engine.capabilities).toMatchObject({ tools });
+  });
+
   it('is known from its server, and better by whoever configures it', async () => {
     const { engine } = await serverWith('llama-server', { '/props': props });
     expect(engine.capabilities).toMatchObject({ contextLength: null, inputs: ['image', 'audio'] });

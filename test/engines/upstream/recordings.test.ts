@@ -41,7 +41,7 @@ async function replaying(server: string, name = 'answer') {
 
 const tells: Partial<Record<Flavor, object>> = {
   'llama-server': { slots: 4, queued: null, contextLength: 512, inputs: [] },
-  ollama: { slots: null, queued: null, contextLength: 512, inputs: [], thinking: false },
+  ollama: { slots: null, queued: null, contextLength: 512, inputs: [], thinking: false, tools: false },
 };
 
 /** Whether it took the request. */
