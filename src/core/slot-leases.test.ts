@@ -72,6 +72,26 @@ describe('leaseSlots', () => {
     });
   });
 
+  it('keeps what was found last for those that start later', () => {
+    const alone = { limit: 64, wants: 0, inFlight: 0 };
+    const { leases } = leaseSlots([], 'me', { ...alone, found: { gpu: 72 } }, now);
+    expect(leaseSlots(leases, 'later', alone, now + 86_400_000).share.before).toEqual({ gpu: 72 });
+    const again = leaseSlots(leases, 'later', { ...alone, found: { gpu: 50 } }, now);
+    expect(leaseSlots(again.leases, 'last', alone, now).share.before).toEqual({ gpu: 50 });
+    expect(again.leases).toHaveLength(1);
+  });
+
+  it('tells others which servers take nothing, until they may again or the lease lapses', () => {
+    const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Nobody.', since: 0 } as const;
+    const idle = { limit: 64, wants: 0, inFlight: 0 };
+    const { leases } = leaseSlots([], 'me', { ...idle, closed: { gpu: { ms: 2_000, cause } } }, now);
+    const heardAt = (at: number, by = 'other') => leaseSlots(leases, by, idle, at).share.closed;
+    expect(heardAt(now + 500)).toEqual({ gpu: { ms: 1_500, cause } });
+    expect(heardAt(now + 500, 'me')).toBeUndefined();
+    expect(heardAt(now + 2_000)).toBeUndefined();
+    expect(leaseSlots(leases, 'me', idle, now).leases).toEqual([]);
+  });
+
   it('never hands out more than there is, and all of it once everybody has asked twice', () => {
     const process = record({ wants: nat(100), renewals: nat(4) });
     assert(

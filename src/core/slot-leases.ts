@@ -1,5 +1,15 @@
+import type { WaitingCause } from './waiting.ts';
+
 /** Requests to have in flight at servers that do not tell how many they work on at once, by the server. */
 export type FoundSlots = Record<string, number>;
+
+/** Servers that take nothing at present, by their names: for how long, and why. */
+export type ClosedServers = Record<string, Closed>;
+
+export interface Closed {
+  ms: number;
+  cause: WaitingCause;
+}
 
 /** What one process may have in flight at a model for a moment, and how much it would like to. */
 export interface SlotLease {
@@ -10,6 +20,8 @@ export interface SlotLease {
   until: number;
   /** Its limit, where servers do not tell theirs, and what that rests on. */
   found?: { limit: number; slots: FoundSlots };
+  /** Servers that it found to take nothing, and until when. */
+  closed?: Record<string, { until: number; cause: WaitingCause }>;
 }
 
 export interface SlotAsk {
@@ -20,6 +32,7 @@ export interface SlotAsk {
   inFlight: number;
   /** What it takes the limit from, where servers do not tell theirs. */
   found?: FoundSlots;
+  closed?: ClosedServers;
 }
 
 /** What one process may have in flight among those that ask the same servers. */
@@ -29,10 +42,16 @@ export interface SlotShare {
   others: number;
   /** What another one finds out for all; null where this one does, or nothing is to be found out. */
   found: FoundSlots | null;
+  /** What was found last, by whomever. */
+  before?: FoundSlots;
+  /** What others found to take nothing. */
+  closed?: ClosedServers;
 }
 
 /** How long a lease lasts that is not renewed. */
 export const slotLeaseMs = 3_000;
+/** How long what was found is kept for those that start later, and as whose. */
+const memory = { ms: 30 * 24 * 3_600_000, worker: '' } as const;
 /** Where there are fewer slots than processes, they take turns of this length. */
 const turnMs = 10_000;
 
@@ -45,11 +64,12 @@ const turnMs = 10_000;
 export function leaseSlots(
   before: readonly SlotLease[],
   worker: string,
-  { limit: own, wants, inFlight, found }: SlotAsk,
+  { limit: own, wants, inFlight, found, closed = {} }: SlotAsk,
   now: number,
 ): { share: SlotShare; leases: SlotLease[] } {
   const others = before.filter((lease) => lease.worker !== worker && lease.until > now);
   const elder = found && oldest(others.filter((lease) => lease.found && lease.wants > 0));
+  const kept = others.find((lease) => !isProcess(lease));
   const leader = elder && (elder.worker < worker || wants === 0) ? elder.found : undefined;
   const limit = leader?.limit ?? own;
   const held = others.reduce((sum, { slots }) => sum + slots, 0);
@@ -64,11 +84,44 @@ export function leaseSlots(
     wants,
     until,
     ...(found && { found: { limit: own, slots: found } }),
+    ...(Object.keys(closed).length > 0 && { closed: untilOf(closed, now) }),
   };
+  const heard = closedBy(others, now);
   return {
-    share: { lines, others: held, found: leader?.slots ?? null },
-    leases: slots + wants > 0 ? [...others, mine] : others,
+    share: {
+      lines,
+      others: held,
+      found: leader?.slots ?? null,
+      ...(kept?.found && { before: kept.found.slots }),
+      ...(heard && { closed: heard }),
+    },
+    leases: [
+      ...(mine.found && !leader ? [remembered(mine.found, now), ...others.filter(isProcess)] : others),
+      ...(slots + wants > 0 || mine.closed ? [mine] : []),
+    ],
   };
+}
+
+function remembered(found: SlotLease['found'] & object, now: number): SlotLease {
+  return { worker: memory.worker, slots: 0, wants: 0, until: now + memory.ms, found };
+}
+
+function isProcess({ worker }: SlotLease): boolean {
+  return worker !== memory.worker;
+}
+
+function untilOf(closed: ClosedServers, now: number): SlotLease['closed'] & object {
+  return Object.fromEntries(
+    Object.entries(closed).map(([name, { ms, cause }]) => [name, { until: now + ms, cause }]),
+  );
+}
+
+function closedBy(leases: readonly SlotLease[], now: number): ClosedServers | null {
+  const open = leases
+    .flatMap(({ closed = {} }) => Object.entries(closed))
+    .filter(([, { until }]) => until > now)
+    .map(([name, { until, cause }]) => [name, { ms: until - now, cause }] as const);
+  return open.length > 0 ? Object.fromEntries(open) : null;
 }
 
 /** Ids of processes grow with the time of their start. */

@@ -1,6 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
-import type { FoundSlots, SlotShare } from '../core/slot-leases.ts';
+import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
@@ -86,8 +86,10 @@ export interface Pool extends Engine {
   readonly replicas: readonly ReplicaState[];
   /** Requests to have in flight at servers that do not tell their slots; undefined where all of them do. */
   readonly found: FoundSlots | undefined;
-  /** What other processes have in flight there, and what one of them finds out for all; null where nobody else asks them. */
-  share(share: Pick<SlotShare, 'others' | 'found'> | null): void;
+  /** Servers of which it found that they take nothing at present; undefined where all do. */
+  readonly closed: ClosedServers | undefined;
+  /** What other processes have in flight there, and what they found out; null where nobody else asks them. */
+  share(share: Pick<SlotShare, 'others' | 'found' | 'closed'> | null): void;
   /** Called whenever there may be more room than before. */
   onRoom(listener: () => void): void;
 }

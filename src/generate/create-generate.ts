@@ -342,6 +342,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     contended: () => lanes.contended,
     limit: (modelId) => lanes.get(modelId)?.admission.limit ?? 0,
     found: (modelId) => lanes.get(modelId)?.pool.found,
+    closed: (modelId) => lanes.get(modelId)?.pool.closed,
     lease(modelId, share) {
       const lane = lanes.get(modelId);
       lane?.admission.lease(share && share.lines);

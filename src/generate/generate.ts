@@ -1,7 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
-import type { FoundSlots, SlotShare } from '../core/slot-leases.ts';
+import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
 import type {
   NativeAnswer,
@@ -99,6 +99,8 @@ export interface Generate extends Service {
   limit(modelId: string): number;
   /** What of that was found out, because servers do not tell it; undefined where all of them do. */
   found(modelId: string): FoundSlots | undefined;
+  /** Which of its servers were found to take nothing; undefined where all do. */
+  closed(modelId: string): ClosedServers | undefined;
   /** What this process may have among them; null where that cannot be agreed upon. */
   lease(modelId: string, share: SlotShare | null): void;
 }

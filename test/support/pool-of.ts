@@ -27,6 +27,7 @@ export function forgetfulPool(engine: Engine): Pool {
     replicas: [],
     isShared: false,
     found: undefined,
+    closed: undefined,
   };
   return { ...engine, native, ...state, share() {}, onRoom() {} };
 }

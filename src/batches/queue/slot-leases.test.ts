@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
-import type { SlotAsk } from '../../core/slot-leases.ts';
+import type { Catalog } from '../../core/model.ts';
+import type { FoundSlots, SlotAsk } from '../../core/slot-leases.ts';
 import { StoreTime } from '../../base/store-time.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
 import { SlotLeases } from './slot-leases.ts';
 
 describe('SlotLeases', () => {
@@ -16,6 +18,10 @@ describe('SlotLeases', () => {
   let isAway: boolean;
   let answer: Promise<void>;
   let limit: number;
+  let found: FoundSlots | undefined;
+  let before: FoundSlots | undefined;
+  let follows: (FoundSlots | null)[];
+  let waiting: WaitingCause | null;
   let slots: SlotLeases;
 
   beforeEach(() => {
@@ -29,6 +35,10 @@ describe('SlotLeases', () => {
     isAway = false;
     answer = Promise.resolve();
     limit = 64;
+    found = undefined;
+    before = undefined;
+    follows = [];
+    waiting = null;
     slots = new SlotLeases({
       store: {
         workers: {
@@ -37,16 +47,24 @@ describe('SlotLeases', () => {
             await answer;
             if (isAway) throw new Error('the database is away');
             return Object.fromEntries(
-              Object.keys(asks).map((model) => [model, { lines: grant(), others: 0, found: null }]),
+              Object.keys(asks).map((model) => [
+                model,
+                { lines: grant(), others: 0, found: null, ...(before && { before }) },
+              ]),
             );
           },
         },
       },
       generate: {
         contended: () => contended,
-        found: () => undefined,
-        lease: (_model, share) => leased.push(share && share.lines),
-        waiting: () => null,
+        catalog: { list: () => [{ id: 'm' }] } as unknown as Catalog,
+        found: () => found,
+        closed: () => undefined,
+        lease: (_model, share) => {
+          leased.push(share && share.lines);
+          follows.push(share && share.found);
+        },
+        waiting: () => waiting,
       },
       limit: () => limit,
       held: { unsent: () => unsent, inFlight: () => inFlight },
@@ -80,6 +98,41 @@ describe('SlotLeases', () => {
     unsent = 5;
     slots.look();
     expect(await after(0)).toBe(4);
+  });
+
+  it('begins with the slots that were found before, and writes down what it finds alone', async () => {
+    contended = [];
+    found = { gpu: 8 };
+    before = { gpu: 70 };
+    slots.look();
+    expect(await after(0)).toBe(1);
+    expect([asked.at(-1), follows]).toEqual([{ limit: 64, wants: 0, inFlight: 0 }, [before, null]]);
+    found = { gpu: 72 };
+    slots.look();
+    expect(await after(14_000)).toBe(1);
+    await after(1_000);
+    slots.look();
+    expect(await after(0)).toBe(2);
+    expect([asked.at(-1), follows.length]).toEqual([{ limit: 64, wants: 0, inFlight: 0, found }, 2]);
+    await after(60_000);
+    slots.look();
+    expect(await after(0)).toBe(2);
+  });
+
+  it('begins with them among others, too, where none of those knows better', async () => {
+    before = { gpu: 70 };
+    slots.look();
+    await after(1_000);
+    expect(follows).toEqual([before, null]);
+  });
+
+  it('goes on to tell and to hear of servers that take nothing', async () => {
+    waiting = { scope: 'replica', code: 'upstream_unreachable', message: 'Nobody there.', since: 0 };
+    grant = () => 0;
+    slots.look();
+    expect(await after(0)).toBe(1);
+    expect(await after(3_000)).toBe(4);
+    expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0 });
   });
 
   it('asks for more four times a second', async () => {

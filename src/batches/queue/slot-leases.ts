@@ -8,10 +8,12 @@ import type { HeldChunks } from '../hand/held-chunks.ts';
 
 /** How often leases are renewed, and asked for again where they do not do. */
 const renewMs = { sated: 1_000, hungry: 250 } as const;
+/** How often the slots that a process found alone are written down. */
+const rememberMs = 15_000;
 
 export interface SlotLeasesParts {
   store: { workers: Pick<Store['workers'], 'leaseSlots'> };
-  generate: Pick<Generate, 'contended' | 'found' | 'lease' | 'waiting'>;
+  generate: Pick<Generate, 'catalog' | 'closed' | 'contended' | 'found' | 'lease' | 'waiting'>;
   /** How many lines of a model all processes together may have in flight. */
   limit: (model: string) => number;
   held: Pick<HeldChunks, 'unsent' | 'inFlight'>;
@@ -25,13 +27,17 @@ export interface SlotLeasesParts {
 
 /**
  * Slots of servers that several processes ask: each leases as many as it has work for, for a second or two, and gives back
- * what it does not use. Who is alone with a model never comes here. Without the database each goes on with what it has
- * until that lapses, and then with its share.
+ * what it does not use. With it goes what each found out of those servers. Who is alone with a model only writes down
+ * what slots it found, and reads that when it starts. Without the database each goes on with what it has until that lapses,
+ * and then with its share.
  */
 export class SlotLeases {
   #parts: SlotLeasesParts;
   /** By model, how many lines may be in flight. */
   #leased = new Map<string, number>();
+  /** What of its servers was written down last, by model. */
+  #remembered = new Map<string, string>();
+  #rememberedAt = Number.NEGATIVE_INFINITY;
   #asking = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   #failed = false;
@@ -53,6 +59,7 @@ export class SlotLeases {
   /** Lines came into hand or back: asks at once where nothing is leased yet, else when it is time. */
   look(): void {
     const models = this.#parts.generate.contended();
+    this.#remember(models);
     if (this.#asking || this.#stopped || (models.length === 0 && this.#leased.size === 0)) return;
     const waits = models.map((model) => this.#wait(model));
     const wait = Math.min(...waits, this.#leased.size > 0 ? renewMs.sated : Number.POSITIVE_INFINITY);
@@ -65,7 +72,7 @@ export class SlotLeases {
   /** How long after it was asked last a model is asked for again. */
   #wait(model: string): number {
     const wants = this.#wants(model);
-    if (wants === 0) return Number.POSITIVE_INFINITY;
+    if (wants === 0) return this.#isClosed(model) ? renewMs.sated : Number.POSITIVE_INFINITY;
     const leased = this.#leased.get(model);
     if (leased === undefined) return this.#failed ? renewMs.hungry : 0;
     return leased < wants ? renewMs.hungry : renewMs.sated;
@@ -76,6 +83,40 @@ export class SlotLeases {
     const { held, generate, limit } = this.#parts;
     if (generate.waiting(model)) return 0;
     return Math.max(0, Math.min(limit(model), held.unsent(model) + held.inFlight(model)));
+  }
+
+  /** Lines wait for its servers: processes tell each other of those. */
+  #isClosed(model: string): boolean {
+    const { held, generate } = this.#parts;
+    return generate.waiting(model) !== null && held.unsent(model) > 0;
+  }
+
+  /** Of models that nobody else asks. */
+  #remember(contended: readonly string[]): void {
+    const { generate, clock, store, worker, time, log, held } = this.#parts;
+    if (clock.monotonic() - this.#rememberedAt < rememberMs) return;
+    const alone: Record<string, SlotAsk> = {};
+    for (const { id } of generate.catalog.list()) {
+      const found = generate.found(id);
+      if (!found || contended.includes(id) || held.unsent(id) + held.inFlight(id) === 0) continue;
+      const text = JSON.stringify(found);
+      const before = this.#remembered.get(id);
+      if (before === text) continue;
+      this.#remembered.set(id, text);
+      alone[id] = { limit: this.#parts.limit(id), wants: 0, inFlight: 0, ...(before && { found }) };
+    }
+    if (Object.keys(alone).length === 0) return;
+    this.#rememberedAt = clock.monotonic();
+    void store.workers
+      .leaseSlots(worker, alone, time.now())
+      .then((shares) => {
+        for (const [model, share] of Object.entries(shares)) {
+          if (alone[model]!.found || !share.before) continue;
+          generate.lease(model, { ...share, found: share.before });
+          generate.lease(model, null);
+        }
+      })
+      .catch((error: unknown) => log.debug({ err: error }, 'found slots could not be written down'));
   }
 
   #schedule(ms: number): void {
@@ -113,8 +154,9 @@ export class SlotLeases {
       const inFlight = held.inFlight(model);
       const wants = this.#wants(model);
       const found = generate.found(model);
-      if (wants > 0 || this.#leased.has(model))
-        asks[model] = { limit, wants, inFlight, ...(found && { found }) };
+      const closed = generate.closed(model);
+      if (wants > 0 || this.#leased.has(model) || this.#isClosed(model))
+        asks[model] = { limit, wants, inFlight, ...(found && { found }), ...(closed && { closed }) };
     }
     return asks;
   }
@@ -122,7 +164,10 @@ export class SlotLeases {
   #learn(model: string, { wants, inFlight }: SlotAsk, share: SlotShare): void {
     if (wants === 0 && inFlight === 0) this.#leased.delete(model);
     else this.#leased.set(model, share.lines);
-    this.#parts.generate.lease(model, share);
+    const isFirst = !this.#remembered.has(model);
+    if (isFirst) this.#remembered.set(model, '');
+    const found = share.found ?? (isFirst ? (share.before ?? null) : null);
+    this.#parts.generate.lease(model, { ...share, found });
   }
 
   /** Unless it is renewed before; counted from when it was asked for, as the database does, however long the answer took. */

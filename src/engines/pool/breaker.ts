@@ -1,6 +1,7 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ApiError } from '../../core/errors.ts';
+import type { Closed } from '../../core/slot-leases.ts';
 import type { Waiting } from '../engines.ts';
 
 /** Failures in a row of which each may be its request's, until they are taken for the server's. */
@@ -13,6 +14,8 @@ const pauses = { firstMs: 1_000, longestMs: 30_000 };
 const longestWellMs = 4_000;
 /** A `retry-after` is held up to this long. */
 const longestAskedMs = 15 * 60_000;
+/** An answer that is not older than what processes know of each other counts more; and how long others wait for who tries. */
+const hearsay = { freshMs: 3_000, laterMs: 2_000 } as const;
 
 /**
  * Whether one server takes requests at present.
@@ -47,6 +50,13 @@ export interface Breaker {
   failed(error: ApiError, others: number, sentAt: number): boolean;
   /** Milliseconds until it is half-open; 0 when it is not open. */
   readonly msLeft: number;
+  /** What other processes should know: it is open for certain, as was found here. */
+  readonly closed: Closed | null;
+  /**
+   * Another process found it open. It is believed where nothing was answered lately, and tried by that one first.
+   * @returns whether it is open now and was not before
+   */
+  heard(closed: Closed): boolean;
 }
 
 /** @param jitter in [0, 1), so that many processes do not try at the same moment */
@@ -60,11 +70,14 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
   let cause: Waiting | null = null;
   let isCertain = false;
   let isWell = false;
+  let isHeard = false;
+  let answeredAt = Number.NEGATIVE_INFINITY;
 
   const now = () => clock.monotonic();
   const msLeft = () => Math.max(0, Math.max(askedUntil, openUntil ?? askedUntil) - now());
 
   function note({ blame, code, message }: ApiError): void {
+    isHeard = false;
     cause = { scope: blame.scope, code, message, since: cause?.since ?? clock.now() };
   }
 
@@ -122,7 +135,21 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     said(well) {
       isWell = well;
     },
+    get closed() {
+      const ms = msLeft();
+      const isFound = !isHeard && (askedUntil > now() || isCertain);
+      return ms > 0 && cause && isFound ? { ms, cause } : null;
+    },
+    heard({ ms, cause: why }) {
+      if (msLeft() > 0 || now() - answeredAt < hearsay.freshMs) return false;
+      openUntil = now() + ms + hearsay.laterMs;
+      cause = why;
+      isCertain = true;
+      isHeard = true;
+      return true;
+    },
     answered() {
+      answeredAt = now();
       failuresInRow = 0;
       openUntil = null;
       trips = 0;

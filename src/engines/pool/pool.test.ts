@@ -3,6 +3,7 @@ import { chatRequest, chatResponse, createFakeEngine } from '../../../test/suppo
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import { ApiError, away, final } from '../../core/errors.ts';
+import { leaseSlots, type SlotLease } from '../../core/slot-leases.ts';
 import type { ChatChunk, ChatResponse } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, Report } from '../engines.ts';
 import { createPool, type ServerPool } from './pool.ts';
@@ -70,6 +71,66 @@ describe('createPool', () => {
     pool = createPool({ replicas, queueMs: 10_000, clock, random, log: silent });
     return pool;
   }
+
+  /** Tells what other processes know of the servers, as they do each second. */
+  function tableOf(pools: readonly ServerPool[]) {
+    let leases: SlotLease[] = [];
+    return () => {
+      for (const [at, each] of pools.entries()) {
+        const { closed } = each;
+        const ask = { limit: 8, wants: 0, inFlight: 0, ...(closed && { closed }) };
+        const renewed = leaseSlots(leases, `p${at}`, ask, clock.monotonic());
+        leases = renewed.leases;
+        each.share(renewed.share);
+      }
+    };
+  }
+
+  it.each([
+    ['away', refused],
+    ['that refuses the key', wrongKey],
+    ['that asks for a pause', busy],
+  ])('a server %s is found out by one of the processes that ask it', async (_, failure) => {
+    const [mine, theirs] = [server(4), server(4)];
+    const other = poolOf([theirs]);
+    const own = poolOf([mine]);
+    const tell = tableOf([own, other]);
+    const line = settled(own.generate(chatRequest(), { ...forever, priority: 'batch' }));
+    await turn();
+    mine.open[0]!.fail(failure);
+    await line;
+    tell();
+    expect([own.closed?.['gpu-0']?.cause.code, other.waiting?.code]).toEqual([failure.code, failure.code]);
+    // What was heard is not told as found.
+    expect(other.closed).toBeUndefined();
+    expect(await settled(other.generate(chatRequest(), { ...forever, priority: 'batch' }))).toBe(
+      failure.code,
+    );
+    expect(theirs.asked).toBe(0);
+    // The one that found it tries it first.
+    await clock.advance(own.closed!['gpu-0']!.ms);
+    expect(own.replicas[0]!.health).not.toBe('open');
+    expect(other.replicas[0]!.health).toBe('open');
+    await clock.advance(2_000);
+    expect(other.replicas[0]!.health).toBe('half-open');
+    await other.stop();
+  });
+
+  it('a server that has just answered here is not given up for what others say', async () => {
+    const mine = server(4);
+    const own = poolOf([mine]);
+    const line = batch();
+    await turn();
+    mine.open[0]!.answer();
+    await line;
+    const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 0 } as const;
+    const share = { others: 0, found: null, closed: { 'gpu-0': { ms: 5_000, cause } } };
+    own.share(share);
+    expect(own.waiting).toBeNull();
+    await clock.advance(3_000);
+    own.share(share);
+    expect(own.waiting).toEqual(cause);
+  });
 
   const replicaOf = (engine: Server, at: number, more: Partial<ReplicaOptions> = {}): ReplicaOptions => {
     return { name: `gpu-${at}`, engine, account: `key-${at}`, weight: 1, isDraining: false, ...more };

@@ -207,10 +207,15 @@ export function createPool({
       );
       return found.length > 0 ? Object.fromEntries(found) : undefined;
     },
+    get closed() {
+      const closed = replicas.flatMap((each) => (each.closed ? [[each.name, each.closed] as const] : []));
+      return closed.length > 0 ? Object.fromEntries(closed) : undefined;
+    },
     share(share) {
       const all = Math.max(1, slots());
       for (const replica of replicas)
         replica.share(((share?.others ?? 0) * replica.slots) / all, share?.found?.[replica.name] ?? null);
+      for (const replica of replicas) replica.heard(share?.closed?.[replica.name]);
     },
     onRoom: (listener) => void listeners.add(listener),
 

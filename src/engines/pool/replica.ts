@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { ApiError } from '../../core/errors.ts';
+import type { Closed } from '../../core/slot-leases.ts';
 import type { Engine, EngineCall, ReplicaState, Waiting } from '../engines.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import type { Choice } from './choose-replica.ts';
@@ -111,6 +112,22 @@ export class Replica implements Choice {
   share(others: number, most: number | null): void {
     this.#others = others;
     this.#limit.follow(most);
+  }
+
+  /** For how long it takes nothing, as was found here. */
+  get closed(): Closed | null {
+    return this.#isDraining ? null : this.#breaker.closed;
+  }
+
+  /** Another process found that it takes nothing. */
+  heard(closed: Closed | undefined): void {
+    if (!closed || this.#isStopped || !this.#breaker.heard(closed)) return;
+    this.#wakeIn(this.#breaker.msLeft);
+    this.#parts.log.debug(
+      { upstream: this.name, ...closed },
+      'another process found that the server takes nothing',
+    );
+    this.#parts.onChange();
   }
 
   get capacity(): number {
