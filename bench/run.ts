@@ -2,11 +2,13 @@
 // With --profile the measured server runs under V8's profiler: its figures are worse then, and are not written.
 // With --unbound nobody is bound to a core.
 import { batchFill } from './batch-fill.ts';
+import { beside } from './beside.ts';
 import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
 import { healthz } from './healthz.ts';
 import { latency } from './latency.ts';
 import { prefix } from './prefix.ts';
+import { processes } from './processes.ts';
 import { restart } from './restart.ts';
 import { missed, publish } from './support/report.ts';
 import { bindSelf } from './support/processes.ts';
@@ -18,7 +20,9 @@ import { upload } from './upload.ts';
 
 const workloads = [
   batchFill,
+  beside,
   fleet,
+  processes,
   upload,
   syncChat,
   translate,

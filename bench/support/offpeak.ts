@@ -36,9 +36,17 @@ export function createDataFolder(): DataFolder {
 
 const serverFile = fileURLToPath(new URL('server.ts', import.meta.url));
 
-/** Starts a server on a data folder, as `offpeak serve` does with its defaults, with one model `bench`. */
-export async function startOffpeak(data: string, engine: EngineConfig): Promise<Offpeak> {
-  const config = JSON.stringify(configFor(data, engine));
+/**
+ * Starts a server on a data folder, as `offpeak serve` does with its defaults, with a model `bench`.
+ * @param others engines of more models, by their ids
+ */
+export async function startOffpeak(
+  data: string,
+  engine: EngineConfig,
+  others: Record<string, EngineConfig> = {},
+  settings: Partial<Config> = {},
+): Promise<Offpeak> {
+  const config = JSON.stringify({ ...configFor(data, engine, others), ...settings });
   // It logs as it does by default, where nobody looks unless it fails to start.
   const log = join(data, 'log');
   const values = [...profileFlags(), serverFile, config];
@@ -89,7 +97,7 @@ export function upstreamEngine(urls: string | string[], slots: number | null): E
   };
 }
 
-function configFor(data: string, engine: EngineConfig): Config {
+function configFor(data: string, engine: EngineConfig, others: Record<string, EngineConfig>): Config {
   const defaults = loadConfig({ env: {}, cwd: data });
   const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
   const aliases = ['bench-alias'];
@@ -97,7 +105,16 @@ function configFor(data: string, engine: EngineConfig): Config {
     ...defaults,
     server: { ...defaults.server, port: 0 },
     data: join(data, 'data'),
-    models: [{ id: 'bench', aliases, serves: ['chat'], prices, engine }],
+    models: [
+      { id: 'bench', aliases, serves: ['chat'], prices, engine },
+      ...Object.entries(others).map(([id, other]) => ({
+        id,
+        aliases: [],
+        serves: ['chat' as const],
+        prices,
+        engine: other,
+      })),
+    ],
     apiKey,
   };
 }

@@ -1,0 +1,69 @@
+import { startPostgres } from '../test/support/postgres.ts';
+import { batchFile, multipart } from './support/batch-file.ts';
+import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
+import { loadAverage } from './support/processes.ts';
+import type { Report, Workload } from './support/report.ts';
+import { takeTurns } from './support/rounds.ts';
+import { runBatch } from './support/run-batch.ts';
+import { startUpstream } from './support/upstream.ts';
+
+const rows = 10_000;
+const slots = 64;
+const delayMs = 50;
+const rounds = 3;
+const counts = { one: 1, four: 4 } as const;
+
+/** How well several processes on one Postgres fill the slots that they share. */
+export const processes: Workload = {
+  name: 'processes',
+  about: `A batch of ${rows} requests over an upstream with ${slots} slots of ${delayMs} ms, by one process and by four on one Postgres: how much of its slot time is used.`,
+
+  async run(): Promise<Report> {
+    const postgres = await startPostgres();
+    if ('reason' in postgres) return { figures: [], notes: [`Not run: ${postgres.reason}`] };
+    const upstream = await startUpstream();
+    const input = multipart(batchFile(rows, 3250));
+    const measure = async (name: keyof typeof counts) => {
+      const data = createDataFolder();
+      const database = await postgres.createDatabase();
+      const engine = upstreamEngine(upstream.url('delay'), slots);
+      const servers = [];
+      for (let n = 0; n < counts[name]; n++)
+        servers.push(await startOffpeak(data.path, engine, {}, { database }));
+      try {
+        const file = await servers[0]!.post<{ id: string }>('/v1/files', input.body, input.contentType);
+        await upstream.reset({ slots, delayMs });
+        await runBatch(servers[0]!, file.id, rows);
+        const { utilisation, total, max_queued: queued } = await upstream.stats();
+        if (total !== rows) throw new Error(`the upstream saw ${total} requests instead of ${rows}`);
+        const used = await Promise.all(servers.map((server) => server.figures()));
+        return { utilisation, queued, cpuUs: used.reduce((sum, { cpuUs }) => sum + cpuUs, 0) / rows };
+      } finally {
+        await Promise.all(servers.map((server) => server.stop()));
+        data.remove();
+      }
+    };
+    try {
+      const { median } = await takeTurns(['one', 'four'], rounds, measure);
+      return {
+        figures: [
+          { name: 'slot time used, one process', value: median((r) => r.one.utilisation) },
+          { name: 'slot time used, four processes', value: median((r) => r.four.utilisation) },
+          {
+            name: 'four against one',
+            value: median((r) => r.four.utilisation / r.one.utilisation),
+            atLeast: 0.97,
+          },
+          { name: 'longest queue at the upstream, four processes', value: median((r) => r.four.queued) },
+        ],
+        notes: [
+          `Medians of ${rounds} rounds, each the first batch after the start; Postgres without fsync on the same machine. Upstream in ${upstream.kind}.`,
+          `Load average at the end: ${loadAverage().toFixed(1)}.`,
+        ],
+      };
+    } finally {
+      await upstream.stop();
+      await postgres.stop();
+    }
+  },
+};
