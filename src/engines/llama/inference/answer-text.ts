@@ -44,22 +44,24 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
   const filter = createStopFilter(options.stops);
   // In channels a call has a header that says so.
   const parser = tools && !family.hasChannels ? createToolCallParser(tools, family.calls) : undefined;
-  const calls: GeneratedCall[] = [];
-  const logprobs: TokenLogprob[] = [];
+  const gathered = {
+    content: '',
+    reasoning: '',
+    calls: [] as GeneratedCall[],
+    logprobs: [] as TokenLogprob[],
+    raw: '',
+    reasoningTokens: 0,
+    stop: undefined as string | undefined,
+  };
   // Log probabilities wait until the text of their token is certain.
   const waiting: { at: number; logprob: TokenLogprob }[] = [];
-  let content = '';
-  let reasoning = '';
-  let raw = '';
   let received = 0;
-  let reasoningTokens = 0;
   /** Tokens whose text is held back, because more of it must tell what it is. */
   let undecided = 0;
-  let stop: string | undefined;
 
   function countThoughts(segments: readonly Segment[]): void {
     if (segments.length === 0) return;
-    if (segments.some(({ kind }) => kind === 'thought')) reasoningTokens += undecided;
+    if (segments.some(({ kind }) => kind === 'thought')) gathered.reasoningTokens += undecided;
     undecided = 0;
   }
 
@@ -72,59 +74,42 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
       case 'said': {
         const cut = filter.push(segment.text);
         say(cut.text);
-        stop ??= cut.stop;
+        gathered.stop ??= cut.stop;
         return cut.stop !== undefined;
       }
       default:
-        raw += segment.text;
+        gathered.raw += segment.text;
         // Nobody is told the probabilities of what is not said.
-        while (waiting.length > 0 && waiting[0]!.at < raw.length) waiting.shift();
+        while (waiting.length > 0 && waiting[0]!.at < gathered.raw.length) waiting.shift();
         if (segment.kind === 'mark') return false;
-        reasoning += segment.text;
+        gathered.reasoning += segment.text;
         onDelta({ reasoning: segment.text });
         return false;
     }
   }
 
   function say(text: string): void {
-    raw += text;
+    gathered.raw += text;
     for (const part of parser ? parser.push(text) : [{ content: text }]) add(part);
   }
 
   function add(part: ToolCallPart): void {
     if ('call' in part) {
-      if (calls.length >= maxCalls) return;
-      calls.push(part.call);
+      if (gathered.calls.length >= maxCalls) return;
+      gathered.calls.push(part.call);
       onDelta({ call: part.call });
       return;
     }
     if (part.content === '') return;
-    content += part.content;
+    gathered.content += part.content;
     const certain: TokenLogprob[] = [];
-    while (waiting.length > 0 && waiting[0]!.at < raw.length) certain.push(waiting.shift()!.logprob);
-    logprobs.push(...certain);
+    while (waiting.length > 0 && waiting[0]!.at < gathered.raw.length) certain.push(waiting.shift()!.logprob);
+    gathered.logprobs.push(...certain);
     onDelta(certain.length > 0 ? { content: part.content, logprobs: certain } : { content: part.content });
   }
 
-  return {
-    get content() {
-      return content;
-    },
-    get reasoning() {
-      return reasoning;
-    },
-    get raw() {
-      return raw;
-    },
-    get reasoningTokens() {
-      return reasoningTokens;
-    },
-    get stop() {
-      return stop;
-    },
-    calls,
-    logprobs,
-    push(text, logprob) {
+  return Object.assign(gathered, {
+    push(text: string, logprob?: TokenLogprob) {
       if (logprob) waiting.push({ at: received, logprob });
       received += text.length;
       undecided += 1;
@@ -132,9 +117,9 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
       const segments = segmenter.push(text);
       countThoughts(segments);
       for (const segment of segments) if (take(segment)) return true;
-      return calls.length >= maxCalls;
+      return gathered.calls.length >= maxCalls;
     },
-    append(text) {
+    append(text: string) {
       say(filter.end());
       for (const segment of segmenter.push(text)) {
         if (segment.kind === 'said') say(segment.text);
@@ -148,7 +133,7 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
       say(filter.end());
       for (const part of parser?.end() ?? []) add(part);
     },
-  };
+  });
 }
 
 function segmenterOf({ family, isThinking, tools }: AnswerOptions): Segmenter {

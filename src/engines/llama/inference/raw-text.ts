@@ -20,44 +20,38 @@ export function createRawText({
   onDelta: (delta: Delta) => void;
 }): RawText {
   const filter = createStopFilter(stops);
-  const scored: ScoredToken[] = [];
+  const gathered = {
+    content: '',
+    raw: '',
+    calls: [],
+    scored: [] as ScoredToken[],
+    stop: undefined as string | undefined,
+  };
   const waiting: { at: number; token: ScoredToken }[] = [];
-  let content = '';
   let received = 0;
-  let stop: string | undefined;
 
   /** @param isAll whether no token that waits can be cut off any more */
   function say(text: string, isAll = false): void {
-    content += text;
-    const end = isAll ? Infinity : content.length;
+    gathered.content += text;
+    gathered.raw = gathered.content;
+    const end = isAll ? Infinity : gathered.content.length;
     const certain: ScoredToken[] = [];
     while (waiting.length > 0 && waiting[0]!.at < end) certain.push(waiting.shift()!.token);
-    scored.push(...certain);
+    gathered.scored.push(...certain);
     if (text !== '' || certain.length > 0)
       onDelta({ content: text, ...(certain.length > 0 && { scored: certain }) });
   }
 
-  return {
-    calls: [],
-    scored,
-    get content() {
-      return content;
-    },
-    get raw() {
-      return content;
-    },
-    get stop() {
-      return stop;
-    },
+  return Object.assign(gathered, {
     push(text: string, logprob?: TokenLogprob) {
       if (logprob) waiting.push({ at: received, token: { ...logprob, text } });
       received += text.length;
       const cut = filter.push(text);
-      stop ??= cut.stop;
+      gathered.stop ??= cut.stop;
       say(cut.text);
       return cut.stop !== undefined;
     },
-    append: (text) => say(text),
-    end: () => say(filter.end(), stop === undefined),
-  };
+    append: (text: string) => say(text),
+    end: () => say(filter.end(), gathered.stop === undefined),
+  });
 }
