@@ -4,7 +4,7 @@ import { StartError } from '../../base/start-error.ts';
 import { systemClock, systemRandom } from '../../base/system.ts';
 import { ApiError } from '../../core/errors.ts';
 import { type Inference, createInference } from './inference/inference.ts';
-import { loadModel } from './inference/load.ts';
+import { loadModel } from './inference/loading/load.ts';
 import type { Answer, Ask, Delta, Failure, FromChild, LoadOptions, ToChild } from './protocol.ts';
 
 /**

@@ -2,7 +2,7 @@
 // llama.cpp held. A process of its own, because the library needs a single thread for sampling.
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import { createInference } from '../../../src/engines/llama/inference/inference.ts';
-import { loadModel } from '../../../src/engines/llama/inference/load.ts';
+import { loadModel } from '../../../src/engines/llama/inference/loading/load.ts';
 
 const [modelPath = ''] = process.argv.slice(2);
 const sequences = 4;

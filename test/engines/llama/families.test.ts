@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { type AnswerText, createAnswerText } from '../../../src/engines/llama/inference/answer-text.ts';
-import { createConstraint } from '../../../src/engines/llama/inference/constraint.ts';
+import {
+  type AnswerText,
+  createAnswerText,
+} from '../../../src/engines/llama/inference/answer/answer-text.ts';
+import { createConstraint } from '../../../src/engines/llama/inference/constraint/constraint.ts';
 import { type Family, familyMarks, familyOf } from '../../../src/engines/llama/inference/families.ts';
-import { createPrompts } from '../../../src/engines/llama/inference/prompt.ts';
+import { createPrompts } from '../../../src/engines/llama/inference/prompt/prompt.ts';
 import type { Delta } from '../../../src/engines/llama/protocol.ts';
 import type { ChatMessage, ChatRequest, Tool } from '../../../src/wire/chat/chat.ts';
 import { randomAnswer, seeded } from './random-json.ts';

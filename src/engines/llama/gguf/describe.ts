@@ -1,6 +1,6 @@
 import { StartError } from '../../../base/start-error.ts';
 import type { ModelReport } from '../../../core/model-file.ts';
-import { planContext } from '../inference/memory.ts';
+import { planContext } from '../inference/loading/memory.ts';
 import type { GgufHeader, MetadataValue } from './header.ts';
 import { type ModelShape, ownCounts, shapeOf, vocabularyOf } from './shape.ts';
 import { templateFamily } from './template-family.ts';

@@ -6,15 +6,15 @@ import type { ScoredToken } from '../../../wire/completions/logprobs.ts';
 import { answersMade } from '../../../wire/completions/request.ts';
 import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
 import type { Completed, CompletedChoice, Delta, GenerateOptions } from '../protocol.ts';
-import type { BatchGate } from './batch-gate.ts';
-import { generateAnswer } from './generation.ts';
-import { refuseEndless, tokenLimit } from './limits.ts';
-import { tokenLogprob } from './logprobs.ts';
-import { createRawText } from './raw-text.ts';
-import type { Runner, Slot } from './runner.ts';
-import { choiceSeed, samplingOptions } from './sampling.ts';
-import { scorePrompt } from './score-prompt.ts';
-import { createTextDecoder } from './text-decoder.ts';
+import type { BatchGate } from './scheduling/batch-gate.ts';
+import { generateAnswer } from './sampling/generation.ts';
+import { refuseEndless, tokenLimit } from './prompt/limits.ts';
+import { tokenLogprob } from './sampling/logprobs.ts';
+import { createRawText } from './answer/raw-text.ts';
+import type { Runner, Slot } from './scheduling/runner.ts';
+import { choiceSeed, samplingOptions } from './sampling/sampling.ts';
+import { scorePrompt } from './sampling/score-prompt.ts';
+import { createTextDecoder } from './answer/text-decoder.ts';
 
 /** Log probabilities of prompts that one request may be told. */
 const mostScored = 5_000_000;

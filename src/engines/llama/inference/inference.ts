@@ -7,21 +7,21 @@ import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { type Closer, type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
 import type { Completed, Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } from '../protocol.ts';
-import { createAnswerText } from './answer-text.ts';
-import { createBatchGate } from './batch-gate.ts';
+import { createAnswerText } from './answer/answer-text.ts';
+import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
-import { createConstraintCache } from './constraint-cache.ts';
-import { type Constraint, allowsOneCall } from './constraint.ts';
+import { createConstraintCache } from './constraint/constraint-cache.ts';
+import { type Constraint, allowsOneCall } from './constraint/constraint.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';
-import { type GenerationOutput, generateAnswer } from './generation.ts';
-import { type TokenLimit, tokenLimit } from './limits.ts';
-import type { Loaded } from './load.ts';
-import { tokenLogprob, wantedLogprobs } from './logprobs.ts';
-import { createPrompts } from './prompt.ts';
-import { createRunner } from './runner.ts';
-import { choiceSeed, samplingOptions } from './sampling.ts';
-import { createTextDecoder, marksByToken, withMarks } from './text-decoder.ts';
+import { type GenerationOutput, generateAnswer } from './sampling/generation.ts';
+import { type TokenLimit, tokenLimit } from './prompt/limits.ts';
+import type { Loaded } from './loading/load.ts';
+import { tokenLogprob, wantedLogprobs } from './sampling/logprobs.ts';
+import { createPrompts } from './prompt/prompt.ts';
+import { createRunner } from './scheduling/runner.ts';
+import { choiceSeed, samplingOptions } from './sampling/sampling.ts';
+import { createTextDecoder, marksByToken, withMarks } from './answer/text-decoder.ts';
 
 /** Everything a loaded model can be asked. */
 export interface Inference {

@@ -1,5 +1,5 @@
 import { Template } from '@huggingface/jinja';
-import type { Tool } from '../../../wire/chat/chat.ts';
+import type { Tool } from '../../../../wire/chat/chat.ts';
 import {
   withAlternatingTurns,
   withDescribedTools,
@@ -9,7 +9,7 @@ import {
   withoutSystem,
   withoutToolTurns,
 } from './conversation.ts';
-import type { Family } from './families.ts';
+import type { Family } from '../families.ts';
 import { type TemplateMessage, toTemplateTools } from './messages.ts';
 
 /** What a template is rendered with. */

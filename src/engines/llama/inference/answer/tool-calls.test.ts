@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type CallFormat, familyOf, markedCalls } from './families.ts';
+import { type CallFormat, familyOf, markedCalls } from '../families.ts';
 import { type ToolCallPart, createToolCallParser } from './tool-calls.ts';
 
 function parse(text: string, { size = 1, format = markedCalls } = {}): ToolCallPart[] {

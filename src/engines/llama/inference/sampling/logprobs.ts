@@ -1,4 +1,4 @@
-import type { ChatRequest, TokenLogprob } from '../../../wire/chat/chat.ts';
+import type { ChatRequest, TokenLogprob } from '../../../../wire/chat/chat.ts';
 
 /** How many alternatives a request wants beside each token, or undefined when it wants no log probabilities. */
 export function wantedLogprobs({ logprobs, top_logprobs: top }: ChatRequest): number | undefined {

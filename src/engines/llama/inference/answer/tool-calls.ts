@@ -1,5 +1,5 @@
-import type { GeneratedCall } from '../protocol.ts';
-import type { CallFormat } from './families.ts';
+import type { GeneratedCall } from '../../protocol.ts';
+import type { CallFormat } from '../families.ts';
 import { jsonEnd, parsed } from './json-text.ts';
 import { possibleStart } from './stop.ts';
 

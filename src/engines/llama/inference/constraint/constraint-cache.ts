@@ -1,7 +1,7 @@
 import type { Llama, LlamaGrammar } from 'node-llama-cpp';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { ChatRequest } from '../../../../wire/chat/chat.ts';
 import { type Constraint, constraintKey, createConstraint } from './constraint.ts';
-import type { Family } from './families.ts';
+import type { Family } from '../families.ts';
 
 /** A constraint with its grammar as llama.cpp has it. */
 export interface Confined {

@@ -1,10 +1,10 @@
 import type { LlamaContextSequence, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
-import type { FinishReason, TokenLogprob } from '../../../wire/chat/chat.ts';
-import type { Closer, Measure } from '../grammar/closer.ts';
-import type { AnswerText } from './answer-text.ts';
-import { type BatchGate, prefillChunk } from './batch-gate.ts';
-import { commonLength } from './slots.ts';
-import type { TextDecoder } from './text-decoder.ts';
+import type { FinishReason, TokenLogprob } from '../../../../wire/chat/chat.ts';
+import type { Closer, Measure } from '../../grammar/closer.ts';
+import type { AnswerText } from '../answer/answer-text.ts';
+import { type BatchGate, prefillChunk } from '../scheduling/batch-gate.ts';
+import { commonLength } from '../scheduling/slots.ts';
+import type { TextDecoder } from '../answer/text-decoder.ts';
 
 /** Where the text goes. */
 export type Writing = Pick<AnswerText, 'push' | 'append' | 'end' | 'raw' | 'calls'>;

@@ -1,7 +1,7 @@
-import type { TokenLogprob } from '../../../wire/chat/chat.ts';
-import type { ScoredToken } from '../../../wire/completions/logprobs.ts';
-import type { Delta } from '../protocol.ts';
-import type { Writing } from './generation.ts';
+import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
+import type { ScoredToken } from '../../../../wire/completions/logprobs.ts';
+import type { Delta } from '../../protocol.ts';
+import type { Writing } from '../sampling/generation.ts';
 import { createStopFilter } from './stop.ts';
 
 /** Gathers the text behind a raw prompt as it comes: nothing in it is a thought or a call. It is cut at stop strings alone. */

@@ -1,8 +1,8 @@
-import { invalid } from '../../../core/errors.ts';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import { invalid } from '../../../../core/errors.ts';
+import type { ChatRequest } from '../../../../wire/chat/chat.ts';
 import { toTemplateMessages, toTemplateTools } from './messages.ts';
-import type { Family } from './families.ts';
-import { isConfined } from './constraint.ts';
+import type { Family } from '../families.ts';
+import { isConfined } from '../constraint/constraint.ts';
 import { type Part, refuseEndless } from './limits.ts';
 import { createChatTemplate } from './template.ts';
 

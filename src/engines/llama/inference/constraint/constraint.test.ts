@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { ChatRequest } from '../../../../wire/chat/chat.ts';
 import { allowsOneCall, createConstraint } from './constraint.ts';
-import { familyOf } from './families.ts';
+import { familyOf } from '../families.ts';
 
 const ask = (more: Partial<ChatRequest>): ChatRequest => ({
   model: 'm',

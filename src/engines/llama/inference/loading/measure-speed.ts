@@ -1,5 +1,5 @@
 import type { LlamaModel, Token } from 'node-llama-cpp';
-import type { Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../../base/clock.ts';
 
 /** Enough to see a difference; the caches of so few tokens are small. */
 const contextSize = 256;

@@ -1,6 +1,6 @@
 import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
-import { invalid } from '../../../core/errors.ts';
-import type { Sampling } from '../../../wire/completions/completions.ts';
+import { invalid } from '../../../../core/errors.ts';
+import type { Sampling } from '../../../../wire/completions/completions.ts';
 
 export interface SamplingDeps {
   model: LlamaModel;

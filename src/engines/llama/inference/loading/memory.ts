@@ -1,6 +1,6 @@
-import { StartError } from '../../../base/start-error.ts';
-import type { ModelShape } from '../gguf/shape.ts';
-import { batchSize } from './batch-gate.ts';
+import { StartError } from '../../../../base/start-error.ts';
+import type { ModelShape } from '../../gguf/shape.ts';
+import { batchSize } from '../scheduling/batch-gate.ts';
 
 export interface WantedContext {
   /** Tokens of each sequence. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StartError } from '../../../base/start-error.ts';
+import { StartError } from '../../../../base/start-error.ts';
 import { planContext } from './memory.ts';
 
 const megabyte = 1024 ** 2;

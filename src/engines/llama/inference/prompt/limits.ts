@@ -1,5 +1,5 @@
-import { ApiError } from '../../../core/errors.ts';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import { ApiError } from '../../../../core/errors.ts';
+import type { ChatRequest } from '../../../../wire/chat/chat.ts';
 
 /** How many tokens a request may generate. */
 export interface TokenLimit {

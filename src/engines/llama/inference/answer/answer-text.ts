@@ -1,7 +1,7 @@
-import type { TokenLogprob } from '../../../wire/chat/chat.ts';
-import type { Delta, GeneratedCall } from '../protocol.ts';
+import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
+import type { Delta, GeneratedCall } from '../../protocol.ts';
 import { createChannelSegmenter } from './channels.ts';
-import type { Family } from './families.ts';
+import type { Family } from '../families.ts';
 import type { Segment, Segmenter } from './segments.ts';
 import { createStopFilter } from './stop.ts';
 import { createThinkingSegmenter } from './thinking.ts';

@@ -1,15 +1,15 @@
-import { ApiError, invalid } from '../../../core/errors.ts';
-import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
-import { type Analysed, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
-import { toGbnf } from '../grammar/gbnf.ts';
+import { ApiError, invalid } from '../../../../core/errors.ts';
+import type { ChatRequest, Tool } from '../../../../wire/chat/chat.ts';
+import { type Analysed, UnsatisfiableGrammar, analyse } from '../../grammar/analysis.ts';
+import { toGbnf } from '../../grammar/gbnf.ts';
 import {
   type Alternative,
   type GrammarBuilder,
   GrammarTooLarge,
   createGrammarBuilder,
-} from '../grammar/grammar.ts';
-import { schemaRule } from '../grammar/json-schema.ts';
-import type { CallFormat, Family } from './families.ts';
+} from '../../grammar/grammar.ts';
+import { schemaRule } from '../../grammar/json-schema.ts';
+import type { CallFormat, Family } from '../families.ts';
 
 /** What a request confines its answer to, for our matcher and for llama.cpp. */
 export interface Constraint {

@@ -1,5 +1,5 @@
-import type { Tool } from '../../../wire/chat/chat.ts';
-import { type CallFormat, markedCalls } from './families.ts';
+import type { Tool } from '../../../../wire/chat/chat.ts';
+import { type CallFormat, markedCalls } from '../families.ts';
 import type { TemplateMessage } from './messages.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { LlamaContextSequence, Token } from 'node-llama-cpp';
-import type { BatchGate } from './batch-gate.ts';
+import type { BatchGate } from '../scheduling/batch-gate.ts';
 
 export interface Scoring {
   sequence: LlamaContextSequence;

@@ -1,4 +1,4 @@
-import type { GeneratedCall } from '../protocol.ts';
+import type { GeneratedCall } from '../../protocol.ts';
 
 /** A piece of what a model wrote: what it thought, what it says, a call, or the marks between them. */
 export type Segment =

@@ -1,4 +1,4 @@
-import type { Thinking } from './families.ts';
+import type { Thinking } from '../families.ts';
 import type { Segment, Segmenter } from './segments.ts';
 import { possibleStart } from './stop.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
-import { familyOf } from './families.ts';
+import type { ChatRequest } from '../../../../wire/chat/chat.ts';
+import { familyOf } from '../families.ts';
 import { type Tokenizer, createPrompts } from './prompt.ts';
 
 /** Turns tokens back into what was tokenized: control texts are one token, everything else a token a character. */
