@@ -6,7 +6,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 1,
     include: ['test/clients/*.real.ts'],
-    testTimeout: 120_000,
+    testTimeout: 420_000,
     hookTimeout: 600_000,
   },
 });

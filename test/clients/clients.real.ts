@@ -1,5 +1,5 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { installNode, installPython, pythonOf } from '../support/install-packages.ts';
 import type { Installed } from '../support/install-packages.ts';
 import { runCells } from '../support/run-cells.ts';
+import type { CellsResult } from '../support/run-cells.ts';
 import { startWeatherModel } from '../sdk/matrix/weather-model.ts';
 import { packagesBefore, programs } from './programs.ts';
 import type { Program } from './programs.ts';
@@ -28,10 +29,11 @@ const seen = new Map<string, string[]>();
 
 beforeAll(async () => {
   upstream = await startWeatherModel();
-  const weather = { ...testModel(upstreamEngine(upstream.url)), id: 'weather', aliases: [] };
+  const weather = { ...testModel(upstreamEngine(upstream.url)), id: 'weather', aliases: ['gpt-6-sol'] };
+  const thinker = { ...weather, id: 'thinker', aliases: [], engine: { ...weather.engine, model: 'thinker' } };
   // LiteLLM insists on Unix seconds.
   running = await startApp({
-    models: [testModel(), weather],
+    models: [testModel(), weather, thinker],
     batch: { endpoints: batchEndpoints, dates: 'unix' },
   });
 });
@@ -53,7 +55,7 @@ describe.each(programs)('$name', (program) => {
     const wrong = [...cells].flatMap(([name, error]) => (error === null ? [] : [`${name}: ${error}`]));
     expect(wrong.join('\n\n')).toBe('');
     expect(cells.size, end).toBeGreaterThan(0);
-    seen.set(program.name, [...cells.keys()]);
+    if (!program.checkout) seen.set(program.name, [...cells.keys()]);
   });
 });
 
@@ -65,21 +67,36 @@ it('is what docs/clients.md says', () => {
   expect(rows.filter((row) => !told.includes(row))).toEqual([]);
 });
 
-const install = ({ script, packages }: Program) =>
-  script.endsWith('.py')
+async function install({ script, packages, checkout }: Program): Promise<Installed> {
+  if (checkout && !existsSync(join(process.env[checkout.variable] ?? '', checkout.file)))
+    return { missing: `${checkout.variable} does not name a folder with ${checkout.file}` };
+  return script.endsWith('.py')
     ? installPython(
         cache,
         Object.entries(packages).map(([name, version]) => `${name}==${version}`),
         packagesBefore,
       )
     : installNode(cache, packages, packagesBefore);
+}
 
-function start({ script }: Program, folder: string) {
-  if (script.endsWith('.py')) {
-    const env = { PYTHONPATH: pathOf('../sdk/python') };
-    return runCells(pythonOf(folder), [pathOf(`programs/${script}`)], { ...running, env });
+/** Runs it with a home of its own, which goes with it. */
+async function start({ script, checkout }: Program, folder: string): Promise<CellsResult> {
+  const home = mkdtempSync(join(tmpdir(), 'offpeak-client-'));
+  const env = {
+    HOME: home,
+    TMPDIR: home,
+    PYTHONPATH: pathOf('../sdk/python'),
+    ...(checkout && { CHECKOUT: process.env[checkout.variable]! }),
+  };
+  const { url, key } = running;
+  const run = (command: string, path: string) =>
+    runCells(command, [path], { url, key, env, limitMs: 400_000 });
+  try {
+    if (script.endsWith('.py')) return await run(pythonOf(folder), pathOf(`programs/${script}`));
+    // A module finds packages from where it stands.
+    cpSync(pathOf('programs'), join(folder, 'programs'), { recursive: true });
+    return await run(process.execPath, join(folder, 'programs', script));
+  } finally {
+    rmSync(home, { recursive: true, force: true });
   }
-  // A module finds packages from where it stands.
-  cpSync(pathOf('programs'), join(folder, 'programs'), { recursive: true });
-  return runCells(process.execPath, [join(folder, 'programs', script)], running);
 }

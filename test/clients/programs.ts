@@ -6,6 +6,8 @@ export interface Program {
   script: string;
   /** By name, from npm or PyPI. The first one's version is the program's. */
   packages: Record<string, string>;
+  /** A variable that names a checkout of its source, and a file of that; the table has no row for such a program. */
+  checkout?: { variable: string; file: string };
 }
 
 export const packagesBefore = '2026-11-22';
@@ -58,6 +60,54 @@ export const programs: readonly Program[] = [
     name: 'OpenAI Agents for JavaScript',
     script: 'openai-agents.mjs',
     packages: { '@openai/agents': '0.20.0', openai: '7.57.0', zod: '4.6.7' },
+  },
+  {
+    name: 'LangChain for Python',
+    script: 'langchain_cells.py',
+    packages: { langchain: '1.4.7', 'langchain-openai': '1.7.3', 'langchain-anthropic': '1.7.7' },
+  },
+  {
+    name: 'OpenAI Agents for Python',
+    script: 'openai_agents_cells.py',
+    packages: { 'openai-agents': '0.24.0' },
+  },
+  {
+    name: 'pydantic-ai',
+    script: 'pydantic_ai_cells.py',
+    packages: { 'pydantic-ai-slim[openai,anthropic]': '2.68.0' },
+  },
+  {
+    name: 'instructor',
+    script: 'instructor_cells.py',
+    packages: { instructor: '1.17.0', anthropic: '2.12.0' },
+  },
+  {
+    name: 'LiteLLM',
+    script: 'litellm_cells.py',
+    // It wants the last two for tools and for retries.
+    packages: { litellm: '1.106.2', mcp: '2.3.0', tenacity: '9.2.1' },
+  },
+  { name: 'llm', script: 'llm_cells.py', packages: { llm: '0.36' } },
+  { name: 'curator', script: 'curator_cells.py', packages: { 'bespokelabs-curator': '0.1.31' } },
+  { name: 'Codex', script: 'codex.mjs', packages: { '@openai/codex': '0.169.0' } },
+  { name: 'Claude Code', script: 'claude-code.mjs', packages: { '@anthropic-ai/claude-code': '2.1.330' } },
+  {
+    name: 'the compatibility test of gpt-oss',
+    script: 'gpt-oss.mjs',
+    packages: {
+      '@openai/agents': '0.0.15',
+      ajv: '8.17.1',
+      listr2: '9.0.1',
+      openai: '5.12.2',
+      tsx: '4.23.15',
+    },
+    checkout: { variable: 'OFFPEAK_GPT_OSS', file: 'compatibility-test/index.ts' },
+  },
+  {
+    name: 'the compliance test of Open Responses',
+    script: 'open-responses.mjs',
+    packages: { zod: '3.25.76', tsx: '4.23.15' },
+    checkout: { variable: 'OFFPEAK_OPEN_RESPONSES', file: 'bin/compliance-test.ts' },
   },
 ];
 

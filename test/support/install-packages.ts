@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 export type Installed = { folder: string } | { missing: string };
 
 const exec = promisify(execFile);
-const run = (command: string, args: string[], cwd?: string) =>
-  exec(command, args, { timeout: 300_000, killSignal: 'SIGKILL', ...(cwd && { cwd }) });
+const run = (command: string, args: string[], timeout = 120_000, cwd?: string) =>
+  exec(command, args, { timeout, killSignal: 'SIGKILL', ...(cwd && { cwd }) });
 
 /** So that a machine without a network is soon known to have none. */
 const impatient = ['--timeout', '10', '--retries', '0'];
@@ -39,7 +39,9 @@ export async function installPython(
     const until = before ? [`--uploaded-prior-to=${before}T00:00:00Z`] : [];
     // Older ones do not know the day of a package.
     if (before) await run(pythonOf(folder), [...pip, 'pip>=26']);
-    await run(pythonOf(folder), [...pip, '--only-binary', ':all:', ...until, ...requirements]);
+    // What else is needed is first looked for.
+    const limitMs = before ? 300_000 : 120_000;
+    await run(pythonOf(folder), [...pip, '--only-binary', ':all:', ...until, ...requirements], limitMs);
   });
 }
 
@@ -54,7 +56,7 @@ export async function installNode(
     await mkdir(folder);
     await writeFile(join(folder, 'package.json'), manifest);
     const quiet = ['--silent', '--no-package-lock', '--no-audit', '--no-fund', '--fetch-retries=0'];
-    await run('npm', ['install', ...quiet, `--before=${before}`], folder);
+    await run('npm', ['install', ...quiet, `--before=${before}`], 300_000, folder);
   });
 }
 

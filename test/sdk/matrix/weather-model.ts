@@ -1,16 +1,19 @@
+import { instanceOf } from '../../../src/engines/scripted/instance.ts';
+import type { JsonSchema } from '../../../src/wire/chat/chat.ts';
 import type { Answer } from '../../support/fake-upstream.ts';
 import { frame, send, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
 
 interface Asked {
+  model: string;
   messages: { role: string; content: unknown }[];
-  tools?: { function: { name: string } }[];
+  tools?: { function: { name: string; parameters?: JsonSchema } }[];
   stream?: boolean;
 }
 
 /**
  * A model's server that uses tools as a good model does: it calls the first one about Rome, or one that runs commands,
- * and once it has the result tells it. So a round trip of tools is one through the whole of Offpeak, and the result is seen to have arrived. The
+ * and once it has the result tells it. As `thinker` it thinks before. So a round trip of tools is one through the whole of Offpeak, and the result is seen to have arrived. The
  * pieces of a streamed call come without a role, as from some servers. Without tools it tells what was said so far.
  */
 export function startWeatherModel(): Promise<FakeUpstream> {
@@ -18,7 +21,7 @@ export function startWeatherModel(): Promise<FakeUpstream> {
 }
 
 const weatherModel: Answer = (response, { text }) => {
-  const { messages, tools, stream } = JSON.parse(text) as Asked;
+  const { model, messages, tools, stream } = JSON.parse(text) as Asked;
   const last = messages.at(-1);
   const called = last?.role === 'tool' ? undefined : callOf(tools ?? []);
   if (last?.content === 'for ever') {
@@ -33,10 +36,12 @@ const weatherModel: Answer = (response, { text }) => {
   const call = { id: 'call_1', type: 'function' };
   const calls = [{ ...call, function: called }];
   const finish = called ? 'tool_calls' : 'stop';
+  const thought = model === 'thinker' && { reasoning_content: 'Let me see.' };
   if (!stream) {
     const message = {
       role: 'assistant',
       content: called ? null : said,
+      ...thought,
       ...(called && { tool_calls: calls }),
     };
     send(response, 200, {
@@ -56,21 +61,29 @@ const weatherModel: Answer = (response, { text }) => {
         frame({ tool_calls: [{ index: 0, function: { arguments: called.arguments.slice(8) } }] }),
       ]
     : [frame({ role: 'assistant', content: said.slice(0, 8) }), frame({ content: said.slice(8) })];
-  return streamed([...pieces, frame({}, finish), usageFrame, 'data: [DONE]\n\n'])(response, {} as never);
+  const thoughts = thought ? [frame(thought)] : [];
+  return streamed([...thoughts, ...pieces, frame({}, finish), usageFrame, 'data: [DONE]\n\n'])(
+    response,
+    {} as never,
+  );
 };
 
 /** What the tools of coding programs are called with. */
 const commands: Record<string, object> = {
   Bash: { command: 'echo made by a tool', description: 'Says something' },
+  exec: { input: 'text((await tools.exec_command({ cmd: "echo made by a tool" })).output)' },
   exec_command: { cmd: 'echo made by a tool' },
   shell: { command: ['echo', 'made by a tool'] },
 };
 
 function callOf(tools: NonNullable<Asked['tools']>): { name: string; arguments: string } | undefined {
-  const name = (tools.find((tool) => tool.function.name in commands) ?? tools[0])?.function.name;
-  return name === undefined
-    ? undefined
-    : { name, arguments: JSON.stringify(commands[name] ?? { city: 'Rome' }) };
+  const tool = tools.find(({ function: { name } }) => name in commands) ?? tools[0];
+  if (!tool) return undefined;
+  const { name, parameters } = tool.function;
+  const made = instanceOf(parameters ?? {});
+  const isAboutPlace = typeof made === 'object' && made !== null && 'city' in made;
+  const args = commands[name] ?? (isAboutPlace ? { city: 'Rome' } : made);
+  return { name, arguments: JSON.stringify(args) };
 }
 
 /** A text, or the texts of parts and the kinds of what else there is. */
