@@ -1,22 +1,21 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { silentCli } from './cli/support/run-cli.ts';
-import { createWorkspace } from './cli/support/processes.ts';
-import type { Server, Workspace } from './cli/support/processes.ts';
+import { fencesOf } from './docs/fences.ts';
 import { anthropicCells, openaiCells } from './sdk/matrix/cells.ts';
 import { nameOf, programs } from './clients/programs.ts';
 import { errorRows } from './sdk/errors/error-rows.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { configKeys, environmentKeys } from '../src/config/keys.ts';
-import { loadConfig } from '../src/config.ts';
 import { batchStatuses } from '../src/core/batch.ts';
 import { catalogue } from '../src/core/errors.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
 import { batchSchema } from '../src/server/openapi/answer-schemas.ts';
+import { openApiPath } from '../src/server/openapi/build-openapi.ts';
 import { routes } from '../src/server/routes/routes.ts';
 import { validator } from '../src/wire/validate.ts';
 
@@ -45,6 +44,31 @@ describe('docs/errors.md', () => {
     const told = rows.map(([, code, status]) => `${code} ${status}`);
     const known = Object.entries(catalogue).map(([code, { status }]) => `${code} ${status}`);
     expect(told.toSorted()).toEqual(known.toSorted());
+  });
+
+  it('says of every code when it comes and what to do', () => {
+    const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| \d{3} \|(.*)\|(.*)\|$/gm)];
+    const lacking = rows.filter(
+      ([, , when = '', advice = '']) => when.trim() === '' || advice.trim().length < 5,
+    );
+    expect(lacking.map(([, code]) => code)).toEqual([]);
+  });
+});
+
+describe('docs/http-api.md', () => {
+  it('has every call below its tag, with its scope, and no other', () => {
+    const scopes: Record<string, string> = { open: 'no key', key: 'any key' };
+    const parts = sections(read('docs/http-api.md'), 3);
+    const told = [...parts].flatMap(([tag, text]) =>
+      [...text.matchAll(/^\| `([A-Z]+ .*)` \| (.*) \| .+ \|$/gm)].map((row) => [tag, ...row.slice(1)]),
+    );
+    const known = routes.map(({ method, path, access, docs: { tag } }) => [
+      tag,
+      `${method} ${openApiPath(path)}`,
+      scopes[access] ?? `\`${access}\``,
+    ]);
+    const inOrder = (rows: string[][]) => rows.map((row) => row.join(' | ')).toSorted();
+    expect(inOrder(told)).toEqual(inOrder(known));
   });
 });
 
@@ -210,17 +234,12 @@ function leaves(command: Command, path: string[] = []): { name: string; command:
   return command.commands.flatMap((child) => leaves(child, here));
 }
 
-/** What stands in the blocks of a page that are to be tested, by their names. */
-function snippetsOf(path: string): Map<string, string> {
-  const blocks = read(path).matchAll(/<!-- test: (\S+) -->\n```\w+\n([\s\S]*?)```/g);
-  return new Map(Array.from(blocks, ([, name = '', text = '']) => [name, text]));
-}
-
 describe('docs/batches.md', () => {
+  const fences = fencesOf('docs/batches.md', read('docs/batches.md'));
   const parts = sections(read('docs/batches.md'), 2);
 
   it('shows a batch that is one, with every field', () => {
-    const batch = JSON.parse(snippetsOf('docs/batches.md').get('batch') ?? '') as object;
+    const batch = JSON.parse(fences.find(({ name }) => name === 'batch')?.text ?? '') as object;
     expect(validator(batchSchema as never)(batch)).toEqual([]);
     expect(Object.keys(batch).toSorted()).toEqual(
       Object.keys((batchSchema as { properties: object }).properties).toSorted(),
@@ -243,86 +262,5 @@ describe('docs/batches.md', () => {
     const told = read('docs/batches.md').split('## The batch')[0] ?? '';
     for (const { path } of routes.filter((route) => route.path.startsWith('/v1/batches')))
       expect(told).toContain(path.replace(':batch_id', '{id}').replace(/.*(?=\/(errors|resume))/, ''));
-  });
-});
-
-describe('the snippets of README.md and docs/batches.md', () => {
-  const snippets = snippetsOf('README.md');
-  const ofBatches = snippetsOf('docs/batches.md');
-  let place: Workspace;
-  let server: Server;
-
-  beforeAll(async () => {
-    place = createWorkspace();
-    place.write('offpeak.yaml', place.read('offpeak.yaml') + (ofBatches.get('endpoints') ?? ''));
-    server = await place.serve();
-    place.write('requests.jsonl', snippets.get('requests.jsonl') ?? '');
-    symlinkSync(join(root, 'node_modules'), join(place.folder, 'node_modules'));
-  });
-
-  afterAll(() => place.remove());
-
-  it('shows a request that is valid', async () => {
-    expect((await place.run(['files', 'validate', 'requests.jsonl'])).code).toBe(0);
-  });
-
-  it('shows a configuration that is valid', () => {
-    const text = snippets.get('offpeak.yaml') ?? '';
-    const sources = { env: { QWEN_KEY: 'k' }, cwd: '/x', exists: () => true, readFile: () => text };
-    expect(loadConfig(sources).models[0]).toMatchObject({
-      id: 'qwen3-32b',
-      engine: { replicas: [{ slots: 64 }] },
-    });
-  });
-
-  it('shows JavaScript that runs', () => {
-    place.write('snippet.mjs', snippets.get('js') ?? '');
-    const env = { ...process.env, ...server.env };
-    const out = execFileSync(process.execPath, ['snippet.mjs'], { cwd: place.folder, env, encoding: 'utf8' });
-    expect(JSON.parse(out)).toMatchObject({ custom_id: 'a', response: { status_code: 200 }, error: null });
-  });
-
-  it.skipIf(spawnSync('curl', ['--version']).status !== 0)('shows curl commands that run', () => {
-    const env = { ...process.env, ...server.env };
-    const out = execFileSync('sh', ['-eu'], {
-      cwd: place.folder,
-      env,
-      input: snippets.get('curl') ?? '',
-      encoding: 'utf8',
-    });
-    const [batch] = out.split('}{');
-    expect(batch).toContain('"object":"batch"');
-    expect(batch).toContain('"total":1');
-  });
-
-  it.skipIf(spawnSync('curl', ['--version']).status !== 0)('make a batch and follow its events', () => {
-    const env = { ...process.env, ...server.env };
-    const input = ofBatches.get('create') ?? '';
-    const made = execFileSync('sh', ['-eu'], { cwd: place.folder, env, input, encoding: 'utf8' });
-    const batch = JSON.parse(made) as { id: string; request_counts: object };
-    expect(batch.request_counts).toEqual({ total: 1, completed: 0, failed: 0 });
-    place.write('events.mjs', ofBatches.get('events') ?? '');
-    const argv = ['events.mjs', server.env.OFFPEAK_URL ?? '', batch.id];
-    const out = execFileSync(process.execPath, argv, { cwd: place.folder, env, encoding: 'utf8' });
-    expect(out.trim().split('\n').at(-1)).toBe('completed 1');
-  });
-
-  it('make a batch with the client of another format', () => {
-    place.write('messages.mjs', ofBatches.get('message-batch') ?? '');
-    const options = { cwd: place.folder, env: { ...process.env, ...server.env }, encoding: 'utf8' } as const;
-    const argv = ['messages.mjs', server.env.OFFPEAK_URL ?? ''];
-    expect(execFileSync(process.execPath, argv, options).trim()).toBe('rome succeeded');
-  });
-
-  it('open endpoints whose files the command line checks and runs', async () => {
-    const body = { model: 'default', max_tokens: 9, messages: [{ role: 'user', content: 'Hello.' }] };
-    const line = { custom_id: 'a', method: 'POST', url: '/v1/messages', body };
-    place.write('messages.jsonl', JSON.stringify(line));
-    const checked = await place.run(['files', 'validate', 'messages.jsonl']);
-    expect([checked.code, checked.out]).toEqual([0, expect.stringContaining('to /v1/messages')]);
-    expect(checked.err).toContain('batch.endpoints');
-    const ran = await place.run(['batch', 'run', 'messages.jsonl', '-o', 'messages.out.jsonl'], server.env);
-    expect(ran.code).toBe(0);
-    expect(place.read('messages.out.jsonl')).toContain('"type":"message"');
   });
 });

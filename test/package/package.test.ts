@@ -104,7 +104,7 @@ it('contains what is needed to run it and to read about it, and nothing of the w
       join(entry.parentPath, entry.name).slice(join(installed, 'node_modules/offpeak/').length),
     );
   const expected =
-    /^(bin\/(offpeak|package\.json)|dist\/.+\.js|dist\/server\/pages\/scalar\.js\.gz|docs\/(.+\.md|llms\.txt)|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
+    /^(bin\/(offpeak|package\.json)|dist\/.+\.js|dist\/server\/pages\/scalar\.js\.gz|docs\/.+\.md|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
   expect(files.filter((file) => !expected.test(file))).toEqual([]);
   expect(files).toEqual(
     expect.arrayContaining([

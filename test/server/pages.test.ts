@@ -59,7 +59,7 @@ describe('/docs', () => {
       reached.add(path);
       const main = (await get(path)).text.split('<main>')[1] ?? '';
       for (const [, href = ''] of main.matchAll(/href="([^"#]+)/g))
-        if (!href.startsWith('http')) await walk(new URL(href, `http://docs${path}`).pathname);
+        if (!/^https?:/.test(href)) await walk(new URL(href, `http://docs${path}`).pathname);
     };
     await walk('/docs/');
     expect(names.map(pathOf).filter((path) => !reached.has(path))).toEqual([]);
@@ -125,9 +125,5 @@ describe('llms.txt', () => {
       expect(lines.toSorted()).toEqual(pages.toSorted());
       expect(text).toMatch(/^# Offpeak\n\n> .+\n\n## /);
     }
-  });
-
-  it('stands in docs/ as the server gives it', async () => {
-    await expect((await get('/docs/llms.txt')).text).toMatchFileSnapshot('../../docs/llms.txt');
   });
 });
