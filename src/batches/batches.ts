@@ -1,10 +1,9 @@
 import type { Service } from '../base/service.ts';
-import type { Batch, BatchEndpoint, BatchStatus, ResultStream } from '../core/batch.ts';
+import type { BatchEndpoint, BatchStatus, ResultStream } from '../core/batch.ts';
 import type { Caller } from '../core/org.ts';
-import type { Usage } from '../core/usage.ts';
-import type { Waiting } from '../core/waiting.ts';
+import type { BatchQuery } from '../store/contract/batches.ts';
 import type { Creation } from '../store/contract/creation.ts';
-import type { ErrorSummary } from '../store/contract/results.ts';
+import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
 /** Batches from creation to their result files (api.md, section 5). Starting it starts the run loop. */
 export interface Batches extends Service {
@@ -21,7 +20,7 @@ export interface Batches extends Service {
   dryRun(caller: Caller, input: CreateBatch): Promise<DryRun>;
   get(caller: Caller, id: string): Promise<BatchView>;
   /** `hasMore` in the direction that was asked for. */
-  list(caller: Caller, query: BatchListQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
+  list(caller: Caller, query: BatchQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
   /**
    * Removes a batch that has ended, its results, and its input unless that was uploaded by itself. What it cost stays.
    * @throws ApiError `not_found`, `batch_not_finished`
@@ -62,48 +61,6 @@ export interface CreateBatch {
   /** JSON text of the metadata object, as it came. */
   metadata?: string;
   outputExpiresAfterSeconds?: number;
-}
-
-export interface BatchListQuery {
-  limit: number;
-  after?: string;
-  /** The page ends before this batch instead. */
-  before?: string;
-  endpoint?: BatchEndpoint;
-  status?: BatchStatus;
-  createdAfter?: number;
-}
-
-/** A batch with what is added up on reading. */
-export interface BatchView {
-  batch: Batch;
-  usage: Usage;
-  /** Nano-dollars at the batch price, and what the same usage costs synchronously. */
-  amount: bigint;
-  listAmount: bigint;
-  running: number;
-  /** Finished lines a minute since it began, or null before. */
-  ratePerMinute: number | null;
-  /** Epoch milliseconds, or null when unknown or finished, and while it waits. */
-  eta: number | null;
-  /** Why no request of it is sent at present; null otherwise. */
-  waiting: Waiting | null;
-  /** How many batches of its org go before it while it is queued; else null. */
-  ahead: number | null;
-  /** It will miss its window. */
-  atRisk: boolean;
-  errorSummary: ErrorSummary[];
-}
-
-export interface DryRun {
-  endpoint: BatchEndpoint;
-  total: number;
-  /** Tokens in and, at most, out. */
-  usage: Usage;
-  /** Whether those in were all counted by the engines that would read them; else some are estimated. */
-  exactInput: boolean;
-  amount: bigint;
-  listAmount: bigint;
 }
 
 export interface ResultLines {

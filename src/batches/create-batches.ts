@@ -13,7 +13,8 @@ import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Store } from '../store/store.ts';
 import type { WorkerLoad } from '../store/contract/workers.ts';
-import type { Batches, BatchView } from './batches.ts';
+import type { Batches } from './batches.ts';
+import type { BatchView } from '../wire/batch/present.ts';
 import { Closer } from './close/closer.ts';
 import {
   type BatchInput,

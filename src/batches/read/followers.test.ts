@@ -3,7 +3,7 @@ import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import type { Batch } from '../../core/batch.ts';
-import type { BatchView } from '../batches.ts';
+import type { BatchView } from '../../wire/batch/present.ts';
 import { Followers } from './followers.ts';
 
 let clock: ManualClock;

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
-import type { BatchView } from '../batches.ts';
+import type { BatchView } from '../../wire/batch/present.ts';
 
 /** How often a batch is looked at while anybody follows it. */
 const lookMs = 1_000;

@@ -6,7 +6,7 @@ import type { Waiting } from '../../core/waiting.ts';
 import type { LedgerRow } from '../../store/contract/accounts.ts';
 import type { ErrorSummary } from '../../store/contract/results.ts';
 import { missesWindow, workingTime } from '../risk.ts';
-import type { BatchView } from '../batches.ts';
+import type { BatchView } from '../../wire/batch/present.ts';
 
 const minuteMs = 60_000;
 

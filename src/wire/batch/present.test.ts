@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../core/batch.ts';
 import { noUsage } from '../../core/usage.ts';
 import { batchJson, presentBatch, presentEstimate } from './present.ts';
-import type { PresentableBatch } from './present.ts';
+import type { BatchView } from './present.ts';
 import { errorLine, outputLine } from './result-line.ts';
 import { readLine } from './read-line.ts';
 
@@ -41,7 +41,7 @@ const batch: Batch = {
   cancellingAt: null,
   cancelledAt: null,
 };
-const view = (changes: Partial<Batch> = {}, more: Partial<PresentableBatch> = {}): PresentableBatch => ({
+const view = (changes: Partial<Batch> = {}, more: Partial<BatchView> = {}): BatchView => ({
   batch: { ...batch, ...changes },
   usage: noUsage,
   amount: 0n,

@@ -6,35 +6,39 @@ import type { Waiting } from '../../core/waiting.ts';
 import { instantIn } from '../instant.ts';
 import { presentWaiting } from '../waiting.ts';
 
-/** A batch and what is added up on reading it; `BatchView` of `batches/` is one. */
-export interface PresentableBatch {
+/** A batch with what is added up on reading. */
+export interface BatchView {
   batch: Batch;
   usage: Usage;
   /** Nano-dollars at the batch price, and what the same usage costs synchronously. */
   amount: bigint;
   listAmount: bigint;
   running: number;
+  /** Finished lines a minute since it began, or null before. */
   ratePerMinute: number | null;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, or null when unknown or finished, and while it waits. */
   eta: number | null;
+  /** Why no request of it is sent at present; null otherwise. */
   waiting: Waiting | null;
-  /** Batches that go before it while it is queued. */
+  /** How many batches of its org go before it while it is queued; else null. */
   ahead: number | null;
+  /** It will miss its window. */
   atRisk: boolean;
   errorSummary: readonly { code: string; count: number; example: string }[];
 }
 
-/** The estimate of a dry run; `DryRun` of `batches/` is one. */
-export interface PresentableEstimate {
+export interface DryRun {
   endpoint: BatchEndpoint;
   total: number;
+  /** Tokens in and, at most, out. */
   usage: Usage;
+  /** Whether those in were all counted by the engines that would read them; else some are estimated. */
   exactInput: boolean;
   amount: bigint;
   listAmount: bigint;
 }
 
-export function presentBatch(view: PresentableBatch, dates: DateForm) {
+export function presentBatch(view: BatchView, dates: DateForm) {
   const { batch } = view;
   const instant = instantIn[dates];
   const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms));
@@ -79,13 +83,13 @@ export function presentBatch(view: PresentableBatch, dates: DateForm) {
  * The batch resource as JSON text, with the metadata spliced in byte for byte as it came: its numbers keep every digit
  * and its keys their order.
  */
-export function batchJson(view: PresentableBatch, dates: DateForm): string {
+export function batchJson(view: BatchView, dates: DateForm): string {
   const body = JSON.stringify(presentBatch(view, dates));
   return `${body.slice(0, -1)},"metadata":${view.batch.metadata ?? 'null'}}`;
 }
 
 /** What a dry run answers (api.md, section 5). The output tokens are the most that can be produced. */
-export function presentEstimate(estimate: PresentableEstimate) {
+export function presentEstimate(estimate: DryRun) {
   return {
     object: 'batch.estimate',
     endpoint: estimate.endpoint,

@@ -1,8 +1,8 @@
 import { isoSeconds } from '../../base/clock.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
-import type { PresentableBatch } from '../batch/present.ts';
+import type { BatchView } from '../batch/present.ts';
 
-type View = Pick<PresentableBatch, 'batch' | 'errorSummary'>;
+type View = Pick<BatchView, 'batch' | 'errorSummary'>;
 
 /** A batch of `/v1/messages` as the official clients of that format know one. */
 export function presentMessageBatch({ batch, errorSummary }: View) {

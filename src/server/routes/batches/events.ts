@@ -1,4 +1,4 @@
-import type { BatchView } from '../../../batches/batches.ts';
+import type { BatchView } from '../../../wire/batch/present.ts';
 import type { DateForm } from '../../../core/batch.ts';
 import { batchErrorEvent, batchEvent } from '../../../wire/batch/events.ts';
 import { batchJson } from '../../../wire/batch/present.ts';

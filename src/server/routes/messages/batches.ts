@@ -1,5 +1,5 @@
 import { inTurns } from '../../../base/loop-turns.ts';
-import type { BatchView } from '../../../batches/batches.ts';
+import type { BatchView } from '../../../wire/batch/present.ts';
 import { isFinal } from '../../../core/batch.ts';
 import { ApiError, notFound } from '../../../core/errors.ts';
 import { inRequests, parseCreateMessageBatch } from '../../../wire/message-batches/create.ts';
@@ -23,11 +23,14 @@ import { batchBodyBytes } from '../batches/create.ts';
 
 const endpoint = '/v1/messages';
 const path = '/v1/messages/batches';
-const onePath = `${path}/:message_batch_id`;
-const id = { prefix: 'batch_', what: 'batch' } as const;
 const tag = 'Message batches';
 const access = 'batches';
-const one = { status: 200, type: 'application/json', schema: messageBatchSchema } as const;
+const one = {
+  path: `${path}/:message_batch_id`,
+  access,
+  id: { prefix: 'batch_', what: 'batch' },
+} as const;
+const answer = { status: 200, type: 'application/json', schema: messageBatchSchema } as const;
 
 /** @throws ApiError `not_found` also for a batch of another endpoint */
 async function find({ caller, param }: Incoming, { batches }: Services): Promise<BatchView> {
@@ -46,7 +49,7 @@ export const createMessageBatch: Route = {
     summary: 'Run requests for messages within 24 hours at half the price',
     tag,
     body: createMessageBatchSchema,
-    answer: one,
+    answer,
   },
   async handle(incoming, { batches, limits }) {
     const { caller, body } = incoming;
@@ -85,24 +88,21 @@ export const listMessageBatches: Route = {
 };
 
 export const getMessageBatch: Route = {
+  ...one,
   method: 'GET',
-  path: onePath,
-  access,
-  id,
-  docs: { name: 'Get Message Batch', summary: 'One batch of /v1/messages', tag, answer: one },
+  docs: { name: 'Get Message Batch', summary: 'One batch of /v1/messages', tag, answer },
   handle: async (incoming, services) => json(200, presentMessageBatch(await find(incoming, services))),
 };
 
 export const cancelMessageBatch: Route = {
+  ...one,
   method: 'POST',
-  path: `${onePath}/cancel`,
-  access,
-  id,
+  path: `${one.path}/cancel`,
   docs: {
     name: 'Cancel Message Batch',
     summary: 'End a batch early; what is done is kept and billed',
     tag,
-    answer: one,
+    answer,
   },
   async handle(incoming, services) {
     const { batch } = await find(incoming, services);
@@ -111,10 +111,8 @@ export const cancelMessageBatch: Route = {
 };
 
 export const deleteMessageBatch: Route = {
+  ...one,
   method: 'DELETE',
-  path: onePath,
-  access,
-  id,
   docs: {
     name: 'Delete Message Batch',
     summary: 'Remove a batch that has ended, with its requests and results',
@@ -129,10 +127,9 @@ export const deleteMessageBatch: Route = {
 };
 
 export const getMessageBatchResults: Route = {
+  ...one,
   method: 'GET',
-  path: `${onePath}/results`,
-  access,
-  id,
+  path: `${one.path}/results`,
   docs: {
     name: 'Message Batch Results',
     summary: 'What each request came to, as JSON Lines, once the batch has ended',
