@@ -1,43 +1,15 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Flavor } from '../../src/core/flavor.ts';
 import type { Speech } from '../../src/engines/engines.ts';
-import { startApp, testModel, upstreamEngine } from '../support/app.ts';
-import type { RunningApp } from '../support/app.ts';
-import { message, send, startFakeUpstream, streamed } from '../support/fake-upstream.ts';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { message, send, streamed } from '../support/fake-upstream.ts';
+import { natively } from './support/native.ts';
 
 // Requests of /v1/messages that go on as their clients wrote them, and those that do not.
 
-let fake: FakeUpstream;
-let running: RunningApp;
-
-async function start(flavor: Flavor = 'anthropic', messages?: Speech) {
-  await running?.stop();
-  const engine = {
-    ...upstreamEngine(fake.url),
-    flavor,
-    ...(messages && { capabilities: { speaks: { messages } } }),
-  };
-  running = await startApp({ models: [testModel(engine)] });
-}
-
-beforeEach(async () => {
-  fake = await startFakeUpstream();
-  await start();
-});
-afterEach(async () => {
-  await running.stop();
-  await fake.close();
-});
-
-const post = (body: object | string) =>
-  fetch(`${running.url}/v1/messages`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${running.key}`, 'content-type': 'application/json' },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-const sent = () => fake.received.at(-1)!;
+const native = natively('anthropic', 'messages');
+const { sent, start } = native;
+const post = (body: object | string) => native.call('', body);
 const plain = { model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
 const tool = { name: 'f', input_schema: { type: 'object' } };
 
@@ -62,7 +34,7 @@ describe('a request', () => {
     expect(answer.status).toBe(422);
     const bad = { name: 'f', input_schema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } } };
     expect((await post({ ...plain, tools: [bad] })).status).toBe(422);
-    expect(fake.received).toEqual([]);
+    expect(native.fake.received).toEqual([]);
   });
 
   const promised: [string, object][] = [
@@ -86,8 +58,9 @@ describe('a request', () => {
 
   it.each(promised)('with %s is translated, since we see to it', async (_, fields) => {
     await post({ ...plain, ...mark, ...fields });
-    expect(fake.received.length).toBeGreaterThan(0);
-    for (const { text } of fake.received) expect(JSON.parse(text)).not.toHaveProperty('context_management');
+    expect(native.fake.received.length).toBeGreaterThan(0);
+    for (const { text } of native.fake.received)
+      expect(JSON.parse(text)).not.toHaveProperty('context_management');
   });
 
   it.each(promised.slice(0, 4))('with %s goes on to another Offpeak, which sees to it', async (_, fields) => {
@@ -123,14 +96,14 @@ describe('an answer', () => {
       { type: 'text', text: 'Hi.', citations: [{ type: 'char_location', cited_text: 'x' }] },
     ];
     const given = message('', { content, usage: { ...usage, service_tier: 'standard' } });
-    fake.answer = (response) => send(response, 200, given);
+    native.fake.answer = (response) => send(response, 200, given);
     const answer = (await (await post(plain)).json()) as { id: string };
     expect(answer).toEqual({ ...given, id: answer.id, model: 'tiny' });
     expect(answer.id).toMatch(/^msg_[0-9a-f]{32}$/);
   });
 
   it('that is no message is none', async () => {
-    fake.answer = (response) => send(response, 200, { choices: [] });
+    native.fake.answer = (response) => send(response, 200, { choices: [] });
     expect((await post(plain)).status).toBe(502);
   });
 
@@ -157,7 +130,7 @@ describe('an answer', () => {
     }) + event('message_stop', {});
 
   it('streams event by event, each to the byte', async () => {
-    fake.answer = streamed([opening, event('ping', {}), middle, end]);
+    native.fake.answer = streamed([opening, event('ping', {}), middle, end]);
     const text = await (await post({ ...plain, stream: true })).text();
     const id = /"id":"(msg_[0-9a-f]{32})"/.exec(text)![1]!;
     const renamed = opening.replace('"msg_1"', `"${id}"`).replace('"real-name"', '"tiny"');
@@ -166,8 +139,12 @@ describe('an answer', () => {
   });
 
   it('streams to the official client', async () => {
-    fake.answer = streamed([opening, middle, end]);
-    const client = new Anthropic({ baseURL: running.url, authToken: running.key, apiKey: null });
+    native.fake.answer = streamed([opening, middle, end]);
+    const client = new Anthropic({
+      baseURL: native.running.url,
+      authToken: native.running.key,
+      apiKey: null,
+    });
     const { content } = await client.messages
       .stream({ model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] })
       .finalMessage();
@@ -182,7 +159,7 @@ describe('an answer', () => {
       'overloaded_error',
     ],
   ])('that %s ends with an error', async (_, given, type) => {
-    fake.answer = streamed([given]);
+    native.fake.answer = streamed([given]);
     const text = await (await post({ ...plain, stream: true })).text();
     const last = text.trim().split('\n\n').at(-1)!;
     expect(last).toMatch(/^event: error\n/);

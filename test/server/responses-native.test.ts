@@ -1,35 +1,14 @@
 import OpenAI from 'openai';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../src/core/flavor.ts';
 import type { Speech } from '../../src/engines/engines.ts';
-import { startApp, testModel, upstreamEngine } from '../support/app.ts';
-import type { RunningApp } from '../support/app.ts';
-import { responded, send, startFakeUpstream, streamed } from '../support/fake-upstream.ts';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { responded, send, streamed } from '../support/fake-upstream.ts';
+import { natively } from './support/native.ts';
 
 // Requests of /v1/responses that go on as their clients wrote them, and those that do not.
 
-let fake: FakeUpstream;
-let running: RunningApp;
-
-async function start(flavor: Flavor = 'openai', responses?: Speech) {
-  await running?.stop();
-  const engine = {
-    ...upstreamEngine(fake.url),
-    flavor,
-    capabilities: responses ? { speaks: { responses } } : {},
-  };
-  running = await startApp({ models: [testModel(engine)] });
-}
-
-beforeEach(async () => {
-  fake = await startFakeUpstream();
-  await start();
-});
-afterEach(async () => {
-  await running.stop();
-  await fake.close();
-});
+const native = natively('openai', 'responses');
+const { call, sent, start } = native;
 
 interface Body {
   id: string;
@@ -39,15 +18,8 @@ interface Body {
   [name: string]: unknown;
 }
 
-const call = (path: string, body?: object | string) =>
-  fetch(`${running.url}/v1/responses${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${running.key}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
 const post = (body: object | string) => call('', body);
 const read = async (answer: Response) => (await answer.json()) as Body;
-const sent = () => fake.received.at(-1)!;
 const sentBody = () => JSON.parse(sent().text) as Record<string, unknown>;
 const plain = { model: 'tiny', input: 'hi' };
 const tool = { type: 'function', name: 'f', parameters: { type: 'object' } };
@@ -110,7 +82,7 @@ describe('a request', () => {
     expect((await post({ ...plain, input: 7 })).status).toBe(422);
     const parameters = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
     expect((await post({ ...plain, tools: [{ ...tool, parameters }] })).status).toBe(422);
-    expect(fake.received).toEqual([]);
+    expect(native.fake.received).toEqual([]);
   });
 
   const promised: [string, object][] = [
@@ -122,8 +94,8 @@ describe('a request', () => {
 
   it.each(promised)('with %s is translated, since we see to it', async (_, fields) => {
     await post({ ...plain, ...fields });
-    expect(fake.received.length).toBeGreaterThan(0);
-    expect(new Set(fake.received.map(({ path }) => path))).toEqual(new Set(['/v1/chat/completions']));
+    expect(native.fake.received.length).toBeGreaterThan(0);
+    expect(new Set(native.fake.received.map(({ path }) => path))).toEqual(new Set(['/v1/chat/completions']));
   });
 
   it.each(promised)('with %s goes on to another Offpeak, which sees to it', async (_, fields) => {
@@ -147,7 +119,7 @@ describe('a request', () => {
 
 describe('an answer', () => {
   beforeEach(() => {
-    fake.answer = (reply) =>
+    native.fake.answer = (reply) =>
       send(reply, 200, responded('', { output, usage, service_tier: 'flex', moderation: null }));
   });
 
@@ -214,7 +186,7 @@ describe('an answer', () => {
     ['is not finished', responded('', { status: 'in_progress' }), 'invalid_upstream_response'],
     ['failed', responded('', { status: 'failed', error: { code: 'server_error' } }), 'upstream_error'],
   ])('that %s is none', async (_, given, code) => {
-    fake.answer = (reply) => send(reply, 200, given);
+    native.fake.answer = (reply) => send(reply, 200, given);
     const answer = await post(plain);
     expect(answer.status).toBe(502);
     expect(await answer.json()).toMatchObject({ error: { code } });
@@ -244,7 +216,7 @@ describe('a stream', () => {
     [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!) as Body & { type: string });
 
   it('is told event by event under our ids and numbers, and kept', async () => {
-    fake.answer = streamed([opening, ending + last]);
+    native.fake.answer = streamed([opening, ending + last]);
     const answer = await post({ ...plain, stream: true });
     const text = await answer.text();
     const events = dataOf(text);
@@ -262,8 +234,8 @@ describe('a stream', () => {
   });
 
   it('comes to the official client', async () => {
-    fake.answer = streamed([opening, ending, last]);
-    const client = new OpenAI({ baseURL: `${running.url}/v1`, apiKey: running.key });
+    native.fake.answer = streamed([opening, ending, last]);
+    const client = new OpenAI({ baseURL: `${native.running.url}/v1`, apiKey: native.running.key });
     const final = await client.responses.stream({ model: 'tiny', input: 'hi' }).finalResponse();
     expect(final.output_text).toBe('Hi.');
   });
@@ -282,7 +254,7 @@ describe('a stream', () => {
       'engine_overloaded',
     ],
   ])('that %s ends with an error, and is kept as failed', async (_, given, code) => {
-    fake.answer = streamed([given]);
+    native.fake.answer = streamed([given]);
     const answer = await post({ ...plain, stream: true });
     const events = dataOf(await answer.text());
     expect(events.at(-1)).toMatchObject({ type: 'error', code });

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { Flavor } from '../../../src/core/flavor.ts';
+import type { Speech } from '../../../src/engines/engines.ts';
+import { startApp, testModel, upstreamEngine } from '../../support/app.ts';
+import type { RunningApp } from '../../support/app.ts';
+import { complete, startFakeUpstream } from '../../support/fake-upstream.ts';
+import type { FakeUpstream } from '../../support/fake-upstream.ts';
+
+/** The tests of one file: a fake server and, for each way it is known, a service before it that lives as long as the file. */
+export function natively(usual: Flavor, endpoint: 'messages' | 'responses') {
+  const apps = new Map<string, RunningApp>();
+  const native = {
+    fake: undefined as unknown as FakeUpstream,
+    running: undefined as unknown as RunningApp,
+    start: async (flavor: Flavor = usual, speech?: Speech) => {
+      const key = `${flavor} ${speech}`;
+      const engine = {
+        ...upstreamEngine(native.fake.url),
+        flavor,
+        capabilities: speech ? { speaks: { [endpoint]: speech } } : {},
+      };
+      const app = apps.get(key) ?? (await startApp({ models: [testModel(engine)] }));
+      apps.set(key, app);
+      native.running = app;
+    },
+    /** Of the request that came last. */
+    sent: () => native.fake.received.at(-1)!,
+    call: (path: string, body?: object | string) =>
+      fetch(`${native.running.url}/v1/${endpoint}${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { authorization: `Bearer ${native.running.key}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+  };
+  beforeAll(async () => {
+    native.fake = await startFakeUpstream();
+  });
+  beforeEach(async () => {
+    Object.assign(native.fake, { received: [], answer: complete() });
+    await native.start();
+  });
+  afterAll(async () => {
+    await Promise.all([...apps.values()].map((app) => app.stop()));
+    await native.fake?.close();
+  });
+  return native;
+}
