@@ -5,7 +5,7 @@ import { createIds } from '../base/ids.ts';
 import { silent } from '../base/log.ts';
 import { systemRandom } from '../base/system.ts';
 import type { StoredFile } from '../core/file.ts';
-import { createMemoryStore } from '../store/sqlite/memory.ts';
+import { createMemoryStore } from '../../test/support/memory-store.ts';
 import { createInstallation } from './installation.ts';
 
 const clock = createManualClock();

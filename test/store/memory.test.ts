@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/system.ts';
-import { createMemoryStore } from '../../src/store/sqlite/memory.ts';
+import { createMemoryStore } from '../support/memory-store.ts';
 import { storeConformance } from './conformance.ts';
 
 storeConformance('the store in memory', async () => {

@@ -6,7 +6,7 @@ import type { Caller } from '../../src/core/org.ts';
 import { createFiles } from '../../src/files/create-files.ts';
 import type { CheckSchema } from '../../src/files/distinct-schemas.ts';
 import type { FileLimits } from '../../src/files/upload.ts';
-import { createMemoryStore } from '../../src/store/sqlite/memory.ts';
+import { createMemoryStore } from './memory-store.ts';
 import { createManualClock } from './manual-clock.ts';
 import { createMemoryBlobs } from './memory-blobs.ts';
 

@@ -9,7 +9,7 @@ import { createGenerate } from '../../../src/generate/create-generate.ts';
 import { createSchemas } from '../../../src/generate/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer } from '../../../src/server/server.ts';
-import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';
+import { createMemoryStore } from '../../support/memory-store.ts';
 import { testLimits } from '../../server/support/start-server.ts';
 import { createFakeEngine } from '../../support/fake-engine.ts';
 import { sentenceOf } from './error-rows.ts';

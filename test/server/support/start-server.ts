@@ -25,7 +25,7 @@ import { createSchemaRefusal } from '../../../src/generate/schemas/refusal.ts';
 import { createSchemas } from '../../../src/generate/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
-import { createMemoryStore } from '../../../src/store/sqlite/memory.ts';
+import { createMemoryStore } from '../../support/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 export interface Running {

@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
-import { migrate } from '../migrations/migrate.ts';
-import { createSqlStore } from '../sql/sql-store.ts';
-import type { Store } from '../store.ts';
-import { openSqlite } from './db.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { migrate } from '../../src/store/migrations/migrate.ts';
+import { createSqlStore } from '../../src/store/sql/sql-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { openSqlite } from '../../src/store/sqlite/db.ts';
 
 export interface MemoryStore extends Store {
   /** Forgets everything, cheaper than a new store. */
