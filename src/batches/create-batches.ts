@@ -49,7 +49,7 @@ export interface BatchesParts {
   ids: Ids;
   random: Random;
   log: Log;
-  limits: { openBatchesPerOrg: number };
+  limits: { openBatchesPerOrg: number; lineBytes?: number };
   batch: {
     /** Those that new batches may target; the usual ones if absent. */
     endpoints?: readonly BatchEndpoint[];

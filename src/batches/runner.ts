@@ -4,6 +4,7 @@ import type { Random } from '../base/random.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { Chunk } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
+import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Store } from '../store/store.ts';
 import type { Lease } from '../store/contract/claim.ts';
@@ -34,6 +35,8 @@ const maxClosing = 64;
 export interface RunnerParts {
   store: Store;
   blobs: Blobs;
+  files: Pick<Files, 'inline'>;
+  limits: { lineBytes?: number };
   generate: Generate;
   closer: Closer;
   missing: MissingModels;

@@ -12,6 +12,7 @@ import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
 import type { CheckSchema } from './distinct-schemas.ts';
 import type { Files, SealedUpload } from './files.ts';
+import { inlineFiles, type InlineParts } from './inline-files.ts';
 import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
 import { SpooledUpload, indexName } from './upload.ts';
@@ -75,7 +76,12 @@ export function createFiles(deps: FilesDeps): Files {
     return { file: first, replayed: true };
   }
 
+  const parts: InlineParts = { find: (orgId, id) => store.files.get(orgId, id, clock.now()), read };
+  const keepsOthers = (deps.others?.purposes.length ?? 0) > 0;
+
   return {
+    inline: async (orgId, text, mostBytes) =>
+      keepsOthers ? inlineFiles(parts, orgId, text, mostBytes) : text,
     purposes: ['batch', ...(deps.others?.purposes ?? [])],
     get,
     start: () => sweeper.start(),

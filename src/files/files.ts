@@ -10,6 +10,13 @@ export interface Files extends Service {
   readonly purposes: readonly UploadPurpose[];
   /** Begins an upload: bytes are spooled and validated as they come, nothing is visible before `commit`. */
   begin(caller: Caller, options?: UploadOptions): Promise<Upload>;
+  /**
+   * The body of a request with the content of the files it names in their places; the text itself where it names none, or
+   * none are kept here for that.
+   * @param mostBytes what the body may have afterwards
+   * @throws ApiError `validation_error` with the place of a file that is not there, too large, or nothing for that place
+   */
+  inline(orgId: string, text: string, mostBytes: number): Promise<string>;
   get(caller: Caller, id: string): Promise<StoredFile>;
   list(caller: Caller, query: FileListQuery): Promise<{ files: StoredFile[]; hasMore: boolean }>;
   remove(caller: Caller, id: string): Promise<void>;

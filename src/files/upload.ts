@@ -98,6 +98,7 @@ export class SpooledUpload implements Upload {
     this.#schemas = new DistinctSchemas(deps.checkSchema, caller.orgId);
     this.#checker = createLineChecker({
       source,
+      takesFiles: (deps.others?.purposes.length ?? 0) > 0,
       ...(deps.endpoints && { endpoints: deps.endpoints }),
       refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
     });

@@ -10,7 +10,7 @@ import type { Connections } from './plugins/connections.ts';
 import type { Exchange, Traffic } from './plugins/traffic.ts';
 import { checkedUtf8, decodeText, readBody, requireMediaType } from './read-body.ts';
 import { readForm } from './read-form.ts';
-import type { Incoming, Mounted, ServerLimits, Services } from './route.ts';
+import type { Incoming, Mounted, Services } from './route.ts';
 import { sendAnswer, sendError } from './send.ts';
 import { noSuchRoute, toApiError } from './to-api-error.ts';
 
@@ -56,7 +56,7 @@ export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting):
       query: request.query as Record<string, unknown>,
       headers: request.headers,
       startedAt: exchange.startedAt,
-      body: await bodyOf(request, route, { limits: services.limits, share }),
+      body: await bodyOf(request, route, { services, caller, share }),
       form: () => readForm(request),
       hold: share.hold,
       recheck,
@@ -129,7 +129,7 @@ function decodePath(text: string): string {
 async function bodyOf(
   request: FastifyRequest,
   route: Mounted,
-  { limits, share }: { limits: ServerLimits; share: BodyShare },
+  { services, caller, share }: { services: Services; caller: Caller; share: BodyShare },
 ): Promise<Incoming['body']> {
   if (route.body === undefined) return noBody;
   if (route.body === 'multipart') {
@@ -137,7 +137,13 @@ async function bodyOf(
     return noBody;
   }
   requireMediaType(request.raw, 'application/json');
-  return bodyFrom(await readBody(request.raw, route.body.maxBytes(limits), share));
+  const most = route.body.maxBytes(services.limits);
+  const bytes = await readBody(request.raw, most, share);
+  if (route.access !== 'inference' || !bytes.includes('"file_id"')) return bodyFrom(bytes);
+  share.hold(bytes.length + most);
+  const inlined = Buffer.from(await services.files.inline(caller.orgId, decodeText(bytes), most));
+  share.hold(inlined.length);
+  return bodyFrom(inlined);
 }
 
 /** Decoded when a handler asks for the text: some work on the bytes alone. */

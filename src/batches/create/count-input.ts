@@ -33,7 +33,9 @@ export async function countInput(
   const count = async (lines: ChunkLines, ref: LineRef): Promise<void> => {
     const model = models[index.model[ref.line]!];
     if (!model || mute.has(model)) return;
-    const { asked } = await lines.read(ref);
+    const { asked, text } = await lines.read(ref);
+    // What a file holds is read when the line is run.
+    if (text.includes('"file_id"')) return;
     const tokens = await generate.countLine({ model, orgId, asked, signal: late.signal });
     if (tokens === undefined) mute.add(model);
     else counted[ref.line] = tokens;

@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
+import type { Files } from '../../files/files.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
@@ -26,6 +27,8 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 export interface DispatcherParts {
   generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'workedAt' | 'waiting' | 'standIns'>;
+  files: Pick<Files, 'inline'>;
+  limits: { lineBytes?: number };
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
@@ -43,6 +46,8 @@ export interface DispatcherParts {
   /** More lines should be claimed. */
   fetch: () => void;
 }
+
+const usualLineBytes = 8_388_608;
 
 /** Where prompts that were read are not shared, nobody gains by waiting for the first. */
 const noLeaders = { shouldWait: () => false };
@@ -132,7 +137,7 @@ export class Dispatcher {
   }
 
   async #answer(held: HeldChunk, ref: LineRef, line: BatchLine): Promise<LineResult> {
-    const { generate, fairness } = this.#parts;
+    const { generate, fairness, files, limits } = this.#parts;
     const { batch, chunk } = held;
     const model = generate.catalog.find(chunk.model);
     if (!model) throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`);
@@ -143,7 +148,11 @@ export class Dispatcher {
       );
     const { abort, orgId, priced } = batch;
     const { signal } = abort;
-    const call = { model, priced, orgId, asked: line.asked, prefix: chunk.prefix, signal };
+    const mostBytes = limits.lineBytes ?? usualLineBytes;
+    const asked = line.text.includes('"file_id"')
+      ? line.askedAs(await files.inline(orgId, line.text, mostBytes))
+      : line.asked;
+    const call = { model, priced, orgId, asked, prefix: chunk.prefix, signal };
     const answer = await generate.runLine(call);
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
     const { made } = held.attempts.get(ref.line) ?? noAttempts;

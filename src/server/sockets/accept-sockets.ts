@@ -57,6 +57,7 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
       connection: request.raw.socket,
       session: responses.open(caller),
       share,
+      inline: (text, { caller: { orgId } }) => services.files.inline(orgId, text, services.limits.bodyBytes),
       clock,
       signal: exchange.signal,
       async call(signal) {

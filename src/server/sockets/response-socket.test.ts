@@ -40,6 +40,7 @@ function serve(most = Infinity) {
         if (bytes > most) throw new Error('no room');
       },
     },
+    inline: async (text) => text,
     clock,
     signal: new AbortController().signal,
     call: async (signal) => ({

@@ -25,6 +25,8 @@ export interface ResponseSocketParts {
   connection: Socket;
   session: ResponseSession;
   share: BodyShare;
+  /** The text of a turn with the files it names in their places. */
+  inline: (text: string, call: InteractiveCall) => Promise<string>;
   clock: Clock;
   /** Whose turn it is, asked anew for each: the key may have been revoked. Its signal aborts when the turn is to end. */
   call: (signal: AbortSignal) => Promise<InteractiveCall>;
@@ -41,7 +43,7 @@ export interface ResponseSocket {
 
 /** Turns of `response.create` over one WebSocket, one at a time, in the order in which they came. */
 export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
-  const { socket, connection, session, share, clock, call, signal, ended } = parts;
+  const { socket, connection, session, share, inline, clock, call, signal, ended } = parts;
   const waiting: Buffer[] = [];
   let turn: AbortController | undefined;
   let heldBytes = 0;
@@ -109,7 +111,8 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
       asked = await call(stopped);
       // The bytes of a message are counted after it was told.
       stopped.throwIfAborted();
-      for await (const events of session.stream(parseSocketRequest(decodeText(message)), asked)) {
+      const text = await inline(decodeText(message), asked);
+      for await (const events of session.stream(parseSocketRequest(text), asked)) {
         connection.cork();
         for (const event of events) {
           socket.send(JSON.stringify(event));

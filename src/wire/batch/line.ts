@@ -2,6 +2,7 @@ import { batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 import type { BatchEndpoint } from '../../core/batch.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
+import { type FileContent, fileParts } from '../file/file-parts.ts';
 import { describe, joinPath } from '../explain.ts';
 import { readJson } from '../json/parse.ts';
 import type { JsonProblem, JsonReading } from '../json/parse.ts';
@@ -32,6 +33,8 @@ export interface LineCheckerOptions {
   endpoints?: readonly BatchEndpoint[];
   /** Why a line may not use this model, or undefined when it may. Asked once a name. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;
+  /** Whether a body may name files, whose content is put there when it is run. */
+  takesFiles?: boolean;
   /** How faults name a place: by line number, or as `requests[3].body.model`. */
   source?: 'file' | 'inline';
 }
@@ -118,6 +121,8 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
       return { ok: false, faults: placed([{ code: 'invalid_json_line', message }], number, undefined) };
     }
     const { custom_id: customId, url } = line;
+    if (options.takesFiles === true && text.includes('"file_id"'))
+      for (const { fileId, put } of fileParts(line['body'])) put(standIn(fileId));
     const found = [checkCustomId(customId, number), checkUrl(url), ...shapeFaults(line)];
     const faults = found.filter((fault) => fault !== undefined);
     const target = endpoints.find((name) => name === url) ?? endpoint;
@@ -155,6 +160,11 @@ export function customIdFault(value: unknown): string | undefined {
 
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** Of the right shape for every place, and another one for each file. */
+function standIn(fileId: string): FileContent {
+  return { filename: fileId, mediaType: 'image/png', base64: fileId, text: fileId };
+}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

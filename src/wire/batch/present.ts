@@ -52,7 +52,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
     input_file_id: batch.inputFileId,
     output_file_id: batch.outputFileId,
     error_file_id: batch.errorFileId,
-    completion_window: nameDuration(batch.expiresAt - batch.createdAt),
+    completion_window: windowOf(batch),
     retry_of: batch.retryOf,
     errors: faultList(batch.errors),
     created_at: instant(batch.createdAt),
@@ -77,6 +77,12 @@ export function presentBatch(view: BatchView, dates: DateForm) {
     cost: presentCost(view),
     error_summary: view.errorSummary.map(({ code, count, example }) => ({ code, count, example })),
   };
+}
+
+/** The window of a batch moves with a clock that jumped: to the minute, where it has hours. */
+function windowOf({ createdAt, expiresAt }: Batch): string {
+  const ms = expiresAt - createdAt;
+  return nameDuration(ms < 3_600_000 ? ms : Math.round(ms / 60_000) * 60_000);
 }
 
 /**

@@ -8,6 +8,10 @@ export interface BatchLine {
   customId: string;
   /** Its body, ready to be answered. */
   asked: Asked;
+  /** The same of another text of the body. */
+  askedAs: (text: string) => Asked;
+  /** The body as it stands there. */
+  text: string;
 }
 
 /**
@@ -18,7 +22,13 @@ export function readLine(text: string): BatchLine {
   const line = JSON.parse(text) as { custom_id: string; url: BatchEndpoint; body: Record<string, unknown> };
   if (typeof line.custom_id !== 'string') throw new TypeError('This is not a batch line.');
   const body = { value: line.body, text: bodyText(text) };
-  return { customId: line.custom_id, asked: lineFormats[line.url].asked(body) };
+  const format = lineFormats[line.url];
+  return {
+    customId: line.custom_id,
+    asked: format.asked(body),
+    askedAs: (other) => format.asked({ value: JSON.parse(other) as Record<string, unknown>, text: other }),
+    text: body.text,
+  };
 }
 
 /** What stands before a body that comes last, as in almost every file. */

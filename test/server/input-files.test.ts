@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ChatMessage } from '../../src/wire/chat/chat.ts';
+import { multipart } from './support/multipart.ts';
+import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
+import { until } from '../support/until.ts';
+
+// What a request names by the id of a file reaches the engine as if it had been sent along, in every format.
+
+const pdf = Buffer.from('%PDF-1.7 \xff', 'latin1');
+const png = Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1');
+const note = Buffer.from('Rom ist schön.');
+const url = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toString('base64')}`;
+
+let app: Running;
+let closed: Running;
+let asked: ChatMessage[] = [];
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  closed = await startServer();
+  app = await startServer({
+    others: { purposes: ['user_data'], fileBytes: 1_500_000, bytesPerOrg: 10_000_000 },
+    engine: (scripted) => ({
+      ...scripted,
+      generate(request, how) {
+        asked = request.value.messages;
+        return scripted.generate(request, how);
+      },
+    }),
+  });
+  ids['pdf'] = await keep('a.pdf', pdf);
+  ids['png'] = await keep('a.png', png);
+  ids['note'] = await keep('note.txt', note);
+  ids['large'] = await keep('large.bin', Buffer.alloc(800_000));
+  ids['foreign'] = await keep('a.pdf', pdf, app.keys.b);
+  const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: chat('hi') };
+  ids['requests'] = await keep('in.jsonl', Buffer.from(JSON.stringify(line)), app.keys.a, 'batch');
+});
+afterAll(async () => {
+  await app.stop();
+  await closed.stop();
+});
+
+async function keep(filename: string, value: Uint8Array, key = app.keys.a, purpose = 'user_data') {
+  const { body, headers } = multipart([
+    { name: 'purpose', value: purpose },
+    { name: 'file', value, filename },
+  ]);
+  const sent = { key, headers, body: body as NonNullable<RequestInit['body']> };
+  const { status, json } = await app.call('POST', '/v1/files', sent);
+  expect(status).toBe(201);
+  return json.id as string;
+}
+
+const chat = (content: unknown) => ({ model: 'tiny', messages: [{ role: 'user', content }] });
+const named = (file: string) => chat([{ type: 'file', file: { file_id: ids[file] ?? file } }]);
+const response = (part: object) => ({ model: 'tiny', input: [{ role: 'user', content: [part] }] });
+const message = (type: string, file: string) => ({
+  ...chat([{ type, source: { type: 'file', file_id: ids[file] } }]),
+  max_tokens: 9,
+});
+const tell = ({ status, json }: Answered) => [status, json.error.param, json.error.message];
+
+const taken: [string, string, () => object, unknown][] = [
+  [
+    'a file of a chat',
+    '/v1/chat/completions',
+    () => named('pdf'),
+    { type: 'file', file: { filename: 'a.pdf', file_data: url('application/pdf', pdf) } },
+  ],
+  [
+    'a file of a response',
+    '/v1/responses',
+    () => response({ type: 'input_file', file_id: ids['note'] }),
+    { type: 'file', file: { filename: 'note.txt', file_data: url('text/plain', note) } },
+  ],
+  [
+    'an image of a response',
+    '/v1/responses',
+    () => response({ type: 'input_image', file_id: ids['png'], detail: 'low' }),
+    { type: 'image_url', image_url: { url: url('image/png', png), detail: 'low' } },
+  ],
+  [
+    'an image of a message',
+    '/v1/messages',
+    () => message('image', 'png'),
+    { type: 'image_url', image_url: { url: url('image/png', png) } },
+  ],
+];
+
+it.each(taken)('%s', async (_what, path, body, part) => {
+  expect((await app.call('POST', path, { json: body() })).status).toBe(200);
+  expect(asked.at(-1)!.content).toEqual([part]);
+});
+
+it('a document of a message, where it is text', async () => {
+  expect((await app.call('POST', '/v1/messages', { json: message('document', 'note') })).status).toBe(200);
+  expect(JSON.stringify(asked.at(-1)!.content)).toContain('Rom ist schön.');
+  const refused = await app.call('POST', '/v1/messages', { json: message('document', 'pdf') });
+  expect(tell(refused).slice(0, 2)).toEqual([422, 'messages[0].content[0].source.file_id']);
+  expect(refused.json.error.message).toContain('PDFs are not read');
+});
+
+const refused: [string, () => object, string][] = [
+  ['unknown', () => named(`file-${'0'.repeat(32)}`), 'no such file'],
+  ['of another org', () => named('foreign'), 'no such file'],
+  ['for a batch', () => named('requests'), 'the purpose of the file is batch'],
+  ['too large for a request', () => named('large'), 'more than 1000000 bytes'],
+];
+
+it.each(refused)('a file that is %s is refused at its place', async (_what, body, why) => {
+  const [status, param, text] = tell(await app.call('POST', '/v1/chat/completions', { json: body() }));
+  expect([status, param]).toEqual([422, 'messages[0].content[0].file.file_id']);
+  expect(text).toContain(why);
+});
+
+it('a file that is no image is no image, and too many files are too many', async () => {
+  const image = { json: response({ type: 'input_image', file_id: ids['pdf'] }) };
+  expect(tell(await app.call('POST', '/v1/responses', image))).toEqual([
+    422,
+    'input[0].content[0].file_id',
+    expect.stringContaining('no image'),
+  ]);
+  const many = chat(Array.from({ length: 101 }, () => ({ type: 'file', file: { file_id: ids['png'] } })));
+  const { status, json } = await app.call('POST', '/v1/chat/completions', { json: many });
+  expect([status, json.error.param]).toEqual([422, 'messages[0].content[100].file.file_id']);
+});
+
+it('long numbers keep their digits, and arguments of tools are left alone', async () => {
+  const text = `{"model":"tiny","seed":7,"logit_bias":null,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"n":{"const":12345678901234567890},"file_id":{"type":"string"}}}}}],"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"${ids['pdf']}"}}]}]}`;
+  const sent = { body: text, headers: { 'content-type': 'application/json' } };
+  expect((await app.call('POST', '/v1/chat/completions', sent)).status).toBe(200);
+  expect(JSON.stringify(asked)).toContain('JVBERi0');
+});
+
+it('lines of a batch have theirs when they run; one whose file is gone fails alone', async () => {
+  const gone = await keep('gone.pdf', pdf);
+  const requests = ['pdf', gone].map((file, n) => ({
+    custom_id: `r${n}`,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: named(file),
+  }));
+  const lines = requests.map((request) => JSON.stringify(request)).join('\n');
+  const input = await keep('in.jsonl', Buffer.from(lines), app.keys.a, 'batch');
+  await app.call('DELETE', `/v1/files/${gone}`);
+  const made = await app.call('POST', '/v1/batches', {
+    json: { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: input },
+  });
+  expect(made.status).toBe(201);
+  const look = async (): Promise<Json> => (await app.call('GET', `/v1/batches/${made.json.id}`)).json;
+  await until('the batch is completed', async () => (await look()).status === 'completed');
+  expect((await look()).request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+  const errors = await app.call('GET', `/v1/batches/${made.json.id}/errors`);
+  const failed: Json = JSON.parse(errors.text);
+  expect(failed.custom_id).toBe('r1');
+  expect(failed.error.message).toContain('messages[0].content[0].file.file_id: no such file');
+});
+
+it('where no such files are kept, the content itself is asked for', async () => {
+  const sent = { json: named(`file-${'0'.repeat(32)}`) };
+  const { status, json } = await closed.call('POST', '/v1/chat/completions', sent);
+  expect(status).toBe(422);
+  expect(json.error.message).toContain('send the content itself as file_data');
+});
