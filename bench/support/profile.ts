@@ -81,7 +81,7 @@ function add(map: Map<string, number>, key: string, us: number): void {
   map.set(key, (map.get(key) ?? 0) + us);
 }
 
-/** `src/engines/upstream/exchange.ts`, `undici/lib/core/request.js`, `node:internal/...`. */
+/** `src/engines/upstream/connection/exchange.ts`, `undici/lib/core/request.js`, `node:internal/...`. */
 function short(url: string): string {
   const inPackage = url.lastIndexOf('node_modules/');
   if (inPackage >= 0) return url.slice(inPackage + 'node_modules/'.length);

@@ -18,7 +18,7 @@ import type { ModelFiles } from '../engines/llama/files/model-files.ts';
 import { createPool, type ServerPool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted.ts';
-import { examineUpstream } from '../engines/upstream/examine.ts';
+import { examineUpstream } from '../engines/upstream/probe/examine.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream.ts';
 import type { UpstreamOptions } from '../engines/upstream/upstream.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Capabilities } from '../../src/engines/engines.ts';
-import { flavorTraits } from '../../src/engines/upstream/flavors.ts';
+import { flavorTraits } from '../../src/engines/upstream/flavors/flavors.ts';
 
 const page = readFileSync(new URL('../../docs/structured-output.md', import.meta.url), 'utf8');
 const [, section = ''] = page.split('## Promises on every engine');

@@ -11,39 +11,33 @@ import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import { foldChunks } from '../../wire/chat/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, Report, RateTold } from '../engines.ts';
-import { addressOf } from './address.ts';
-import type { ReadOptions } from './chat-response.ts';
-import { allChoices, streamAllChoices } from './choices.ts';
+import { addressOf } from './connection/address.ts';
+import type { ReadOptions } from './answer/chat-response.ts';
+import { allChoices, streamAllChoices } from './answer/choices.ts';
 import { createCompletionCalls } from './completions/completion-calls.ts';
-import { countTimeouts, createCounter } from './count-tokens.ts';
-import type { Counter, Post } from './count-tokens.ts';
-import { dialects } from './dialects.ts';
-import type { Dialect } from './dialects.ts';
-import { readEmbeddings, refusedDimensions } from './embeddings-response.ts';
-import { createExchanges } from './exchanges.ts';
+import { type Counter, countTimeouts, createCounter, type Post } from './probe/count-tokens.ts';
+import { type Dialect, dialects } from './request/dialects.ts';
+import { readEmbeddings, refusedDimensions } from './answer/embeddings-response.ts';
+import { createExchanges } from './connection/exchanges.ts';
 import { fieldsOf } from './fields.ts';
-import { flavorOf } from './find-flavor.ts';
-import { flavorTraits, traitsOf } from './flavors.ts';
-import type { FlavorTraits } from './flavors.ts';
-import { createHangWatch } from './hang-watch.ts';
-import { headersOf } from './headers.ts';
+import { flavorOf } from './flavors/find-flavor.ts';
+import { flavorTraits, traitsOf } from './flavors/flavors.ts';
+import type { FlavorTraits } from './flavors/traits.ts';
+import { createHangWatch } from './connection/hang-watch.ts';
+import { headersOf } from './connection/headers.ts';
 import { createNativeCalls } from './native/native-calls.ts';
-import type { Repairs } from './repairs.ts';
-import { rateTold } from './rate-headers.ts';
-import { askHowItIs } from './reports.ts';
-import { chatMembers, completionsMembers, embeddingsMembers } from './request-members.ts';
-import { embeddingsText } from './request-text.ts';
-import type { Wording } from './request-text.ts';
-import { errorForStatus } from './status-errors.ts';
-import type { RefusalContext } from './status-errors.ts';
-import { defaultTimeouts } from './timeouts.ts';
-import type { Timeouts } from './timeouts.ts';
-import { usageReader } from './own-usage.ts';
-import { createTransport } from './transport.ts';
-import type { Reply, Transport } from './transport.ts';
+import type { Repairs } from './answer/repairs.ts';
+import { rateTold } from './connection/rate-headers.ts';
+import { askHowItIs } from './probe/reports.ts';
+import { chatMembers, completionsMembers, embeddingsMembers } from './request/request-members.ts';
+import { embeddingsText, type Wording } from './request/request-text.ts';
+import { errorForStatus, type RefusalContext } from './connection/status-errors.ts';
+import { defaultTimeouts, type Timeouts } from './connection/timeouts.ts';
+import { usageReader } from './answer/own-usage.ts';
+import { createTransport, type Reply, type Transport } from './connection/transport.ts';
 
 export interface UpstreamOptions {
-  /** Base address, mostly ending in `/v1` (`address.ts`). */
+  /** Base address, mostly ending in `/v1` (`connection/address.ts`). */
   url: string;
   /** The upstream's own name of the model. */
   model: string;
@@ -92,9 +86,9 @@ const lookAgainMs = 30_000;
 const sayAgainMs = 60_000;
 
 /**
- * A server that speaks chat completions, over HTTP/1.1, or another format that they are translated to (`dialects.ts`).
- * Requests go out as the client's bytes with little replaced (`request-text.ts`), answers come back repaired or refused
- * (`chat-response.ts`, `chat-stream.ts`). The server may be
+ * A server that speaks chat completions, over HTTP/1.1, or another format that they are translated to (`request/dialects.ts`).
+ * Requests go out as the client's bytes with little replaced (`request/request-text.ts`), answers come back repaired or refused
+ * (`answer/`). The server may be
  * down when it is started: at most it is asked then what it is.
  */
 export function createUpstreamEngine(options: UpstreamOptions): Engine {

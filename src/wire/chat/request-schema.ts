@@ -21,7 +21,7 @@ import {
 /**
  * What a chat completion request may hold (wire-formats.md, section 1a). Strict about the fields that Offpeak uses,
  * tolerant of the others: clients send `store`, `user`, `prompt_cache_key` and more. What of it goes on to a server is
- * decided in one place (`engines/upstream/request-members.ts`).
+ * decided in one place (`engines/upstream/request/request-members.ts`).
  */
 
 /** Lists whose length is bounded here and nowhere else. */

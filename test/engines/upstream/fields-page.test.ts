@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { flavorTraits } from '../../../src/engines/upstream/flavors.ts';
+import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
 
 const page = readFileSync(new URL('../../../docs/chat-completions.md', import.meta.url), 'utf8');
 const [table = ''] = (page.split('| flavor | goes on')[1] ?? '').split('\n\n');

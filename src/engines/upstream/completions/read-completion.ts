@@ -4,15 +4,13 @@ import type {
   CompletionPiece,
 } from '../../../wire/completions/completions.ts';
 import { logprobsWriter, type ScoredToken } from '../../../wire/completions/logprobs.ts';
-import { requireEnd } from '../chat-response.ts';
-import type { ReadOptions } from '../chat-response.ts';
-import type { ChoiceReader } from '../chunk-stream.ts';
-import { fieldsOf, isObject } from '../fields.ts';
-import type { Fields } from '../fields.ts';
-import { finishReason, stopReason } from '../finish-reason.ts';
-import { readLogprobs } from '../logprobs.ts';
-import { unusable } from '../parse-body.ts';
-import { type Repairs, unicode } from '../repairs.ts';
+import { type ReadOptions, requireEnd } from '../answer/chat-response.ts';
+import type { ChoiceReader } from '../answer/chunk-stream.ts';
+import { type Fields, fieldsOf, isObject } from '../fields.ts';
+import { finishReason, stopReason } from '../answer/finish-reason.ts';
+import { readLogprobs } from '../answer/logprobs.ts';
+import { unusable } from '../answer/parse-body.ts';
+import { type Repairs, unicode } from '../answer/repairs.ts';
 
 export type Reading = Omit<ReadOptions, 'newCallId'>;
 

@@ -1,16 +1,15 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.ts';
 import { spoken } from '../../../wire/chat/spoken.ts';
-import type { ChatStreamOptions } from '../chat-stream.ts';
-import { fieldsOf, isObject, stringOr } from '../fields.ts';
-import type { Fields } from '../fields.ts';
-import { finishReason, stopReason } from '../finish-reason.ts';
-import { parseObject, unusable } from '../parse-body.ts';
-import { unicode } from '../repairs.ts';
-import { readEvents } from '../sse-events.ts';
-import { checkedUsage } from '../usage.ts';
+import type { ChatStreamOptions } from '../answer/chat-stream.ts';
+import { type Fields, fieldsOf, isObject, stringOr } from '../fields.ts';
+import { finishReason, stopReason } from '../answer/finish-reason.ts';
+import { parseObject, unusable } from '../answer/parse-body.ts';
+import { unicode } from '../answer/repairs.ts';
+import { readEvents } from '../answer/sse-events.ts';
+import { checkedUsage } from '../answer/usage.ts';
 import { chatUsage, ending, refusalOf } from './read-message.ts';
-import { errorInStream } from '../stream-errors.ts';
+import { errorInStream } from '../answer/stream-errors.ts';
 
 /**
  * The events of a streamed message as chunks of a chat completion, the usage by itself at the end.

@@ -1,7 +1,6 @@
-import { fieldsOf, stringOr } from '../fields.ts';
-import type { Fields } from '../fields.ts';
-import { unusable } from '../parse-body.ts';
-import { count } from '../usage.ts';
+import { type Fields, fieldsOf, stringOr } from '../fields.ts';
+import { unusable } from '../answer/parse-body.ts';
+import { count } from '../answer/usage.ts';
 
 /**
  * The fields of a message as those of a chat completion, to be read like any other.

@@ -1,10 +1,10 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import type { NativeEvent } from '../../engines.ts';
-import type { ReadOptions } from '../chat-response.ts';
-import type { StreamOptions } from '../chunk-stream.ts';
+import type { ReadOptions } from '../answer/chat-response.ts';
+import type { StreamOptions } from '../answer/chunk-stream.ts';
 import type { Fields } from '../fields.ts';
-import { checkedUsage } from '../usage.ts';
+import { checkedUsage } from '../answer/usage.ts';
 
 /** What is needed to read an answer of which only the usage is read. */
 export type Reading = Pick<ReadOptions, 'asked' | 'repairs'>;

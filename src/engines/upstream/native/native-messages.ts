@@ -1,11 +1,9 @@
 import { tokensOfBytes } from '../../../wire/chat/estimate-prompt.ts';
-import { fieldsOf, stringOr } from '../fields.ts';
-import type { Fields } from '../fields.ts';
+import { type Fields, fieldsOf, stringOr } from '../fields.ts';
 import { chatUsage } from '../messages/read-message.ts';
-import { parseObject, unusable } from '../parse-body.ts';
-import { errorInStream } from '../stream-errors.ts';
-import { countedUsage } from './native-format.ts';
-import type { NativeFormat, NativeReader, StreamReading } from './native-format.ts';
+import { parseObject, unusable } from '../answer/parse-body.ts';
+import { errorInStream } from '../answer/stream-errors.ts';
+import { countedUsage, type NativeFormat, type NativeReader, type StreamReading } from './native-format.ts';
 
 /**
  * Messages as their clients wrote them. What would cost more than the model's price says (`service_tier`, `speed`), reach

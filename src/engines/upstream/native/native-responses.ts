@@ -1,10 +1,8 @@
 import { tokensOfBytes } from '../../../wire/chat/estimate-prompt.ts';
-import { fieldsOf, isObject, stringOr } from '../fields.ts';
-import type { Fields } from '../fields.ts';
-import { parseObject, unusable } from '../parse-body.ts';
-import { errorInStream } from '../stream-errors.ts';
-import { countedUsage } from './native-format.ts';
-import type { NativeFormat, NativeReader, StreamReading } from './native-format.ts';
+import { type Fields, fieldsOf, isObject, stringOr } from '../fields.ts';
+import { parseObject, unusable } from '../answer/parse-body.ts';
+import { errorInStream } from '../answer/stream-errors.ts';
+import { countedUsage, type NativeFormat, type NativeReader, type StreamReading } from './native-format.ts';
 
 /**
  * Responses as their clients wrote them. What is stored is stored here, and so `store` says no and nothing refers to what the

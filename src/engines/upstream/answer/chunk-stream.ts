@@ -1,0 +1,145 @@
+import type { EventSourceMessage } from 'eventsource-parser';
+import { ApiError } from '../../../core/errors.ts';
+import type { ChatUsage, FinishReason, PromptUsage } from '../../../wire/chat/chat.ts';
+import { createdOf, type ReadOptions } from './chat-response.ts';
+import { type Fields, fieldsOf, isObject, stringOr } from '../fields.ts';
+import { parseObject, throwIfError, unusable } from './parse-body.ts';
+import { readEvents } from './sse-events.ts';
+import type { RefusalContext } from '../connection/status-errors.ts';
+import { checkedUsage, count } from './usage.ts';
+
+export interface StreamOptions extends Omit<ReadOptions, 'newCallId' | 'alternatives'> {
+  context: RefusalContext;
+  /** Called when the stream says that it is complete. */
+  finish: () => void;
+  /** Called when nothing is missing but that. */
+  hurry: () => void;
+}
+
+/** How the choices of a chunk are read, of chats or of texts. */
+export interface ChoiceReader<Piece> {
+  /** @param event the whole chunk */
+  read: (choice: Fields, event: Fields) => Piece;
+  /** What a piece adds to the answer. */
+  said: (piece: Piece) => string;
+}
+
+interface AnyPiece {
+  index: number;
+  finish_reason: FinishReason | null;
+}
+
+interface Chunk<Piece> {
+  id: string;
+  created: number;
+  model: string;
+  system_fingerprint?: string;
+  choices: Piece[];
+  usage: ChatUsage | null;
+  /** With the first piece, where the server tells it. */
+  prompt?: PromptUsage;
+}
+
+/**
+ * The chunks of a streamed answer, the usage by itself at the end (estimated when the server sends none).
+ * @throws ApiError `invalid_upstream_response` when the stream ends before every choice had its finish reason
+ * (reliability.md, F26) or carries what is not a chunk; for an error inside the stream what its code means
+ */
+export async function* readChunks<Piece extends AnyPiece>(
+  bytes: AsyncIterable<Uint8Array>,
+  options: StreamOptions,
+  { read, said }: ChoiceReader<Piece>,
+): AsyncGenerator<Chunk<Piece>[]> {
+  /** Whether each choice had its finish reason. */
+  const finished = new Map<number, boolean>();
+  const head: Omit<Chunk<Piece>, 'choices' | 'usage'> = { id: '', created: 0, model: '' };
+  let usage: unknown;
+  let prompt: PromptUsage | undefined;
+  let answered = '';
+  /** The usage stands by itself in what comes last; `[DONE]` says nothing more, and some servers never say it. */
+  let isOver = false;
+
+  function readChunk({ data, event }: EventSourceMessage): Chunk<Piece> | null {
+    const fields = parseObject(data);
+    if (event === 'error' && fields['error'] === undefined) fields['error'] = { ...fields };
+    throwIfError(fields, options.context);
+    const counted = options.usageOf(fields);
+    if (isObject(counted)) usage = counted;
+    if (isObject(fields['prompt_progress'])) {
+      // Nothing of the answer: what is told of the prompt goes with its first piece.
+      prompt = promptOf(fields['prompt_progress']);
+      return null;
+    }
+    const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
+    if (given.length === 0) {
+      isOver = isObject(counted) && isComplete();
+      return null;
+    }
+    head.id = stringOr(fields['id'], head.id);
+    head.created = createdOf(fields) || head.created;
+    head.model = stringOr(fields['model'], head.model);
+    const { system_fingerprint: fingerprint } = fields;
+    if (typeof fingerprint === 'string') head.system_fingerprint = fingerprint;
+    const choices = given.map((choice) => read(fieldsOf(choice), fields));
+    for (const piece of choices) {
+      finished.set(piece.index, finished.get(piece.index) === true || piece.finish_reason !== null);
+      answered += said(piece);
+    }
+    // Some servers tell the usage with the last piece, and then nothing more.
+    if (isObject(counted) && isComplete()) options.hurry();
+    const told = { ...head, choices, usage: null, ...(prompt && { prompt }) };
+    prompt = undefined;
+    return told;
+  }
+
+  /** The whole answer and what it cost: only the words that say so are missing. */
+  const isComplete = () => usage !== undefined && finished.size > 0 && [...finished.values()].every(Boolean);
+
+  function readAll(events: readonly EventSourceMessage[], chunks: Chunk<Piece>[]): void {
+    for (const event of events) {
+      const chunk = readChunk(event);
+      if (chunk) chunks.push(chunk);
+    }
+  }
+
+  try {
+    for await (const events of readEvents(bytes)) {
+      const end = events.findIndex(({ data }) => data === '[DONE]');
+      const chunks: Chunk<Piece>[] = [];
+      try {
+        readAll(end >= 0 ? events.slice(0, end) : events, chunks);
+        isOver ||= end >= 0;
+        if (isOver) options.finish();
+      } finally {
+        // What came before a fault is told before it.
+        if (chunks.length > 0) yield chunks;
+      }
+      if (isOver) break;
+    }
+  } catch (error) {
+    if (!isCut(error) || !isComplete()) throw error;
+  }
+
+  if (finished.size === 0) throw unusable('is a stream without an answer');
+  if (![...finished.values()].every(Boolean)) throw unusable('ended in the middle');
+  const checked = checkedUsage(usage, { ...options, answered });
+  if (checked.estimated) options.repairs.add('usage estimated');
+  yield [{ ...head, choices: [], usage: checked.usage }];
+}
+
+/** What llama-server tells while it reads a prompt, `{"total":40,"cache":12,"processed":40,"time_ms":7}`. */
+function promptOf({ total, cache }: Fields): PromptUsage | undefined {
+  const tokens = count(total);
+  if (!tokens) return undefined;
+  return {
+    prompt_tokens: tokens,
+    prompt_tokens_details: { cached_tokens: Math.min(tokens, count(cache) ?? 0) },
+  };
+}
+
+/** A connection that broke, or fell silent. */
+function isCut(error: unknown): boolean {
+  return (
+    error instanceof ApiError && (error.code === 'upstream_unreachable' || error.code === 'upstream_timeout')
+  );
+}

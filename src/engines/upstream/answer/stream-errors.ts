@@ -1,0 +1,27 @@
+import type { ApiError } from '../../../core/errors.ts';
+import { type Fields, fieldsOf, stringOr } from '../fields.ts';
+import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
+
+/** What an error within a stream would have had for a status, by its type or, on responses, by its code. */
+const statuses: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_prompt: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  insufficient_quota: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  timeout: 504,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** What the error of a streamed message or response means. */
+export function errorInStream({ error }: Fields, context: RefusalContext): ApiError {
+  const { type, code } = fieldsOf(error);
+  const status = statuses[stringOr(type, '')] ?? statuses[stringOr(code, '')] ?? 500;
+  return errorForStatus({ status, headers: {}, text: JSON.stringify({ error }) }, context);
+}

@@ -1,0 +1,87 @@
+import { ApiError } from '../../../core/errors.ts';
+import type { ChatUsage } from '../../../wire/chat/chat.ts';
+import { estimateText } from '../../../wire/chat/estimate-prompt.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
+
+/** More tokens than any request can have: beyond it an upstream's count is a fault. */
+const absurd = 100_000_000;
+
+export interface CheckedUsage {
+  usage: ChatUsage;
+  /** The upstream's own figures could not be used. */
+  estimated: boolean;
+}
+
+/** What to estimate from. */
+export interface Spoken {
+  /** Tokens of the prompt, about; asked only where they are needed. */
+  asked: () => number;
+  answered: string;
+  /** The context of a server that cuts longer prompts silently, where it is known. */
+  cutsAt?: number | null | undefined;
+}
+
+/**
+ * An upstream's usage made whole numbers that add up (reliability.md, F30). What is missing, negative, not a number or
+ * beyond reason is estimated. Some (xAI) count what was thought in the total alone: that is an answer, too.
+ * @throws ApiError `context_length_exceeded` when the prompt was cut: the answer is one to something else
+ */
+export function checkedUsage(usage: unknown, { asked, answered, cutsAt }: Spoken): CheckedUsage {
+  const given = fieldsOf(usage);
+  // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.
+  const prompt = count(given['prompt_tokens']) || undefined;
+  const completion = count(given['completion_tokens']) || (answered === '' ? 0 : undefined);
+  if (cutsAt && prompt !== undefined && wasCut(prompt, asked, cutsAt)) throw tooLongPrompt(cutsAt);
+  const isTold = prompt !== undefined && completion !== undefined;
+  const promptTokens = prompt ?? asked();
+  const completionTokens = isTold
+    ? Math.max(completion, (count(given['total_tokens']) ?? 0) - prompt)
+    : (completion ?? estimateText(answered));
+  const reasoning = reasoningTokens(given);
+  return {
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+      prompt_tokens_details: { cached_tokens: Math.min(promptTokens, cachedTokens(given)) },
+      ...(reasoning !== undefined && {
+        completion_tokens_details: { reasoning_tokens: Math.min(completionTokens, reasoning) },
+      }),
+    },
+    estimated: !isTold,
+  };
+}
+
+/**
+ * A prompt that fills the context was cut to it, or whole messages of it were left out: then an estimate alone tells, which is
+ * not believed before it is twice as much.
+ */
+export function wasCut(prompt: number, asked: () => number, context: number): boolean {
+  return prompt === context || (prompt < context && asked() > 2 * context);
+}
+
+export function tooLongPrompt(context: number): ApiError {
+  return new ApiError(
+    'context_length_exceeded',
+    `The prompt is longer than the ${context} tokens of the model's context, and its server had cut it.`,
+  );
+}
+
+/** DeepSeek has its own name for them. */
+function cachedTokens(given: Fields): number {
+  const { cached_tokens: told } = fieldsOf(given['prompt_tokens_details']);
+  return count(told) ?? count(given['prompt_cache_hit_tokens']) ?? 0;
+}
+
+/** SGLang tells them beside the other figures. */
+function reasoningTokens(given: Fields): number | undefined {
+  const { reasoning_tokens: told } = fieldsOf(given['completion_tokens_details']);
+  return count(told) ?? count(given['reasoning_tokens']);
+}
+
+/** A token count, or undefined when it is not one. */
+export function count(value: unknown): number | undefined {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= absurd
+    ? (value as number)
+    : undefined;
+}

@@ -1,0 +1,72 @@
+import type { Fields } from '../fields.ts';
+import { parseBody, requirePlain } from '../answer/parse-body.ts';
+import type { Repairs } from '../answer/repairs.ts';
+import type { RefusalContext } from './status-errors.ts';
+import type { Reply, StreamedReply, Transport } from './transport.ts';
+
+/** Questions to one server, in any format, and what refusals of it mean. */
+export interface Exchanges {
+  /** @throws ApiError what its status or an error in it means */
+  ask(
+    path: string,
+    text: string,
+    signal: AbortSignal,
+    repairs: Repairs,
+  ): Promise<{ fields: Fields; bytes: Buffer }>;
+  /** The same for a stream; some servers answer at once all the same: an error, or the whole answer. */
+  open(path: string, text: string, signal: AbortSignal, repairs: Repairs): Promise<Opened>;
+  context: () => RefusalContext;
+  noteRepairs: (repairs: Repairs) => void;
+}
+
+export type Opened =
+  | ({ isStream: true } & StreamedReply)
+  | { isStream: false; fields: Fields; bytes: Buffer };
+
+export interface ExchangesParts extends Pick<Exchanges, 'context' | 'noteRepairs'> {
+  transport: () => Transport;
+  /** Behind the base of the URL. */
+  pathOf: (path: string) => string;
+}
+
+export function createExchanges({ transport, pathOf, context, noteRepairs }: ExchangesParts): Exchanges {
+  return {
+    context,
+    noteRepairs,
+
+    async ask(path, text, signal, repairs) {
+      const reply = await transport().post(pathOf(path), text, signal);
+      return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
+    },
+
+    async open(path, text, signal, repairs) {
+      const reply = await transport().postStreaming(pathOf(path), text, signal);
+      if (isStream(reply)) {
+        requirePlainStream(reply);
+        return { isStream: true, ...reply };
+      }
+      const bytes = await wholeBody(reply.body);
+      return { isStream: false, fields: parseBody({ ...reply, body: bytes }, context(), repairs), bytes };
+    },
+  };
+}
+
+function isStream({ status, headers }: Reply<unknown>): boolean {
+  return status === 200 && (headers['content-type'] ?? '').includes('text/event-stream');
+}
+
+async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+/** What is refused by its headers alone is not read, and would hold its connection. */
+function requirePlainStream({ headers, finish }: StreamedReply): void {
+  try {
+    requirePlain(headers);
+  } catch (error) {
+    finish();
+    throw error;
+  }
+}

@@ -1,0 +1,60 @@
+import { ApiError, unclear } from '../../../core/errors.ts';
+import type { Timeouts } from './timeouts.ts';
+
+/** Whether the peer dropped the connection, as opposed to refusing or never answering. */
+export function isReset(error: Error): boolean {
+  const code = codeOf(error);
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
+}
+
+/**
+ * What went wrong below HTTP, for callers and batches. Nothing of the address is told.
+ * @param sent whether the request had left: then the server may have died of it, and the attempt counts
+ */
+export function errorForNetwork(error: Error, sent: boolean, timeouts: Timeouts): ApiError {
+  const code = codeOf(error);
+  const cause = { cause: error };
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
+    return new ApiError('shutting_down', 'The engine is being stopped.', cause);
+  if (code === 'UND_ERR_HEADERS_TIMEOUT')
+    return timedOut(`did not begin to answer within ${seconds(timeouts.firstByteMs)}`, error);
+  if (code === 'UND_ERR_BODY_TIMEOUT')
+    return timedOut(`fell silent for ${seconds(timeouts.idleMs)} in the middle of its answer`, error);
+  if (isNotHttp(error, code))
+    return new ApiError(
+      'invalid_upstream_response',
+      "The model's server answered something that is not HTTP.",
+      cause,
+    );
+  if (!sent) return new ApiError('upstream_unreachable', "The model's server cannot be reached.", cause);
+  return new ApiError(
+    'upstream_unreachable',
+    "The model's server closed the connection before its answer was whole.",
+    {
+      ...cause,
+      blame: unclear,
+    },
+  );
+}
+
+function isNotHttp(error: Error, code: string): boolean {
+  const known = code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || code === 'UND_ERR_HEADERS_OVERFLOW';
+  return known || error.name === 'HTTPParserError';
+}
+
+export function timedOut(what: string, cause?: unknown): ApiError {
+  return new ApiError(
+    'upstream_timeout',
+    `The model's server ${what}.`,
+    cause === undefined ? {} : { cause },
+  );
+}
+
+export function seconds(ms: number): string {
+  return ms >= 1000 ? `${Math.round(ms / 1000)} s` : `${ms} ms`;
+}
+
+function codeOf(error: Error): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { flavors } from '../../../core/flavor.ts';
+import { flavorTraits } from '../flavors/flavors.ts';
+import { scrub } from './scrub.ts';
+import { errorForStatus, readError } from './status-errors.ts';
+
+describe('readError', () => {
+  it.each([
+    ['{"error":{"message":"no","code":"bad","type":"t"}}', { message: 'no', code: 'bad', type: 't' }],
+    ['{"error":"no"}', { message: 'no', code: '', type: '' }],
+    ['{"message":"no","code":400}', { message: 'no', code: '400', type: '' }],
+    ['{"detail":"no"}', { message: 'no', code: '', type: '' }],
+    [
+      '{"detail":[{"loc":["body","n"],"msg":"too big"},{"msg":"b"}]}',
+      { message: 'body.n: too big; b', code: '', type: '' },
+    ],
+    ['[{"error":{"message":"no","code":400}}]', { message: 'no', code: '400', type: '' }],
+    ['[{"loc":["body"],"msg":"no"}]', { message: 'body: no', code: '', type: '' }],
+    ['"no"', { message: 'no', code: '', type: '' }],
+    ['plain words', { message: 'plain words', code: '', type: '' }],
+    ['<html><h1>502</h1></html>', { message: '', code: '', type: '' }],
+    ['null', { message: '', code: '', type: '' }],
+    ['', { message: '', code: '', type: '' }],
+  ])('%s', (text, expected) => {
+    expect(readError(text)).toEqual(expected);
+  });
+});
+
+it.each([
+  ["This model's maximum context length is 8192 tokens. However, you requested 9000"],
+  ['the request exceeds the available context size (4096 tokens), try increasing it'],
+  ['prompt is too long: 200000 tokens > 128000 maximum'],
+])('recognises a prompt that does not fit: %s', (message) => {
+  const text = JSON.stringify({ error: { message } });
+  const error = errorForStatus({ status: 400, headers: {}, text }, { now: 0, secrets: [], note: () => {} });
+  expect(error.code).toBe('context_length_exceeded');
+  expect(error.message).toContain(message.slice(0, 30));
+});
+
+it('does not take every 404 for a missing model', () => {
+  const error = errorForStatus(
+    { status: 404, headers: {}, text: 'Not Found' },
+    { now: 0, secrets: [], note: () => {} },
+  );
+  expect(error.code).toBe('upstream_error');
+});
+
+describe('what is told of the words of a server', () => {
+  const key = 'sk-live-0123456789abcdef0123456789abcdef';
+  const words = `top_p is wrong, says ${key.slice(0, 20)}**** at /usr/lib/python3/site-packages/vllm/engine.py`;
+  const answered = (status: number) => {
+    const noted: [number, string][] = [];
+    const text = JSON.stringify({ error: { message: words } });
+    const note = (...each: [number, string]) => void noted.push(each);
+    const { message } = errorForStatus({ status, headers: {}, text }, { now: 0, secrets: [key], note });
+    return { message, noted };
+  };
+  const clean = 'top_p is wrong, says [removed]**** at [path]';
+
+  it.each([400, 413, 422])('%i: all but secrets', (status) => {
+    const { message, noted } = answered(status);
+    expect(message).toContain(`(status ${status}): ${clean}`);
+    expect(noted).toEqual([]);
+  });
+
+  it.each([301, 401, 402, 403, 404, 405, 408, 409, 415, 429, 500, 501, 502, 503, 504, 529])(
+    '%i: nothing; the log has them',
+    (status) => {
+      const { message, noted } = answered(status);
+      expect(message).toMatch(new RegExp(`\\(status ${status}\\)\\.$`));
+      expect(noted).toEqual([[status, clean]]);
+    },
+  );
+});
+
+describe('scrub', () => {
+  it('takes out addresses and keys, and keeps the sentence', () => {
+    const text =
+      'POST https://gpu-1.internal:8000/v1 with sk-proj-abcdef123456 failed on GPU-1.internal: bad "seed"';
+    expect(scrub(text, ['gpu-1.internal'])).toBe(
+      'POST [address] with [removed] failed on [removed]: bad "seed"',
+    );
+  });
+
+  it('takes out any long part of a secret, before anything else is done to the text', () => {
+    const secret = 'corporate/key+of-the-upstream=0123456789';
+    for (let from = 0; from + 8 <= secret.length; from++) {
+      const part = secret.slice(from, from + 8);
+      expect(scrub(`got <${part}> \u0130 and ${part.toUpperCase()}.`, [secret])).toBe(
+        'got <[removed]> \u0130 and [removed].',
+      );
+    }
+    expect(scrub(`${secret}${secret} x`, [secret])).toBe('[removed] x');
+    expect(scrub(`at https://${secret}/v1`, [secret])).not.toContain('upstream');
+    expect(scrub('the short key', ['short'])).toBe('the [removed] key');
+  });
+
+  it('tells no paths and no tracebacks, but pointers into a schema', () => {
+    expect(
+      scrub(
+        'bad /properties/a/type in C:\\app\\x.py: Traceback (most recent call last):\n File "/a.py", line 1',
+      ),
+    ).toBe('bad /properties/a/type in [path]: [traceback]');
+  });
+
+  it('is one line of at most a thousand characters, however much there is', () => {
+    const clean = scrub(`a\n\tb\u0000c ${'long '.repeat(1_000_000)}`, ['secret-upstream-key']);
+    expect(clean.startsWith('a b c long')).toBe(true);
+    expect(clean.length).toBeLessThanOrEqual(1003);
+  });
+});
+
+it.each(flavors)('%s gives a reason for each of its traits', (flavor) => {
+  const { speaks = {}, ...traits } = flavorTraits[flavor];
+  for (const { reason } of [...Object.values(traits), ...Object.values(speaks)]) expect(reason).toMatch(/\w/);
+});

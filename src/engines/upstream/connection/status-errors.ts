@@ -1,0 +1,163 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError, away, final, unclear } from '../../../core/errors.ts';
+import { retryAfterSeconds } from './retry-after.ts';
+import { scrub } from './scrub.ts';
+
+export interface Refusal {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** The body as text, whatever it is. */
+  text: string;
+}
+
+export interface RefusalContext {
+  /** Epoch milliseconds, for `retry-after` dates. */
+  now: number;
+  secrets: readonly string[];
+  /** Takes what the upstream said and no client is told, fit to be logged. */
+  note: (status: number, words: string) => void;
+}
+
+/**
+ * What a status other than 2xx means for the caller and for a batch (reliability.md, F18 to F22). The upstream's own
+ * sentence is told where the request itself was at fault; in any other it speaks of itself, to whoever runs it.
+ */
+export function errorForStatus(
+  { status: given, headers, text }: Refusal,
+  { now, secrets, note }: RefusalContext,
+): ApiError {
+  const said = readError(text);
+  const status = isOutOfCredit(said) ? 402 : given;
+  const words = scrub(said.message, secrets);
+  const fault =
+    status >= 500 ? faultsOfRequests.find(([pattern]) => pattern.test(said.message))?.[1] : undefined;
+  const isTold = fault !== undefined || aboutTheRequest.has(status);
+  if (!isTold) note(status, words);
+  const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
+  if (fault) return fault(tail);
+  const retryAfter = retryAfterSeconds(headers['retry-after'], now);
+  if (status === 429 || status === 503 || status === 529)
+    return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {
+      blame: status === 429 ? { ...away, scope: 'model' } : away,
+      ...(retryAfter !== undefined && { retryAfter }),
+    });
+  if (status === 401 || status === 402 || status === 403)
+    return new ApiError('upstream_error', `The model's server refuses this service (status ${status}).`, {
+      // The key is nobody's but ours; credit may have sufficed for a shorter answer, and rights for another prompt.
+      blame: { scope: 'account', certain: status === 401, retry: true },
+      shouldRetry: false,
+    });
+  if (status === 408 || status === 504)
+    return new ApiError('upstream_timeout', `The model's server gave up waiting ${tail}`);
+  if (status >= 300 && status < 400)
+    return new ApiError('upstream_error', `The model's server points elsewhere (status ${status}).`, {
+      blame: away,
+      shouldRetry: false,
+    });
+  if (status >= 400 && status < 500) return refused(said, status, tail);
+  return new ApiError('upstream_error', `The model's server failed ${tail}`);
+}
+
+/** What a server says of the request and sends as its own failure (llama-server). */
+const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
+  [/is too large to process/, tooLong],
+  [/ input is not supported|does not support embeddings/, refusedField],
+];
+
+function tooLong(tail: string): ApiError {
+  return new ApiError('context_length_exceeded', `The request does not fit the model's context ${tail}`);
+}
+
+function refusedField(tail: string): ApiError {
+  return new ApiError('request_refused', `The model's server refused the request ${tail}`);
+}
+
+function refused(said: UpstreamError, status: number, tail: string): ApiError {
+  if (isContextLength(said)) return tooLong(tail);
+  if (isUnknownModel(said, status))
+    return new ApiError('model_not_found', `The model's server does not have the model ${tail}`, {
+      blame: { scope: 'model', certain: true, retry: true },
+    });
+  if (aboutTheRequest.has(status)) return refusedField(tail);
+  // What is not there may be on its way: a proxy answers so while its server is rolled out.
+  const blame = absent.has(status) ? unclear : final;
+  return new ApiError('upstream_error', `The model's server refused the request ${tail}`, {
+    blame,
+    shouldRetry: false,
+  });
+}
+
+/** What servers answer to a field they do not take. Any other 4xx is between them and us. */
+const aboutTheRequest = new Set([400, 413, 422]);
+const absent = new Set([404, 405, 410]);
+
+export interface UpstreamError {
+  message: string;
+  code: string;
+  type: string;
+}
+
+/**
+ * The error in a body, in any of the shapes servers use: `{error: {message}}`, `{error: "text"}`, `{message}`,
+ * `{detail: "text" | [{loc, msg}]}`, plain text. An HTML page says nothing.
+ */
+export function readError(text: string): UpstreamError {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    const message = text.trimStart().startsWith('<') ? '' : text;
+    return { message, code: '', type: '' };
+  }
+  // Gemini answers with a list of one.
+  const isList = Array.isArray(body) && asRecord(body[0])['error'] !== undefined;
+  return readErrorValue(isList ? (body as unknown[])[0] : body);
+}
+
+export function readErrorValue(body: unknown): UpstreamError {
+  const outer = asRecord(body);
+  const inner = typeof outer['error'] === 'object' ? asRecord(outer['error']) : outer;
+  const candidates = [inner['message'], outer['error'], outer['message'], outer['detail'], body];
+  const message = candidates.map(sentence).find((found) => found !== '') ?? '';
+  return { message, code: word(inner['code']), type: word(inner['type']) };
+}
+
+function sentence(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return '';
+  return value
+    .slice(0, 5)
+    .map((item) => {
+      const { loc, msg } = asRecord(item);
+      return Array.isArray(loc) ? `${loc.join('.')}: ${word(msg)}` : word(msg);
+    })
+    .join('; ');
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function word(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+const contextWords =
+  /context (length|size|window)|maximum (model )?length|max_model_len|prompt is too long|too many tokens|exceeds? the (available )?context|longer than the model/i;
+
+function isContextLength({ code, type, message }: UpstreamError): boolean {
+  const names = ['context_length_exceeded', 'exceed_context_size_error'];
+  return names.includes(code) || names.includes(type) || contextWords.test(message);
+}
+
+/** Anthropic says so with 400. */
+function isOutOfCredit({ type, message }: UpstreamError): boolean {
+  return type === 'invalid_request_error' && /credit balance is too low/i.test(message);
+}
+
+function isUnknownModel({ code, type, message }: UpstreamError, status: number): boolean {
+  if (code === 'model_not_found' || (type === 'not_found_error' && message.startsWith('model:'))) return true;
+  return (
+    status === 404 && /model/i.test(message) && /not found|does not exist|unknown|not loaded/i.test(message)
+  );
+}

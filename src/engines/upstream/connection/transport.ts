@@ -1,0 +1,178 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Pool, buildConnector } from 'undici';
+import type { Clock } from '../../../base/clock.ts';
+import type { ApiError } from '../../../core/errors.ts';
+import { exchange, type Exchange, type Sink, tooLong } from './exchange.ts';
+import type { Timeouts } from './timeouts.ts';
+import { createUnread } from '../answer/unread.ts';
+
+export interface Reply<Body> {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Body;
+}
+
+export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
+  /** Everything that matters has come; or will have in a moment, and the body fails if it has not ended then. */
+  finish: () => void;
+  hurry: () => void;
+}
+
+/** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
+export interface Transport {
+  get(path: string, signal: AbortSignal): Promise<Reply<Buffer>>;
+  post(path: string, body: string, signal: AbortSignal): Promise<Reply<Buffer>>;
+  /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
+  postStreaming(path: string, body: string, signal: AbortSignal): Promise<StreamedReply>;
+  /** For how many milliseconds the oldest of the plain calls in flight waits; 0 without any. */
+  readonly waitsMs: number;
+  /** Fails the plain calls that wait for so long. */
+  giveUp(ms: number, reason: ApiError): void;
+  /** Fails all calls in flight with `shutting_down`. */
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  origin: string;
+  /** Who signs its certificate, as PEM. */
+  ca?: string | undefined;
+  headers: Record<string, string>;
+  /** How many calls may be in flight, more wait for one to end; null where somebody else sees to that. */
+  connections: number | null;
+  timeouts: Timeouts;
+  /** Bytes of the longest answer that is read; 64 MiB if absent. */
+  longest?: number;
+  clock: Clock;
+  /** Called with the headers of each answer. */
+  onHeaders?: (headers: IncomingHttpHeaders) => void;
+}
+
+/** Under the 5 s that common servers keep an idle connection, so that they are rarely closed just as we send. */
+const keepAliveMs = 4000;
+
+const longestBody = 64 * 1024 * 1024;
+
+export function createTransport({
+  origin,
+  ca,
+  headers,
+  connections,
+  timeouts,
+  longest = longestBody,
+  clock,
+  onHeaders,
+}: TransportOptions): Transport {
+  const pool = createPool({ origin, ca, connections, timeouts });
+  /** The oldest first. */
+  const plain = new Set<{ at: number; call: Exchange | null }>();
+  const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
+
+  const send = (path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange => {
+    const request = { method: body === null ? 'GET' : 'POST', path, body, headers: flatHeaders } as const;
+    return exchange({ pool, request, timeouts, clock, signal }, sink);
+  };
+
+  function whole(path: string, body: string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
+    return new Promise((resolve, reject) => {
+      const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
+      const waiting: { at: number; call: Exchange | null } = { at: clock.monotonic(), call: null };
+      plain.add(waiting);
+      let size = 0;
+      const call = send(path, body, signal, {
+        start(status, replyHeaders) {
+          onHeaders?.(replyHeaders);
+          reply.status = status;
+          reply.headers = replyHeaders;
+        },
+        data(chunk) {
+          size += chunk.length;
+          if (size > longest) call.cancel(tooLong(longest));
+          else reply.body.push(chunk);
+          return true;
+        },
+        end() {
+          const [only] = reply.body;
+          const all = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
+          plain.delete(waiting);
+          resolve({ ...reply, body: all });
+        },
+        fail(error) {
+          plain.delete(waiting);
+          reject(error);
+        },
+      });
+      waiting.call = call;
+    });
+  }
+
+  return {
+    get: (path, signal) => whole(path, null, signal),
+    post: whole,
+
+    postStreaming(path, body, signal) {
+      return new Promise((resolve, reject) => {
+        const unread = createUnread();
+        let size = 0;
+        const call = send(path, body, signal, {
+          start(status, replyHeaders) {
+            onHeaders?.(replyHeaders);
+            const leave = () => call.cancel(new Error('the reader left'));
+            resolve({
+              status,
+              headers: replyHeaders,
+              body: unread.read(call.resume, leave),
+              finish: call.finish,
+              hurry: call.hurry,
+            });
+          },
+          data(chunk) {
+            size += chunk.length;
+            if (size <= longest) return unread.push(chunk);
+            call.cancel(tooLong(longest));
+            return true;
+          },
+          end: unread.end,
+          fail(error) {
+            unread.fail(error);
+            reject(error);
+          },
+        });
+      });
+    },
+
+    get waitsMs() {
+      const [oldest] = plain;
+      return oldest ? clock.monotonic() - oldest.at : 0;
+    },
+    giveUp(ms, reason) {
+      const until = clock.monotonic() - ms;
+      for (const { at, call } of plain) if (at <= until) call?.cancel(reason);
+    },
+
+    close: () => pool.destroy(),
+  };
+}
+
+function createPool({
+  origin,
+  ca,
+  connections,
+  timeouts,
+}: Pick<TransportOptions, 'origin' | 'ca' | 'connections' | 'timeouts'>): Pool {
+  const connect = buildConnector({ timeout: timeouts.connectMs, allowH2: false, ...(ca && { ca }) });
+  return new Pool(origin, {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: 60_000,
+    allowH2: false,
+    connect(options, callback) {
+      connect(options, (...result) => {
+        const [, socket] = result;
+        // So that a connection that had served before can be told from a new one (`exchange.ts`).
+        socket?.prependListener('error', (error) => Object.assign(error, { bytesRead: socket.bytesRead }));
+        callback(...result);
+      });
+    },
+  });
+}

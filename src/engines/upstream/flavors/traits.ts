@@ -1,0 +1,64 @@
+import type { OwnTraits } from '../../../core/flavor.ts';
+import type { ModelInput } from '../../../core/model.ts';
+import type { Capabilities, Op, Speech } from '../../engines.ts';
+import type { CompletionAbility } from '../completions/plan.ts';
+import type { CountWay } from '../probe/count-tokens.ts';
+import type { EffortWay } from '../request/reasoning-effort.ts';
+import type { ReportWay } from '../probe/reports.ts';
+
+/** A difference between servers, and why it is believed. */
+interface Flag<T> {
+  value: T;
+  reason: string;
+}
+
+export interface FlavorTraits {
+  /** The header that carries the key, what stands before it there, and headers that go beside it. */
+  auth: Flag<{ header: string; scheme: string; beside?: Readonly<Record<string, string>> }>;
+  /** What it speaks, if not chat completions (`dialects.ts`). */
+  format?: Flag<'messages'>;
+  /** How requests in other formats go on to it, unless its configuration says otherwise; `via chat` if absent. */
+  speaks?: Readonly<Partial<Record<Exclude<Op, 'completions'>, Flag<Speech>>>>;
+  /** What it can do with raw prompts; absent where it takes none. */
+  completions?: Flag<readonly CompletionAbility[]>;
+  jsonSchema: Flag<Capabilities['jsonSchema']>;
+  forcedTool: Flag<Capabilities['forcedTool']>;
+  prefixCache: Flag<Capabilities['prefixCache']>;
+  /** The members it is sent beside those that every server is sent (`request-members.ts`). */
+  fields: Flag<readonly string[]>;
+  /** Members that every other server is sent, `messages.name` for one of each message. */
+  without: Flag<readonly string[]>;
+  /** What it calls a member that has another name here. */
+  names: Flag<Readonly<Record<string, string>>>;
+  /** Whether the role `developer` may be sent; it becomes `system` otherwise. */
+  developerRole: Flag<boolean>;
+  /** That it signs the calls that it makes, and refuses them in a conversation without. */
+  signsCalls?: Flag<'needed' | 'passed on'>;
+  /** How it is told how hard to think. */
+  effort: Flag<EffortWay>;
+  /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
+  counter: Flag<readonly CountWay[]>;
+  /** Without a limit its answer may fill the context; with one that is beyond it, it refuses. */
+  openLimit?: Flag<true>;
+  /** Where chat completions and embeddings are behind the base of its URL, if not where everybody has them. */
+  paths?: Flag<OwnTraits['paths']>;
+  /** Where it tells its usage, if not in `usage`. */
+  usage?: Flag<OwnTraits['usage']>;
+  /** Its own words for why an answer ended (`finish-reason.ts` has those of others). */
+  finish?: Flag<OwnTraits['finish']>;
+  /** How it tells how it is, and what its model can do. */
+  report: Flag<ReportWay>;
+  /** That it leaves out what does not fit its context, and answers all the same. */
+  cutsPrompts?: Flag<true>;
+  /** The member that makes it tell, at the beginning of a stream, how far it is with the prompt and what it had read of it before. */
+  progress?: Flag<string>;
+  /**
+   * That whole answers are asked for as streams, too: then silence tells a server that hangs from one that writes for an hour,
+   * and one that nobody waits for any more stops. Not where a stream is dear (vLLM, SGLang) or silent while it thinks.
+   */
+  asStream?: Flag<true>;
+  /** That its door answers whatever the engine behind it does: where it does not, nobody works there any more. */
+  alwaysAnswers?: Flag<true>;
+  /** What it may take beside text; whether the model does is known to whoever configures it. */
+  inputs: Flag<readonly ModelInput[]>;
+}

@@ -1,0 +1,105 @@
+import { nearestWord } from '../../../base/nearest-word.ts';
+import type { Finding } from '../../../core/examination.ts';
+import type { Flavor } from '../../../core/flavor.ts';
+import { addressOf } from '../connection/address.ts';
+import { type Fields, fieldsOf, stringOr } from '../fields.ts';
+import { flavorOf } from '../flavors/find-flavor.ts';
+import { readError } from '../connection/status-errors.ts';
+import type { Transport } from '../connection/transport.ts';
+
+/** Of a list that is too long to be told. */
+const most = 8;
+
+const never = new AbortController().signal;
+
+interface Asking {
+  url: string;
+  /** The server's name of the model. */
+  model: string;
+  hasKey: boolean;
+  transport: Pick<Transport, 'get'>;
+  elapsed: () => number;
+}
+
+interface Found {
+  finding: Finding;
+  flavor: Flavor;
+}
+
+/** Asks a server for its models, and whether the one that is wanted is among them. */
+export async function examineModels(asking: Asking): Promise<Found> {
+  const { url, model, transport, elapsed } = asking;
+  const address = addressOf(url, model);
+  const { status, body } = await transport.get(address.path('/models'), never);
+  const ms = Math.round(elapsed());
+  const listed = status === 200 ? listOf(body) : null;
+  if (listed) return { finding: examineList(listed, model, ms), flavor: flavorOf(listed, model) };
+  return { finding: await refusalOf(asking, status, body), flavor: 'generic' };
+}
+
+function examineList(listed: Fields, model: string, ms: number): Finding {
+  const ids = (listed['data'] as unknown[]).map((each) => stringOr(fieldsOf(each)['id'], ''));
+  const about = 'models';
+  const names = [model, `${model}:latest`, `models/${model}`];
+  if (ids.some((id) => names.includes(id))) return { about, verdict: 'ok', told: `${model}, in ${ms} ms` };
+  if (ids.length === 0) return { about, verdict: 'ok', told: `it lists none, in ${ms} ms` };
+  const shown = ids.slice(0, most).join(', ') + (ids.length > most ? `, and ${ids.length - most} more` : '');
+  if (flavorOf(listed, model) === 'llama-server')
+    return { about, verdict: 'ok', told: `it has ${shown}, and answers to any name, in ${ms} ms` };
+  const nearest = nearestWord(model, ids);
+  return {
+    about,
+    verdict: 'fault',
+    key: 'model',
+    told: `it has no model '${model}'; it has ${shown}`,
+    advice: nearest ? `Did you mean '${nearest}'?` : 'Name one of them.',
+  };
+}
+
+async function refusalOf({ url, model, hasKey, transport }: Asking, status: number, body: Buffer) {
+  const about = 'models' as const;
+  const verdict = 'fault' as const;
+  if (status === 401 || status === 403)
+    return {
+      about,
+      verdict,
+      key: 'api_key' as const,
+      told: hasKey ? `it refuses the key (status ${status})` : `it wants a key (status ${status})`,
+      advice: hasKey ? 'Set another one.' : 'Set api_key.',
+    };
+  if (status !== 404 && status !== 405) {
+    const { message } = readError(body.toString());
+    const said = message === '' ? '' : `: ${message.slice(0, 200)}`;
+    return { about, verdict, told: `it answers with status ${status}${said}`, advice: 'See its log.' };
+  }
+  const better = await betterUrl(url, model, transport);
+  if (better === null)
+    return { about, verdict: 'ok' as const, told: `it lists none (status ${status}), so ask it for a chat` };
+  const told = 'there is no API at this address';
+  return { about, verdict, key: 'url' as const, told, advice: `Write ${better}.` };
+}
+
+/** Where the API stands that was looked for at `url`. */
+async function betterUrl(
+  url: string,
+  model: string,
+  { get }: Pick<Transport, 'get'>,
+): Promise<string | null> {
+  const base = url.replace(/\/(?:chat\/completions|completions|embeddings|models)$/, '');
+  const { origin } = new URL(url);
+  for (const candidate of new Set([base, `${base}/v1`, `${origin}/v1`])) {
+    if (candidate === url) continue;
+    const { status, body } = await get(addressOf(candidate, model).path('/models'), never);
+    if (status === 401 || (status === 200 && listOf(body))) return candidate;
+  }
+  return null;
+}
+
+function listOf(body: Buffer): Fields | null {
+  try {
+    const fields = fieldsOf(JSON.parse(body.toString()));
+    return Array.isArray(fields['data']) ? fields : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,260 @@
+import { silent } from '../../../base/log.ts';
+import { ApiError } from '../../../core/errors.ts';
+import type { Examination, Finding } from '../../../core/examination.ts';
+import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { Engine, EngineCall } from '../../engines.ts';
+import { addressOf } from '../connection/address.ts';
+import { examineConnection, findHttps } from './examine-connection.ts';
+import { examineModels } from './examine-models.ts';
+import { headersOf } from '../connection/headers.ts';
+import { countTimeouts } from './count-tokens.ts';
+import { createTransport } from '../connection/transport.ts';
+import { createUpstreamEngine, type UpstreamOptions } from '../upstream.ts';
+
+export interface Examining {
+  /** Whether it may be given work, which takes time and may cost money. */
+  generates: boolean;
+  /** Whether it was configured what the model serves. */
+  isServesTold: boolean;
+}
+
+/** A slow server is not waited for longer. */
+const patienceMs = 60_000;
+
+const word = {
+  type: 'object',
+  properties: { word: { type: 'string', enum: ['yes', 'no'] } },
+  required: ['word'],
+  additionalProperties: false,
+};
+
+/** Asks a server what it can do, with as little work as tells. */
+export async function examineUpstream(
+  options: Omit<UpstreamOptions, 'log'>,
+  { generates, isServesTold }: Examining,
+): Promise<Examination> {
+  const { url, model, clock, ca, slots, serves } = options;
+  const connecting = { url, ca, clock, connectMs: options.timeouts?.connectMs ?? 5000 };
+  const findings: Finding[] = [];
+  const found = (flavor: string, isReachable: boolean) => ({ flavor, isReachable, findings });
+  const begin = () => {
+    const from = clock.monotonic();
+    return () => clock.monotonic() - from;
+  };
+  const add = (finding: Finding) => {
+    findings.push(finding);
+    return finding.verdict !== 'fault';
+  };
+  if (!add(await examineConnection(connecting))) return found('unknown', false);
+
+  const transport = createTransport({
+    origin: addressOf(url, model).origin,
+    ca,
+    headers: headersOf(options),
+    connections: 1,
+    timeouts: { ...countTimeouts, connectMs: connecting.connectMs },
+    clock,
+  });
+  let flavor: string = options.flavor ?? 'generic';
+  try {
+    const hasKey = Boolean(options.apiKey);
+    const asked = await examineModels({ url, model, hasKey, transport, elapsed: begin() });
+    if (flavor === 'auto') flavor = asked.flavor;
+    if (!add(asked.finding)) {
+      const https = asked.finding.key === undefined ? await findHttps(connecting) : null;
+      if (https) findings.splice(0, findings.length, https);
+      return found(flavor, https === null);
+    }
+  } catch (error) {
+    const https = await findHttps(connecting);
+    if (https) findings.splice(0, findings.length, https);
+    else add({ about: 'models', verdict: 'fault', told: textOf(error), advice: 'See its log.' });
+    return found(flavor, false);
+  } finally {
+    await transport.close();
+  }
+
+  const said: string[] = [];
+  const note = (fields: object) => {
+    if ('said' in fields && typeof fields.said === 'string' && fields.said !== '') said.push(fields.said);
+  };
+  const engine = createUpstreamEngine({ ...options, log: { ...silent, warn: note } });
+  try {
+    await engine.start();
+    add(await examineSlots());
+    if (!generates) return found(flavor, true);
+    if (serves.includes('chat') && add(await examineChat()))
+      findings.push(await examineTool(), await examineSchema(), await examineCompletions());
+    if (serves.includes('embeddings')) add(await examineEmbeddings());
+  } finally {
+    await engine.stop();
+  }
+  return found(flavor, true);
+
+  async function examineSlots(): Promise<Finding> {
+    const about = 'slots';
+    if (slots !== null) return { about, verdict: 'ok', told: `${slots}, as configured` };
+    const told = (await engine.probe().catch(() => null))?.slots ?? null;
+    if (told !== null) return { about, verdict: 'ok', told: `${told}, as it says itself` };
+    return { about, verdict: 'ours', told: 'it does not say; they are found out while it works' };
+  }
+
+  async function examineChat(): Promise<Finding> {
+    const elapsed = begin();
+    const about = 'chat';
+    try {
+      const { usage } = await ask(engine, { max_tokens: 8 });
+      const tokens = `${usage.completion_tokens} tokens`;
+      return { about, verdict: 'ok', told: `${tokens} in ${Math.round(elapsed())} ms` };
+    } catch (error) {
+      const advice = isServesTold ? adviceFor(error) : `${adviceFor(error)} Or write serves: [embeddings].`;
+      return { about, verdict: 'fault', ...failure(error), advice };
+    }
+  }
+
+  async function examineTool(): Promise<Finding> {
+    const about = 'tool call';
+    const mean = engine.capabilities.forcedTool;
+    if (mean === 'none')
+      return {
+        about,
+        verdict: 'ours',
+        told: 'it forces none; Offpeak asks for the arguments and makes the call',
+      };
+    try {
+      const tool = { name: 'answer', description: 'Answers.', parameters: word };
+      const { choices } = await ask(engine, {
+        max_tokens: 256,
+        tools: [{ type: 'function', function: tool }],
+        tool_choice: mean === 'filter' ? 'required' : { type: 'function', function: { name: tool.name } },
+      });
+      const [choice] = choices;
+      const call = choice?.message.tool_calls?.[0]?.function;
+      if (call?.name === tool.name && isWord(call.arguments))
+        return { about, verdict: 'ok', told: 'forced by itself' };
+      return unmet(
+        about,
+        choice?.finish_reason,
+        'it did not make the call that it was told to make',
+        'forced_tool',
+      );
+    } catch (error) {
+      return { about, verdict: 'fault', ...failure(error), ...instead('forced_tool') };
+    }
+  }
+
+  async function examineSchema(): Promise<Finding> {
+    const about = 'json_schema';
+    if (engine.capabilities.jsonSchema === 'none')
+      return { about, verdict: 'ours', told: 'it knows none; Offpeak asks for JSON in words and checks it' };
+    try {
+      const { choices } = await ask(engine, {
+        max_tokens: 256,
+        response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema: word } },
+      });
+      const [choice] = choices;
+      if (isWord(choice?.message.content ?? '')) return { about, verdict: 'ok', told: 'held by itself' };
+      return unmet(about, choice?.finish_reason, 'its answer does not conform', 'json_schema');
+    } catch (error) {
+      return { about, verdict: 'fault', ...failure(error), ...instead('json_schema') };
+    }
+  }
+
+  async function examineCompletions(): Promise<Finding> {
+    const about = 'completions';
+    if (engine.capabilities.speaks?.completions !== 'native')
+      return { about, verdict: 'ours', told: 'not asked for any; requests for raw prompts are answered 404' };
+    const elapsed = begin();
+    try {
+      const value = { model, prompt: 'Water is', max_tokens: 1 };
+      const body = { value, text: JSON.stringify(value) };
+      await within((call) => engine.native!.ask('completions', body, call));
+      return { about, verdict: 'ok', told: `raw prompts too, in ${Math.round(elapsed())} ms` };
+    } catch (error) {
+      const told = `none (${failure(error).told}); write capabilities: { completions: none } so that requests are told`;
+      return { about, verdict: 'ours', told };
+    }
+  }
+
+  async function examineEmbeddings(): Promise<Finding> {
+    const about = 'embeddings';
+    const elapsed = begin();
+    try {
+      const value = { model, input: 'yes' };
+      const { vectors } = await within((call) => engine.embed({ value, text: JSON.stringify(value) }, call));
+      const told = `${vectors[0]?.length ?? 0} numbers in ${Math.round(elapsed())} ms`;
+      return { about, verdict: 'ok', told };
+    } catch (error) {
+      if (isServesTold) return { about, verdict: 'fault', ...failure(error), advice: adviceFor(error) };
+      const { told } = failure(error);
+      return {
+        about,
+        verdict: 'ours',
+        told: `none (${told}); write serves: [chat] so that requests are told`,
+      };
+    }
+  }
+
+  function ask(of: Engine, more: Partial<ChatRequest>) {
+    const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Is water wet? Say yes or no.' }];
+    const value: ChatRequest = { model, messages, temperature: 0, ...more };
+    return within(async (call) => (await of.generate({ value, text: JSON.stringify(value) }, call)).body);
+  }
+
+  async function within<T>(run: (call: EngineCall) => Promise<T>): Promise<T> {
+    const stop = new AbortController();
+    const late = new ApiError('upstream_timeout', `It did not answer within ${patienceMs / 1000} s.`);
+    const timer = clock.after(patienceMs, () => stop.abort(late));
+    said.length = 0;
+    try {
+      return await run({ signal: stop.signal, priority: 'interactive' });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  function failure(error: unknown): Pick<Finding, 'told' | 'key'> {
+    const words = said.at(-1);
+    const told = textOf(error) + (words === undefined ? '' : `: ${words.slice(0, 200)}`);
+    if (!(error instanceof ApiError)) return { told };
+    if (error.blame.scope === 'account') return { told, key: 'api_key' };
+    return error.code === 'model_not_found' ? { told, key: 'model' } : { told };
+  }
+}
+
+function unmet(
+  about: Finding['about'],
+  finish: string | undefined,
+  told: string,
+  capability: string,
+): Finding {
+  if (finish === 'length')
+    return { about, verdict: 'ours', told: 'not known: it thinks for longer than it was let' };
+  return { about, verdict: 'fault', told, ...instead(capability) };
+}
+
+function instead(capability: string): Pick<Finding, 'advice' | 'key'> {
+  return {
+    key: 'capabilities',
+    advice: `Write capabilities: { ${capability}: none }, then Offpeak sees to it.`,
+  };
+}
+
+function adviceFor(error: unknown): string {
+  if (!(error instanceof ApiError)) return 'See its log.';
+  if (error.blame.scope === 'account') return 'Check the key and the account.';
+  return error.code === 'engine_overloaded' ? 'Try again later.' : 'See its log.';
+}
+
+function textOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+}
+
+function isWord(text: string): boolean {
+  try {
+    const { word: said } = JSON.parse(text) as { word?: unknown };
+    return said === 'yes' || said === 'no';
+  } catch {
+    return false;
+  }
+}

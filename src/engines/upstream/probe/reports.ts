@@ -1,0 +1,162 @@
+import { type ModelInput, modelInputs } from '../../../core/model.ts';
+import type { ApiError } from '../../../core/errors.ts';
+import type { Report } from '../../engines.ts';
+import type { Address } from '../connection/address.ts';
+import { type Fields, fieldsOf, isObject, stringOr } from '../fields.ts';
+import type { Reply } from '../connection/transport.ts';
+import { count } from '../answer/usage.ts';
+
+/**
+ * How a server tells how it is.
+ * `models`: its entry in `/v1/models` (by whatever name the length of the context has there). `vllm` and `sglang`: the
+ * same, and in `/metrics` how many requests wait. `props`: `/props` (llama-server). `show`: `/api/show`, and `/api/ps` for
+ * the context that it runs with (Ollama).
+ */
+export type ReportWay = 'models' | 'vllm' | 'sglang' | 'props' | 'show';
+
+export interface QuestionParts {
+  /** The upstream's name of the model. */
+  model: string;
+  address: Address;
+  get: (path: string) => Promise<Reply<Buffer>>;
+  post: (path: string, body: unknown) => Promise<Reply<Buffer>>;
+  /** What a status other than 200 means. */
+  refusal: (reply: Reply<Buffer>) => ApiError;
+}
+
+/** @throws ApiError when the server is away or does not know us or the model, as a request would find it */
+export function askHowItIs(way: ReportWay, parts: QuestionParts): Promise<Report> {
+  return ways[way](parts);
+}
+
+const ways: Record<ReportWay, (parts: QuestionParts) => Promise<Report>> = {
+  models: ofModels,
+
+  vllm: (parts) => withQueue(parts, 'vllm:num_requests_waiting'),
+  sglang: (parts) => withQueue(parts, 'sglang:num_queue_reqs'),
+
+  async props(parts) {
+    // It answers /v1/models while it loads, and whoever asks.
+    const reply = await parts.get(parts.address.rootPath('/props'));
+    if (isMissing(reply)) return ofModels(parts);
+    const { total_slots, default_generation_settings, modalities } = objectOf(reply, parts);
+    return {
+      slots: positive(total_slots),
+      // It need not be known, since the slots are.
+      queued: null,
+      contextLength: positive(fieldsOf(default_generation_settings)['n_ctx']),
+      inputs: isObject(modalities)
+        ? inputsOf(Object.keys(modalities).filter((key) => modalities[key]))
+        : null,
+    };
+  },
+
+  async show(parts) {
+    const { address, model } = parts;
+    const [shown, running] = await Promise.all([
+      parts.post(address.rootPath('/api/show'), { model }),
+      parts.get(address.rootPath('/api/ps')).catch(() => undefined),
+    ]);
+    if (isMissing(shown) && parts.refusal(shown).code !== 'model_not_found') return ofModels(parts);
+    const { capabilities, model_info, parameters } = objectOf(shown, parts);
+    const able = Array.isArray(capabilities) ? capabilities : null;
+    return {
+      slots: null,
+      queued: null,
+      contextLength:
+        (running?.status === 200 ? runningContext(parse(running.body), model) : null) ??
+        positive(Number(/^num_ctx\s+(\d+)$/m.exec(stringOr(parameters, ''))?.[1])) ??
+        trainedContext(fieldsOf(model_info)),
+      inputs: able && inputsOf(able),
+      thinking: able && able.includes('thinking'),
+      tools: able && able.includes('tools'),
+    };
+  },
+};
+
+async function ofModels(parts: QuestionParts): Promise<Report> {
+  const { data } = objectOf(await parts.get(parts.address.path('/models')), parts);
+  const entries = Array.isArray(data) ? data.map(fieldsOf) : [];
+  const entry =
+    entries.find(({ id }) => id === parts.model) ?? (entries.length === 1 ? entries[0] : undefined);
+  if (!entry) return { slots: null, queued: null };
+  const { input_modalities } = fieldsOf(entry['architecture']);
+  const lengths = contextNames.map((name) => positive(entry[name]));
+  return {
+    slots: null,
+    queued: null,
+    contextLength: lengths.find((length) => length !== null) ?? null,
+    inputs: Array.isArray(input_modalities) ? inputsOf(input_modalities) : null,
+  };
+}
+
+/** vLLM and SGLang, OpenRouter, Groq, Mistral. */
+const contextNames = ['max_model_len', 'context_length', 'context_window', 'max_context_length'];
+
+async function withQueue(parts: QuestionParts, name: string): Promise<Report> {
+  const [report, metrics] = await Promise.all([
+    ofModels(parts),
+    parts.get(parts.address.rootPath('/metrics')).catch(() => undefined),
+  ]);
+  return { ...report, queued: metrics?.status === 200 ? gaugeOf(metrics.body, name) : null };
+}
+
+/**
+ * A gauge of a Prometheus page, summed over its labels; null where it is not there. The page may have a megabyte and is
+ * asked for each second: nothing but the lines of this gauge is read.
+ */
+export function gaugeOf(page: Buffer, name: string): number | null {
+  let sum: number | null = null;
+  for (let at = page.indexOf(name); at >= 0; at = page.indexOf(name, at + name.length)) {
+    if (at > 0 && page[at - 1] !== newline) continue;
+    const end = page.indexOf(newline, at);
+    const rest = page.toString('utf8', at + name.length, end < 0 ? page.length : end);
+    // A longer name begins with the same words.
+    if (!/^[{ ]/.test(rest)) continue;
+    const value = Number.parseFloat(rest.slice(rest.lastIndexOf('}') + 1));
+    if (Number.isFinite(value) && value >= 0) sum = (sum ?? 0) + value;
+  }
+  return sum;
+}
+
+const newline = 0x0a;
+
+function runningContext({ models }: Fields, model: string): number | null {
+  const running = Array.isArray(models) ? models.map(fieldsOf) : [];
+  const names = [model, `${model}:latest`];
+  return positive(running.find(({ name }) => names.includes(stringOr(name, '')))?.['context_length']);
+}
+
+/** `llama.context_length`, by the architecture's name. */
+function trainedContext(info: Fields): number | null {
+  return positive(info[`${stringOr(info['general.architecture'], '')}.context_length`]);
+}
+
+const inputNames: Readonly<Record<string, ModelInput>> = { vision: 'image' };
+
+function inputsOf(words: readonly unknown[]): ModelInput[] {
+  const given = words.map((word) => inputNames[String(word)] ?? word);
+  return modelInputs.filter((input) => given.includes(input));
+}
+
+function positive(value: unknown): number | null {
+  return count(value) || null;
+}
+
+function isMissing({ status }: Reply<Buffer>): boolean {
+  return status === 404 || status === 405 || status === 501;
+}
+
+function objectOf(reply: Reply<Buffer>, { refusal }: QuestionParts): Fields {
+  if (reply.status !== 200) throw refusal(reply);
+  return parse(reply.body);
+}
+
+/** It answers: what it says that cannot be read tells nothing. */
+function parse(body: Buffer): Fields {
+  try {
+    return fieldsOf(JSON.parse(body.toString()));
+  } catch {
+    return {};
+  }
+}

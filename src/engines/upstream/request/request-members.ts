@@ -1,0 +1,90 @@
+import type { Members, Shape } from '../../../wire/json/pick-members.ts';
+import type { FlavorTraits } from '../flavors/traits.ts';
+
+/**
+ * Which members of a request go on to a server. What is not named here stays behind, whatever it is: among what servers
+ * take are other models, hosts to fetch from, code, places in their queue, and grammars in place of the promised one.
+ */
+
+/** Members with anything in them. */
+const plain = (names: string): [string, Shape][] => names.split(/\s+/).map((name) => [name, 'anything']);
+
+const object = (names: string, inner: Record<string, Shape> = {}): Members =>
+  new Map([...(names === '' ? [] : plain(names)), ...Object.entries(inner)]);
+
+const messages = object('role name tool_call_id refusal reasoning reasoning_content', {
+  content: object('type text refusal', {
+    image_url: object('url detail'),
+    input_audio: object('data format'),
+    file: object('file_data filename'),
+  }),
+  tool_calls: object('id type', { function: object('name arguments') }),
+});
+
+const signedCalls = object('', {
+  tool_calls: object('id type', {
+    function: object('name arguments'),
+    extra_content: object('', { google: object('thought_signature') }),
+  }),
+});
+
+/** What every server is sent, but for what its flavor lacks. */
+const forAll = object(
+  `model stream stream_options max_tokens max_completion_tokens temperature top_p n stop seed logprobs top_logprobs
+  logit_bias frequency_penalty presence_penalty parallel_tool_calls reasoning_effort`,
+  {
+    messages,
+    response_format: object('type', { json_schema: object('name description strict schema') }),
+    tools: object('type', { function: object('name description parameters strict') }),
+    tool_choice: object('type', { function: object('name') }),
+  },
+);
+
+/** Those of the members that only some servers are sent which hold objects. */
+const nested: ReadonlyMap<string, Shape> = object('', {
+  // The other variables are arguments of the code that renders the prompt.
+  chat_template_kwargs: object('enable_thinking thinking reasoning_effort'),
+  prediction: object('type', { content: object('type text') }),
+});
+
+/**
+ * Of a chat request.
+ * @param passThrough members that the operator lets through, with all that they hold
+ */
+export function chatMembers(
+  { fields, names, without, signsCalls }: Pick<FlavorTraits, 'fields' | 'names' | 'without' | 'signsCalls'>,
+  passThrough: readonly string[],
+): Members {
+  const lacks = (place: string) => (entry: [string, Shape]) => !without.value.includes(place + entry[0]);
+  const common: Members = new Map([
+    ...[...forAll].filter(lacks('')),
+    ['messages', new Map([...messages, ...(signsCalls ? signedCalls : [])].filter(lacks('messages.')))],
+  ]);
+  const own = [...fields.value, ...Object.keys(names.value)];
+  const shapes = own.map((name): [string, Shape] => [name, nested.get(name) ?? 'anything']);
+  return new Map([...common, ...shapes, ...anything(passThrough)]);
+}
+
+/** Of those that only some servers are sent, what says how a chat is rendered or thought about. */
+const ofChatsAlone: ReadonlySet<string> = new Set(
+  `chat_template_kwargs thinking_budget_tokens prediction prompt_cache_key prompt_cache_retention verbosity
+  max_completion_tokens`.split(/\s+/),
+);
+
+export function completionsMembers(
+  { fields, names, without }: Pick<FlavorTraits, 'fields' | 'names' | 'without'>,
+  passThrough: readonly string[],
+): Members {
+  const common =
+    `model prompt suffix stream stream_options max_tokens temperature top_p n best_of stop seed echo logprobs
+    logit_bias frequency_penalty presence_penalty`.split(/\s+/);
+  const own = [...fields.value, ...Object.keys(names.value)].filter((name) => !ofChatsAlone.has(name));
+  const known = [...common.filter((name) => !without.value.includes(name)), ...own];
+  return new Map(anything([...known, ...passThrough]));
+}
+
+export function embeddingsMembers(passThrough: readonly string[]): Members {
+  return new Map([...plain('model input encoding_format dimensions'), ...anything(passThrough)]);
+}
+
+const anything = (names: readonly string[]) => names.map((name): [string, Shape] => [name, 'anything']);

@@ -1,0 +1,136 @@
+import type { ChatMessage, ChatRequest } from '../../../wire/chat/chat.ts';
+import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
+import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
+import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
+import type { JsonBody } from '../../../wire/json/json-body.ts';
+import { hasOtherMembers, type Members, pickMembers } from '../../../wire/json/pick-members.ts';
+import type { Report } from '../../engines.ts';
+import type { FlavorTraits } from '../flavors/traits.ts';
+import { effortMembers } from './reasoning-effort.ts';
+
+/** What a server is told, and in which words. */
+export interface Wording {
+  /** The upstream's name of the model. */
+  model: string;
+  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'signsCalls' | 'effort' | 'openLimit' | 'progress'>;
+  /** What the server told of its model. */
+  told: Report;
+  /** What goes on at all. */
+  members: Members;
+  /** Members of the request that its operator lets through. */
+  passThrough: readonly string[];
+}
+
+/** The text to send for a chat request: the client's bytes, but for what must differ. */
+export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string {
+  const { model, traits, told, members } = wording;
+  const { value, text, scan, edits } = allowed(request, members);
+  edits.set('model', JSON.stringify(model));
+  setStream(edits, value, stream, members);
+  if (stream && traits.progress) edits.set(traits.progress.value, 'true');
+  if (value.messages.some((message) => worded(message, traits) !== message))
+    edits.set('messages', JSON.stringify(value.messages.map((message) => worded(message, traits))));
+  // A model that does not think is not told how hard: some servers refuse that.
+  const effort = told.thinking === false ? 'left out' : traits.effort.value;
+  for (const [name, member] of Object.entries(effortMembers(value, effort)))
+    edits.set(name, member === null ? null : JSON.stringify(member));
+  setNames(edits, value, traits);
+  const limit = value.max_completion_tokens ?? value.max_tokens ?? 0;
+  if (traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY))
+    for (const name of ['max_tokens', 'max_completion_tokens']) edits.set(name, null);
+  return editMembers(text, edits, scan);
+}
+
+/** The text to send for raw prompts; their limit is told, because not every server has the same one by itself. */
+export function completionsText(
+  request: JsonBody<CompletionsRequest>,
+  stream: boolean,
+  {
+    model,
+    traits,
+    told,
+    members,
+  }: Pick<Wording, 'model' | 'told' | 'members'> & { traits: Pick<FlavorTraits, 'names' | 'openLimit'> },
+): string {
+  const { value, text, scan, edits } = allowed(request, members);
+  edits.set('model', JSON.stringify(model));
+  setStream(edits, value, stream, members);
+  const limit = value.max_tokens ?? defaultMaxTokens;
+  // Left out it would be 16 there; null is what the prompt leaves.
+  const isOpen = traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY);
+  edits.set('max_tokens', isOpen ? 'null' : JSON.stringify(limit));
+  setNames(edits, value, traits);
+  return editMembers(text, edits, scan);
+}
+
+function setStream(
+  edits: Edits,
+  value: { stream?: boolean | null; stream_options?: unknown },
+  stream: boolean,
+  members: Members,
+): void {
+  if (stream) {
+    edits.set('stream', 'true');
+    edits.set('stream_options', members.has('stream_options') ? '{"include_usage":true}' : null);
+  } else {
+    if (value.stream) edits.set('stream', 'false');
+    if (value.stream_options !== undefined) edits.set('stream_options', null);
+  }
+}
+
+/** What the server calls a member that has another name here. */
+function setNames(
+  edits: Edits,
+  value: Record<string, unknown>,
+  { names }: Pick<FlavorTraits, 'names'>,
+): void {
+  for (const [name, theirs] of Object.entries(names.value)) {
+    const member = value[name];
+    if (member === undefined) continue;
+    edits.set(name, null);
+    if (member !== null) edits.set(theirs, JSON.stringify(member));
+  }
+}
+
+/** A message as the server knows such; itself where nothing differs. */
+function worded(message: ChatMessage, { developerRole, signsCalls }: Wording['traits']): ChatMessage {
+  if (message.role === 'developer') return developerRole.value ? message : { ...message, role: 'system' };
+  const [first, ...others] = message.tool_calls ?? [];
+  if (!first || first.extra_content || signsCalls?.value !== 'needed') return message;
+  return { ...message, tool_calls: [{ ...first, extra_content: unsigned }, ...others] };
+}
+
+/** Documented for calls that another model made, or whose signature a client has lost. The first of a message has to have one. */
+const unsigned = { google: { thought_signature: 'skip_thought_signature_validator' } };
+
+/** The text to send for embeddings; floats are asked for, since some servers ignore base64 and none refuses floats. */
+export function embeddingsText(
+  request: JsonBody<EmbeddingsRequest>,
+  { model, members }: Pick<Wording, 'model' | 'members'>,
+): string {
+  const { value, text, edits } = allowed(request, members);
+  edits.set('model', JSON.stringify(model));
+  if (value.encoding_format !== undefined) edits.set('encoding_format', '"float"');
+  return editMembers(text, edits);
+}
+
+/**
+ * The request without what does not go on: top-level members become edits, which costs nothing more; what stands deeper,
+ * which is rare, is taken out at once.
+ */
+function allowed<T extends Record<string, unknown>>(
+  request: JsonBody<T>,
+  members: Members,
+): JsonBody<T> & { edits: Edits } {
+  const { value, text } = request;
+  const edits: Edits = new Map();
+  for (const name in value) {
+    const shape = members.get(name);
+    if (shape === undefined) edits.set(name, null);
+    else if (hasOtherMembers(value[name], shape)) {
+      const picked = pickMembers(text, value, members);
+      return { value: JSON.parse(picked) as T, text: picked, edits: new Map() };
+    }
+  }
+  return { ...request, edits };
+}
