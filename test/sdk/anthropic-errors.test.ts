@@ -3,6 +3,7 @@ import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { createMessagesClient, messagesSdks } from './anthropic-clients.ts';
 import type { MessagesClient } from './anthropic-clients.ts';
+import { raisedBy } from './raised.ts';
 
 const ask = (content: string, more: object = {}) => ({
   model: 'tiny',
@@ -39,14 +40,7 @@ describe.each(messagesSdks)('errors through $name', ({ sdk }) => {
   afterAll(() => running?.stop());
 
   async function raised(call: Promise<unknown>, kind: new (...args: never[]) => Error): Promise<Raised> {
-    const error = await call.then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toBeInstanceOf(kind);
-    const told = error as Raised;
-    expect(told.requestID).toMatch(/^req_/);
-    expect(told.message).toMatch(new RegExp(`^${told.status} [A-Za-z].{10,}`));
+    const told = await raisedBy<Raised>(call, kind);
     expect(told.message).not.toContain('{');
     return told;
   }

@@ -5,6 +5,7 @@ import type { RunningApp } from '../support/app.ts';
 import { chatLine, chatLines, jsonl } from '../support/batch-lines.ts';
 import { createClient, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
+import { raisedBy } from './raised.ts';
 
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const batch = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
@@ -35,17 +36,7 @@ describe.each(sdks)('errors through $name', ({ sdk }) => {
 
   afterAll(() => running?.stop());
 
-  async function raised(call: Promise<unknown>, kind: new (...args: never[]) => Error): Promise<Raised> {
-    const error = await call.then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toBeInstanceOf(kind);
-    const told = error as Raised;
-    expect(told.requestID).toMatch(/^req_/);
-    expect(told.message).toMatch(new RegExp(`^${told.status} [A-Za-z].{10,}`));
-    return told;
-  }
+  const raised = raisedBy<Raised>;
 
   const upload = async (content: string) =>
     client.files.create({ file: await toFile(Buffer.from(content), 'in.jsonl'), purpose: 'batch' });
