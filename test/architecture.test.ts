@@ -133,6 +133,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     shared: ['terminal'],
     access: ['shared', 'terminal'],
     batch: ['shared', 'terminal'],
+    completion: ['shared', 'terminal'],
     demo: ['batch', 'shared', 'terminal'],
     files: ['shared', 'terminal'],
     models: ['shared', 'terminal'],

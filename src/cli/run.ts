@@ -39,6 +39,10 @@ const commands: Record<string, readonly [about: string, load: () => Promise<Make
     async () => (await import('./access/login.ts')).login,
   ],
   logout: ['forget what login remembered', async () => (await import('./access/login.ts')).logout],
+  completion: [
+    'print what bash, zsh or fish need to complete these commands',
+    async () => (await import('./completion/completion.ts')).completion,
+  ],
 };
 
 /**
@@ -51,9 +55,10 @@ export async function createProgram(cli: Cli, argv?: readonly string[]): Promise
     .version(packageVersion())
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help to see how it is used.');
+  const needsAll = argv === undefined || argv[0] === 'completion';
   for (const [name, [about, load]] of Object.entries(commands)) {
-    const isNamed = argv === undefined || argv.slice(0, 2).includes(name);
-    const command = isNamed ? (await load())(cli) : new Command(name);
+    const isNeeded = needsAll || argv.slice(0, 2).includes(name);
+    const command = isNeeded ? (await load())(cli) : new Command(name);
     program.addCommand(command.description(about));
   }
   return harden(program, cli);

@@ -83,7 +83,7 @@ describe('files validate', () => {
     [Array.from({ length: 10_001 }, (_, i) => line({ custom_id: `c${i}` })).join('\n'), 'too_many_tasks'],
   ])('refuses a file as a whole', async (text, code) => {
     const { out } = await validate(text, '--json');
-    expect(JSON.parse(out)).toMatchObject({ valid: false, faultCount: 1, faults: [{ code }] });
+    expect(JSON.parse(out)).toMatchObject({ valid: false, fault_count: 1, faults: [{ code }] });
   });
 });
 

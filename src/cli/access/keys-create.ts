@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { adminCommand } from '../shared/commands.ts';
+import { adminCommand, examples } from '../shared/commands.ts';
 import { connectAdmin } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 
@@ -18,6 +18,13 @@ export function keysCreate(cli: Cli): Command {
     .option('--scopes <scope...>', 'inference, batches, files, usage, admin (default: all but admin)')
     .option('--models <id...>', 'the models it may use (default: all)')
     .option('--expires <time>', 'when it ends, such as 2027-01-31T00:00:00Z')
+    .addHelpText(
+      'after',
+      examples(
+        '--org org_0199f3a2 --name ci --scopes batches files',
+        '--org org_0199f3a2 --models qwen3-32b --expires 2027-01-31T00:00:00Z',
+      ),
+    )
     .action(async (options: Options) => {
       const key = await connectAdmin(cli, options).admin.keys.create({
         org_id: options.org,

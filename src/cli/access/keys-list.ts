@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { adminCommand, tellAll } from '../shared/commands.ts';
+import { adminCommand, examples, tellAll } from '../shared/commands.ts';
 import { connectAdmin } from '../shared/connect.ts';
 
 interface Options extends ClientOptions {
@@ -10,6 +10,7 @@ interface Options extends ClientOptions {
 export function keysList(cli: Cli): Command {
   return adminCommand('list', 'list the API keys')
     .option('--org <id>', 'only those of this org')
+    .addHelpText('after', examples('--org org_0199f3a2'))
     .action(async (options: Options) => {
       const { data } = await connectAdmin(cli, options).admin.keys.list(options.org);
       tellAll(cli, options, data, {

@@ -6,6 +6,7 @@ const revoke = one({
   name: 'revoke',
   about: 'end an API key, within a second',
   isAdmin: true,
+  example: 'key_0199f3a2',
   ask: ({ admin }, id) => admin.keys.revoke(id),
   show: ({ id }, terminal) => terminal.print(`Revoked ${id}.`),
 });

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
-import { clientCommand } from '../shared/commands.ts';
+import { clientCommand, examples } from '../shared/commands.ts';
 import { clientOf, localServer, settingsOf } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError } from '../shared/exit-codes.ts';
@@ -15,6 +15,7 @@ export function login(cli: Cli): Command {
       'after',
       '\nAsks for the key, or reads it from stdin. A flag or the environment wins over what is remembered.',
     )
+    .addHelpText('after', examples('--url https://batch.example.com', '--key-file key.txt'))
     .action(async (options: ClientOptions) => {
       const { url = localServer, key: given } = settingsOf(cli, options);
       const key = given ?? (await askForKey(cli.terminal, url));
@@ -31,7 +32,7 @@ export function login(cli: Cli): Command {
 }
 
 export function logout(cli: Cli): Command {
-  return new Command('logout').action(() => {
+  return new Command('logout').addHelpText('after', examples('')).action(() => {
     cli.terminal.print(removeProfile(cli.env) ? 'Logged out.' : 'There was nothing to forget.');
   });
 }

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import { adminCommand } from '../shared/commands.ts';
+import { adminCommand, examples } from '../shared/commands.ts';
 import { connectAdmin } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 
 export function orgsCreate(cli: Cli): Command {
   return adminCommand('create', 'make an org')
     .argument('<name>')
+    .addHelpText('after', examples('search'))
     .action(async (name: string, options: ClientOptions) => {
       const { orgs } = connectAdmin(cli, options).admin;
       const org = await orgs.create({ name });

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { parseMetadata } from './metadata.ts';
 import { readInput } from './run/read-input.ts';
 import { showBatch } from './show-batch.ts';
-import { clientCommand } from '../shared/commands.ts';
+import { clientCommand, examples } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
@@ -22,6 +22,7 @@ export function batchCreate(cli: Cli): Command {
       'what the requests call (default: what the file says, else /v1/chat/completions)',
     )
     .option('-m, --metadata <key=value...>', 'metadata of the batch')
+    .addHelpText('after', examples('in.jsonl -m team=search', 'file-0199f3a2 --endpoint /v1/embeddings'))
     .action(async (input: string, options: Options) => {
       const client = connect(cli, options);
       const metadata = parseMetadata(options.metadata);

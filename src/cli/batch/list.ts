@@ -4,7 +4,7 @@ import type { Client } from '../../client/client.ts';
 import { ClientError } from '../../client/errors.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { clientCommand, tellAll, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, tellAll, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { take } from '../shared/pages.ts';
 import { waitingWord } from '../shared/waiting.ts';
@@ -27,6 +27,7 @@ export function batchList(cli: Cli): Command {
     .option('--all', 'all of them')
     .option('--status <status>', 'only those in this state')
     .option('--watch', 'show them again whenever something has changed, until Ctrl-C')
+    .addHelpText('after', examples('--status in_progress --watch', '--all --json'))
     .action(async (options: Options) => {
       const { terminal, clock } = cli;
       const client = connect(cli, options);

@@ -8,7 +8,13 @@ import { showBatch } from './show-batch.ts';
 type Ask = (batches: BatchesClient, id: string) => Promise<RemoteBatch>;
 
 function oneBatch(name: string, about: string, ask: Ask): (cli: Cli) => Command {
-  return one({ name, about, ask: ({ batches }, id) => ask(batches, id), show: showBatch });
+  return one({
+    name,
+    about,
+    example: 'batch_0199f3a2',
+    ask: ({ batches }, id) => ask(batches, id),
+    show: showBatch,
+  });
 }
 
 /** Commands that ask for one thing of one batch and show what it is then. */

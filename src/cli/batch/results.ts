@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { sleep } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
-import { clientCommand, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { newFile } from '../shared/local-file.ts';
@@ -44,6 +44,7 @@ function resultsCommand(cli: Cli, name: string, stream: ResultStream, descriptio
     .option('--follow', 'go on until the batch is done')
     .option('-o, --output <file>', 'write to a file')
     .option('-f, --force', 'overwrite a file that is there already')
+    .addHelpText('after', examples('batch_0199f3a2 --follow', 'batch_0199f3a2 -o results.jsonl'))
     .action(async (id: string, options: Options) => {
       const lines = readResults(cli, { id, stream, options });
       if (options.output === undefined) return writeBytes(lines, cli.terminal);

@@ -4,7 +4,7 @@ import { follow } from './follow.ts';
 import { exitCodeOf } from './outcome.ts';
 import { createProgress, noProgress } from './progress.ts';
 import { showBatch } from './show-batch.ts';
-import { clientCommand } from '../shared/commands.ts';
+import { clientCommand, examples } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
@@ -12,6 +12,7 @@ import { exitCodes } from '../shared/exit-codes.ts';
 export function batchWatch(cli: Cli): Command {
   return clientCommand('watch', 'wait until a batch is done, showing its progress')
     .argument('<id>')
+    .addHelpText('after', examples('batch_0199f3a2'))
     .action(async (id: string, options: ClientOptions) => {
       const client = connect(cli, options);
       const progress = options.json === true ? noProgress : createProgress(cli.terminal, cli.clock);

@@ -8,6 +8,7 @@ import { filesValidate } from './validate.ts';
 const get = one({
   name: 'get',
   about: 'show a file',
+  example: 'file-0199f3a2',
   ask: ({ files: remote }, id) => remote.get(id),
   show: showFile,
 });
@@ -15,6 +16,7 @@ const get = one({
 const remove = one({
   name: 'delete',
   about: 'delete a file',
+  example: 'file-0199f3a2',
   ask: ({ files: remote }, id) => remote.remove(id),
   show: ({ id }, terminal) => terminal.print(`Deleted ${id}.`),
 });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clientCommand, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { isoTime } from '../terminal/iso-time.ts';
@@ -14,6 +14,7 @@ export function filesList(cli: Cli): Command {
   return clientCommand('list', 'list files, newest first')
     .option('-n, --limit <n>', 'how many at most', wholeNumber('--limit', 1, 1_000_000), 100)
     .option('--purpose <purpose>', 'batch, batch_output, or another that the server takes')
+    .addHelpText('after', examples('--purpose batch_output'))
     .action(async (options: Options) => {
       const client = connect(cli, options);
       const { purpose } = options;

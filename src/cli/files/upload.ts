@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { clientCommand, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { showFile } from './show-file.ts';
@@ -18,6 +18,7 @@ export function filesUpload(cli: Cli): Command {
       'delete it by itself after 3600 to 2592000 seconds',
       wholeNumber('--expires-after', 3600, 2_592_000),
     )
+    .addHelpText('after', examples('in.jsonl --expires-after 86400'))
     .action(async (file: string, options: Options) => {
       const path = existingFile(file, cli.cwd);
       const uploaded = await connect(cli, options).files.upload({

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { usualEndpoints } from '../../core/batch.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
+import { examples } from '../shared/commands.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 import { existingFile } from '../shared/local-file.ts';
 import { formatFault } from '../shared/report.ts';
@@ -14,12 +15,16 @@ export function filesValidate(cli: Cli): Command {
     .description('check a JSONL file of requests without a server; exits 2 when lines are bad')
     .argument('<file>')
     .option('--json', 'print JSON')
+    .addHelpText('after', examples('in.jsonl'))
     .action(async (file: string, options: { json?: boolean }) => {
       const { terminal } = cli;
       const { checkFile } = await import('./check-file.ts');
       const verdict = await checkFile(existingFile(file, cli.cwd), limits);
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
-      if (options.json === true) return terminal.json(verdict);
+      if (options.json === true) {
+        const { estimatedTokens: tokens, faultCount: count, ...rest } = verdict;
+        return terminal.json({ ...rest, estimated_tokens: tokens, fault_count: count });
+      }
       if (verdict.valid) {
         const { requests, endpoint, estimatedTokens } = verdict;
         terminal.print(

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Client } from '../../client/client.ts';
 import type { ChatMessage, ChatRequest } from '../../wire/chat/chat.ts';
 import { cleanText } from '../terminal/clean-text.ts';
-import { clientCommand, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
@@ -24,6 +24,10 @@ export function chat(cli: Cli): Command {
     .option('-s, --system <text>', 'a system message')
     .option('--max-tokens <n>', 'the longest answer', wholeNumber('--max-tokens', 1, 1_000_000))
     .option('--temperature <t>', 'from 0 to 2', temperature)
+    .addHelpText(
+      'after',
+      examples('"What is the capital of France?"', '-m qwen3-32b -s "Answer in one word." --temperature 0'),
+    )
     .action(async (words: string[], options: Options) => {
       const client = connect(cli, options);
       const interactive = words.length === 0 && cli.terminal.stdin.isTTY === true && options.json !== true;

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { readModelSource } from '../../core/model-source.ts';
 import type { ModelSource } from '../../core/model-source.ts';
-import { wholeNumber } from '../shared/commands.ts';
+import { examples, wholeNumber } from '../shared/commands.ts';
 import type { Cli } from '../shared/cli.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import { withFolderFlags } from './flags.ts';
@@ -19,6 +19,7 @@ export function modelsInspect(cli: Cli): Command {
     );
   return withFolderFlags(command)
     .option('--json', 'print JSON')
+    .addHelpText('after', examples('models/offpeak-tiny.gguf --sequences 16 --context 4096'))
     .action(async (model: string, flags: InspectFlags) => {
       const source = sourceOf(model, cli.cwd);
       const { runInspect } = await import('./run-inspect.ts');

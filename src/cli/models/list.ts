@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { RemoteModel } from '../../client/resources.ts';
 import { waitingText } from '../shared/waiting.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
-import { clientCommand } from '../shared/commands.ts';
+import { clientCommand, examples } from '../shared/commands.ts';
 import { connect, connectAdmin, hasAdminKey } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 
@@ -10,25 +10,27 @@ export function modelsList(cli: Cli): Command {
   return clientCommand(
     'list',
     'list the models this key may use; with an admin key all, and how their servers are',
-  ).action(async (options: ClientOptions) => {
-    const client = hasAdminKey(cli, options) ? connectAdmin(cli, options) : connect(cli, options);
-    const { data } = await client.models.list();
-    if (options.json === true) return cli.terminal.json(data);
-    const showsServers = data.some(({ replicas }) => replicas !== undefined);
-    const rows = data.map((model) => [
-      model.id,
-      (model.aliases ?? []).join(', '),
-      (model.serves ?? []).join(', '),
-      ...(showsServers ? [serversText(model)] : []),
-    ]);
-    cli.terminal.table(['id', 'aliases', 'serves', ...(showsServers ? ['servers'] : [])], rows);
-    for (const { id, replicas = [] } of data)
-      for (const { name, waiting } of replicas)
-        if (waiting)
-          cli.terminal.note(
-            cleanLine(`${id}: ${name} takes no requests since ${waiting.since}. ${waitingText(waiting)}`),
-          );
-  });
+  )
+    .addHelpText('after', examples('', '--json'))
+    .action(async (options: ClientOptions) => {
+      const client = hasAdminKey(cli, options) ? connectAdmin(cli, options) : connect(cli, options);
+      const { data } = await client.models.list();
+      if (options.json === true) return cli.terminal.json(data);
+      const showsServers = data.some(({ replicas }) => replicas !== undefined);
+      const rows = data.map((model) => [
+        model.id,
+        (model.aliases ?? []).join(', '),
+        (model.serves ?? []).join(', '),
+        ...(showsServers ? [serversText(model)] : []),
+      ]);
+      cli.terminal.table(['id', 'aliases', 'serves', ...(showsServers ? ['servers'] : [])], rows);
+      for (const { id, replicas = [] } of data)
+        for (const { name, waiting } of replicas)
+          if (waiting)
+            cli.terminal.note(
+              cleanLine(`${id}: ${name} takes no requests since ${waiting.since}. ${waitingText(waiting)}`),
+            );
+    });
 }
 
 /** `2 of 3 up, 5 in flight, 24 slots`. */

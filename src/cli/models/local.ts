@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Cli } from '../shared/cli.ts';
+import { examples } from '../shared/commands.ts';
 import { withFolderFlags } from './flags.ts';
 import type { FolderFlags } from './flags.ts';
 
@@ -7,6 +8,7 @@ export function modelsLocal(cli: Cli): Command {
   const command = new Command('local').description('list the model files in the folder of models');
   return withFolderFlags(command)
     .option('--json', 'print JSON')
+    .addHelpText('after', examples(''))
     .action(async (flags: FolderFlags & { json?: boolean }) => {
       const { runLocal } = await import('./run-local.ts');
       await runLocal(cli, flags);

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { readModelSource } from '../../core/model-source.ts';
 import type { RemoteSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
+import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import { withFolderFlags } from './flags.ts';
 import type { PullFlags } from './flags.ts';
@@ -15,6 +16,10 @@ export function modelsPull(cli: Cli): Command {
     .option('--sha256 <hex>', 'the checksum it must have');
   return withFolderFlags(command)
     .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      examples('hf:owner/repo/model-Q4_K_M.gguf', 'https://example.com/model.gguf --to models'),
+    )
     .action(async (model: string, flags: PullFlags) => {
       const request = { source: remoteSource(model), to: flags.to && resolve(cli.cwd, flags.to) };
       const sha256 = checksum(flags.sha256);

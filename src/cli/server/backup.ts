@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { Cli } from '../shared/cli.ts';
+import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import { configOf, withServerFlags } from '../shared/server-flags.ts';
 import type { ServerFlags } from '../shared/server-flags.ts';
@@ -10,6 +11,7 @@ export function backup(cli: Cli): Command {
   return withServerFlags(new Command('backup'))
     .argument('<folder>', 'where to; a new or an empty folder')
     .option('--json', 'print JSON')
+    .addHelpText('after', examples('backups/monday --data ./offpeak-data'))
     .action(async (folder: string, flags: ServerFlags & { json?: boolean }) => {
       const { terminal } = cli;
       const { data, database } = configOf(cli, flags, { missingModels: true });

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Config, EngineConfig } from '../../config.ts';
 import { readModelSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
+import { examples } from '../shared/commands.ts';
 import { runDoctor } from './run-doctor.ts';
 import { configOf, withServerFlags } from '../shared/server-flags.ts';
 import type { ServerFlags } from '../shared/server-flags.ts';
@@ -11,6 +12,7 @@ export function configCheck(cli: Cli): Command {
   return withServerFlags(command)
     .option('--json', 'print the complete configuration as JSON, without secrets')
     .option('--probe', 'also ask every configured server whether it is there and has its model')
+    .addHelpText('after', examples('', '--config offpeak.yaml --probe'))
     .action(async (flags: ServerFlags & { json?: boolean; probe?: boolean }) => {
       const config = configOf(cli, flags);
       if (flags.probe === true)

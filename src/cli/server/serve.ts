@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { Command } from 'commander';
 import type { Cli } from '../shared/cli.ts';
+import { examples } from '../shared/commands.ts';
 import { announce, announceAway, announceJson } from './announce.ts';
 import { explainStart } from './explain-start.ts';
 import { firstSignal, onHangup } from '../shared/signals.ts';
@@ -10,6 +11,7 @@ import type { ServerFlags } from '../shared/server-flags.ts';
 export function serve(cli: Cli): Command {
   return withServerFlags(new Command('serve'))
     .option('--json', 'print one line of JSON when ready')
+    .addHelpText('after', examples('', '--port 0 --data ./data --config offpeak.yaml'))
     .action(async (flags: ServerFlags & { json?: boolean }) => {
       // What a server writes is for nobody else on this machine, whatever folder it is told to use.
       process.umask(0o077);

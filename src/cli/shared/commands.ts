@@ -40,6 +40,15 @@ function askingCommand(name: string, about: string, key: string, variable: strin
     .option('--json', 'print JSON');
 }
 
+/** The end of a command's help: how it is called. Each line is what stands behind its name. */
+export function examples(...lines: string[]): (context: { command: Command }) => string {
+  return ({ command }) => {
+    const names: string[] = [];
+    for (let each: Command | null = command; each !== null; each = each.parent) names.unshift(each.name());
+    return ['', 'Examples:', ...lines.map((line) => `  ${[...names, line].join(' ').trimEnd()}`)].join('\n');
+  };
+}
+
 interface One<T> {
   name: string;
   about: string;
@@ -47,6 +56,8 @@ interface One<T> {
   isAdmin?: boolean;
   /** What the id is called. */
   argument?: string;
+  /** An id. */
+  example: string;
   ask: (client: Client, id: string) => Promise<T>;
   show: (answer: T, terminal: Terminal) => void;
   /** How the command ends. */
@@ -59,6 +70,7 @@ export function one<T>(what: One<T>): (cli: Cli) => Command {
   return (cli) =>
     (isAdmin ? adminCommand : clientCommand)(name, about)
       .argument(argument)
+      .addHelpText('after', examples(what.example))
       .action(async (id: string, options: ClientOptions) => {
         const client = (isAdmin ? connectAdmin : connect)(cli, options);
         const answer = await what.ask(client, id);

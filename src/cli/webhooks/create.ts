@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clientCommand } from '../shared/commands.ts';
+import { clientCommand, examples } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { eventsOption, showWebhook } from './show-webhook.ts';
@@ -14,6 +14,7 @@ export function webhooksCreate(cli: Cli): Command {
     .argument('<url>')
     .option('--name <name>', 'to recognise it by')
     .option(...eventsOption)
+    .addHelpText('after', examples('https://example.com/offpeak --events batch.completed batch.failed'))
     .action(async (url: string, options: Options) => {
       const { name, events } = options;
       const webhook = await connect(cli, options).webhooks.create({ url, name, event_types: events });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { clientCommand, tellAll, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, tellAll, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { take } from '../shared/pages.ts';
 import { isoTime } from '../terminal/iso-time.ts';
@@ -14,6 +14,7 @@ export function webhooksDeliveries(cli: Cli): Command {
   return clientCommand('deliveries', 'list what a webhook was told, newest first')
     .argument('<id>')
     .option('-n, --limit <n>', 'how many at most', wholeNumber('--limit', 1, 1_000_000), 20)
+    .addHelpText('after', examples('wh_0199f3a2 --limit 50'))
     .action(async (webhook: string, options: Options) => {
       const client = connect(cli, options);
       const found = await take(options.limit, 100, (query) => client.webhooks.deliveries(webhook, query));

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clientCommand } from '../shared/commands.ts';
+import { clientCommand, examples } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
@@ -21,6 +21,7 @@ export function webhooksUpdate(cli: Cli): Command {
     .option(...eventsOption)
     .option('--enable', 'tell it of events again')
     .option('--disable', 'tell it of nothing')
+    .addHelpText('after', examples('wh_0199f3a2 --to https://example.com/other --enable'))
     .action(async (id: string, options: Options) => {
       const { to, name, events, enable, disable } = options;
       if (enable === true && disable === true)

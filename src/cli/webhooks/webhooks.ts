@@ -9,6 +9,7 @@ import { webhooksUpdate } from './update.ts';
 const remove = one({
   name: 'delete',
   about: 'delete a webhook and its deliveries',
+  example: 'wh_0199f3a2',
   ask: ({ webhooks: remote }, id) => remote.remove(id),
   show: ({ id }, terminal) => terminal.print(`Deleted ${id}.`),
 });
@@ -16,6 +17,7 @@ const remove = one({
 const rotate = one({
   name: 'rotate',
   about: 'make a new secret; the one before signs, too, for 24 hours',
+  example: 'wh_0199f3a2',
   ask: ({ webhooks: remote }, id) => remote.rotate(id),
   show: showWebhook,
 });
@@ -23,6 +25,7 @@ const rotate = one({
 const test = one({
   name: 'test',
   about: 'send a webhook an event of the type webhook.test, and tell how that went',
+  example: 'wh_0199f3a2',
   ask: ({ webhooks: remote }, id) => remote.test(id),
   exitCodeOf: ({ status }) => (status === 'delivered' ? exitCodes.ok : exitCodes.usage),
   show: showDelivery,
@@ -32,6 +35,7 @@ const replay = one({
   name: 'replay',
   about: 'tell of the event of a delivery again, in a new one',
   argument: '<delivery>',
+  example: 'dlv_0199f3a2',
   ask: ({ webhooks: remote }, id) => remote.replay(id),
   show: showDelivery,
 });

@@ -23,7 +23,7 @@ import type { PartsRun } from './run-parts.ts';
 import { openRunFile } from './run-state.ts';
 import type { Collected, RunFile } from './run-state.ts';
 import { costText, paintStatus } from '../show-batch.ts';
-import { clientCommand } from '../../shared/commands.ts';
+import { clientCommand, examples } from '../../shared/commands.ts';
 import { connect } from '../../shared/connect.ts';
 import type { Cli, ClientOptions } from '../../shared/cli.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';
@@ -57,6 +57,14 @@ export function batchRun(cli: Cli): Command {
       `
 A file of more than 10,000 requests or 32 MB becomes several batches, whose results are one file.
 Run it again after an interruption, and it goes on with the same batches.`,
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'in.jsonl -o out.jsonl',
+        'in.jsonl --model qwen3-32b --set temperature=0 max_tokens=200 --format csv',
+        '- -o - < in.jsonl',
+      ),
     )
     .action((input: string, options: Options) => runBatch(cli, input, options));
 }

@@ -1,0 +1,125 @@
+import type { Place } from './words.ts';
+
+/** What each shell reads to complete the command line. Where nothing of ours fits, files are offered. */
+export const scripts = { bash, zsh, fish } as const;
+
+function bash(places: readonly Place[]): string {
+  return `# Completion of offpeak for bash: source <(offpeak completion bash)
+_offpeak() {
+  local word place= words= cur=\${COMP_WORDS[COMP_CWORD]}
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$place $word" in
+      ${pathsOf(places)}) place="$place $word" ;;
+    esac
+  done
+  case "\${COMP_WORDS[COMP_CWORD-1]}" in
+    ${valueFlagsOf(places)}) return ;;
+  esac
+  if [[ $cur == -* ]]; then
+    case "$place" in
+${places.map(({ path, flags }) => `      ${quote(path)}) words=${quote(flags.map(({ long }) => long).join(' '))} ;;`).join('\n')}
+    esac
+  else
+    case "$place" in
+${groupsOf(places)
+  .map(
+    ({ path, words }) => `      ${quote(path)}) words=${quote(words.map(({ word }) => word).join(' '))} ;;`,
+  )
+  .join('\n')}
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _offpeak offpeak
+`;
+}
+
+function zsh(places: readonly Place[]): string {
+  const told = (words: { word: string; about: string }[]) =>
+    words.map(({ word, about }) => quote(`${word}:${about.replaceAll(':', '\\:')}`)).join(' ');
+  return `#compdef offpeak
+# Completion of offpeak for zsh: source <(offpeak completion zsh)
+_offpeak() {
+  local word place=
+  local -a found
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "$place $word" in
+      ${pathsOf(places)}) place="$place $word" ;;
+    esac
+  done
+  case "\${words[CURRENT-1]}" in
+    ${valueFlagsOf(places)}) _files; return ;;
+  esac
+  if [[ \${words[CURRENT]} == -* ]]; then
+    case "$place" in
+${places.map(({ path, flags }) => `      ${quote(path)}) found=(${told(flags.map(({ long, about }) => ({ word: long, about })))}) ;;`).join('\n')}
+    esac
+    _describe -o flag found
+  else
+    case "$place" in
+${groupsOf(places)
+  .map(({ path, words }) => `      ${quote(path)}) found=(${told(words)}) ;;`)
+  .join('\n')}
+      *) _files; return ;;
+    esac
+    _describe command found
+  fi
+}
+if [[ $funcstack[1] == _offpeak ]]; then _offpeak "$@"; else compdef _offpeak offpeak; fi
+`;
+}
+
+function fish(places: readonly Place[]): string {
+  const at = (path: string) => `complete -c offpeak -n ${quote(`__offpeak_at ${quoteFish(path)}`)}`;
+  const lines = places.flatMap(({ path, words, flags }) => [
+    ...words.map(({ word, about }) => `${at(path)} -f -a ${word} -d ${quoteFish(about)}`),
+    ...flags.map(({ long, short, about, takesValue }) => {
+      const names = `-l ${long.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}`;
+      return `${at(path)} ${names}${takesValue ? ' -r' : ''} -d ${quoteFish(about)}`;
+    }),
+  ]);
+  return `# Completion of offpeak for fish: offpeak completion fish | source
+function __offpeak_at
+  set -l place ''
+  for word in (commandline -opc)[2..]
+    if contains -- "$place $word" ${places
+      .slice(1)
+      .map(({ path }) => quoteFish(path))
+      .join(' ')}
+      set place "$place $word"
+    end
+  end
+  test "$place" = "$argv[1]"
+end
+${lines.join('\n')}
+`;
+}
+
+/** Places where only some words may follow. */
+function groupsOf(places: readonly Place[]): Place[] {
+  return places.filter(({ words }) => words.length > 0);
+}
+
+/** Every command, as patterns of a case. */
+function pathsOf(places: readonly Place[]): string {
+  return places
+    .slice(1)
+    .map(({ path }) => quote(path))
+    .join('|');
+}
+
+/** Flags that a value follows, wherever they stand: none is a switch elsewhere. */
+function valueFlagsOf(places: readonly Place[]): string {
+  const flags = places.flatMap((place) => place.flags).filter(({ takesValue }) => takesValue);
+  const names = flags.flatMap(({ long, short }) => (short === undefined ? [long] : [long, short]));
+  return [...new Set(names)].join('|');
+}
+
+/** A word of bash and zsh. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function quoteFish(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
