@@ -17,7 +17,9 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      const bytes = Buffer.concat([...pending, chunk.subarray(start, end)]);
+      const rest = chunk.subarray(start, end);
+      // A line within one chunk is not copied.
+      const bytes = pending.length === 0 ? rest : Buffer.concat([...pending, rest]);
       pending = [];
       yield { bytes, offset, whole: true };
       offset += bytes.length + 1;

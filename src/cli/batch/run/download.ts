@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
-import { open, readFile, rm } from 'node:fs/promises';
+import { createReadStream, readSync, writevSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import { sleep } from '../../../base/clock.ts';
@@ -10,8 +10,7 @@ import type { ResultStream } from '../../../core/batch.ts';
 
 const attempts = 5;
 const retryPauseMs = 1000;
-/** Results up to this size are put into order in memory; larger ones are read line by line. */
-const memoryBytes = 33_554_432;
+const newline = Buffer.from('\n');
 
 export interface Wanted {
   client: Client;
@@ -32,18 +31,14 @@ export async function* orderedResults(wanted: Wanted, scratch: string): AsyncGen
   try {
     for (const stream of wanted.streams) await download(wanted, stream, raw);
     const places = await findLines(scratch);
-    const { size } = await raw.stat();
-    const whole = size <= memoryBytes ? await readFile(scratch) : undefined;
-    const lineAt = (place: Place) =>
-      whole?.subarray(place.offset, place.offset + place.length) ?? readLine(raw, place);
     for (const id of wanted.customIds) {
       const place = places.get(id);
       if (place === undefined) continue;
       places.delete(id);
-      yield lineAt(place);
+      yield readLine(raw, place);
     }
     // What the input does not name (it cannot happen with our server) is kept all the same, at the end.
-    for (const place of places.values()) yield lineAt(place);
+    for (const place of places.values()) yield readLine(raw, place);
   } finally {
     await raw.close();
     await rm(scratch, { force: true });
@@ -62,8 +57,7 @@ async function download(
       for await (const line of splitLines(results.bytes)) {
         if (!line.whole)
           throw new Unreachable(client.baseUrl, 'the results broke off in the middle of a line');
-        await raw.write(line.bytes);
-        await raw.write('\n');
+        writevSync(raw.fd, [line.bytes, newline]);
         lines++;
       }
       return;
@@ -89,8 +83,9 @@ async function findLines(path: string): Promise<Map<string, Place>> {
   return places;
 }
 
-async function readLine(file: FileHandle, { offset, length }: Place): Promise<Uint8Array> {
+/** What was just written is in the memory of the system: it is there at once. */
+function readLine({ fd }: FileHandle, { offset, length }: Place): Uint8Array {
   const bytes = Buffer.alloc(length);
-  await file.read(bytes, 0, length, offset);
+  readSync(fd, bytes, 0, length, offset);
   return bytes;
 }
