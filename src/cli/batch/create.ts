@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { parseMetadata } from './metadata.ts';
 import { readInput } from './run/read-input.ts';
 import { showBatch } from './show-batch.ts';
-import { clientCommand, examples } from '../shared/commands.ts';
+import { clientCommand, examples, tell } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
@@ -35,7 +35,6 @@ export function batchCreate(cli: Cli): Command {
         inputFileId = file.id;
       }
       const batch = await client.batches.create({ endpoint, inputFileId, metadata });
-      if (options.json === true) cli.terminal.json(batch);
-      else showBatch(batch, cli.terminal);
+      tell(cli, options, batch, showBatch);
     });
 }

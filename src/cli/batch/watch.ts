@@ -4,7 +4,7 @@ import { follow } from './follow.ts';
 import { exitCodeOf } from './outcome.ts';
 import { createProgress, noProgress } from './progress.ts';
 import { showBatch } from './show-batch.ts';
-import { clientCommand, examples } from '../shared/commands.ts';
+import { clientCommand, examples, tell } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
@@ -23,8 +23,7 @@ export function batchWatch(cli: Cli): Command {
         const batch = await follow(seen, { client, clock: cli.clock, progress, signal: stop.signal });
         progress.stop();
         cli.exitCode = isFinal(batch.status) ? exitCodeOf(batch) : exitCodes.interrupted;
-        if (options.json === true) cli.terminal.json(batch);
-        else showBatch(batch, cli.terminal);
+        tell(cli, options, batch, showBatch);
       } finally {
         progress.stop();
         release();

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, tellAll, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { isoTime } from '../terminal/iso-time.ts';
@@ -21,14 +21,12 @@ export function filesList(cli: Cli): Command {
       const found = await take(options.limit, 1000, (query) =>
         client.files.list(purpose === undefined ? query : { ...query, purpose }),
       );
-      if (options.json === true) return cli.terminal.json(found);
-      const rows = found.map((file) => [
-        file.id,
-        file.purpose,
-        String(file.bytes),
-        isoTime(file.created_at),
-        file.filename,
-      ]);
-      cli.terminal.table(['id', 'purpose', 'bytes', 'created', 'filename'], rows);
+      tellAll(cli, options, found, {
+        id: ({ id }) => id,
+        purpose: (file) => file.purpose,
+        bytes: ({ bytes }) => String(bytes),
+        created: (file) => isoTime(file.created_at),
+        filename: ({ filename }) => filename,
+      });
     });
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, tell, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { showFile } from './show-file.ts';
@@ -26,7 +26,6 @@ export function filesUpload(cli: Cli): Command {
         filename: basename(path),
         expiresAfterSeconds: options.expiresAfter,
       });
-      if (options.json === true) cli.terminal.json(uploaded);
-      else showFile(uploaded, cli.terminal);
+      tell(cli, options, uploaded, showFile);
     });
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clientCommand, examples } from '../shared/commands.ts';
+import { clientCommand, examples, tell } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { eventsOption, showWebhook } from './show-webhook.ts';
@@ -18,7 +18,6 @@ export function webhooksCreate(cli: Cli): Command {
     .action(async (url: string, options: Options) => {
       const { name, events } = options;
       const webhook = await connect(cli, options).webhooks.create({ url, name, event_types: events });
-      if (options.json === true) return cli.terminal.json(webhook);
-      showWebhook(webhook, cli.terminal);
+      tell(cli, options, webhook, showWebhook);
     });
 }

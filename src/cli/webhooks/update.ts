@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clientCommand, examples } from '../shared/commands.ts';
+import { clientCommand, examples, tell } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
@@ -29,7 +29,6 @@ export function webhooksUpdate(cli: Cli): Command {
       const enabled = enable === true ? true : disable === true ? false : undefined;
       const changes = { url: to, name, event_types: events, enabled };
       const webhook = await connect(cli, options).webhooks.update(id, changes);
-      if (options.json === true) return cli.terminal.json(webhook);
-      showWebhook(webhook, cli.terminal);
+      tell(cli, options, webhook, showWebhook);
     });
 }
