@@ -1,0 +1,18 @@
+import { bytes, jsonText } from '../answer.ts';
+import type { Answer } from '../answer.ts';
+
+/** A body that is there as a whole; HEAD gets its headers alone. */
+export function text(method: string, body: string | Uint8Array, headers: Record<string, string>): Answer {
+  const content = Buffer.from(body);
+  const all = { ...headers, 'content-length': String(content.length) };
+  return bytes(method === 'HEAD' ? null : once(content), all);
+}
+
+async function* once(content: Uint8Array) {
+  yield content;
+}
+
+/** Relative, so that it holds behind a proxy that puts something before the path. */
+export function moved(location: string): Answer {
+  return jsonText(308, '{}', { location });
+}
