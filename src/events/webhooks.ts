@@ -1,6 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { Caller } from '../core/org.ts';
 import type { Delivery, EventType, Webhook } from '../core/webhook.ts';
+import type { PageQuery } from '../store/contract/webhooks.ts';
 
 /**
  * Webhooks of orgs and what they were told. Another org's is `not_found`, like one that never was. While it runs, what is
@@ -14,7 +15,7 @@ export interface Webhooks extends Service {
   create(caller: Caller, input: NewWebhook): Promise<{ webhook: Webhook; secret: string }>;
   get(caller: Caller, id: string): Promise<Webhook>;
   /** Newest first. */
-  list(caller: Caller, query: PageParams): Promise<{ webhooks: Webhook[]; hasMore: boolean }>;
+  list(caller: Caller, query: PageQuery): Promise<{ webhooks: Webhook[]; hasMore: boolean }>;
   /** @throws ApiError `validation_error` for a URL that nothing is sent to */
   update(caller: Caller, id: string, changes: WebhookChanges): Promise<Webhook>;
   /** With a new secret; the one before signs, too, for 24 hours. */
@@ -24,7 +25,7 @@ export interface Webhooks extends Service {
   deliveries(
     caller: Caller,
     id: string,
-    query: PageParams,
+    query: PageQuery,
   ): Promise<{ deliveries: Delivery[]; hasMore: boolean }>;
   /**
    * Tells of the event once more, in a delivery of its own.
@@ -46,9 +47,4 @@ export interface NewWebhook {
 
 export interface WebhookChanges extends Partial<NewWebhook> {
   enabled?: boolean;
-}
-
-interface PageParams {
-  limit: number;
-  after?: string;
 }

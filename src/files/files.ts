@@ -1,7 +1,8 @@
 import type { Service } from '../base/service.ts';
-import type { FilePurpose, StoredFile, UploadPurpose } from '../core/file.ts';
+import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
+import type { FileListParams } from '../wire/file/list.ts';
 import type { InputIndex } from './input-index.ts';
 
 /** Files: streaming upload, reading back, removal, expiry (api.md, section 4). */
@@ -18,7 +19,7 @@ export interface Files extends Service {
    */
   inline(orgId: string, text: string, mostBytes: number): Promise<string>;
   get(caller: Caller, id: string): Promise<StoredFile>;
-  list(caller: Caller, query: FileListQuery): Promise<{ files: StoredFile[]; hasMore: boolean }>;
+  list(caller: Caller, query: FileListParams): Promise<{ files: StoredFile[]; hasMore: boolean }>;
   remove(caller: Caller, id: string): Promise<void>;
   content(caller: Caller, id: string): Promise<{ file: StoredFile; bytes: AsyncIterable<Uint8Array> }>;
   /**
@@ -76,11 +77,4 @@ export interface SealedUpload {
   commit(creation: Creation | undefined): Promise<{ file: StoredFile; replayed: boolean }>;
   /** Removes blob and index again. */
   discard(): Promise<void>;
-}
-
-export interface FileListQuery {
-  purpose?: FilePurpose;
-  after?: string;
-  order: 'asc' | 'desc';
-  limit: number;
 }
