@@ -6,7 +6,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 1,
     include: ['test/engines/real/*.real.ts'],
-    testTimeout: 120_000,
+    testTimeout: 900_000,
     hookTimeout: 900_000,
   },
 });

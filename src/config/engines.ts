@@ -95,7 +95,13 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
 function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConfig['capabilities']> {
   const fields = check.object(at, configKeys.capabilities);
   const jsonSchema = check.choice(fields.json_schema, ['exact', 'native', 'none'] as const);
-  const forcedTool = check.choice(fields.forced_tool, ['exact', 'native', 'filter', 'none'] as const);
+  const forcedTool = check.choice(fields.forced_tool, [
+    'exact',
+    'native',
+    'strict',
+    'filter',
+    'none',
+  ] as const);
   const prefixCache = check.choice(fields.prefix_cache, ['slot', 'shared', 'none'] as const);
   const speaks = speech(fields, check);
   return {

@@ -106,7 +106,7 @@ export interface OpenAiEngineConfig {
   /** What is known better than by its flavor. */
   capabilities?: {
     jsonSchema?: 'exact' | 'native' | 'none';
-    forcedTool?: 'exact' | 'native' | 'filter' | 'none';
+    forcedTool?: 'exact' | 'native' | 'strict' | 'filter' | 'none';
     prefixCache?: 'slot' | 'shared' | 'none';
     /** How it is asked in other formats than chat completions. */
     speaks?: Partial<Record<'messages' | 'responses' | 'completions', 'native' | 'via chat' | 'no'>>;

@@ -191,7 +191,7 @@ export interface Capabilities {
    * How a tool is forced: `exact` and `native` as above, `filter` (a named one by sending that tool alone with `required`),
    * `none` (`generate` asks for the arguments as JSON and makes the call of them).
    */
-  forcedTool: 'exact' | 'native' | 'filter' | 'none';
+  forcedTool: 'exact' | 'native' | 'strict' | 'filter' | 'none';
   /**
    * Where the prompts it has read are kept: `slot`, each slot its own, so that a prefix should come back to the slot that
    * knows it; `shared` by all requests, once the first has been read; `none`, or nothing that the order of lines changes.

@@ -147,6 +147,24 @@ describe('offpeak doctor', () => {
     expect(out).toContain(`models[0].engine.urls[1].url: ${advice}`);
   });
 
+  it('knows that llama-server answers in a form of its own beside /v1', async () => {
+    upstream.models = (response) => send(response, 200, { data: [{ id: model, owned_by: 'llamacpp' }] });
+    configure({ url: upstream.url.replace('/v1', ''), model });
+    expect((await fault()).line).toBe(
+      `5: models[0].engine.url: it answers here in a form of its own. Write ${upstream.url}.`,
+    );
+  });
+
+  it('does not take a server that went away for one that cannot', async () => {
+    upstream.answer = (response, { text }) =>
+      text.includes('"max_tokens":8') ? send(response, 200, completion('Yes.')) : send(response, 503, {});
+    configure({ url: upstream.url, model });
+    const { code, out } = await doctor();
+    expect(out.match(/fault .* Try again later\./g)).toHaveLength(4);
+    expect(out).not.toContain('rite capabilities');
+    expect(code).toBe(1);
+  });
+
   it.each([
     [{ api_key: 'wrong' }, '7: models[0].engine.api_key: it refuses the key (status 401). Set another one.'],
     [{}, '3: models[0].engine: it wants a key (status 401). Set api_key.'],

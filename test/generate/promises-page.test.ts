@@ -14,6 +14,7 @@ const ofSchema: Record<Capabilities['jsonSchema'], string> = {
 const ofTools: Record<Capabilities['forcedTool'], [named: string, required: string]> = {
   exact: ['`tool_choice`', '`tool_choice`'],
   native: ['`tool_choice`', '`tool_choice`'],
+  strict: ['`tool_choice`, tools as `strict`', '`tool_choice`, tools as `strict`'],
   filter: ['sent alone, with `required`', '`tool_choice`'],
   none: ['from JSON', 'from JSON'],
 };

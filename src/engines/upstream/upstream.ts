@@ -17,10 +17,10 @@ import { allChoices, streamAllChoices } from './answer/choices.ts';
 import { createCompletionCalls } from './completions/completion-calls.ts';
 import { type Counter, countTimeouts, createCounter, type Post } from './probe/count-tokens.ts';
 import { type Dialect, dialects } from './request/dialects.ts';
-import { readEmbeddings, refusedDimensions } from './answer/embeddings-response.ts';
+import { noEmbeddings, readEmbeddings, refusedDimensions } from './answer/embeddings-response.ts';
 import { createExchanges } from './connection/exchanges.ts';
 import { fieldsOf } from './fields.ts';
-import { flavorOf } from './flavors/find-flavor.ts';
+import { flavorOf, hasModel } from './flavors/find-flavor.ts';
 import { flavorTraits, traitsOf } from './flavors/flavors.ts';
 import type { FlavorTraits } from './flavors/traits.ts';
 import { createHangWatch } from './connection/hang-watch.ts';
@@ -31,7 +31,7 @@ import { rateTold } from './connection/rate-headers.ts';
 import { askHowItIs } from './probe/reports.ts';
 import { chatMembers, completionsMembers, embeddingsMembers } from './request/request-members.ts';
 import { embeddingsText, type Wording } from './request/request-text.ts';
-import { errorForStatus, type RefusalContext } from './connection/status-errors.ts';
+import { AbsentError, errorForStatus, type RefusalContext } from './connection/status-errors.ts';
 import { defaultTimeouts, type Timeouts } from './connection/timeouts.ts';
 import { usageReader } from './answer/own-usage.ts';
 import { createTransport, type Reply, type Transport } from './connection/transport.ts';
@@ -211,6 +211,16 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     noteRepairs,
   });
 
+  /** Whether it works and has the model: what is not there then is a call that the model lacks, not the server. */
+  async function listsModel(): Promise<boolean> {
+    try {
+      const { status, body } = await connected().counting.get(address.path('/models'), never);
+      return status === 200 && hasModel(fieldsOf(JSON.parse(body.toString())), model);
+    } catch {
+      return false;
+    }
+  }
+
   const cutsAt = () => (traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null);
 
   const howToRead = () => ({
@@ -285,12 +295,14 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     },
 
     async generate(request, { signal }) {
-      return { body: await allChoices(request, (each) => complete(each, signal)) };
+      const once = (each: JsonBody<ChatRequest>) => complete(each, signal);
+      return { body: await allChoices(request, once, traits.choicesApart?.value) };
     },
 
     stream(request, { signal }) {
       const once = (each: JsonBody<ChatRequest>) => stream(each, signal);
-      return (request.value.n ?? 1) === 1 ? once(request) : streamAllChoices(request, once);
+      if ((request.value.n ?? 1) === 1) return once(request);
+      return streamAllChoices(request, once, traits.choicesApart?.value);
     },
 
     native: createNativeCalls(
@@ -300,6 +312,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         wording,
         members: completionsMembers(traits, passThrough),
         abilities: (traits.completions ?? flavorTraits.generic.completions)?.value ?? [],
+        apart: traits.choicesApart?.value,
         ...howToRead(),
       })),
     ),
@@ -309,7 +322,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       const text = embeddingsText(request, embeddingsWording);
       const { fields } = await exchanges
         .ask(traits.paths?.value.embeddings ?? '/embeddings', text, signal, repairs)
-        .catch((error: unknown) => {
+        .catch(async (error: unknown) => {
+          if (error instanceof AbsentError && (await listsModel())) throw noEmbeddings();
           throw refusedDimensions(error, request.value);
         });
       const embeddings = readEmbeddings(fields, request.value, repairs, cutsAt());

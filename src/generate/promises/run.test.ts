@@ -266,6 +266,14 @@ describe('a tool that must be called', () => {
     expect(asked[0]).toMatchObject({ tool_choice: 'required', tools: [tools[0]] });
   });
 
+  it('is held to its parameters where an engine does so for strict tools alone', async () => {
+    const answer = chatResponse(null, { calls: good, finish: 'tool_calls' });
+    const { asked } = await run({ ...native, forcedTool: 'strict' }, forced, [answer]);
+    const sent = asked[0]!.tools!.map((each) => each.function.strict);
+    expect(new Set(sent)).toEqual(new Set([true]));
+    expect(asked[0]).toMatchObject({ tool_choice: forced.tool_choice });
+  });
+
   it('comes before a response format, which some engines would not take beside it', async () => {
     const answer = chatResponse(null, { calls: good, finish: 'tool_calls' });
     const ours = await run(native, { ...forced, ...json }, [answer]);
@@ -461,7 +469,7 @@ describe('whatever an engine answers', () => {
     parallel: fc.constantFrom(undefined, true, false),
     format,
     answers: fc.array(answer, { minLength: 1, maxLength: 2 }),
-    forcedTool: fc.constantFrom('exact', 'native', 'filter', 'none'),
+    forcedTool: fc.constantFrom('exact', 'native', 'strict', 'filter', 'none'),
     jsonSchema: fc.constantFrom('exact', 'native', 'none'),
   });
 

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../core/errors.ts';
 import type { Capabilities, Engine } from '../../engines/engines.ts';
-import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { ChatRequest, ChatResponse, Tool } from '../../wire/chat/chat.ts';
 import { type Changes as ChangesOf, editBody } from '../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Check } from './check.ts';
@@ -147,9 +147,14 @@ function callChanges({ request: { value }, rule, engine }: Question): Changes {
   if (rule.kind !== 'call') return {};
   // The call is the answer; some engines refuse to be confined twice.
   const changes: Changes = value.response_format ? { response_format: undefined } : {};
+  if (forcedTool === 'strict') return { ...changes, tools: value.tools!.map(strictly) };
   if (forcedTool !== 'filter' || typeof choice !== 'object' || choice === null) return changes;
   const tools = value.tools!.filter((tool) => tool.function.name === choice.function.name);
   return { ...changes, tools, tool_choice: 'required' };
+}
+
+function strictly(tool: Tool): Tool {
+  return { ...tool, function: { ...tool.function, strict: true } };
 }
 
 /** Models like to write JSON as a code block, which is not what was asked for. */

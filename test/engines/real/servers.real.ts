@@ -1,15 +1,23 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Finding } from '../../../src/core/examination.ts';
+import type { Flavor } from '../../../src/core/flavor.ts';
 import { chatLines, endings, parseLines } from '../../support/batch-lines.ts';
+import { install } from '../../support/server-process.ts';
 import { startApp, testModel } from '../../support/app.ts';
 import type { RunningApp } from '../../support/app.ts';
 import { until } from '../../support/until.ts';
 import { ask, call, engineAt } from '../upstream/setup.ts';
 import { exchanges, long, pixel, weather } from './exchanges.ts';
-import type { Exchange, Recording } from './exchanges.ts';
+import { record } from './record.ts';
 import { kinds, startServer } from './servers.ts';
 import type { RealServer } from './servers.ts';
+
+const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 /** What the servers say is written down for `npm test` when this is set. */
 const isRecording = process.env['OFFPEAK_RECORD'] === '1';
@@ -111,12 +119,18 @@ for (const kind of kinds) {
       // Ollama cuts what it makes embeddings of, and tells nothing of it.
       if (kind.flavor === 'ollama') return;
       const embedded = await post('/v1/embeddings', { input: long });
-      expect([embedded.status, embedded.body.error.code]).toEqual([400, 'context_length_exceeded']);
+      // vLLM makes none with a model that writes.
+      expect([embedded.status, embedded.body.error.code]).toEqual(
+        kind.flavor === 'vllm' ? [404, 'model_not_found'] : [400, 'context_length_exceeded'],
+      );
     });
 
     it('refuses an image, which its model does not take', async () => {
       const { status, body } = await chat({}, [{ type: 'image_url', image_url: { url: pixel } }]);
-      expect([status, body.error.code]).toEqual([422, 'validation_error']);
+      // vLLM does not tell what its model takes: it refuses by itself.
+      expect([status, body.error.code]).toEqual(
+        kind.flavor === 'vllm' ? [400, 'request_refused'] : [422, 'validation_error'],
+      );
     });
 
     it.each(['none', 'high'])('takes an effort: %s', async (reasoning_effort) => {
@@ -145,55 +159,64 @@ for (const kind of kinds) {
       await engine.stop();
     });
 
-    it('ends every line once though it is killed in the middle', async () => {
-      const lines = chatLines(200, (n) => `Say ${n}.`).map((line) => ({
-        ...line,
-        body: { ...line.body, max_tokens: 8 },
-      }));
-      const { id } = await offpeak.api.createBatch({ requests: lines });
-      const done = async () => (await offpeak.api.batch(id)).request_counts.completed;
-      await until('some lines are done', async () => (await done()) >= 40, { withinMs: 60_000 });
-      await server.kill();
-      await server.start();
-      const batch = await offpeak.api.finished(id, 100_000);
-      expect(batch.request_counts).toEqual({ total: 200, completed: 200, failed: 0 });
-      const { text } = await offpeak.api.results(id, 'output');
-      const { all, distinct } = endings(text, '');
-      expect([all.length, distinct.size]).toEqual([200, 200]);
-      expect(parseLines(text).every(({ response }) => response?.status_code === 200)).toBe(true);
+    it('is what the doctor says', async () => {
+      const { stdout } = spawnSync(
+        process.execPath,
+        [main, 'doctor', '--json', '--config', configFor(server)],
+        {
+          encoding: 'utf8',
+        },
+      );
+      const [{ flavor, findings }] = JSON.parse(stdout) as [{ flavor: string; findings: Finding[] }];
+      expect(flavor).toBe(kind.flavor);
+      const not = findings.filter(({ verdict }) => verdict !== 'ok');
+      expect(Object.fromEntries(not.map(({ about, verdict }) => [about, verdict]))).toEqual(
+        notOk[kind.flavor],
+      );
+    });
+
+    it('ends every line once though both are killed in the middle', async () => {
+      const installation = install(readFileSync(configFor(server), 'utf8'));
+      try {
+        let life = await installation.start();
+        const lines = chatLines(200, (n) => `Say ${n}.`).map((line) => ({
+          ...line,
+          body: { ...line.body, model: 'tiny', max_tokens: 8 },
+        }));
+        const { id } = await life.api.createBatch({ requests: lines });
+        const done = (many: number) => {
+          const isDone = async () => (await life.api.batch(id)).request_counts.completed >= many;
+          return until(`${many} lines are done`, isDone, { withinMs: 300_000 });
+        };
+        await done(40);
+        await server.kill();
+        await server.start();
+        await done(100);
+        await life.end('SIGKILL');
+        life = await installation.start();
+        const batch = await life.api.finished(id, 300_000);
+        expect(batch.request_counts).toEqual({ total: 200, completed: 200, failed: 0 });
+        const { text } = await life.api.results(id, 'output');
+        const { all, distinct } = endings(text, '');
+        expect([all.length, distinct.size]).toEqual([200, 200]);
+        expect(parseLines(text).every(({ response }) => response?.status_code === 200)).toBe(true);
+      } finally {
+        await installation.remove();
+      }
     });
   });
 }
 
-async function record({ flavor, url }: RealServer, exchange: Exchange): Promise<void> {
-  const { name, path, body, only } = exchange;
-  if (only && !only.includes(flavor)) return;
-  const answer = await fetch(new URL(path, url), {
-    method: body ? 'POST' : 'GET',
-    headers: { 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const recording: Recording = {
-    name,
-    path,
-    ...(body && { body: JSON.stringify(body).length < 2_000 ? body : { model: body['model'] } }),
-    status: answer.status,
-    type: answer.headers.get('content-type') ?? '',
-    answer: short(await answer.text()),
-  };
-  const folder = fileURLToPath(new URL(`../recordings/${flavor}/`, import.meta.url));
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}${name}.json`, `${JSON.stringify(recording, null, 2)}\n`);
-}
+/** What the doctor finds that a server does not do by itself. */
+const notOk: Partial<Record<Flavor, Record<string, string>>> = {
+  'llama-server': {},
+  ollama: { slots: 'ours', 'tool call': 'ours', completions: 'ours' },
+  vllm: { slots: 'ours', embeddings: 'ours' },
+};
 
-/** Without what tells of the machine, and without what is only long. */
-function short(answer: string): string {
-  return answer
-    .replaceAll(/"model_path":"[^"]*"/g, '"model_path":"/models/offpeak-tiny.gguf"')
-    .replaceAll(/"(modelfile|parent_model|license)":"(?:[^"\\]|\\.)*"/g, '"$1":""')
-    .replaceAll(/"tensors":\[(?:[^[\]]|\[[^[\]]*\])*\],?/g, '')
-    .replaceAll(/"embedding":\[[^\]]*\]/g, '"embedding":[0.5]')
-    .replaceAll(/"chat_template":"(?:[^"\\]|\\.)*"/g, '"chat_template":""')
-    .replaceAll(/"(?:timings|params)":\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\},?/g, '')
-    .replaceAll(/,\}/g, '}');
+/** Written down, because lines of it are named. */
+function configFor({ url, model }: RealServer): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'offpeak-engines-')), 'offpeak.yaml');
+  writeFileSync(file, `models: [{ id: tiny, engine: { kind: openai, url: "${url}", model: ${model} } }]\n`);
+  return file;
 }

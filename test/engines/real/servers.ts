@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { until } from '../../support/until.ts';
@@ -59,11 +59,12 @@ export const kinds: readonly Kind[] = [
   { flavor: 'llama-server', find: findLlamaServer },
   { flavor: 'ollama', find: findOllama },
   { flavor: 'vllm', find: findVllm },
+  { flavor: 'sglang', find: findSglang },
 ];
 
 function findLlamaServer(): Launch {
   const ready = '/health';
-  if (isThere('llama-server')) {
+  if (find('llama-server')) {
     const settings = '--ctx-size 2048 --parallel 4 --n-gpu-layers 0 --embeddings --pooling mean'.split(' ');
     const given = ['--model', modelFile, '--alias', 'offpeak-tiny', '--host', '127.0.0.1'];
     return {
@@ -75,7 +76,7 @@ function findLlamaServer(): Launch {
   const python = join(cache, 'llama-server/bin/python');
   if (!existsSync(join(cache, 'llama-server/installed'))) {
     mkdirSync(cache, { recursive: true });
-    if (!isThere('python3')) throw new Error('neither llama-server nor python3 is on the PATH');
+    if (!find('python3')) throw new Error('neither llama-server nor python3 is on the PATH');
     run('python3', ['-m', 'venv', join(cache, 'llama-server')]);
     run(python, ['-m', 'pip', 'install', '--quiet', '--only-binary', ':all:', 'xllamacpp']);
     mkdirSync(join(cache, 'llama-server/installed'));
@@ -83,13 +84,14 @@ function findLlamaServer(): Launch {
   return { command: python, args: (port) => ['-c', runWheel, modelFile, `${port}`], ready };
 }
 
-/** It does not know the template that is in the model's file. */
+/** It does not know the template that is in the model's file. With a place for a suffix it takes one. */
 const template =
-  '{{ range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>\n{{ end }}<|im_start|>assistant\n';
+  '{{ if .Suffix }}{{ .Prompt }}{{ .Suffix }}{{ else }}' +
+  '{{ range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>\n{{ end }}<|im_start|>assistant\n{{ end }}';
 
 /** Its module leaves out headers that it is built with, so it is taken as it is installed. */
 function findOllama(): Launch {
-  if (!isThere('ollama')) throw new Error('ollama is not on the PATH');
+  if (!find('ollama')) throw new Error('ollama is not on the PATH');
   return {
     command: 'ollama',
     args: () => ['serve'],
@@ -115,22 +117,40 @@ function findOllama(): Launch {
   };
 }
 
-/** It does not read the demo model's file by itself: a folder with the model in its form is named to it. */
+/** It reads no GGUF: the demo model is put into the form of Hugging Face beside it, by its own Python. */
 function findVllm(): Launch {
-  if (!isThere('vllm')) throw new Error('vllm is not on the PATH');
+  const program = find('vllm');
+  if (!program) throw new Error('vllm is not on the PATH');
   const folder = join(cache, 'vllm/offpeak-tiny');
-  if (!existsSync(folder)) throw new Error(`the demo model in the form of Hugging Face is not in ${folder}`);
+  if (!existsSync(join(folder, 'config.json'))) {
+    const script = fileURLToPath(new URL('hugging_face.py', import.meta.url));
+    run(join(dirname(realpathSync(program)), 'python'), [script, modelFile, folder]);
+  }
   const settings = '--max-model-len 512 --host 127.0.0.1 --served-model-name offpeak-tiny'.split(' ');
+  const more = '--enable-prompt-tokens-details --enforce-eager --max-num-seqs 16'.split(' ');
   const tools = '--enable-auto-tool-choice --tool-call-parser hermes'.split(' ');
   return {
     command: 'vllm',
-    args: (port) => ['serve', folder, '--port', `${port}`, ...settings, ...tools],
+    args: (port) => ['serve', folder, '--port', `${port}`, ...settings, ...more, ...tools],
+    // For its build for CPUs: a small cache, and no cores of its own.
+    env: () => ({
+      VLLM_CPU_KVCACHE_SPACE: '1',
+      VLLM_CPU_OMP_THREADS_BIND: 'nobind',
+      HF_HUB_OFFLINE: '1',
+      DO_NOT_TRACK: '1',
+    }),
     ready: '/health',
   };
 }
 
-function isThere(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, program)));
+/** No build of it for CPUs is among the wheels: it wants a GPU, or hours of building. */
+function findSglang(): Launch {
+  throw new Error('no build of SGLang for CPUs is to be had as a package');
+}
+
+function find(program: string): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(':');
+  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path));
 }
 
 function run(command: string, args: string[]): void {
@@ -181,7 +201,7 @@ export async function startServer({ flavor }: Kind, launch: Launch): Promise<Rea
           const answer = await fetch(origin + launch.ready).catch(() => undefined);
           return answer?.status === 200;
         },
-        { withinMs: 120_000, everyMs: 100 },
+        { withinMs: 600_000, everyMs: 100 },
       );
     },
   };

@@ -127,6 +127,32 @@ describe('several choices', () => {
   const asked = ({ received }: FakeUpstream) =>
     received.map(({ text }) => JSON.parse(text) as ChatRequest).map(({ n, seed }) => [n, seed]);
 
+  it('are asked for one by one where a server makes all, and tells the tokens of one', async () => {
+    const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }), {
+      flavor: 'llama-server',
+    });
+    const { body } = await engine.generate(request, call());
+    expect(body.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect(body.usage).toMatchObject({ prompt_tokens: 9, completion_tokens: 9 });
+    const chunks = await collect(engine.stream(request, call()));
+    expect(new Set(chunks.flatMap(({ choices }) => choices.map(({ index }) => index)))).toEqual(
+      new Set([0, 1, 2]),
+    );
+    expect(chunks.at(-1)!.usage).toMatchObject({ prompt_tokens: 9, completion_tokens: 9 });
+    expect(asked(fake)).toEqual(Array.from({ length: 6 }, (_, at) => [undefined, 5 + (at % 3)]));
+  });
+
+  it('are asked for one by one of a server that makes several only where something is left to chance', async () => {
+    const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }), { flavor: 'vllm' });
+    await engine.generate(ask({ n: 2, temperature: 0 }), call());
+    expect(asked(fake)).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+    await engine.generate(ask({ n: 2 }), call());
+    expect(asked(fake)[2]).toEqual([2, undefined]);
+  });
+
   it('are asked for one by one where a server makes one whatever is said', async () => {
     const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }));
     const { body } = await engine.generate(request, call());

@@ -111,6 +111,7 @@ describe('what goes to a server', () => {
     ['vllm', { suffix: 'z' }, 'suffix', 'not what comes between two'],
     ['vllm', { best_of: 2 }, 'best_of', 'no more answers than it tells'],
     ['ollama', { prompt: [1, 2] }, 'prompt', 'no token ids'],
+    ['ollama', {}, 'prompt', 'into its chat template'],
     ['llama-server', { echo: true, logprobs: 1 }, 'echo', 'no log probabilities of prompts'],
     ['llama-server', { echo: true, prompt: [1] }, 'echo', 'the text of token ids'],
   ])('%s: %j is refused before it is asked', async (flavor, request, param, words) => {

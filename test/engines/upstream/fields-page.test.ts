@@ -32,20 +32,23 @@ test.each(Object.entries(flavorTraits))('the page tells which fields %s is sent'
 const completions = readFileSync(new URL('../../../docs/completions.md', import.meta.url), 'utf8');
 
 test('the page of completions tells what servers of each flavor can', () => {
-  const [, cells = ''] = completions.split('| flavor | token ids');
+  const [, cells = ''] = completions.split('| flavor | texts as they are');
   const rows = cells
     .split('\n\n')[0]!
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .filter(([, flavor = '']) => flavor.startsWith('`'))
-    .map(([, flavor = '', ...own]) => [flavor.replaceAll('`', ''), own.slice(0, 5)]);
+    .map(([, flavor = '', ...own]) => [flavor.replaceAll('`', ''), own.slice(0, 6)]);
   const yes = (isAble: boolean) => (isAble ? 'yes' : 'no');
   const known = Object.entries(flavorTraits).flatMap(([flavor, traits]) => {
     const able = traits.completions?.value;
     if (!able) return [];
-    const several = able.includes('lists') && able.includes('n') ? 'yes' : 'one after the other';
+    const raw = able.includes('raw') ? 'yes' : 'with a `suffix` alone';
+    const greedy =
+      traits.choicesApart?.value === 'greedy' ? '; `n` at temperature 0 one after the other' : '';
+    const several = able.includes('lists') && able.includes('n') ? `yes${greedy}` : 'one after the other';
     const rest = (['best_of', 'echo', 'suffix'] as const).map((ability) => yes(able.includes(ability)));
-    return [[flavor, [yes(able.includes('tokens')), several, ...rest]]];
+    return [[flavor, [raw, yes(able.includes('tokens')), several, ...rest]]];
   });
   expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(known));
 });

@@ -33,7 +33,7 @@ async function found(answer: Answer) {
 }
 
 /** What only one flavor has, or each has in its own way. */
-const traitsOf = { vllm: 'native', 'llama-server': 'filter', ollama: 'none' } as const;
+const traitsOf = { vllm: 'strict', 'llama-server': 'filter', ollama: 'none' } as const;
 
 describe('an upstream whose flavor is not configured', () => {
   it.each([

@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../../src/core/flavor.ts';
+import type { CompletionAbility } from '../../../src/engines/upstream/completions/plan.ts';
+import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
 import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { Recording } from '../real/exchanges.ts';
 import { ask, call, collect, engineAt, json, said } from './setup.ts';
@@ -42,6 +44,7 @@ async function replaying(server: string, name = 'answer') {
 const tells: Partial<Record<Flavor, object>> = {
   'llama-server': { slots: 4, queued: null, contextLength: 512, inputs: [] },
   ollama: { slots: null, queued: null, contextLength: 512, inputs: [], thinking: false, tools: false },
+  vllm: { slots: null, queued: 0, contextLength: 512, inputs: null },
 };
 
 /** Whether it took the request. */
@@ -51,7 +54,7 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
   it('tells what it is and what it can do', async () => {
     const { engine } = await replaying(server);
     expect(await engine.probe()).toEqual(tells[server as Flavor]);
-    expect(engine.capabilities).toMatchObject({ contextLength: 512, inputs: [] });
+    expect(engine.capabilities).toMatchObject({ contextLength: 512 });
   });
 
   it('is an answer', async () => {
@@ -71,7 +74,8 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
   });
 
   it('is a call, whole and in pieces, or refuses tools as a fault of the request', async () => {
-    const { generate } = await replaying(server, 'call');
+    const isStrict = flavorTraits[server as Flavor].forcedTool.value === 'strict';
+    const { generate } = await replaying(server, isStrict ? 'call-strict' : 'call');
     if (!took(server, 'call')) {
       await expect(generate()).rejects.toMatchObject({ code: 'request_refused', blame: { retry: false } });
       return;
@@ -79,10 +83,13 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
     const { choices } = await generate();
     expect(choices[0]!.finish_reason).toBe('tool_calls');
     const [made] = choices[0]!.message.tool_calls!;
-    expect(made!.function).toEqual({ name: 'get_weather', arguments: '{"city":"Paris"}' });
+    expect(made!.function.name).toBe('get_weather');
+    expect(JSON.parse(made!.function.arguments)).toEqual({ city: 'Paris' });
     const chunks = await (await replaying(server, 'call-stream')).stream();
     const pieces = chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []);
-    expect(pieces.map((piece) => piece.function?.arguments ?? '').join('')).toBe('{"city":"Paris"}');
+    const whole = pieces.map((piece) => piece.function?.arguments ?? '').join('');
+    expect(whole).toBe(isStrict ? '1442' : '{"city":"Paris"}');
+    expect(chunks.at(-2)!.choices[0]!.finish_reason).toBe('tool_calls');
     expect(pieces[0]).toMatchObject({ id: expect.stringMatching(/./), function: { name: 'get_weather' } });
   });
 
@@ -100,7 +107,7 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
 
   // Ollama cuts what it makes embeddings of, and tells nothing of it.
   const tooLong = ['too-long', 'embeddings-too-long'].filter(
-    (name) => name === 'too-long' || !took(server, name),
+    (name) => name === 'too-long' || recorded(server, name).status === 500,
   );
   it.each(tooLong)('does not fit: %s', async (name) => {
     const { engine, generate } = await replaying(server, name);
@@ -113,13 +120,81 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
     });
   });
 
+  it.skipIf(recorded(server, 'embeddings-too-long').status !== 404)(
+    'is that the model has no embeddings, and not that the server is away',
+    async () => {
+      const { engine } = await replaying(server, 'embeddings-too-long');
+      await expect(engine.embed(json({ model: 'm', input: 'x' }), call())).rejects.toMatchObject({
+        code: 'model_not_found',
+        blame: { scope: 'request', retry: false },
+      });
+    },
+  );
+
   it.skipIf(took(server, 'image'))('refuses an image as a fault of the request', async () => {
     const { generate } = await replaying(server, 'image');
     await expect(generate()).rejects.toMatchObject({
       code: 'request_refused',
-      message: expect.stringContaining('image input'),
+      message: expect.stringMatching(/image input|multimodal/),
       blame: { scope: 'request', retry: false },
     });
+  });
+});
+
+interface Said {
+  choices: { text: string; message: { tool_calls?: { function: { name: string; arguments: string } }[] } }[];
+  usage: { prompt_tokens: number; completion_tokens: number };
+}
+
+/** What it said to `name`, or null where it refused. */
+const answerOf = (server: string, name: string) =>
+  took(server, name) ? (JSON.parse(recorded(server, name).answer) as Said) : null;
+
+/** By what a server shows that it can do something with raw prompts; the prompt has 14 tokens, and each answer 3. */
+const proofs: Record<CompletionAbility, [name: string, shows: (answer: Said) => boolean]> = {
+  raw: ['text', ({ usage }) => usage.prompt_tokens === 14],
+  tokens: ['tokens', ({ usage }) => usage.prompt_tokens === 2],
+  lists: ['lists', ({ choices, usage }) => choices.length === 2 && usage.completion_tokens === 6],
+  n: ['n', ({ choices, usage }) => choices.length === 2 && usage.completion_tokens === 6],
+  best_of: ['best-of', ({ usage }) => usage.completion_tokens === 6],
+  echo: ['echo', ({ choices }) => choices[0]!.text.startsWith('<|im_start|>user')],
+  suffix: ['suffix', ({ usage }) => usage.prompt_tokens !== 14],
+};
+
+const madeOf = (server: string, name: string) =>
+  answerOf(server, name)?.choices[0]!.message.tool_calls?.[0]?.function;
+const argumentsOf = (server: string, name: string) => madeOf(server, name)?.arguments ?? '';
+
+const asked = (server: string) => existsSync(`${folder}${server}/n.json`);
+describe.each(readdirSync(folder).filter(asked) as Flavor[])('the table of what %s can', (server) => {
+  const traits = flavorTraits[server];
+
+  it('has of raw prompts what it showed', () => {
+    const shown = Object.entries(proofs).filter(([, [name, shows]]) => {
+      const answer = answerOf(server, `completion-${name}`);
+      return answer && shows(answer);
+    });
+    expect(traits.completions!.value.toSorted()).toEqual(shown.map(([ability]) => ability).toSorted());
+  });
+
+  it('knows whether the tokens of several choices are told', () => {
+    const { choices, usage } = answerOf(server, 'n')!;
+    const isAlways = usage.completion_tokens !== 3 * choices.length && 'always';
+    expect(traits.choicesApart?.value).toBe(isAlways || (took(server, 'n-greedy') ? undefined : 'greedy'));
+  });
+
+  it('knows how a call is forced', () => {
+    const named = madeOf(server, 'call-named')?.name === 'get_time';
+    const required = madeOf(server, 'call')?.name === 'get_weather';
+    const isNative = argumentsOf(server, 'call').startsWith('{') ? 'native' : 'strict';
+    expect(traits.forcedTool.value).toBe(named ? isNative : required ? 'filter' : 'none');
+    if (traits.forcedTool.value === 'strict')
+      expect(JSON.parse(argumentsOf(server, 'call-strict'))).toEqual({ city: 'Paris' });
+  });
+
+  it('knows what becomes of what is too long', () => {
+    expect(Boolean(traits.cutsPrompts)).toBe(took(server, 'too-long'));
+    expect(Boolean(traits.openLimit)).toBe(!took(server, 'many-tokens'));
   });
 });
 

@@ -71,6 +71,7 @@ const hosted = {
 
 /** What some know by another name, or not at all. */
 const exceptions: Partial<Record<Flavor, Record<string, Record<string, unknown>>>> = {
+  'llama-server': { n: {} },
   gemini: { seed: {}, frequency_penalty: {} },
   mistral: {
     seed: { random_seed: 7 },

@@ -3,16 +3,20 @@ import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 
 type Request = JsonBody<ChatRequest>;
+/** When several choices are not asked for together (`flavors.ts`). */
+export type Apart = 'always' | 'greedy';
 
 /**
  * An answer with as many choices as were asked for. Some servers make one whatever `n` says; they are asked again for
  * those that are missing, one after the other, because a request holds one slot.
+ * @param apart when each choice is asked for by itself from the start
  */
 export async function allChoices(
   request: Request,
   once: (request: Request) => Promise<ChatResponse>,
+  apart: Apart | undefined,
 ): Promise<ChatResponse> {
-  const answer = await once(request);
+  const answer = await once(firstOf(request, apart));
   for (let index = answer.choices.length; index < wanted(request); index++) {
     const { choices, usage } = await once(singleChoice(request, index));
     answer.choices.push({ ...choices[0]!, index });
@@ -25,10 +29,11 @@ export async function allChoices(
 export async function* streamAllChoices(
   request: Request,
   once: (request: Request) => ChatChunks,
+  apart: Apart | undefined,
 ): ChatChunks {
   const seen = new Set<number>();
   let usage: ChatChunk | undefined;
-  for await (const chunks of once(request)) {
+  for await (const chunks of once(firstOf(request, apart))) {
     for (const { index } of chunks.flatMap(({ choices }) => choices)) seen.add(index);
     usage = chunks.find(isUsage) ?? usage;
     yield chunks.filter((chunk) => !isUsage(chunk));
@@ -50,6 +55,15 @@ const isUsage = ({ usage }: ChatChunk) => Boolean(usage);
 
 function wanted({ value: { n } }: Request): number {
   return n ?? 1;
+}
+
+/** Whether each of several choices is asked for by itself. */
+export function isApart({ temperature }: { temperature?: number | null }, apart: Apart | undefined): boolean {
+  return apart === 'always' || (apart === 'greedy' && temperature === 0);
+}
+
+function firstOf(request: Request, apart: Apart | undefined): Request {
+  return wanted(request) > 1 && isApart(request.value, apart) ? singleChoice(request, 0) : request;
 }
 
 /** Another seed, so that it is another answer. */

@@ -1,4 +1,4 @@
-import { ApiError, invalid } from '../../../core/errors.ts';
+import { ApiError, final, invalid } from '../../../core/errors.ts';
 import { estimateText } from '../../../wire/chat/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
@@ -54,6 +54,12 @@ export function refusedDimensions(error: unknown, { dimensions }: EmbeddingsRequ
   const isRefusal = error instanceof ApiError && error.code === 'request_refused';
   if (!dimensions || !isRefusal || !/dimension|matryoshka/i.test(error.message)) return error;
   return invalid('dimensions', `this model cannot be asked for ${dimensions}. ${error.message}`);
+}
+
+/** What stands for embeddings that a server does not make, though it has the model. */
+export function noEmbeddings(): ApiError {
+  const told = 'The server of this model makes no embeddings with it.';
+  return new ApiError('model_not_found', told, { param: 'model', blame: final });
 }
 
 /** No text has no tokens: some servers say zero where they mean that they do not know. */

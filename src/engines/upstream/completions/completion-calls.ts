@@ -9,6 +9,7 @@ import { behindEcho } from '../../../wire/completions/behind-echo.ts';
 import { estimateTextPrompt } from '../../../wire/completions/estimate-prompt.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { EngineCall, NativeAnswer, NativeEvent } from '../../engines.ts';
+import type { Apart } from '../answer/choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
 import { unusable } from '../answer/parse-body.ts';
@@ -23,6 +24,7 @@ export interface CompletionWay extends Pick<Reading, 'usageOf' | 'finishes' | 'c
   wording: Pick<Wording, 'model' | 'traits' | 'told'>;
   members: Wording['members'];
   abilities: readonly CompletionAbility[];
+  apart: Apart | undefined;
 }
 
 export interface CompletionCalls {
@@ -82,7 +84,7 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
   return {
     async ask(request, { signal }) {
       const known = way();
-      const plan = planOf(request, known.abilities);
+      const plan = planOf(request, known);
       const choices: CompletionChoice[] = [];
       let usage: ChatUsage | undefined;
       for (const { ask, came } of withMissing(plan.asks)) {
@@ -96,7 +98,7 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
 
     async *stream(request, { signal }) {
       const known = way();
-      const plan = planOf(request, known.abilities);
+      const plan = planOf(request, known);
       const begun = new Set<number>();
       let usage: ChatUsage | undefined;
       for (const { ask, came } of withMissing(plan.asks)) {

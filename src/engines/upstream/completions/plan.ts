@@ -3,13 +3,20 @@ import type { CompletionsRequest } from '../../../wire/completions/completions.t
 import { answersMade } from '../../../wire/completions/request.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
+import { type Apart, isApart } from '../answer/choices.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 
 /**
- * What servers can do with raw prompts: take a list of them (`lists`), token ids, make several answers (`n`) and choose among
+ * What servers can do with raw prompts: go on with a text as it is (`raw`), take a list of them (`lists`), token ids, make several answers (`n`) and choose among
  * more (`best_of`), tell the prompt and what is known of its tokens (`echo`), write up to a `suffix`.
  */
-export type CompletionAbility = 'lists' | 'tokens' | 'n' | 'best_of' | 'echo' | 'suffix';
+export type CompletionAbility = 'raw' | 'lists' | 'tokens' | 'n' | 'best_of' | 'echo' | 'suffix';
+
+/** What is known of a server. */
+interface Server {
+  abilities: readonly CompletionAbility[];
+  apart: Apart | undefined;
+}
 
 /** A question to a server. */
 export interface Ask {
@@ -32,7 +39,7 @@ export interface Plan {
  * How a request is put to a server. Lists are taken apart for servers that take none, and a prompt alone is told by us.
  * @throws ApiError `validation_error` (422) for what the server cannot
  */
-export function planOf(body: JsonBody<CompletionsRequest>, abilities: readonly CompletionAbility[]): Plan {
+export function planOf(body: JsonBody<CompletionsRequest>, { abilities, apart }: Server): Plan {
   const { prompt, echo, logprobs, suffix, best_of: bestOf } = body.value;
   const can = (ability: CompletionAbility) => abilities.includes(ability);
   const prompts = splitTextInputs('prompt', prompt).map(({ input }) => input);
@@ -41,6 +48,11 @@ export function planOf(body: JsonBody<CompletionsRequest>, abilities: readonly C
   const n = body.value.n ?? 1;
   if (!isText && !can('tokens'))
     throw invalid('prompt', 'the server of this model takes texts, no token ids');
+  if (!suffix && !can('raw'))
+    throw invalid(
+      'prompt',
+      'the server of this model puts texts into its chat template: ask it for chat completions',
+    );
   if (suffix && !can('suffix'))
     throw invalid(
       'suffix',
@@ -61,7 +73,7 @@ export function planOf(body: JsonBody<CompletionsRequest>, abilities: readonly C
     ...((bestOf ?? 1) <= n && bestOf !== undefined && { best_of: undefined }),
   });
   return {
-    asks: asksOf(asked, prompts, n, abilities),
+    asks: asksOf(asked, prompts, n, { abilities, apart }),
     prefixes: echo && !isTold ? texts : null,
   };
 }
@@ -70,10 +82,10 @@ function asksOf(
   body: JsonBody<CompletionsRequest>,
   prompts: readonly (string | readonly number[])[],
   n: number,
-  abilities: readonly CompletionAbility[],
+  { abilities, apart }: Server,
 ): Ask[] {
   const isWhole = prompts.length === 1 || abilities.includes('lists');
-  const hasN = n === 1 || abilities.includes('n');
+  const hasN = n === 1 || (abilities.includes('n') && !isApart(body.value, apart));
   if (isWhole && hasN) return [{ body, first: 0, wanted: prompts.length * n, isRepeat: false }];
   return prompts.flatMap((prompt, at) => {
     const one = isWhole ? body : editBody(body, { prompt: prompt as string | number[] });

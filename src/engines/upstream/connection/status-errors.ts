@@ -80,12 +80,14 @@ function refused(said: UpstreamError, status: number, tail: string): ApiError {
     });
   if (aboutTheRequest.has(status)) return refusedField(tail);
   // What is not there may be on its way: a proxy answers so while its server is rolled out.
-  const blame = absent.has(status) ? unclear : final;
-  return new ApiError('upstream_error', `The model's server refused the request ${tail}`, {
-    blame,
-    shouldRetry: false,
-  });
+  const words = `The model's server refused the request ${tail}`;
+  if (absent.has(status))
+    return new AbsentError('upstream_error', words, { blame: unclear, shouldRetry: false });
+  return new ApiError('upstream_error', words, { blame: final, shouldRetry: false });
 }
+
+/** What was asked for is not there: the call, or the whole server. */
+export class AbsentError extends ApiError {}
 
 /** What servers answer to a field they do not take. Any other 4xx is between them and us. */
 const aboutTheRequest = new Set([400, 413, 422]);

@@ -10,6 +10,11 @@ const owners = new Map<unknown, Flavor>([
   ['offpeak', 'offpeak'],
 ]);
 
+/** Whether a model is among those that a server has. */
+export function hasModel({ data }: Fields, model: string): boolean {
+  return Array.isArray(data) && data.some((each) => fieldsOf(each)['id'] === model);
+}
+
 /** What kind of server has these models (`GET /v1/models`): of the one that is used, or of any if it has another name there. */
 export function flavorOf({ data }: Fields, model: string): Flavor {
   const models = Array.isArray(data) ? data.map(fieldsOf) : [];

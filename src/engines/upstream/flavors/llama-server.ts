@@ -5,9 +5,13 @@ export const llamaServer: FlavorTraits = {
   ...usual,
   speaks: newerHaveBoth,
   completions: completions(
-    ['tokens'],
-    'echo is refused, n too by older versions; several prompts are answered by a list of answers',
+    ['raw', 'tokens'],
+    'echo, best_of and suffix are passed over; of n answers and of several prompts the tokens of one are told',
   ),
+  choicesApart: {
+    value: 'always',
+    reason: 'the usage of n choices is that of one of them; older versions make one',
+  },
   jsonSchema: native('response_format becomes a grammar'),
   forcedTool: {
     value: 'filter',

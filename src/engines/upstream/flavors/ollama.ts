@@ -4,7 +4,10 @@ import type { FlavorTraits } from './traits.ts';
 export const ollama: FlavorTraits = {
   ...usual,
   speaks: newerHaveBoth,
-  completions: completions(['suffix'], 'its prompt is one text; echo and n are not read'),
+  completions: completions(
+    ['suffix'],
+    'a text goes through the chat template unless there is a suffix; echo and n are not read',
+  ),
   jsonSchema: native('format since 0.5; not enforced by every model (ollama #14645)'),
   forcedTool: { value: 'none', reason: 'tool_choice is not read at all (ollama #17921)' },
   prefixCache: { value: 'slot', reason: 'runs llama.cpp, whose slots keep a prompt each' },

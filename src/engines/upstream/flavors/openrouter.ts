@@ -3,7 +3,7 @@ import type { FlavorTraits } from './traits.ts';
 
 export const openrouter: FlavorTraits = {
   ...usual,
-  completions: completions([], 'one text is documented'),
+  completions: completions(['raw'], 'one text is documented'),
   jsonSchema: native('documented, by models that have it'),
   forcedTool: native('documented, by models that have it'),
   prefixCache: shared('that of whoever runs the model'),

@@ -3,7 +3,10 @@ import type { FlavorTraits } from './traits.ts';
 
 export const sglang: FlavorTraits = {
   ...usual,
-  completions: completions(['lists', 'tokens', 'n', 'echo'], 'a suffix is for models with a template for it'),
+  completions: completions(
+    ['raw', 'lists', 'tokens', 'n', 'echo'],
+    'a suffix is for models with a template for it',
+  ),
   jsonSchema: native('grammar backend behind response_format'),
   forcedTool: native('a named tool becomes a grammar of its parameters'),
   prefixCache: shared('one radix tree for all requests'),

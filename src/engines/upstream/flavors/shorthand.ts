@@ -19,7 +19,7 @@ export const completions = (abilities: readonly CompletionAbility[], reason: str
   value: abilities,
   reason,
 });
-export const all = ['lists', 'tokens', 'n', 'best_of', 'echo', 'suffix'] as const;
+export const all = ['raw', 'lists', 'tokens', 'n', 'best_of', 'echo', 'suffix'] as const;
 const hosted = { value: [], reason: 'it counts no chat completions' };
 const nothing = { value: [], reason: 'what it does not know, it passes over' };
 /** The older name is the one that everybody reads. */

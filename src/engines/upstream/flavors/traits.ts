@@ -1,6 +1,7 @@
 import type { OwnTraits } from '../../../core/flavor.ts';
 import type { ModelInput } from '../../../core/model.ts';
 import type { Capabilities, Op, Speech } from '../../engines.ts';
+import type { Apart } from '../answer/choices.ts';
 import type { CompletionAbility } from '../completions/plan.ts';
 import type { CountWay } from '../probe/count-tokens.ts';
 import type { EffortWay } from '../request/reasoning-effort.ts';
@@ -48,6 +49,8 @@ export interface FlavorTraits {
   finish?: Flag<OwnTraits['finish']>;
   /** How it tells how it is, and what its model can do. */
   report: Flag<ReportWay>;
+  /** When several choices are asked for one after the other: always, or where nothing is left to chance (temperature 0). */
+  choicesApart?: Flag<Apart>;
   /** That it leaves out what does not fit its context, and answers all the same. */
   cutsPrompts?: Flag<true>;
   /** The member that makes it tell, at the beginning of a stream, how far it is with the prompt and what it had read of it before. */

@@ -15,11 +15,14 @@ export const vllm: FlavorTraits = {
   ...usual,
   speaks: newerHaveBoth,
   completions: completions(
-    ['lists', 'tokens', 'n', 'echo'],
-    'a suffix is refused, and best_of is no longer known',
+    ['raw', 'lists', 'tokens', 'n', 'echo'],
+    'a suffix is refused, best_of is passed over',
   ),
   jsonSchema: native('guided decoding, but skipped together with some reasoning parsers (vllm #52594)'),
-  forcedTool: native('a named tool becomes guided decoding of its parameters'),
+  forcedTool: {
+    value: 'strict',
+    reason: 'the call is forced, and its arguments are held to the schema only where the tool says strict',
+  },
   prefixCache: shared('blocks of the cache are found by their content (automatic prefix caching)'),
   fields: fields(
     `top_k min_p repetition_penalty min_tokens stop_token_ids bad_words include_stop_str_in_output
@@ -29,6 +32,10 @@ export const vllm: FlavorTraits = {
   names: {
     value: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
     reason: 'every version knows max_tokens; old ones know no other',
+  },
+  choicesApart: {
+    value: 'greedy',
+    reason: 'it refuses with 400 to make several where nothing is left to chance',
   },
   openLimit: {
     value: true,

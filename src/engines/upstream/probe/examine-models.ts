@@ -33,7 +33,11 @@ export async function examineModels(asking: Asking): Promise<Found> {
   const { status, body } = await transport.get(address.path('/models'), never);
   const ms = Math.round(elapsed());
   const listed = status === 200 ? listOf(body) : null;
-  if (listed) return { finding: examineList(listed, model, ms), flavor: flavorOf(listed, model) };
+  if (listed) {
+    const flavor = flavorOf(listed, model);
+    const better = flavor === 'llama-server' ? await besideVersion(url, model, transport) : null;
+    return { finding: better ?? examineList(listed, model, ms), flavor };
+  }
   return { finding: await refusalOf(asking, status, body), flavor: 'generic' };
 }
 
@@ -79,16 +83,29 @@ async function refusalOf({ url, model, hasKey, transport }: Asking, status: numb
   return { about, verdict, key: 'url' as const, told, advice: `Write ${better}.` };
 }
 
+/** llama-server has most calls at its root too, but completions and embeddings are of its own form there. */
+async function besideVersion(
+  url: string,
+  model: string,
+  transport: Pick<Transport, 'get'>,
+): Promise<Finding | null> {
+  if (/\/v1\/*$/.test(url)) return null;
+  const better = await betterUrl(url, model, transport);
+  const told = 'it answers here in a form of its own';
+  if (better === null) return null;
+  return { about: 'models', verdict: 'fault', key: 'url', told, advice: `Write ${better}.` };
+}
+
 /** Where the API stands that was looked for at `url`. */
 async function betterUrl(
   url: string,
   model: string,
   { get }: Pick<Transport, 'get'>,
 ): Promise<string | null> {
-  const base = url.replace(/\/(?:chat\/completions|completions|embeddings|models)$/, '');
+  const base = url.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings|models)$/, '');
   const { origin } = new URL(url);
   for (const candidate of new Set([base, `${base}/v1`, `${origin}/v1`])) {
-    if (candidate === url) continue;
+    if (candidate === url.replace(/\/+$/, '')) continue;
     const { status, body } = await get(addressOf(candidate, model).path('/models'), never);
     if (status === 401 || (status === 200 && listOf(body))) return candidate;
   }

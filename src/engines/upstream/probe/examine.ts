@@ -122,7 +122,8 @@ export async function examineUpstream(
         told: 'it forces none; Offpeak asks for the arguments and makes the call',
       };
     try {
-      const tool = { name: 'answer', description: 'Answers.', parameters: word };
+      const strict = mean === 'strict' && { strict: true };
+      const tool = { name: 'answer', description: 'Answers.', parameters: word, ...strict };
       const { choices } = await ask(engine, {
         max_tokens: 256,
         tools: [{ type: 'function', function: tool }],
@@ -139,7 +140,7 @@ export async function examineUpstream(
         'forced_tool',
       );
     } catch (error) {
-      return { about, verdict: 'fault', ...failure(error), ...instead('forced_tool') };
+      return { about, verdict: 'fault', ...failure(error), ...otherwise(error, 'forced_tool') };
     }
   }
 
@@ -156,7 +157,7 @@ export async function examineUpstream(
       if (isWord(choice?.message.content ?? '')) return { about, verdict: 'ok', told: 'held by itself' };
       return unmet(about, choice?.finish_reason, 'its answer does not conform', 'json_schema');
     } catch (error) {
-      return { about, verdict: 'fault', ...failure(error), ...instead('json_schema') };
+      return { about, verdict: 'fault', ...failure(error), ...otherwise(error, 'json_schema') };
     }
   }
 
@@ -171,6 +172,7 @@ export async function examineUpstream(
       await within((call) => engine.native!.ask('completions', body, call));
       return { about, verdict: 'ok', told: `raw prompts too, in ${Math.round(elapsed())} ms` };
     } catch (error) {
+      if (isLost(error)) return { about, verdict: 'fault', ...failure(error), advice: adviceFor(error) };
       const told = `none (${failure(error).told}); write capabilities: { completions: none } so that requests are told`;
       return { about, verdict: 'ours', told };
     }
@@ -185,7 +187,8 @@ export async function examineUpstream(
       const told = `${vectors[0]?.length ?? 0} numbers in ${Math.round(elapsed())} ms`;
       return { about, verdict: 'ok', told };
     } catch (error) {
-      if (isServesTold) return { about, verdict: 'fault', ...failure(error), advice: adviceFor(error) };
+      if (isServesTold || isLost(error))
+        return { about, verdict: 'fault', ...failure(error), advice: adviceFor(error) };
       const { told } = failure(error);
       return {
         about,
@@ -232,6 +235,17 @@ function unmet(
     return { about, verdict: 'ours', told: 'not known: it thinks for longer than it was let' };
   return { about, verdict: 'fault', told, ...instead(capability) };
 }
+
+function otherwise(error: unknown, capability: string): Pick<Finding, 'advice' | 'key'> {
+  return isLost(error) ? { advice: adviceFor(error) } : instead(capability);
+}
+
+/** Whether there was no answer: that tells nothing of what the server can do. */
+function isLost(error: unknown): boolean {
+  return error instanceof ApiError && lost.includes(error.code);
+}
+
+const lost: readonly string[] = ['upstream_unreachable', 'upstream_timeout', 'engine_overloaded'];
 
 function instead(capability: string): Pick<Finding, 'advice' | 'key'> {
   return {
