@@ -48,14 +48,6 @@ describe('serve', () => {
     await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
-  it('ends at once at the second signal', async () => {
-    const server = await place.serve();
-    server.child.kill('SIGTERM');
-    await server.line(/^Stopping/);
-    server.child.kill('SIGTERM');
-    expect((await server.exit).code).toBe(143);
-  });
-
   it.each(['once', 'twice'])('loses no line of its log when it is told %s to stop', async (times) => {
     const server = await place.serve(['--log-level', 'info']);
     const answer = await fetch(`${server.ready.url}/v1/models`);
