@@ -104,12 +104,25 @@ describe('/docs/api', () => {
       headers: { 'accept-encoding': 'identity' },
     });
     expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(plain.headers.get('x-content-type-options')).toBe('nosniff');
     const text = await plain.text();
     expect(text).toContain('createApiReference');
     const zipped = await fetch(`${app.url}/docs/api/scalar.js`);
     expect(zipped.headers.get('content-encoding')).toBe('gzip');
     expect(Number(zipped.headers.get('content-length'))).toBeLessThan(2_000_000);
     expect(await zipped.text()).toBe(text);
+  });
+
+  it.each([
+    ['gzip;q=0', null],
+    ['gzip; q=0.000, identity', null],
+    ['br', null],
+    ['gzip;q=0.5', 'gzip'],
+    ['br, GZIP', 'gzip'],
+  ])('compresses the script for who takes that: %s', async (accepted, encoding) => {
+    const headers = { 'accept-encoding': accepted };
+    const head = await app.call('HEAD', '/docs/api/scalar.js', { key: null, headers });
+    expect(head.headers.get('content-encoding')).toBe(encoding);
   });
 });
 

@@ -1,9 +1,9 @@
 import { bytes, jsonText } from '../answer.ts';
 import type { Answer } from '../answer.ts';
 
-/** A body that is there as a whole; HEAD gets its headers alone. */
+/** A body that is there as a whole, bytes as they are and not a copy for each who asks; HEAD gets its headers alone. */
 export function text(method: string, body: string | Uint8Array, headers: Record<string, string>): Answer {
-  const content = Buffer.from(body);
+  const content = typeof body === 'string' ? Buffer.from(body) : body;
   const all = { ...headers, 'content-length': String(content.length) };
   return bytes(method === 'HEAD' ? null : once(content), all);
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import { kept } from './kept.ts';
 
 /** Nothing is asked of anybody but this server, and nothing is told to anybody. */
 const settings = {
@@ -46,13 +47,13 @@ export const apiReference = `<!doctype html>
 /** Where the package has the script. */
 const packed = new URL('scalar.js.gz', import.meta.url);
 
-let zipped: Promise<Uint8Array> | undefined;
+const zipped = kept(() => (existsSync(packed) ? readFile(packed) : zipScript()));
 
-/** The script of the page, compressed or as it is. */
-export async function apiReferenceScript(compressed: boolean): Promise<Uint8Array> {
-  zipped ??= existsSync(packed) ? readFile(packed) : zipScript();
-  return compressed ? zipped : promisify(gunzip)(await zipped);
-}
+/** The script of the page, compressed and as it is, each the same bytes for all who ask. */
+export const apiReferenceScript = {
+  zipped,
+  plain: kept(async () => promisify(gunzip)(await zipped())),
+};
 
 /** The script, compressed, out of the Fastify plugin of Scalar, which holds all of it (docs/decisions/0009-documents.md). */
 export async function zipScript(): Promise<Uint8Array> {

@@ -1,17 +1,15 @@
 import type { Answer } from '../answer.ts';
 import type { Incoming, Mounted } from '../route.ts';
 import { moved, text } from './answers.ts';
+import { kept } from './kept.ts';
 
 /**
  * What people read of a server, without a key: the pages of `docs/`, each as Markdown too, their index for language models, and
  * the reference of the API. They are no operations of the API. All is loaded, read and made when it is first asked for.
  */
 export function createPages(): Mounted[] {
-  let loading: Promise<(path: string, method: string) => Answer> | undefined;
-  const show = async (path: string, method: string) => {
-    loading ??= import('./site.ts').then(({ loadSite }) => loadSite());
-    return (await loading)(path, method);
-  };
+  const site = kept(async () => (await import('./site.ts')).loadSite());
+  const show = async (path: string, method: string) => (await site())(path, method);
   return [
     page('/docs', async () => moved('docs/')),
     page('/docs/*', ({ param, method }) => show(param, method)),
@@ -21,16 +19,22 @@ export function createPages(): Mounted[] {
     }),
     page('/docs/api/scalar.js', async ({ method, headers }) => {
       const { apiReferenceScript } = await import('./api-reference.ts');
-      const zipped = /\bgzip\b/.test(headers['accept-encoding'] ?? '');
-      return text(method, await apiReferenceScript(zipped), {
+      const zipped = takesGzip(headers['accept-encoding']);
+      return text(method, await apiReferenceScript[zipped ? 'zipped' : 'plain'](), {
         'content-type': 'text/javascript; charset=utf-8',
         ...(zipped && { 'content-encoding': 'gzip' }),
+        'x-content-type-options': 'nosniff',
         'cache-control': 'max-age=3600',
         vary: 'accept-encoding',
       });
     }),
     page('/llms.txt', ({ method }) => show('../llms.txt', method)),
   ];
+}
+
+/** Whether gzip is named, and not with a weight of zero. */
+function takesGzip(accepted = ''): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(accepted);
 }
 
 function page(path: string, handle: (incoming: Incoming) => Promise<Answer>): Mounted {
