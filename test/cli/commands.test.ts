@@ -77,6 +77,19 @@ describe('files validate', () => {
     expect(out).toMatch(/line 4 \(d\), url: .*\[url_mismatch\]/);
   });
 
+  it('takes requests that name files, and tells that a server must', async () => {
+    const content = [{ type: 'file', file: { file_id: 'file-1' } }];
+    const text = line({ body: { model: 'm', messages: [{ role: 'user', content }] } });
+    const { code, out, err } = await validate(text);
+    expect([code, out]).toEqual([0, expect.stringContaining('Valid: 1 requests')]);
+    expect(err).toContain('files.purposes');
+    expect(JSON.parse((await validate(text, '--json')).out)).toMatchObject({
+      valid: true,
+      names_files: true,
+    });
+    expect((await validate(line())).err).not.toContain('files.purposes');
+  });
+
   it.each([
     ['', 'empty_file'],
     ['[{}]\n', 'invalid_json_line'],

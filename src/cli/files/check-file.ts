@@ -11,6 +11,8 @@ export interface FileVerdict {
   bytes: number;
   requests: number;
   endpoint: string | null;
+  /** Whether requests name files, which a server takes where it is told to. */
+  namesFiles: boolean;
   /** Estimated tokens in and, at most, out. */
   estimatedTokens: number;
   /** The first `keptFaults` of `faultCount`. */
@@ -29,7 +31,11 @@ const keptFaults = 100;
 /** Checks a file by the rules the server itself uses, without one. */
 export async function checkFile(path: string, limits: FileLimits): Promise<FileVerdict> {
   const splitter = createSplitter({ lineBytes: limits.lineBytes });
-  const checker = createLineChecker({ endpoints: batchEndpoints, refuseModel: () => undefined });
+  const checker = createLineChecker({
+    endpoints: batchEndpoints,
+    takesFiles: true,
+    refuseModel: () => undefined,
+  });
   const faults: Fault[] = [];
   const sums = { bytes: 0, requests: 0, estimatedTokens: 0, faultCount: 0 };
   const add = (found: Fault[]) => {
@@ -55,7 +61,8 @@ export async function checkFile(path: string, limits: FileLimits): Promise<FileV
   take(splitter.end());
   add(wholeFaults(sums, limits));
   const valid = sums.faultCount === 0;
-  return { valid, ...sums, endpoint: checker.endpoint ?? null, faults };
+  const { endpoint = null, namesFiles } = checker;
+  return { valid, ...sums, endpoint, namesFiles, faults };
 }
 
 function wholeFaults(

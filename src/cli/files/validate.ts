@@ -22,8 +22,13 @@ export function filesValidate(cli: Cli): Command {
       const verdict = await checkFile(existingFile(file, cli.cwd), limits);
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
       if (options.json === true) {
-        const { estimatedTokens: tokens, faultCount: count, ...rest } = verdict;
-        return terminal.json({ ...rest, estimated_tokens: tokens, fault_count: count });
+        const { estimatedTokens, faultCount, namesFiles, ...rest } = verdict;
+        return terminal.json({
+          ...rest,
+          names_files: namesFiles,
+          estimated_tokens: estimatedTokens,
+          fault_count: faultCount,
+        });
       }
       if (verdict.valid) {
         const { requests, endpoint, estimatedTokens } = verdict;
@@ -34,6 +39,10 @@ export function filesValidate(cli: Cli): Command {
         if (!usualEndpoints.some((name) => name === endpoint))
           terminal.note(
             `Batches of ${endpoint ?? ''} run where batch.endpoints of the configuration opens them.`,
+          );
+        if (verdict.namesFiles)
+          terminal.note(
+            'Files are named, which a server takes where files.purposes of its configuration opens that.',
           );
         return;
       }

@@ -42,6 +42,8 @@ export interface LineCheckerOptions {
 /** Checks the lines of one file, in order. Remembers the custom_ids and the endpoint. */
 export interface LineChecker {
   readonly endpoint: BatchEndpoint | undefined;
+  /** Whether a body named a file. */
+  readonly namesFiles: boolean;
   /**
    * @param number 1-based; of the line in the file, or of the request in the list
    * @param bytes length of the line as UTF-8, for the estimate
@@ -58,6 +60,7 @@ const members: readonly string[] = ['custom_id', 'method', 'url', 'body'];
  */
 export function createLineChecker(options: LineCheckerOptions): LineChecker {
   let { endpoint } = options;
+  let namesFiles = false;
   const { endpoints = usualEndpoints } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
@@ -122,7 +125,10 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
     }
     const { custom_id: customId, url } = line;
     if (options.takesFiles === true && text.includes('"file_id"'))
-      for (const { fileId, put } of fileParts(line['body'])) put(standIn(fileId));
+      for (const { fileId, put } of fileParts(line['body'])) {
+        namesFiles = true;
+        put(standIn(fileId));
+      }
     const found = [checkCustomId(customId, number), checkUrl(url), ...shapeFaults(line)];
     const faults = found.filter((fault) => fault !== undefined);
     const target = endpoints.find((name) => name === url) ?? endpoint;
@@ -141,6 +147,9 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
   return {
     get endpoint() {
       return endpoint;
+    },
+    get namesFiles() {
+      return namesFiles;
     },
     check,
   };
