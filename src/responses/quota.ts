@@ -25,8 +25,9 @@ export function createQuota(store: Pick<ResponseStore, 'storedBytes'>, mostBytes
       if (!fits())
         throw new ApiError(
           'storage_quota_exceeded',
-          `The stored responses of this org have ${stored.get(orgId) ?? 0} of ${mostBytes} bytes, and this one does not ` +
-            'fit with those being made. Delete some, wait until some expire, or send store: false.',
+          `The responses, conversations, chat completions and files that this org stores have ${stored.get(orgId) ?? 0} of ` +
+            `${mostBytes} bytes, and this one does not fit with those being made. Delete some, wait until some expire, or ` +
+            'send store: false.',
         );
       reserved.set(orgId, (reserved.get(orgId) ?? 0) + bytes);
       return () => {
