@@ -59,7 +59,8 @@ describe.each(programs)('$name', (program) => {
   });
 });
 
-it('is what docs/clients.md says', () => {
+it('is what docs/clients.md says', ({ skip }) => {
+  if (seen.size === 0) return skip('no client could be had');
   const told = readFileSync(page, 'utf8');
   if (process.env['OFFPEAK_RECORD'] === '1') return writeFileSync(page, withRows(told, seen));
   const rows = [...seen].flatMap(([name, cells]) => rowsOf(name, cells));

@@ -55,13 +55,13 @@ describe('a hostile schema', () => {
   it.each(hostileSchemas.map((each) => [each.name, each] as const))(
     '%s: is refused or harmless',
     async (_name, { text, outcome }) => {
-      // The time on the clock is the machine's as well; that of the threads is ours alone. Two to three times what a
+      // The time on the clock is the machine's as well; that of the threads is ours alone. Several times what a
       // busy machine takes for the worst of them: what grows with the square of a schema takes seconds.
       const [before, allBefore] = [mainThread(), allThreads()];
       const tool = await send(asTool(text));
       expect(allThreads() - allBefore).toBeLessThan(4_000);
       const format = await send(asFormat(text));
-      expect((mainThread() - before) / 2).toBeLessThan(400);
+      expect((mainThread() - before) / 2).toBeLessThan(1_000);
       if (outcome === 'fine') expect(tool.status).toBe(200);
       else expect(['fine', 422]).toContain(tool.status === 200 ? 'fine' : tool.status);
       if (Array.isArray(outcome)) {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-const seeds = 60;
+const seeds = 120;
 
 describe('a planted bug is seen', () => {
   it.each(Object.keys(plantedBugs))('%s', async (name) => {

@@ -19,7 +19,6 @@ export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
   'answers are taken after the end': { from: 17 },
   'a later answer replaces the first': { from: 8 },
   'work goes on when its lease is lost': { shape: 'silent' },
-  'work goes on when its batch is over': { from: 110 },
   'slots are left idle': { shape: 'shares' },
   'an org waits until the others have nothing left': { shape: 'shares', from: 4 },
   'the window is measured with the wall clock': { shape: 'mixed', from: 57 },

@@ -7,7 +7,6 @@ import { around, inClass, inSql, type Plant } from './plant.ts';
 /** Bugs in what is sent to engines, by whom and how often. */
 export const plantedSending: Record<string, Plant> = {
   'work goes on when its lease is lost': inClass(WorkInHand, 'keepOnly', () => () => {}),
-  'work goes on when its batch is over': inClass(WorkInHand, 'stopBatch', () => () => {}),
   'a line is sent twice': inClass(
     HeldChunks,
     'take',

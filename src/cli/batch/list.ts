@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sleep } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
-import { ClientError } from '../../client/errors.ts';
+import { ClientError, Unreachable } from '../../client/errors.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { clientCommand, examples, tellAll, wholeNumber } from '../shared/commands.ts';
@@ -18,6 +18,8 @@ interface Options extends ClientOptions {
 }
 
 const watchMs = 2_000;
+/** Of the files of an org, a thousand each. */
+const mostPages = 2;
 /** Home, and nothing below it. */
 const clearScreen = '\u001b[H\u001b[J';
 
@@ -61,7 +63,10 @@ function list(client: Client, { limit, all, status }: Options): Promise<RemoteBa
   );
 }
 
-/** What the inputs of batches are called, as far as the server tells: a file may be deleted, or not for this key. */
+/**
+ * What the inputs of batches are called, as far as the newest files of the org tell: a file may be deleted, or not for this
+ * key, and names are not worth more than a question or two.
+ */
 async function learnNames(
   client: Client,
   batches: readonly RemoteBatch[],
@@ -70,14 +75,15 @@ async function learnNames(
   const wanted = new Set(batches.map((batch) => batch.input_file_id).filter((id) => !names.has(id)));
   for (const id of wanted) names.set(id, '');
   try {
-    for (let after: string | undefined; wanted.size > 0;) {
+    let after: string | undefined;
+    for (let pages = 0; wanted.size > 0 && pages < mostPages; pages++) {
       const page = await client.files.list({ purpose: 'batch', limit: 1000, after });
       for (const { id, filename } of page.data) if (wanted.delete(id)) names.set(id, filename);
       after = page.data.at(-1)?.id;
       if (!page.has_more || after === undefined) return;
     }
   } catch (error) {
-    if (!(error instanceof ClientError)) throw error;
+    if (!(error instanceof ClientError || error instanceof Unreachable)) throw error;
   }
 }
 
