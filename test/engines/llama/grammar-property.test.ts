@@ -1,7 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { RE2JS } from 're2js';
+import { describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/core/errors.ts';
 import { toGbnf } from '../../../src/engines/llama/grammar/gbnf.ts';
 import { formatPatterns } from '../../../src/engines/llama/grammar/formats.ts';
@@ -323,6 +324,20 @@ test('random schemas are met, or refused because nothing meets them', () => {
   );
   // The generator must not have been refused its way through.
   expect(met).toBeGreaterThan(200);
+});
+
+test('values beside a pattern are tried for a limited work, and all left to the check when it is done', () => {
+  const letters = 'abcdefghijklmnopqrst'.replaceAll(/./g, '$&?');
+  const pattern = `^(?:${letters}){900}$`;
+  const values = Array.from({ length: 300 }, (_, i) => 'a'.repeat(i));
+  const compiled = vi.spyOn(RE2JS, 'compile');
+  expect(() => compile({ enum: values, pattern: '^a?$' })).not.toThrow();
+  expect(() => compile({ enum: values, pattern })).toThrow(
+    expect.objectContaining({ code: 'unsupported_keyword', param: 'schema#/pattern' }),
+  );
+  expect(() => compile({ enum: values, pattern }, { strict: false })).not.toThrow();
+  expect(compiled).toHaveBeenCalledTimes(3);
+  compiled.mockRestore();
 });
 
 test('llama.cpp reads every grammar we print', async () => {

@@ -7,6 +7,7 @@ import { constrainsBeyond } from './keywords.ts';
 import { type Schema, type SchemaObject, TooManyBranches, type Walk, mergeSchemas, normal } from './merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
+import { AutomatonTooLarge } from './regular/automaton.ts';
 import { createStrings } from './regular/strings.ts';
 import { satisfies } from './satisfies.ts';
 import { type FaultAt, isObject } from './pointers.ts';
@@ -74,7 +75,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     if (schema.allOf !== undefined) return convertAllOf(schema, pointer, depth);
     if (schema.anyOf !== undefined) return convertUnion('anyOf', schema, pointer, depth);
     if (schema.oneOf !== undefined) return convertUnion('oneOf', schema, pointer, depth);
-    if (schema.enum !== undefined) return fixed(schema);
+    if (schema.enum !== undefined) return fixed(schema, pointer);
     const types = [schema.type ?? impliedType(schema)].flat() as (string | undefined)[];
     const rules = types.map((type) => convertType(type, schema, pointer, depth));
     return rules.length === 1 ? rules[0]! : b.rule(rules.map((rule) => [rule]));
@@ -145,8 +146,20 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`, depth)]));
   }
 
-  function fixed(schema: SchemaObject): Element {
-    const kept = (schema.enum as unknown[]).filter((value) => satisfies(value, schema));
+  function fixed(schema: SchemaObject, pointer: string): Element {
+    const kept = (schema.enum as unknown[]).filter((value) => {
+      try {
+        return satisfies(value, schema, strings);
+      } catch (error) {
+        if (!(error instanceof AutomatonTooLarge)) throw error;
+        unheld(
+          pointer,
+          schema.pattern === undefined ? 'format' : 'pattern',
+          'it takes too long to try the values',
+        );
+        return true;
+      }
+    });
     return b.rule(kept.map((value) => b.literal(JSON.stringify(value))));
   }
 

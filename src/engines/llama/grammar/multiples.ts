@@ -2,7 +2,7 @@ import type { Alternative, GrammarBuilder, RuleElement } from './grammar.ts';
 import type { SchemaObject } from './merge.ts';
 import { naturalsBetween } from './naturals.ts';
 import { type Bounds, ceilDivide, integerEnds } from './number-range.ts';
-import { satisfies } from './satisfies.ts';
+import { isWithin } from './satisfies.ts';
 
 /** Steps above this need a rule for too many remainders. */
 const largestStep = 200n;
@@ -46,7 +46,7 @@ function listed(b: GrammarBuilder, schema: SchemaObject & Bounds, step: number):
   const kept = new Set<number>();
   for (let i = Math.floor(low / step); i <= Math.ceil(high / step); i++) {
     const value = Number((i * step).toPrecision(15));
-    if (satisfies(value, schema)) kept.add(value);
+    if (isWithin(value, schema)) kept.add(value);
   }
   return b.rule([...kept].map((value) => b.literal(JSON.stringify(value))));
 }

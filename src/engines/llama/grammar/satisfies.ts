@@ -1,28 +1,38 @@
 import type { SchemaObject } from './merge.ts';
-import { isOf } from './regular/strings.ts';
+import type { Strings } from './regular/strings.ts';
 
 /**
  * Whether a value of an `enum` is of the type, within the bounds and of the form that stand beside it. What is said about
  * the parts of a list or an object is not looked at.
+ * @throws AutomatonTooLarge
  */
-export function satisfies(value: unknown, schema: SchemaObject): boolean {
-  const limit = (keyword: string, otherwise: number) => (schema[keyword] as number | undefined) ?? otherwise;
+export function satisfies(value: unknown, schema: SchemaObject, strings: Strings): boolean {
   const isSized = (what: string, size: number): boolean =>
-    size >= limit(`min${what}`, 0) && size <= limit(`max${what}`, Infinity);
+    size >= limit(schema, `min${what}`, 0) && size <= limit(schema, `max${what}`, Infinity);
+  if (typeof value === 'number') return isWithin(value, schema);
   if (!hasType(value, schema.type)) return false;
-  if (typeof value === 'number')
-    return (
-      value >= limit('minimum', -Infinity) &&
-      value <= limit('maximum', Infinity) &&
-      value > limit('exclusiveMinimum', -Infinity) &&
-      value < limit('exclusiveMaximum', Infinity) &&
-      all<number>(schema.multipleOf).every((step) => Number.isInteger(value / step))
-    );
   if (typeof value === 'string')
     return (
-      isSized('Length', Array.from(value).length) && isOf(value, all(schema.pattern), all(schema.format))
+      isSized('Length', Array.from(value).length) &&
+      strings.isOf(value, all(schema.pattern), all(schema.format))
     );
   return !Array.isArray(value) || isSized('Items', value.length);
+}
+
+/** The same of a number. */
+export function isWithin(value: number, schema: SchemaObject): boolean {
+  return (
+    hasType(value, schema.type) &&
+    value >= limit(schema, 'minimum', -Infinity) &&
+    value <= limit(schema, 'maximum', Infinity) &&
+    value > limit(schema, 'exclusiveMinimum', -Infinity) &&
+    value < limit(schema, 'exclusiveMaximum', Infinity) &&
+    all<number>(schema.multipleOf).every((step) => Number.isInteger(value / step))
+  );
+}
+
+function limit(schema: SchemaObject, keyword: string, otherwise: number): number {
+  return (schema[keyword] as number | undefined) ?? otherwise;
 }
 
 function all<T>(said: unknown): T[] {

@@ -41,8 +41,8 @@ function languagesOf({ strings, unheld }: Conversion, schema: SchemaObject, poin
   for (const format of [schema.format ?? []].flat() as string[]) {
     if (plainFormats.has(format)) continue;
     const language = strings.ofFormat(format);
-    if (language) languages.push(language);
-    else unheld(pointer, 'format', `${JSON.stringify(format)} is not among the formats it knows`);
+    if ('start' in language) languages.push(language);
+    else unheld(pointer, 'format', language.unheld);
   }
   return languages;
 }

@@ -41,6 +41,13 @@ const unanchored = 0;
  */
 export function searchFor(pattern: string, spend: (positions: number) => void): Automaton {
   const { dfa } = RE2JS.compile(pattern).re2();
+  // What follows from a step may be far more than the state it is made from.
+  const closure = dfa.closure.bind(dfa);
+  dfa.closure = (positions: unknown, flags: unknown) => {
+    const closed = closure(positions, flags);
+    spend(closed.pcs.length);
+    return closed;
+  };
 
   /** RE2 notices a match one character later. */
   function step(state: State, kind: number, codePoint: number): State | typeof found {
@@ -57,6 +64,15 @@ export function searchFor(pattern: string, spend: (positions: number) => void): 
     isEnd: (state) => state === found || step(state as State, dfa.numClasses, end) === found,
     cuts: [...dfa.classBounds],
   };
+}
+
+export function accepts(automaton: Automaton, text: string): boolean {
+  let state = automaton.start;
+  for (const character of text) {
+    if (state === undefined) return false;
+    state = automaton.next(state, character.codePointAt(0)!);
+  }
+  return state !== undefined && automaton.isEnd(state);
 }
 
 /** Texts of `min` to `max` characters; `max` may be Infinity. */

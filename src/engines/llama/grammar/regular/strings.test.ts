@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createGrammarBuilder } from '../grammar.ts';
-import { type Automaton, AutomatonTooLarge, both, ofLength } from './automaton.ts';
+import { accepts, type Automaton, AutomatonTooLarge, both, ofLength, searchFor } from './automaton.ts';
 import { regularRule } from './regular-rule.ts';
 import { createStrings } from './strings.ts';
 
@@ -13,15 +13,6 @@ const texts = [1, 2, 3].reduce(
 );
 
 const ofPattern = (pattern: string) => createStrings().ofPattern(pattern) as Automaton;
-
-function matches(automaton: Automaton, text: string): boolean {
-  let state = automaton.start;
-  for (const letter of text) {
-    if (state === undefined) return false;
-    state = automaton.next(state, letter.codePointAt(0)!);
-  }
-  return state !== undefined && automaton.isEnd(state);
-}
 
 describe('a pattern means what JavaScript and RE2 say it means', () => {
   test.each([
@@ -74,7 +65,7 @@ describe('a pattern means what JavaScript and RE2 say it means', () => {
     const javascript = new RegExp(pattern, pattern === '\\-' ? '' : 'u');
     const re2 = RE2JS.compile(pattern);
     for (const text of texts) {
-      expect(matches(language, text), JSON.stringify(text)).toBe(javascript.test(text));
+      expect(accepts(language, text), JSON.stringify(text)).toBe(javascript.test(text));
       expect(re2.matcher(text).find()).toBe(javascript.test(text));
     }
   });
@@ -102,7 +93,7 @@ test.each([
 test('lengths and several patterns are taken together', () => {
   const language = both(both(ofPattern('^a*b*$'), ofPattern('a|^b*$')), ofLength(2, 3));
   const fits = (text: string) => /^(?:a+b*|b+)$/.test(text) && text.length > 1 && text.length < 4;
-  expect(texts.filter((text) => matches(language, text))).toEqual(texts.filter(fits));
+  expect(texts.filter((text) => accepts(language, text))).toEqual(texts.filter(fits));
   expect(texts.filter(fits).length).toBeGreaterThan(5);
 });
 
@@ -121,4 +112,42 @@ test('all patterns of a schema together are looked at for a limited time', () =>
   for (const bound of [30, 31]) expect(() => write(`[a-z].{0,${bound}}x`)).toThrow(AutomatonTooLarge);
   // Nothing is left for one that would be easy.
   expect(() => write('^b$')).toThrow(AutomatonTooLarge);
+});
+
+test.each([
+  ['^[a-h](?:(?:x?y?){500})$', '', 'a'],
+  ['^(?:a|b)\\b(?:(?:-?:?){500})$', 'a', '!'],
+])('the positions that come into reach in %s count as work', (pattern, before, letter) => {
+  let work = 0;
+  const automaton = searchFor(pattern, (positions) => (work += positions));
+  let state = automaton.start;
+  for (const each of before) state = automaton.next(state, each.codePointAt(0)!);
+  const workOf = () => {
+    const done = work;
+    automaton.next(state, letter.codePointAt(0)!);
+    return work - done;
+  };
+  expect(workOf()).toBeGreaterThan(1_000);
+  // What is known costs little.
+  expect(workOf()).toBe(1);
+});
+
+test('a pattern is read once, however many texts are tried', () => {
+  const compile = vi.spyOn(RE2JS, 'compile');
+  const strings = createStrings();
+  const tried = Array.from({ length: 500 }, (_, i) => strings.isOf(`a${i}`, ['^a\\d?$'], ['ipv4', 'other']));
+  expect(tried.filter((is) => is)).toEqual([]);
+  expect(strings.isOf('a7', ['^a\\d?$', '(?=a)'])).toBe(true);
+  expect(strings.isOf('10.0.0.1', ['\\d$', '(?=a)'], ['ipv4', 'other'])).toBe(true);
+  expect(
+    compile.mock.calls.map(([pattern]) => pattern).filter((pattern) => !pattern.includes('1-9')),
+  ).toEqual(['^a\\d?$', '(?=a)', '\\d$']);
+  // None is read once the work of the schema is done.
+  expect(() => regularRule(createGrammarBuilder(), strings.ofPattern('[a-z].{0,31}x') as Automaton)).toThrow(
+    AutomatonTooLarge,
+  );
+  compile.mockClear();
+  for (let i = 0; i < 3; i++) expect(() => strings.isOf('b', ['^b$'])).toThrow(AutomatonTooLarge);
+  expect(compile).not.toHaveBeenCalled();
+  compile.mockRestore();
 });

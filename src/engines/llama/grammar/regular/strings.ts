@@ -1,26 +1,45 @@
-import { RE2JS, RE2JSException } from 're2js';
+import { RE2JSException } from 're2js';
 import { formatPatterns } from '../formats.ts';
-import { type Automaton, AutomatonTooLarge, searchFor } from './automaton.ts';
+import { accepts, type Automaton, AutomatonTooLarge, searchFor } from './automaton.ts';
+
+/** The language of a pattern or a format, or why it cannot be followed. */
+type Language = Automaton | { unheld: string };
 
 /** The languages of strings of one schema, made once each. */
 export interface Strings {
-  /** The texts `pattern` is found in, or why it cannot be followed. */
-  ofPattern(pattern: string): Automaton | { unheld: string };
-  /** Texts of a format, or undefined for one that is not known. They are some of its texts, never others. */
-  ofFormat(format: string): Automaton | undefined;
+  /** The texts `pattern` is found in. */
+  ofPattern(pattern: string): Language;
+  /** Texts of a format. They are some of its texts, never others. */
+  ofFormat(format: string): Language;
+  /**
+   * Whether a text is of these patterns and formats, as far as they can be followed.
+   * @throws AutomatonTooLarge
+   */
+  isOf(text: string, patterns: readonly string[], formats?: readonly string[]): boolean;
 }
 
 /** Positions in patterns that are looked at for one schema, which bounds the time they may cost. */
 const maxWork = 2_000_000;
 
 export function createStrings(): Strings {
-  const known = new Map<string, Automaton>();
+  const known = new Map<string, Language>();
   let work = 0;
 
-  function search(pattern: string): Automaton {
-    let automaton = known.get(pattern);
-    if (!automaton) known.set(pattern, (automaton = searchFor(pattern, spend)));
-    return automaton;
+  function ofPattern(pattern: string): Language {
+    let language = known.get(pattern);
+    if (!language) known.set(pattern, (language = find(pattern)));
+    return language;
+  }
+
+  function find(pattern: string): Language {
+    // Before it is read: where nothing is left, none is.
+    spend(pattern.length);
+    try {
+      return searchFor(pattern, spend);
+    } catch (error) {
+      if (error instanceof RE2JSException) return { unheld: error.message };
+      throw error;
+    }
   }
 
   function spend(positions: number): void {
@@ -28,34 +47,18 @@ export function createStrings(): Strings {
     if (work > maxWork) throw new AutomatonTooLarge();
   }
 
+  function ofFormat(format: string): Language {
+    return Object.hasOwn(formatPatterns, format)
+      ? ofPattern(`^(?:${formatPatterns[format]})$`)
+      : { unheld: `${JSON.stringify(format)} is not among the formats it knows` };
+  }
+
   return {
-    ofPattern(pattern) {
-      try {
-        return search(pattern);
-      } catch (error) {
-        if (error instanceof RE2JSException) return { unheld: error.message };
-        throw error;
-      }
-    },
-    ofFormat(format) {
-      const pattern = formatPattern(format);
-      return pattern === undefined ? undefined : search(pattern);
-    },
+    ofPattern,
+    ofFormat,
+    isOf: (text, patterns, formats = []) =>
+      [...patterns.map(ofPattern), ...formats.map(ofFormat)].every(
+        (language) => 'unheld' in language || accepts(language, text),
+      ),
   };
-}
-
-/** Whether a text is of these patterns and formats, as far as they can be followed. */
-export function isOf(text: string, patterns: readonly string[], formats: readonly string[]): boolean {
-  const known = formats.flatMap((format) => formatPattern(format) ?? []);
-  return [...patterns, ...known].every((pattern) => {
-    try {
-      return RE2JS.compile(pattern).test(text);
-    } catch {
-      return true;
-    }
-  });
-}
-
-function formatPattern(format: string): string | undefined {
-  return Object.hasOwn(formatPatterns, format) ? `^(?:${formatPatterns[format]})$` : undefined;
 }
