@@ -11,6 +11,11 @@ const wholesale: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
   'stopped',
 ]);
 
+/** Whether the database says so itself: no line, batch or request is to blame. */
+export function saysAway(error: unknown): boolean {
+  return error instanceof StoreError && wholesale.has(error.code);
+}
+
 /**
  * Whether the database cannot be used at present, as opposed to refusing what it was asked to read or write.
  * @param error what an operation of the store threw
@@ -19,7 +24,7 @@ const wholesale: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
 export async function isDatabaseAway(error: unknown, probe: () => Promise<unknown>): Promise<boolean> {
   // The only one a store throws: the disk is full.
   if (error instanceof ApiError) return true;
-  if (error instanceof StoreError && wholesale.has(error.code)) return true;
+  if (saysAway(error)) return true;
   return probe().then(
     () => false,
     () => true,

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { invalid } from '../core/errors.ts';
+import { isBlobLost } from '../core/blob-error.ts';
+import { ApiError, invalid } from '../core/errors.ts';
 import { isCounted, type StoredFile } from '../core/file.ts';
 import { fileParts } from '../wire/file/file-parts.ts';
 import type { FileContent } from '../wire/file/file-parts.ts';
@@ -15,13 +16,11 @@ export interface InlineParts {
 /** So many files one request may name. */
 const mostFiles = 100;
 
-/** Stands in every text that names a file. */
-export const fileIdMember = '"file_id"';
-
 /**
  * The body of a request with the content of the files it names in their places; the text itself where it names none.
  * @param mostBytes what the body may have afterwards
- * @throws ApiError `validation_error` with the place of a file that is not there, too large, or nothing for that place
+ * @throws ApiError `validation_error` with the place of a file that is not there, too large, or nothing for that place;
+ * `storage_damaged` where what was stored of it is lost
  */
 export async function inlineFiles(
   { find, read }: InlineParts,
@@ -30,7 +29,7 @@ export async function inlineFiles(
   mostBytes: number,
 ): Promise<string> {
   // What is wrong with it is told by whoever reads it next.
-  if (!text.includes(fileIdMember) || readJson(text).problem) return text;
+  if (!text.includes('"file_id"') || readJson(text).problem) return text;
   const body = parseExact(text);
   const parts = fileParts(body);
   if (parts.length === 0) return text;
@@ -44,12 +43,21 @@ export async function inlineFiles(
       throw invalid(place, `the purpose of the file is ${file.purpose}; send one of user_data`);
     room -= Math.ceil(file.bytes / 3) * 4;
     if (room < 0) throw invalid(place, `with this file the request has more than ${mostBytes} bytes`);
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of await read(file)) chunks.push(chunk);
-    const refused = put(contentOf(file, Buffer.concat(chunks)));
+    const bytes = await whole(file).catch((error: unknown) => {
+      if (!isBlobLost(error)) throw error;
+      const message = `${place}: what was stored of this file is damaged`;
+      throw new ApiError('storage_damaged', message, { param: place, cause: error });
+    });
+    const refused = put(contentOf(file, bytes));
     if (refused !== null) throw invalid(place, refused);
   }
   return JSON.stringify(body);
+
+  async function whole(file: StoredFile): Promise<Buffer> {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await read(file)) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
 }
 
 function contentOf({ filename }: StoredFile, bytes: Buffer): FileContent {

@@ -61,7 +61,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const hanging = new Set<Operation>();
   /** Operations that are done and whose answer comes when they are taken out again. */
   const late = new Set<Operation>();
-  /** What reading or writing a blob fails with, by its name; `*` stands for all. */
+  /** What reading or writing a blob fails with, by its name; `*` stands for all, `files` for what lines name. */
   const unreadable = new Map<string, Error>();
   const unwritable = new Map<string, Error>();
 
@@ -116,6 +116,10 @@ export async function startSingle(database: Database, options: SingleOptions = {
       requireContent: async () => {},
       index: async (file) => inputs.get(file.id)!.index,
       read: createVerifiedReads(blobs),
+      async inline(_orgId, text) {
+        if (unreadable.has('files')) throw unreadable.get('files')!;
+        return text;
+      },
     } as Partial<Files> as Files,
     clock,
     time: new StoreTime(clock),

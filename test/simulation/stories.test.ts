@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiError } from '../../src/core/errors.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
+import { StoreError } from '../../src/core/store-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Database, openDatabase } from './database.ts';
 import { parseHours } from '../../src/core/hours.ts';
@@ -78,6 +79,23 @@ it('waits for a disk that cannot be read at present, and loses neither a batch n
   await single.pass(120_000);
   const states = await Promise.all(ids.map((id) => single.find(id)));
   expect(states.filter(({ status, ok }) => status !== 'completed' || ok !== 20)).toEqual([]);
+});
+
+it.each([
+  ['the database', new StoreError('unreachable', 'It does not answer.', 'Look into its log.')],
+  ['the disk', new BlobError('unavailable', 'EMFILE', 'Raise the limit.')],
+])('waits for %s where lines name files that cannot be read at present', async (_what, away) => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  single.unreadable.set('files', away);
+  const id = await single.create('b0', 20);
+  await single.pass(30_000);
+  expect(await single.find(id)).toMatchObject({ status: 'in_progress', ok: 0, err: 0 });
+  // Four a second are polls.
+  expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(150);
+  single.unreadable.clear();
+  await single.pass(60_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
 it('runs the other batches while the input of one cannot be read', async () => {

@@ -1,4 +1,6 @@
+import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError } from '../../core/errors.ts';
+import { saysAway } from '../database-fault.ts';
 
 /** Between two tries of a line. */
 export const linePauses = { firstMs: 1_000, longestMs: 30_000 };
@@ -7,4 +9,9 @@ export const linePauses = { firstMs: 1_000, longestMs: 30_000 };
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError('internal_error', 'The request failed inside the server.', { cause: error });
+}
+
+/** Whether the database or the disk cannot be used at present: what a line needs of them is there again later. */
+export function isStorageAway(error: unknown): boolean {
+  return saysAway(error) || (error instanceof BlobError && !isBlobLost(error));
 }

@@ -5,14 +5,14 @@ import type { Random } from '../../base/random.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Files } from '../../files/files.ts';
-import type { Generate } from '../../generate/generate.ts';
+import type { Generate, LineCall } from '../../generate/generate.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
 import type { SlotLeases } from '../queue/slot-leases.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
-import { asApiError, linePauses } from '../lines/line-errors.ts';
+import { asApiError, isStorageAway, linePauses } from '../lines/line-errors.ts';
 import { failedResult, outputResult } from '../lines/line-result.ts';
 import { inputFault } from '../lines/lines.ts';
 import type { BatchLine } from '../../wire/batch/read-line.ts';
@@ -51,6 +51,8 @@ const usualLineBytes = 8_388_608;
 
 /** Where prompts that were read are not shared, nobody gains by waiting for the first. */
 const noLeaders = { shouldWait: () => false };
+
+type Asking = Pick<LineCall, 'model' | 'asked'>;
 
 /** Sends lines while there is room and turns what comes back into results (batch-engine.md, "Running"). */
 export class Dispatcher {
@@ -116,14 +118,17 @@ export class Dispatcher {
     const { demand, leaders } = this.#parts;
     const { chunk, model } = held;
     const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
+    if (!line) return demand.starting(model, -1);
+    const fail = (error: unknown) => this.#failed(held, ref, line, error);
+    const asking = await this.#prepare(held, line).catch(fail);
+    // Until the engine counts it, in the same turn.
     demand.starting(model, -1);
-    if (!line) return;
+    if (!asking) return;
     try {
-      this.#resolve(held, ref, await this.#answer(held, ref, line));
+      this.#resolve(held, ref, await this.#answer(held, ref, line, asking));
       leaders.answered(model, chunk.prefix);
     } catch (error) {
-      leaders.failed(model, chunk.prefix);
-      this.#failed(held, ref, line, error);
+      fail(error);
     }
   }
 
@@ -136,9 +141,9 @@ export class Dispatcher {
     return setbacks.add(batch.id, error, inputFault(error));
   }
 
-  async #answer(held: HeldChunk, ref: LineRef, line: BatchLine): Promise<LineResult> {
-    const { generate, fairness, files, limits } = this.#parts;
-    const { batch, chunk } = held;
+  /** Who is asked for what, with the content of the files that the line names. */
+  async #prepare({ batch, chunk }: HeldChunk, line: BatchLine): Promise<Asking> {
+    const { generate, files, limits } = this.#parts;
     const model = generate.catalog.find(chunk.model);
     if (!model) throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`);
     if (chunk.kills >= poisonKills)
@@ -146,13 +151,15 @@ export class Dispatcher {
         'poison_request',
         'The process died each time this request was running; it is not tried again.',
       );
+    const text = await files.inline(batch.orgId, line.text, limits.lineBytes ?? usualLineBytes);
+    return { model, asked: text === line.text ? line.asked : line.askedAs(text) };
+  }
+
+  async #answer(held: HeldChunk, ref: LineRef, line: BatchLine, asking: Asking): Promise<LineResult> {
+    const { generate, fairness } = this.#parts;
+    const { batch, chunk } = held;
     const { abort, orgId, priced } = batch;
-    const { signal } = abort;
-    const mostBytes = limits.lineBytes ?? usualLineBytes;
-    const asked = line.text.includes('"file_id"')
-      ? line.askedAs(await files.inline(orgId, line.text, mostBytes))
-      : line.asked;
-    const call = { model, priced, orgId, asked, prefix: chunk.prefix, signal };
+    const call = { ...asking, priced, orgId, prefix: chunk.prefix, signal: abort.signal };
     const answer = await generate.runLine(call);
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
     const { made } = held.attempts.get(ref.line) ?? noAttempts;
@@ -162,14 +169,15 @@ export class Dispatcher {
   }
 
   #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {
-    const { generate, work, clock, random, log, fairness } = this.#parts;
+    const { generate, work, clock, random, log, fairness, leaders } = this.#parts;
     const { batch, chunk } = held;
+    if (isStorageAway(thrown)) return void this.#unreadable(held, thrown);
+    leaders.failed(held.model, chunk.prefix);
     // It was served nothing, and is charged again when it is sent again.
     fairness.charge(batch.orgId, -estimate(held));
     if (batch.abort.signal.aborted) return;
     const error = asApiError(thrown);
-    if (error.code === 'internal_error')
-      log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
+    if (error.status === 500) log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
     if (error.blame.scope !== 'request' && error.blame.certain) {
       // The server's own failure: the line waits for it to pass, and no attempt is counted.
       work.held.park(held, ref);
