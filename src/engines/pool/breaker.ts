@@ -14,8 +14,8 @@ const pauses = { firstMs: 1_000, longestMs: 30_000 };
 const longestWellMs = 4_000;
 /** A `retry-after` is held up to this long. */
 const longestAskedMs = 15 * 60_000;
-/** An answer that is not older than what processes know of each other counts more; and how long others wait for who tries. */
-const hearsay = { freshMs: 3_000, laterMs: 2_000 } as const;
+/** How long others wait for who tries. */
+const laterMs = 2_000;
 
 /**
  * Whether one server takes requests at present.
@@ -33,7 +33,7 @@ export interface Breaker {
   readonly health: 'up' | 'open' | 'half-open';
   /**
    * What an open one rests on: the server asked for the pause; a failure that was certainly its own; or only several that
-   * may each have been a request's.
+   * may each have been a request's, or what another process found.
    */
   readonly reason: 'asked' | 'certain' | 'suspected' | null;
   /** Why it is not up. */
@@ -50,10 +50,11 @@ export interface Breaker {
   failed(error: ApiError, others: number, sentAt: number): boolean;
   /** Milliseconds until it is half-open; 0 when it is not open. */
   readonly msLeft: number;
-  /** What other processes should know: it is open for certain, as was found here. */
+  /** What other processes should know: the server itself, whoever asks it, takes nothing for certain, as was found here. */
   readonly closed: Closed | null;
   /**
-   * Another process found it open. It is believed where nothing was answered lately, and tried by that one first.
+   * Another process found it open, and tries it first. Its own way there may be what is broken: it is not believed where the
+   * server worked last, and else it is a suspicion.
    * @returns whether it is open now and was not before
    */
   heard(closed: Closed): boolean;
@@ -70,14 +71,13 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
   let cause: Waiting | null = null;
   let isCertain = false;
   let isWell = false;
-  let isHeard = false;
-  let answeredAt = Number.NEGATIVE_INFINITY;
+  let works = false;
+  let toldUntil = Number.NEGATIVE_INFINITY;
 
   const now = () => clock.monotonic();
   const msLeft = () => Math.max(0, Math.max(askedUntil, openUntil ?? askedUntil) - now());
 
   function note({ blame, code, message }: ApiError): void {
-    isHeard = false;
     cause = { scope: blame.scope, code, message, since: cause?.since ?? clock.now() };
   }
 
@@ -87,7 +87,13 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     if (openUntil !== null && now() < openUntil) return false;
     const longestMs = isWell && !isCertain ? longestWellMs : pauses.longestMs;
     openUntil = now() + backoffMs(++trips, { ...pauses, longestMs }, jitter());
+    if (isCertain) tell(error, openUntil);
     return true;
+  }
+
+  /** Another process may ask with another key. */
+  function tell({ blame }: ApiError, until: number): void {
+    if (blame.scope === 'replica') toldUntil = until;
   }
 
   /** Whether it is the first to be refused for long, or was sent before that was. */
@@ -105,6 +111,7 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
       if (isOfBurst(sentAt, askedMs) && others > 0) return false;
       note(error);
       askedUntil = Math.max(askedUntil, now() + askedMs);
+      tell(error, now() + askedMs);
       return !wasOpen;
     }
     // Where others are being worked on, it has only been given too much; an answer to one of them ends the pause.
@@ -136,26 +143,26 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
       isWell = well;
     },
     get closed() {
-      const ms = msLeft();
-      const isFound = !isHeard && (askedUntil > now() || isCertain);
-      return ms > 0 && cause && isFound ? { ms, cause } : null;
+      const ms = toldUntil - now();
+      return ms > 0 && cause ? { ms, cause } : null;
     },
     heard({ ms, cause: why }) {
-      if (msLeft() > 0 || now() - answeredAt < hearsay.freshMs) return false;
-      openUntil = now() + ms + hearsay.laterMs;
+      if (msLeft() > 0 || works) return false;
+      openUntil = now() + ms + laterMs;
       cause = why;
-      isCertain = true;
-      isHeard = true;
+      isCertain = false;
       return true;
     },
     answered() {
-      answeredAt = now();
+      works = true;
       failuresInRow = 0;
       openUntil = null;
+      toldUntil = Math.min(toldUntil, askedUntil);
       trips = 0;
       if (askedUntil <= now()) cause = null;
     },
     failed(error, others, sentAt) {
+      works = false;
       if (error.code === 'engine_overloaded') return overloaded(error, others, sentAt);
       return error.blame.certain ? trip(error) : suspected(error);
     },

@@ -53,6 +53,11 @@ const wrongKey = new ApiError('upstream_error', 'Refused.', {
 });
 const bad = new ApiError('request_refused', 'No such field.', { blame: final });
 const busy = new ApiError('engine_overloaded', 'Busy.', { blame: away, retryAfter: 5 });
+const tooFast = new ApiError('engine_overloaded', 'Too fast.', {
+  blame: { ...away, scope: 'model' },
+  retryAfter: 900,
+});
+const noModel = new ApiError('model_not_found', 'No such model.', { blame: { ...away, scope: 'model' } });
 const forever: EngineCall = { signal: new AbortController().signal, priority: 'interactive' };
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -88,7 +93,6 @@ describe('createPool', () => {
 
   it.each([
     ['away', refused],
-    ['that refuses the key', wrongKey],
     ['that asks for a pause', busy],
   ])('a server %s is found out by one of the processes that ask it', async (_, failure) => {
     const [mine, theirs] = [server(4), server(4)];
@@ -116,20 +120,57 @@ describe('createPool', () => {
     await other.stop();
   });
 
-  it('a server that has just answered here is not given up for what others say', async () => {
+  const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 0 } as const;
+  const told = { others: 0, found: null, closed: { 'gpu-0': { ms: 5_000, cause } } };
+
+  it('a server that answered here last, or works on something, is not given up for what others say', async () => {
     const mine = server(4);
     const own = poolOf([mine]);
     const line = batch();
     await turn();
+    own.share(told);
+    expect(own.waiting).toBeNull();
     mine.open[0]!.answer();
     await line;
-    const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 0 } as const;
-    const share = { others: 0, found: null, closed: { 'gpu-0': { ms: 5_000, cause } } };
-    own.share(share);
+    await clock.advance(60_000);
+    own.share(told);
     expect(own.waiting).toBeNull();
-    await clock.advance(3_000);
-    own.share(share);
+    const lost = settled(batch());
+    await turn();
+    mine.open[0]!.fail(broken);
+    await lost;
+    own.share(told);
     expect(own.waiting).toEqual(cause);
+  });
+
+  it('what others say keeps back batches alone', async () => {
+    const mine = server(4);
+    const own = poolOf([mine]);
+    own.share(told);
+    expect(await settled(batch())).toBe('upstream_unreachable');
+    const asked = [1, 2, 3].map(() => settled(ask()));
+    await turn();
+    expect(mine.open).toHaveLength(3);
+    while (mine.open.length > 0) mine.open[0]!.answer();
+    expect(await Promise.all(asked)).toEqual(['answered', 'answered', 'answered']);
+    expect(own.waiting).toBeNull();
+  });
+
+  it.each([
+    ['refuses the key', wrongKey],
+    ['asks a key for a pause', tooFast],
+    ['lacks the model for a key', noModel],
+  ])('tells others nothing of a server that %s, which theirs may not share', async (_, failure) => {
+    const mine = server(4);
+    const own = poolOf([mine]);
+    for (const error of [failure, refused, failure]) {
+      const lost = settled(batch());
+      await turn();
+      mine.open[0]?.fail(error);
+      await lost;
+      if (error === failure) expect([own.waiting?.code, own.closed]).toEqual([failure.code, undefined]);
+      await clock.advance(own.closed?.['gpu-0']?.ms ?? 900_000);
+    }
   });
 
   const replicaOf = (engine: Server, at: number, more: Partial<ReplicaOptions> = {}): ReplicaOptions => {

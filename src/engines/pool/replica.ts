@@ -119,9 +119,10 @@ export class Replica implements Choice {
     return this.#isDraining ? null : this.#breaker.closed;
   }
 
-  /** Another process found that it takes nothing. */
+  /** Another process found that it takes nothing. What is being worked on here speaks against that. */
   heard(closed: Closed | undefined): void {
-    if (!closed || this.#isStopped || !this.#breaker.heard(closed)) return;
+    if (!closed || this.#isStopped || (this.isUp && this.#inFlight > 0)) return;
+    if (!this.#breaker.heard(closed)) return;
     this.#wakeIn(this.#breaker.msLeft);
     this.#parts.log.debug(
       { upstream: this.name, ...closed },
