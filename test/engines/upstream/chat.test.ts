@@ -142,16 +142,26 @@ describe('several choices', () => {
     expect(asked(fake)).toEqual(Array.from({ length: 6 }, (_, at) => [undefined, 5 + (at % 3)]));
   });
 
-  it('are asked for one by one of a server that makes several only where something is left to chance', async () => {
-    const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }), { flavor: 'vllm' });
-    await engine.generate(ask({ n: 2, temperature: 0 }), call());
-    expect(asked(fake)).toEqual([
-      [undefined, undefined],
-      [undefined, undefined],
-    ]);
-    await engine.generate(ask({ n: 2 }), call());
-    expect(asked(fake)[2]).toEqual([2, undefined]);
-  });
+  it.each([0, 9e-6])(
+    'are asked for one by one where a server makes several only by chance, at %d',
+    async (temperature) => {
+      const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }), {
+        flavor: 'vllm',
+      });
+      await engine.generate(ask({ n: 2, temperature }), call());
+      expect(asked(fake)).toEqual([
+        [undefined, undefined],
+        [undefined, undefined],
+      ]);
+      await engine.generate(ask({ n: 2 }), call());
+      await engine.generate(ask({ n: 2, temperature: 1e-5 }), call());
+      const [, , unsaid, , least] = asked(fake);
+      expect([unsaid, least]).toEqual([
+        [2, undefined],
+        [2, undefined],
+      ]);
+    },
+  );
 
   it('are asked for one by one where a server makes one whatever is said', async () => {
     const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }));

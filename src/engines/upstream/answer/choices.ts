@@ -57,9 +57,12 @@ function wanted({ value: { n } }: Request): number {
   return n ?? 1;
 }
 
+/** Below this vLLM takes a temperature for 0. */
+const greedyBelow = 1e-5;
+
 /** Whether each of several choices is asked for by itself. */
 export function isApart({ temperature }: { temperature?: number | null }, apart: Apart | undefined): boolean {
-  return apart === 'always' || (apart === 'greedy' && temperature === 0);
+  return apart === 'always' || (apart === 'greedy' && (temperature ?? 1) < greedyBelow);
 }
 
 function firstOf(request: Request, apart: Apart | undefined): Request {
