@@ -1,5 +1,5 @@
 import type { AssistantMessage } from '../../wire/chat/chat.ts';
-import { unfenced } from './json-text.ts';
+import { parsed, unfenced } from './json-text.ts';
 
 /** What a cut answer may have begun with. */
 export type Beginning = 'call' | 'object' | 'json';
@@ -15,6 +15,15 @@ export function hasBegun({ content, tool_calls: calls }: AssistantMessage, expec
   if (text === '' || /^```[\w-]*$/.test(text)) return true;
   if (expected === 'call' && callMarks.test(text)) return true;
   return expected === 'json' ? anyJson.test(text) : object.test(text);
+}
+
+/**
+ * Whether nothing is missing of it although the limit cut it: the embedded engine closes what it cannot end, and some models
+ * go on in blanks. Of a number further digits may be missing.
+ */
+export function isWhole({ content, tool_calls: calls }: AssistantMessage): boolean {
+  const texts = calls?.length ? calls.map((call) => call.function.arguments) : [content ?? ''];
+  return texts.every((text) => !['undefined', 'number'].includes(typeof parsed(text)));
 }
 
 /** A call that no server's reader took out of the text, because its end was missing. */

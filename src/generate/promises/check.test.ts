@@ -86,6 +86,10 @@ describe('a check', () => {
     [withSchema(place), '```json\n{"ci', 'kept'],
     [withSchema(place), '```js', 'kept'],
     [withSchema(place), '{\n \n', 'kept'],
+    [withSchema(place), '{"city":7}', 'schema_not_met'],
+    [withSchema(place), '{"city":"Oslo"}\n\n \n', 'kept'],
+    [withSchema({ uniqueItems: true }), '["a","a"]', 'schema_not_met'],
+    [withSchema({ minimum: 100 }), '12', 'kept'],
     [withSchema({}), '[{"a', 'kept'],
     [withSchema({}), '-12.', 'kept'],
     [withSchema({}), 'tru', 'kept'],
@@ -110,6 +114,22 @@ describe('a check', () => {
     const answer = { calls: [['f', '{"ci']] as [string, string][], finish: 'length' as const };
     expect(await verdict(required, 'Well.', answer)).toBe('kept');
   });
+
+  it.each([
+    [['{"city":7}'], 'tool_not_called'],
+    [['{"city":"Oslo"}'], 'kept'],
+    [['{"city":7}', '{"ci'], 'kept'],
+  ])(
+    'holds the arguments %j, of which nothing is missing, to the tool though the limit came',
+    async (given, expected) => {
+      const calls = given.map((each): [string, string] => ['f', each]);
+      for (const choice of ['required', 'auto'] as const) {
+        const strict = { ...tool('f', place), function: { ...tool('f', place).function, strict: true } };
+        const more = { tools: [strict], tool_choice: choice };
+        expect(await verdict(more, null, { calls, finish: 'length' })).toBe(expected);
+      }
+    },
+  );
 
   it('lets a tool be called instead of an answer', async () => {
     const more = { ...withSchema(place), tools: [tool('f')] };

@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import type { AdmittedSchema, Schemas } from '../schemas/schemas.ts';
 import { isObject } from '../schemas/walk.ts';
-import { type Beginning, hasBegun } from './begun.ts';
+import { type Beginning, hasBegun, isWhole } from './begun.ts';
 import { parsed } from './json-text.ts';
 import { type Rule, strictNames } from './rule.ts';
 
@@ -79,13 +79,15 @@ async function admitAll(request: ChatRequest, schemas: Schemas, orgId: string): 
 
 /**
  * An answer that was refused or filtered tells so itself, and is not held to the promise. Neither is one that the token limit
- * cut (`finish_reason: "length"`) where the call or the JSON was under way: one that talks instead is checked like any other.
+ * cut (`finish_reason: "length"`) where the call or the JSON was under way: one that talks instead is checked like any other,
+ * and so is one that is whole all the same.
  */
 function ofChoices(beginning: Beginning | null, check: (choice: Choice) => Promise<void>): Check {
   return async ({ choices }) => {
     for (const choice of choices) {
       const { finish_reason: finish, message } = choice;
-      const wasCut = finish === 'length' && (beginning === null || hasBegun(message, beginning));
+      const isUnderWay = beginning === null || hasBegun(message, beginning);
+      const wasCut = finish === 'length' && isUnderWay && !isWhole(message);
       if (!wasCut && finish !== 'content_filter' && !message.refusal) await check(choice);
     }
   };

@@ -186,6 +186,30 @@ const schemas: Record<string, object> = {
     additionalProperties: { type: 'integer', minimum: 0 },
     required: ['red'],
   },
+  'members counted': {
+    type: 'object',
+    properties: { a: { type: 'null' }, b: { type: 'null' }, c: { type: 'boolean' } },
+    additionalProperties: false,
+    minProperties: 2,
+    maxProperties: 2,
+  },
+  'members counted in branches': {
+    allOf: [
+      { type: 'object', maxProperties: 3, properties: { a: { type: 'null' }, b: { type: 'null' } } },
+      { maxProperties: 9, properties: { c: { type: 'null' }, d: { type: 'null' } }, required: ['d'] },
+    ],
+    minProperties: 2,
+    additionalProperties: false,
+    properties: { a: {}, b: {}, c: {}, d: {} },
+  },
+  'no more members than may be': {
+    type: 'object',
+    properties: { a: { type: 'null' }, b: { type: 'null' } },
+    required: ['b'],
+    additionalProperties: { type: 'integer' },
+    maxProperties: 2,
+  },
+  'no members': { type: 'object', additionalProperties: { type: 'integer' }, maxProperties: 0 },
   'a fixed length': { type: 'string', minLength: 40, maxLength: 40 },
 };
 
@@ -232,13 +256,6 @@ const checked: Record<string, object> = {
       { type: 'number', minimum: 5, maximum: 20 },
     ],
     type: 'integer',
-  },
-  'members counted': {
-    type: 'object',
-    properties: { a: { type: 'null' }, b: { type: 'null' }, c: { type: 'boolean' } },
-    additionalProperties: false,
-    minProperties: 2,
-    maxProperties: 2,
   },
   'members of several patterns': {
     type: 'object',
@@ -324,6 +341,31 @@ test('random schemas are met, or refused because nothing meets them', () => {
   );
   // The generator must not have been refused its way through.
   expect(met).toBeGreaterThan(200);
+});
+
+test('a list without equal items, and an object, are never longer than they may be, nor shorter', () => {
+  const written = (schema: object, text: string) => {
+    const matcher = createMatcher(compile(schema));
+    return matcher.advance(matcher.start, text)?.complete === true;
+  };
+  const letters = { enum: ['a', 'b'] };
+  const set = { type: 'array', items: letters, uniqueItems: true };
+  for (const [schema, whole, tooLong] of [
+    [set, '["a","b"]', '["a","a","a"'],
+    [{ ...set, items: { $ref: '#/$defs/x' }, $defs: { x: letters } }, '["b"]', '["b","a","a"'],
+    [{ ...set, items: { anyOf: [letters, { type: 'null' }] } }, '["b",null,"a"]', '["b","a",null,"a"'],
+    [{ ...set, prefixItems: [{ type: 'integer' }] }, '[1,"b","a"]', '[1,"b","a","b"'],
+    [{ allOf: [set, { uniqueItems: false }] }, '["b","a"]', '["b","a","b"'],
+    [{ ...set, items: { type: 'integer' } }, '[1,2,3,4,5]', '[a'],
+    [{ additionalProperties: true, minProperties: 2 }, '{"x":1,"y":2}', '{"x":1}'],
+    [{ additionalProperties: true, maxProperties: 2 }, '{"x":1,"y":2}', '{"x":1,"y":2,'],
+    [{ properties: { x: {}, y: {} }, minProperties: 3 }, '{"x":1,"y":2,"z":3}', '{"x":1,"y":2}'],
+  ] as [object, string, string][]) {
+    expect(written(schema, whole), whole).toBe(true);
+    const matcher = createMatcher(compile(schema));
+    const state = matcher.advance(matcher.start, tooLong);
+    expect(!state || (tooLong.endsWith('}') && !state.complete), tooLong).toBe(true);
+  }
 });
 
 test('values beside a pattern are tried for a limited work, and all left to the check when it is done', () => {

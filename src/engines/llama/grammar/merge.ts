@@ -101,6 +101,8 @@ const rules: Record<string, Rule> = {
   maxLength: smaller,
   maxItems: smaller,
   minProperties: greater,
+  maxProperties: smaller,
+  uniqueItems: (a, b) => a === true || b === true,
   patternProperties: (a, b) => ({ ...(a as object), ...(b as object) }),
   propertyNames: both,
   pattern: together,
