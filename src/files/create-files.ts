@@ -4,7 +4,7 @@ import { isId } from '../base/ids.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { BatchEndpoint } from '../core/batch.ts';
-import { BlobError } from '../core/blob-error.ts';
+import { BlobError, isBlobLost } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Catalog } from '../core/model.ts';
@@ -80,8 +80,8 @@ export function createFiles(deps: FilesDeps): Files {
   const keepsOthers = (deps.others?.purposes.length ?? 0) > 0;
 
   return {
-    inline: async (orgId, text, mostBytes) =>
-      keepsOthers ? inlineFiles(parts, orgId, text, mostBytes) : text,
+    inline: async (orgId, text, mostBytes, hold) =>
+      keepsOthers ? inlineFiles(parts, orgId, text, mostBytes, hold) : text,
     purposes: ['batch', ...(deps.others?.purposes ?? [])],
     get,
     start: () => sweeper.start(),
@@ -125,7 +125,12 @@ export function createFiles(deps: FilesDeps): Files {
 
     async content(caller, id) {
       const file = await get(caller, id);
-      return { file, bytes: await read(file) };
+      const bytes = await read(file).catch(async (error: unknown) => {
+        // Deleted since it was found, it is not there.
+        if (isBlobLost(error)) await get(caller, id);
+        throw error;
+      });
+      return { file, bytes };
     },
 
     read,

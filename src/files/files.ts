@@ -3,6 +3,7 @@ import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
 import type { FileListParams } from '../wire/file/list.ts';
+import type { Hold } from './inline-files.ts';
 import type { InputIndex } from './input-index.ts';
 
 /** Files: streaming upload, reading back, removal, expiry (api.md, section 4). */
@@ -15,9 +16,10 @@ export interface Files extends Service {
    * The body of a request with the content of the files it names in their places; the text itself where it names none, or
    * none are kept here for that.
    * @param mostBytes what the body may have afterwards
+   * @param hold told, before files are read, the bytes of the body with them; where it names none it is not asked
    * @throws ApiError `validation_error` with the place of a file that is not there, too large, or nothing for that place
    */
-  inline(orgId: string, text: string, mostBytes: number): Promise<string>;
+  inline(orgId: string, text: string, mostBytes: number, hold: Hold): Promise<string>;
   get(caller: Caller, id: string): Promise<StoredFile>;
   list(caller: Caller, query: FileListParams): Promise<{ files: StoredFile[]; hasMore: boolean }>;
   remove(caller: Caller, id: string): Promise<void>;

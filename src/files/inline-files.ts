@@ -13,12 +13,16 @@ export interface InlineParts {
   read: (file: StoredFile) => Promise<AsyncIterable<Uint8Array>>;
 }
 
+/** Makes room for so many bytes, or throws. */
+export type Hold = (bytes: number) => void | Promise<void>;
+
 /** So many files one request may name. */
 const mostFiles = 100;
 
 /**
  * The body of a request with the content of the files it names in their places; the text itself where it names none.
  * @param mostBytes what the body may have afterwards
+ * @param hold told, before files are read, the bytes of the body with them; where it names none it is not asked
  * @throws ApiError `validation_error` with the place of a file that is not there, too large, or nothing for that place;
  * `storage_damaged` where what was stored of it is lost
  */
@@ -27,6 +31,7 @@ export async function inlineFiles(
   orgId: string,
   text: string,
   mostBytes: number,
+  hold: Hold,
 ): Promise<string> {
   // What is wrong with it is told by whoever reads it next.
   if (!text.includes('"file_id"') || readJson(text).problem) return text;
@@ -35,29 +40,60 @@ export async function inlineFiles(
   if (parts.length === 0) return text;
   if (parts.length > mostFiles)
     throw invalid(parts[mostFiles]!.place, `a request may name ${mostFiles} files, and this is one more`);
-  let room = mostBytes - text.length;
-  for (const { place, fileId, put } of parts) {
-    const file = await find(orgId, fileId);
-    if (!file) throw invalid(place, 'no such file, or it has expired');
+  const tooLarge = (place: string) =>
+    invalid(place, `with this file the request has more than ${mostBytes} bytes`);
+  const files: StoredFile[] = [];
+  let room = mostBytes - Buffer.byteLength(text);
+  for (const { place, fileId } of parts) {
+    const file = await there(place, fileId);
     if (!isCounted(file))
       throw invalid(place, `the purpose of the file is ${file.purpose}; send one of user_data`);
-    room -= Math.ceil(file.bytes / 3) * 4;
-    if (room < 0) throw invalid(place, `with this file the request has more than ${mostBytes} bytes`);
-    const bytes = await whole(file).catch((error: unknown) => {
+    room -= base64Bytes(file);
+    if (room < 0) throw tooLarge(place);
+    files.push(file);
+  }
+  await hold(mostBytes - room);
+  for (const [at, { place, fileId, put, isText }] of parts.entries()) {
+    const file = files[at]!;
+    const bytes = await whole(file).catch(async (error: unknown) => {
       if (!isBlobLost(error)) throw error;
+      // Deleted since it was found, it is as if it had never been there.
+      await there(place, fileId);
       const message = `${place}: what was stored of this file is damaged`;
       throw new ApiError('storage_damaged', message, { param: place, cause: error });
     });
+    if (isText) room -= Math.max(0, escapedBytes(bytes) - base64Bytes(file));
+    if (room < 0) throw tooLarge(place);
     const refused = put(contentOf(file, bytes));
     if (refused !== null) throw invalid(place, refused);
   }
-  return JSON.stringify(body);
+  const inlined = JSON.stringify(body);
+  // What stands around the files is counted here alone.
+  if (Buffer.byteLength(inlined) > mostBytes) throw tooLarge(parts.at(-1)!.place);
+  return inlined;
+
+  async function there(place: string, fileId: string): Promise<StoredFile> {
+    const file = await find(orgId, fileId);
+    if (!file) throw invalid(place, 'no such file, or it has expired');
+    return file;
+  }
 
   async function whole(file: StoredFile): Promise<Buffer> {
     const chunks: Uint8Array[] = [];
     for await (const chunk of await read(file)) chunks.push(chunk);
     return Buffer.concat(chunks);
   }
+}
+
+const base64Bytes = ({ bytes }: StoredFile) => Math.ceil(bytes / 3) * 4;
+
+/** The bytes of a text as a JSON string, at most. */
+function escapedBytes(text: Buffer): number {
+  let bytes = text.length;
+  for (const byte of text)
+    if (byte === 0x22 || byte === 0x5c || (byte >= 0x08 && byte <= 0x0d && byte !== 0x0b)) bytes++;
+    else if (byte < 0x20) bytes += 5;
+  return bytes;
 }
 
 function contentOf({ filename }: StoredFile, bytes: Buffer): FileContent {

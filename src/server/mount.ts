@@ -139,11 +139,13 @@ async function bodyOf(
   requireMediaType(request.raw, 'application/json');
   const most = route.body.maxBytes(services.limits);
   const bytes = await readBody(request.raw, most, share);
-  if (route.access !== 'inference' || !bytes.includes('"file_id"')) return bodyFrom(bytes);
-  share.hold(bytes.length + most);
-  const inlined = Buffer.from(await services.files.inline(caller.orgId, decodeText(bytes), most));
-  share.hold(inlined.length);
-  return bodyFrom(inlined);
+  const body = bodyFrom(bytes);
+  if (route.access !== 'inference' || !bytes.includes('"file_id"')) return body;
+  const inlined = await services.files.inline(caller.orgId, body.text, most, share.hold);
+  if (inlined === body.text) return body;
+  const filled = Buffer.from(inlined);
+  share.hold(filled.length);
+  return bodyFrom(filled);
 }
 
 /** Decoded when a handler asks for the text: some work on the bytes alone. */

@@ -1,3 +1,5 @@
+import { readdir, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ChatMessage } from '../../src/wire/chat/chat.ts';
 import { multipart } from './support/multipart.ts';
@@ -14,16 +16,18 @@ const url = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toStri
 let app: Running;
 let closed: Running;
 let asked: ChatMessage[] = [];
+let askedText = '';
 const ids: Record<string, string> = {};
 
 beforeAll(async () => {
-  closed = await startServer();
+  closed = await startServer({ limits: { bodyBytes: 10_000_000 } });
   app = await startServer({
     others: { purposes: ['user_data'], fileBytes: 1_500_000, bytesPerOrg: 10_000_000 },
     engine: (scripted) => ({
       ...scripted,
       generate(request, how) {
         asked = request.value.messages;
+        askedText = request.text;
         return scripted.generate(request, how);
       },
     }),
@@ -32,6 +36,7 @@ beforeAll(async () => {
   ids['png'] = await keep('a.png', png);
   ids['note'] = await keep('note.txt', note);
   ids['large'] = await keep('large.bin', Buffer.alloc(800_000));
+  ids['escapes'] = await keep('escapes.txt', Buffer.alloc(600_000, 1));
   ids['foreign'] = await keep('a.pdf', pdf, app.keys.b);
   const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: chat('hi') };
   ids['requests'] = await keep('in.jsonl', Buffer.from(JSON.stringify(line)), app.keys.a, 'batch');
@@ -131,6 +136,69 @@ it('long numbers keep their digits, and arguments of tools are left alone', asyn
   const sent = { body: text, headers: { 'content-type': 'application/json' } };
   expect((await app.call('POST', '/v1/chat/completions', sent)).status).toBe(200);
   expect(JSON.stringify(asked)).toContain('JVBERi0');
+  expect(askedText).toContain('{"const":12345678901234567890}');
+
+  const input = { type: 'file', file: { file_id: ids['pdf'] } };
+  const messages = [
+    { role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: ids['png'] } }] },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'done' }] },
+  ];
+  const tools = [{ name: 'f', input_schema: { type: 'object' } }];
+  const json = { model: 'tiny', max_tokens: 9, messages, tools };
+  expect((await app.call('POST', '/v1/messages', { json })).status).toBe(200);
+  expect(asked).toMatchObject([{}, { tool_calls: [{ function: { arguments: JSON.stringify(input) } }] }, {}]);
+});
+
+/** Deletes a file just after it was found for the first time. */
+function deleteOnceFound(id: string) {
+  const { files } = app.store;
+  const get = files.get.bind(files);
+  files.get = async (...asking) => {
+    const file = await get(...asking);
+    files.get = get;
+    await app.call('DELETE', `/v1/files/${id}`);
+    return file;
+  };
+}
+
+it('a file that is deleted while it is read is not there, and one whose content is lost is damaged', async () => {
+  const id = await keep('a.pdf', pdf);
+  deleteOnceFound(id);
+  const gone = await app.call('POST', '/v1/chat/completions', { json: named(id) });
+  expect(tell(gone)).toEqual([
+    422,
+    'messages[0].content[0].file.file_id',
+    expect.stringContaining('no such file'),
+  ]);
+  const other = await keep('a.pdf', pdf);
+  deleteOnceFound(other);
+  expect((await app.call('GET', `/v1/files/${other}/content`)).status).toBe(404);
+
+  const lost = await keep('a.pdf', pdf);
+  const { blobId } = (await app.store.files.find(lost))!;
+  const names = await readdir(app.folder, { recursive: true });
+  await rm(
+    join(
+      app.folder,
+      names.find((name) => basename(name) === blobId)!,
+    ),
+  );
+  const damaged = await app.call('POST', '/v1/chat/completions', { json: named(lost) });
+  expect([damaged.status, damaged.json.error.code]).toEqual([500, 'storage_damaged']);
+});
+
+it('a document that is longer as JSON than in base64 is counted as it is sent', async () => {
+  const json = message('document', 'escapes');
+  const [status, param, text] = tell(await app.call('POST', '/v1/messages', { json }));
+  expect([status, param]).toEqual([422, 'messages[0].content[0].source.file_id']);
+  expect(text).toContain('more than 1000000 bytes');
+});
+
+it('a tool with a parameter file_id takes no room for files', async () => {
+  const parameters = { type: 'object', properties: { file_id: { type: 'string' } } };
+  const json = { ...chat('hi'), tools: [{ type: 'function', function: { name: 'f', parameters } }] };
+  expect((await closed.call('POST', '/v1/chat/completions', { json })).status).toBe(200);
 });
 
 it('lines of a batch have theirs when they run; one whose file is gone fails alone', async () => {

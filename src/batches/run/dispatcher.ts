@@ -151,7 +151,7 @@ export class Dispatcher {
         'poison_request',
         'The process died each time this request was running; it is not tried again.',
       );
-    const text = await files.inline(batch.orgId, line.text, limits.lineBytes ?? usualLineBytes);
+    const text = await files.inline(batch.orgId, line.text, limits.lineBytes ?? usualLineBytes, () => {});
     return { model, asked: text === line.text ? line.asked : line.askedAs(text) };
   }
 

@@ -57,7 +57,8 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
       connection: request.raw.socket,
       session: responses.open(caller),
       share,
-      inline: (text, { caller: { orgId } }) => services.files.inline(orgId, text, services.limits.bodyBytes),
+      inline: (text, { caller: { orgId } }, hold) =>
+        services.files.inline(orgId, text, services.limits.bodyBytes, hold),
       clock,
       signal: exchange.signal,
       async call(signal) {

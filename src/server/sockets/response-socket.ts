@@ -26,7 +26,7 @@ export interface ResponseSocketParts {
   session: ResponseSession;
   share: BodyShare;
   /** The text of a turn with the files it names in their places. */
-  inline: (text: string, call: InteractiveCall) => Promise<string>;
+  inline: (text: string, call: InteractiveCall, hold: BodyShare['hold']) => Promise<string>;
   clock: Clock;
   /** Whose turn it is, asked anew for each: the key may have been revoked. Its signal aborts when the turn is to end. */
   call: (signal: AbortSignal) => Promise<InteractiveCall>;
@@ -47,6 +47,8 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
   const waiting: Buffer[] = [];
   let turn: AbortController | undefined;
   let heldBytes = 0;
+  /** Of the turn under way with the files it names, beyond what came. */
+  let filledBytes = 0;
   let readBytes = connection.bytesRead;
   let goodbye: { code: number; error?: ApiError } | undefined;
   let answers = true;
@@ -65,11 +67,16 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
     pinging = clock.after(pingMs, ping);
   }
 
+  function holdWith(filled: number) {
+    share.hold(heldBytes + filled + connection.bytesRead - readBytes);
+    filledBytes = filled;
+  }
+
   /** Counts what has come, the message that is still coming among it. */
   function onBytes() {
     if (isOver) return;
     try {
-      share.hold(heldBytes + connection.bytesRead - readBytes);
+      holdWith(filledBytes);
     } catch (error) {
       refuse(toApiError(error), tryAgainLater);
     }
@@ -96,6 +103,7 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
       turn = new AbortController();
       await take(next, turn.signal);
       heldBytes -= next.length;
+      filledBytes = 0;
       onBytes();
     }
     turn = undefined;
@@ -111,7 +119,7 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
       asked = await call(stopped);
       // The bytes of a message are counted after it was told.
       stopped.throwIfAborted();
-      const text = await inline(decodeText(message), asked);
+      const text = await inline(decodeText(message), asked, holdWith);
       for await (const events of session.stream(parseSocketRequest(text), asked)) {
         connection.cork();
         for (const event of events) {

@@ -13,6 +13,8 @@ export interface FilePart {
   fileId: string;
   /** Puts the content where the id was, as the format has it; null, or why it cannot be put there. */
   put: (content: FileContent) => string | null;
+  /** Whether it goes in as text, not in base64. */
+  isText?: true;
 }
 
 /** Where parts stand, in all formats: in messages, items, and the results of tools. */
@@ -68,11 +70,14 @@ function partOf(part: Fields, place: string): FilePart | undefined {
       return null;
     });
   if (type === 'document')
-    return named(source, `${place}.source`, ({ text }) => {
-      if (text === null) return 'the file is no text: files such as PDFs are not read here';
-      part['source'] = { type: 'text', media_type: 'text/plain', data: text };
-      return null;
-    });
+    return {
+      ...named(source, `${place}.source`, ({ text }) => {
+        if (text === null) return 'the file is no text: files such as PDFs are not read here';
+        part['source'] = { type: 'text', media_type: 'text/plain', data: text };
+        return null;
+      }),
+      isText: true,
+    };
   return undefined;
 }
 
