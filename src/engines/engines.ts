@@ -89,7 +89,7 @@ export interface Pool extends Engine {
   /** Servers of which it found that they take nothing at present; undefined where all do. */
   readonly closed: ClosedServers | undefined;
   /** What other processes have in flight there, and what they found out; null where nobody else asks them. */
-  share(share: Pick<SlotShare, 'others' | 'found' | 'closed'> | null): void;
+  share(share: Omit<SlotShare, 'lines'> | null): void;
   /** Called whenever there may be more room than before. */
   onRoom(listener: () => void): void;
 }

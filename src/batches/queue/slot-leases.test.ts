@@ -20,7 +20,7 @@ describe('SlotLeases', () => {
   let limit: number;
   let found: FoundSlots | undefined;
   let before: FoundSlots | undefined;
-  let follows: (FoundSlots | null)[];
+  let begins: (FoundSlots | undefined)[];
   let waiting: WaitingCause | null;
   let slots: SlotLeases;
 
@@ -37,7 +37,7 @@ describe('SlotLeases', () => {
     limit = 64;
     found = undefined;
     before = undefined;
-    follows = [];
+    begins = [];
     waiting = null;
     slots = new SlotLeases({
       store: {
@@ -62,7 +62,7 @@ describe('SlotLeases', () => {
         closed: () => undefined,
         lease: (_model, share) => {
           leased.push(share && share.lines);
-          follows.push(share && share.found);
+          begins.push(share?.before);
         },
         waiting: () => waiting,
       },
@@ -106,24 +106,34 @@ describe('SlotLeases', () => {
     before = { gpu: 70 };
     slots.look();
     expect(await after(0)).toBe(1);
-    expect([asked.at(-1), follows]).toEqual([{ limit: 64, wants: 0, inFlight: 0 }, [before, null]]);
+    expect([asked.at(-1), begins]).toEqual([{ limit: 64, wants: 0, inFlight: 0 }, [before, undefined]]);
     found = { gpu: 72 };
     slots.look();
     expect(await after(14_000)).toBe(1);
     await after(1_000);
     slots.look();
     expect(await after(0)).toBe(2);
-    expect([asked.at(-1), follows.length]).toEqual([{ limit: 64, wants: 0, inFlight: 0, found }, 2]);
+    expect([asked.at(-1), begins.length]).toEqual([{ limit: 64, wants: 0, inFlight: 0, found }, 2]);
     await after(60_000);
     slots.look();
     expect(await after(0)).toBe(2);
   });
 
-  it('begins with them among others, too, where none of those knows better', async () => {
+  it('reads them before it writes its own, also where the first try fails', async () => {
+    contended = [];
+    found = { gpu: 8 };
     before = { gpu: 70 };
+    isAway = true;
     slots.look();
-    await after(1_000);
-    expect(follows).toEqual([before, null]);
+    await after(15_000);
+    isAway = false;
+    found = { gpu: 9 };
+    slots.look();
+    await after(0);
+    expect([asked.map((ask) => ask.found), begins]).toEqual([
+      [undefined, undefined],
+      [before, undefined],
+    ]);
   });
 
   it('goes on to tell and to hear of servers that take nothing', async () => {

@@ -96,13 +96,14 @@ export class SlotLeases {
     const { generate, clock, store, worker, time, log, held } = this.#parts;
     if (clock.monotonic() - this.#rememberedAt < rememberMs) return;
     const alone: Record<string, SlotAsk> = {};
+    const texts: [string, string][] = [];
     for (const { id } of generate.catalog.list()) {
       const found = generate.found(id);
       if (!found || contended.includes(id) || held.unsent(id) + held.inFlight(id) === 0) continue;
       const text = JSON.stringify(found);
       const before = this.#remembered.get(id);
       if (before === text) continue;
-      this.#remembered.set(id, text);
+      texts.push([id, text]);
       alone[id] = { limit: this.#parts.limit(id), wants: 0, inFlight: 0, ...(before && { found }) };
     }
     if (Object.keys(alone).length === 0) return;
@@ -110,9 +111,10 @@ export class SlotLeases {
     void store.workers
       .leaseSlots(worker, alone, time.now())
       .then((shares) => {
+        for (const [id, text] of texts) this.#remembered.set(id, text);
         for (const [model, share] of Object.entries(shares)) {
-          if (alone[model]!.found || !share.before) continue;
-          generate.lease(model, { ...share, found: share.before });
+          if (alone[model]!.found) continue;
+          generate.lease(model, share);
           generate.lease(model, null);
         }
       })
@@ -164,10 +166,7 @@ export class SlotLeases {
   #learn(model: string, { wants, inFlight }: SlotAsk, share: SlotShare): void {
     if (wants === 0 && inFlight === 0) this.#leased.delete(model);
     else this.#leased.set(model, share.lines);
-    const isFirst = !this.#remembered.has(model);
-    if (isFirst) this.#remembered.set(model, '');
-    const found = share.found ?? (isFirst ? (share.before ?? null) : null);
-    this.#parts.generate.lease(model, { ...share, found });
+    this.#parts.generate.lease(model, share);
   }
 
   /** Unless it is renewed before; counted from when it was asked for, as the database does, however long the answer took. */

@@ -30,6 +30,20 @@ describe('createLimit', () => {
     expect(limit.slots).toBe(16);
   });
 
+  it('begins with half of what was found earlier, which may be too much by now', () => {
+    const served = (slots: number) =>
+      serve(slots * 100, { slots: () => slots, timeOf: lognormal(1_000, 0.2, 3) }, (now) => {
+        const limit = createLimit(null, now);
+        limit.begin(70);
+        expect(limit.most).toBe(35);
+        return limit;
+      });
+    const [shrunk, same] = [served(4), served(70)];
+    expect(shrunk.longestQueue).toBeLessThanOrEqual(40);
+    expect(Math.max(...shrunk.most.slice(-50))).toBeLessThanOrEqual(8);
+    expect(same.fill).toBeGreaterThanOrEqual(0.95);
+  });
+
   it('gives as many as there were after a refusal', () => {
     const limit = createLimit(64, still);
     limit.refused(60);

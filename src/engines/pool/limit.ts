@@ -16,6 +16,8 @@ export interface Limit {
   dropped(sent: Sent): void;
   /** The replica said that it has too much to do. `inFlight` is what it has left. */
   refused(inFlight: number): void;
+  /** So many were found earlier: it begins with half of them. Meanwhile the server may have become smaller. */
+  begin(found: number): void;
   /** Another process finds out how much it is given; null where none does. */
   follow(most: number | null): void;
   /** The server told how it is. */
@@ -83,6 +85,7 @@ export function createLimit(told: number | null, now: () => number, before?: num
       answersBelow = 0;
       finder.refused(ceiling);
     },
+    begin: (found) => finder.begin(Math.ceil(found / 2)),
     follow(given) {
       isFollowing = slots === null && given !== null;
       if (isFollowing && given !== null) finder.follow(given);

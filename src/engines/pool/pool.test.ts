@@ -190,6 +190,16 @@ describe('createPool', () => {
     expect([pool.slots, pool.most]).toEqual([24, 27]);
   });
 
+  it('begins once with half of the slots that were found before, where that is more', () => {
+    const own = poolOf([server(null), server(null)]);
+    const share = { others: 0, found: null, before: { 'gpu-0': 70, 'gpu-1': 12 } };
+    own.share(share);
+    expect(own.found).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
+    own.share({ ...share, before: { 'gpu-0': 90 } });
+    own.share(null);
+    expect(own.found).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
+  });
+
   it('asks another replica where one is away, and leaves that alone', async () => {
     const [gone, well] = [server(4), server(4)];
     poolOf([gone, well]);

@@ -213,8 +213,11 @@ export function createPool({
     },
     share(share) {
       const all = Math.max(1, slots());
-      for (const replica of replicas)
-        replica.share(((share?.others ?? 0) * replica.slots) / all, share?.found?.[replica.name] ?? null);
+      for (const replica of replicas) {
+        const { name } = replica;
+        const others = ((share?.others ?? 0) * replica.slots) / all;
+        replica.share(others, share?.found?.[name] ?? null, share?.before?.[name]);
+      }
       for (const replica of replicas) replica.heard(share?.closed?.[replica.name]);
     },
     onRoom: (listener) => void listeners.add(listener),

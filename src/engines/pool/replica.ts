@@ -67,6 +67,8 @@ export class Replica implements Choice {
   #calls = 0;
   #onEnd: (() => void) | null = null;
   #isSaid = false;
+  /** Whether it was told what was found earlier. */
+  #isBegun = false;
   /** The one request that tries whether it works again. */
   #trial: Sent | null = null;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -108,9 +110,11 @@ export class Replica implements Choice {
     return this.#limit.found;
   }
 
-  /** @param most what another process found; null where none does */
-  share(others: number, most: number | null): void {
+  /** @param most what another process found; null where none does; @param before what was found last, by whomever */
+  share(others: number, most: number | null, before: number | undefined): void {
     this.#others = others;
+    if (before !== undefined && !this.#isBegun) this.#limit.begin(before);
+    this.#isBegun ||= before !== undefined;
     this.#limit.follow(most);
   }
 

@@ -26,6 +26,8 @@ export interface SlotFinder {
   answered(sent: Sent, answer: Answer, ceiling: number): void;
   /** It failed or was given up: it tells nothing. */
   dropped(sent: Sent): void;
+  /** So many worked well some time ago: it begins with them, where that is more than it has, and may learn better. */
+  begin(most: number): void;
   /** So many in flight are right, as another process has found: where the finding begins again. */
   follow(most: number): void;
   /** More than that in flight is refused. */
@@ -44,7 +46,7 @@ export interface Answer {
 }
 
 const first = 8;
-/** Where even the first steps only cost time, it begins once more with so many. */
+/** Where even the first steps only cost time, it begins once more with so few. */
 const small = 2;
 const largest = 4096;
 /** A step that is less than this is none. */
@@ -65,6 +67,7 @@ type Hold = { kind: 'hold'; samples: number; isSurprised: boolean };
 export function createSlotFinder(now: () => number, begin: number = first): SlotFinder {
   let slots = begin;
   let most = begin;
+  let begun: number = first;
   let inFlight = 0;
   let queued = 0;
   let growth = createGrowth();
@@ -88,6 +91,11 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     go({ kind: 'grow', cohort: new Cohort(clamped(to), fewest) }, to);
   }
 
+  function growFrom(found: number): void {
+    growth = createGrowth(true);
+    grow(found);
+  }
+
   function settle(toSlots: number): void {
     go({ kind: 'hold', samples: 0, isSurprised: false }, toSlots);
   }
@@ -101,7 +109,7 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
   function step(pace: Pace, ceiling: number): void {
     const factor = growth.next(pace);
     if (factor === 1) return again();
-    if (factor === 0 && most <= 2 * first && !isSmall) {
+    if (factor === 0 && most <= 2 * begun && !isSmall) {
       isSmall = true;
       growth = createGrowth();
       return grow(small);
@@ -188,10 +196,13 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
       inFlight--;
       sent.cohort?.leave(sent);
     },
+    begin(found) {
+      if (found <= most) return;
+      begun = found;
+      growFrom(found);
+    },
     follow(found) {
-      if (found === most) return;
-      growth = createGrowth(true);
-      grow(found);
+      if (found !== most) growFrom(found);
     },
     refused(ceiling) {
       if (ceiling >= most) return;
