@@ -210,6 +210,27 @@ const schemas: Record<string, object> = {
     maxProperties: 2,
   },
   'no members': { type: 'object', additionalProperties: { type: 'integer' }, maxProperties: 0 },
+  'a pattern that another branch leaves no room for': {
+    allOf: [
+      { type: 'object', properties: { a: { type: 'null' } }, additionalProperties: false },
+      { patternProperties: { '^x': { type: 'integer' } } },
+      { properties: { c: { type: 'null' } } },
+    ],
+  },
+  'a pattern under what another branch says of others': {
+    allOf: [
+      { type: 'object', patternProperties: { '^x': { minimum: 3 } }, additionalProperties: false },
+      { additionalProperties: { type: 'integer' }, minProperties: 1 },
+      { patternProperties: { '^x': { maximum: 5 }, '^y': {} }, additionalProperties: false },
+    ],
+  },
+  'a name that must come and is of patterns': {
+    type: 'object',
+    required: ['x1', 'z'],
+    patternProperties: { '^x': { type: 'integer' }, '\\d$': { minimum: 7 }, '^q': { type: 'null' } },
+    additionalProperties: { type: 'boolean' },
+    maxProperties: 2,
+  },
   'a fixed length': { type: 'string', minLength: 40, maxLength: 40 },
 };
 
@@ -366,6 +387,13 @@ test('a list without equal items, and an object, are never longer than they may 
     const state = matcher.advance(matcher.start, tooLong);
     expect(!state || (tooLong.endsWith('}') && !state.complete), tooLong).toBe(true);
   }
+});
+
+test('a pattern of names that cannot be held is told where it stands', () => {
+  const patternProperties = { '^[ab/]*a[ab]{14}$': { type: 'string', pattern: 'b' } };
+  expect(() => compile({ type: 'object', patternProperties })).toThrow(
+    expect.objectContaining({ param: 'schema#/patternProperties/^[ab~1]*a[ab]{14}$' }),
+  );
 });
 
 test('values beside a pattern are tried for a limited work, and all left to the check when it is done', () => {

@@ -1,7 +1,7 @@
 import { invalid } from '../../../core/errors.ts';
 import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
-import type { Conversion } from './conversion.ts';
+import type { Conversion, Said } from './conversion.ts';
 import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
 import { constrainsBeyond } from './keywords.ts';
 import { type Schema, type SchemaObject, TooManyBranches, type Walk, mergeSchemas, normal } from './merge.ts';
@@ -52,7 +52,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   const json = createJson(b);
   const known = new Map<object, Element>();
   const strings = createStrings();
-  const conversion: Conversion = { b, json, strings, convert, walk, fault, unheld };
+  const conversion: Conversion = { b, json, strings, convert, walk, fault, isOf, unheld };
   let steps = 0;
 
   function convert(schema: unknown, pointer: string, depth: number): Element {
@@ -146,20 +146,21 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`, depth)]));
   }
 
+  function isOf(text: string, { patterns, formats }: Said, pointer: string, keyword: string): boolean {
+    try {
+      return strings.isOf(text, patterns, formats);
+    } catch (error) {
+      if (!(error instanceof AutomatonTooLarge)) throw error;
+      unheld(pointer, keyword, 'it takes too long to try it');
+      return true;
+    }
+  }
+
   function fixed(schema: SchemaObject, pointer: string): Element {
-    const kept = (schema.enum as unknown[]).filter((value) => {
-      try {
-        return satisfies(value, schema, strings);
-      } catch (error) {
-        if (!(error instanceof AutomatonTooLarge)) throw error;
-        unheld(
-          pointer,
-          schema.pattern === undefined ? 'format' : 'pattern',
-          'it takes too long to try the values',
-        );
-        return true;
-      }
-    });
+    const keyword = schema.pattern === undefined ? 'format' : 'pattern';
+    const kept = (schema.enum as unknown[]).filter((value) =>
+      satisfies(value, schema, (text, said) => isOf(text, said, pointer, keyword)),
+    );
     return b.rule(kept.map((value) => b.literal(JSON.stringify(value))));
   }
 

@@ -71,6 +71,7 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Sc
   if (Array.isArray(merged.enum) && merged.enum.length === 0) return false;
   mergeItems(merged, a, b, merge);
   mergeProperties(merged, a, b, merge);
+  mergePatterns(merged, a, b, merge);
   return merged;
 }
 
@@ -103,7 +104,6 @@ const rules: Record<string, Rule> = {
   minProperties: greater,
   maxProperties: smaller,
   uniqueItems: (a, b) => a === true || b === true,
-  patternProperties: (a, b) => ({ ...(a as object), ...(b as object) }),
   propertyNames: both,
   pattern: together,
   format: together,
@@ -169,6 +169,32 @@ function mergeProperties(
   if (a.additionalProperties !== undefined && b.additionalProperties !== undefined) {
     merged.additionalProperties = merge(a.additionalProperties as Schema, b.additionalProperties as Schema);
   }
+}
+
+/**
+ * Names of a pattern that only one schema has fall under the other's additionalProperties. Where that has patterns too, a name
+ * may be of both; but where it allows no others, those are left out, because few are.
+ */
+function mergePatterns(
+  merged: SchemaObject,
+  a: SchemaObject,
+  b: SchemaObject,
+  merge: (a: Schema, b: Schema) => Schema,
+): void {
+  const patterns = [a, b].flatMap((schema) => Object.keys(schema.patternProperties ?? {}));
+  const said = (schema: SchemaObject, pattern: string): Schema => {
+    const { patternProperties: own, additionalProperties: others = true } = schema as {
+      patternProperties?: Record<string, Schema>;
+      additionalProperties?: Schema;
+    };
+    if (own && Object.hasOwn(own, pattern)) return own[pattern]!;
+    return own && others !== false ? true : others;
+  };
+  const kept = [...new Set(patterns)]
+    .map((pattern) => [pattern, merge(said(a, pattern), said(b, pattern))] as const)
+    .filter(([, value]) => value !== false || merged.additionalProperties !== false);
+  if (kept.length > 0) merged.patternProperties = Object.fromEntries(kept);
+  else delete merged.patternProperties;
 }
 
 function propertiesOf(schema: SchemaObject): Map<string, Schema> {

@@ -1,6 +1,6 @@
 import type { Conversion } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
-import type { SchemaObject } from './merge.ts';
+import { mergeSchemas, type Schema, type SchemaObject } from './merge.ts';
 import { otherMembers } from './other-members.ts';
 import { encodePointer } from './pointers.ts';
 
@@ -28,7 +28,7 @@ export function objectRule(
   depth: number,
 ): Element {
   const { b, convert } = conversion;
-  const members = readMembers(schema, pointer);
+  const members = readMembers(conversion, schema, pointer);
   const [least, most] = countsOf(schema, members.length);
   const names = members.map(({ name }) => name);
   const isAsked = ((schema.minProperties as number | undefined) ?? 0) > names.length;
@@ -63,7 +63,7 @@ function countsOf(schema: SchemaObject, names: number): [least: number, most: nu
   return [isCounted(least) ? least : 1, isCounted(most) ? most : Infinity];
 }
 
-function readMembers(schema: SchemaObject, pointer: string): Member[] {
+function readMembers(conversion: Conversion, schema: SchemaObject, pointer: string): Member[] {
   const properties = (schema.properties as Record<string, unknown> | undefined) ?? {};
   const wanted = new Set((schema.required as string[] | undefined) ?? []);
   const named = Object.entries(properties).map(([name, value]) => ({
@@ -72,9 +72,33 @@ function readMembers(schema: SchemaObject, pointer: string): Member[] {
     at: `${pointer}/properties/${encodePointer(name)}`,
     isRequired: wanted.has(name),
   }));
-  // A required name without a property of its own is an additional property that must come.
-  const value = schema.patternProperties === undefined ? schema.additionalProperties : true;
-  const at = `${pointer}/additionalProperties`;
   const unnamed = [...wanted].filter((name) => !Object.hasOwn(properties, name));
-  return [...named, ...unnamed.map((name) => ({ name, value, at, isRequired: true }))];
+  return [...named, ...unnamed.map((name) => unnamedMember(conversion, schema, pointer, name))];
+}
+
+/** A name that must come and has no property of its own: it falls under the patterns it is of, or else is an additional one. */
+function unnamedMember(
+  { isOf, walk }: Conversion,
+  schema: SchemaObject,
+  pointer: string,
+  name: string,
+): Member {
+  const walking = walk(pointer);
+  const at = `${pointer}/patternProperties`;
+  const own = Object.entries((schema.patternProperties ?? {}) as Record<string, Schema>).filter(
+    ([pattern]) => {
+      walking.step();
+      return isOf(name, { patterns: [pattern] }, at, encodePointer(pattern));
+    },
+  );
+  const [first] = own;
+  if (!first)
+    return {
+      name,
+      value: schema.additionalProperties,
+      at: `${pointer}/additionalProperties`,
+      isRequired: true,
+    };
+  const value = own.reduce<Schema>((all, [, one]) => mergeSchemas(all, one, walking), true);
+  return { name, value, at: `${at}/${encodePointer(first[0])}`, isRequired: true };
 }

@@ -3,6 +3,7 @@ import type { Alternative, Element } from './grammar.ts';
 import { type Schema, type SchemaObject, mergeSchemas } from './merge.ts';
 import { otherName } from './other-name.ts';
 import { encodePointer } from './pointers.ts';
+import { stringRule } from './string-rule.ts';
 
 interface Others {
   schema: SchemaObject;
@@ -16,7 +17,7 @@ interface Others {
 
 /** A member whose name the schema does not spell out, or undefined when there is none. */
 export function otherMembers(conversion: Conversion, others: Others): Element | undefined {
-  const { b, json, convert, walk } = conversion;
+  const { b, json, convert, walk, unheld } = conversion;
   const { schema, names, pointer, depth, isAsked } = others;
   const patterns = Object.entries((schema.patternProperties ?? {}) as Record<string, Schema>);
   const allowed = (schema.propertyNames ?? true) as Schema;
@@ -33,8 +34,14 @@ export function otherMembers(conversion: Conversion, others: Others): Element | 
     convert(value, `${pointer}/${at}`, depth),
   ];
 
+  const nameLike = (pattern: string): Element => {
+    if (allowed !== true) return nameOf({ pattern });
+    const unheldName = (_at: string, _keyword: string, why: string): void =>
+      unheld(`${pointer}/patternProperties`, encodePointer(pattern), why);
+    return stringRule({ ...conversion, unheld: unheldName }, { pattern }, pointer);
+  };
   const alternatives = patterns.map(([pattern, value]) =>
-    member(nameOf({ pattern }), value, `patternProperties/${encodePointer(pattern)}`),
+    member(nameLike(pattern), value, `patternProperties/${encodePointer(pattern)}`),
   );
   if (additional !== false) {
     const name = allowed === true ? otherName(b, json, names) : nameOf({});

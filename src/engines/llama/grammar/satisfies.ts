@@ -1,12 +1,15 @@
+import type { Said } from './conversion.ts';
 import type { SchemaObject } from './merge.ts';
-import type { Strings } from './regular/strings.ts';
 
 /**
  * Whether a value of an `enum` is of the type, within the bounds and of the form that stand beside it. What is said about
  * the parts of a list or an object is not looked at.
- * @throws AutomatonTooLarge
  */
-export function satisfies(value: unknown, schema: SchemaObject, strings: Strings): boolean {
+export function satisfies(
+  value: unknown,
+  schema: SchemaObject,
+  isOf: (text: string, said: Said) => boolean,
+): boolean {
   const isSized = (what: string, size: number): boolean =>
     size >= limit(schema, `min${what}`, 0) && size <= limit(schema, `max${what}`, Infinity);
   if (typeof value === 'number') return isWithin(value, schema);
@@ -14,7 +17,7 @@ export function satisfies(value: unknown, schema: SchemaObject, strings: Strings
   if (typeof value === 'string')
     return (
       isSized('Length', Array.from(value).length) &&
-      strings.isOf(value, all(schema.pattern), all(schema.format))
+      isOf(value, { patterns: all(schema.pattern), formats: all(schema.format) })
     );
   return !Array.isArray(value) || isSized('Items', value.length);
 }
