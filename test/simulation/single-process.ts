@@ -29,6 +29,8 @@ export interface SingleOptions {
   processes?: number;
   /** When its batches run. */
   hours?: Hours;
+  /** What each line has with the files it names. */
+  filledBytes?: number;
   /** Other names of its model. */
   aliases?: string[];
   /** As on the embedded database, whose time is this process's own. */
@@ -116,7 +118,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
       requireContent: async () => {},
       index: async (file) => inputs.get(file.id)!.index,
       read: createVerifiedReads(blobs),
-      async inline(_orgId, text) {
+      async inline(_orgId, text, _mostBytes, hold) {
+        if (options.filledBytes !== undefined) await hold(options.filledBytes);
         if (unreadable.has('files')) throw unreadable.get('files')!;
         return text;
       },

@@ -98,6 +98,16 @@ it.each([
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
+it('has no more lines in hand than there is room for with their files', async () => {
+  const single = await startSingle(database, { slots: 40, filledBytes: 8_388_608 });
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 40, { delayMs: 1_000 });
+  await single.pass(800);
+  expect(single.running()).toBe(8);
+  await single.pass(30_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 40 });
+});
+
 it('runs the other batches while the input of one cannot be read', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());

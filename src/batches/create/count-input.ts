@@ -3,6 +3,7 @@ import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
 import type { Model } from '../../core/model.ts';
 import type { Generate } from '../../generate/generate.ts';
+import { fileParts } from '../../wire/file/file-parts.ts';
 import { ChunkLines } from '../lines/lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
 import type { BatchInput } from './create.ts';
@@ -35,7 +36,7 @@ export async function countInput(
     if (!model || mute.has(model)) return;
     const { asked, text } = await lines.read(ref);
     // What a file holds is read when the line is run.
-    if (text.includes('"file_id"')) return;
+    if (text.includes('"file_id"') && fileParts(JSON.parse(text)).length > 0) return;
     const tokens = await generate.countLine({ model, orgId, asked, signal: late.signal });
     if (tokens === undefined) mute.add(model);
     else counted[ref.line] = tokens;

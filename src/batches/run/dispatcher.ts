@@ -1,5 +1,6 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
+import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { LineRef } from '../../core/batch.ts';
@@ -48,19 +49,28 @@ export interface DispatcherParts {
 }
 
 const usualLineBytes = 8_388_608;
+/** Lines of the largest size that may hold files at once; of one org half of them. */
+const filledAtOnce = 16;
 
 /** Where prompts that were read are not shared, nobody gains by waiting for the first. */
 const noLeaders = { shouldWait: () => false };
 
-type Asking = Pick<LineCall, 'model' | 'asked'>;
+interface Asking extends Pick<LineCall, 'model' | 'asked'> {
+  /** Gives back the room of the files it holds. */
+  leave: () => void;
+}
 
 /** Sends lines while there is room and turns what comes back into results (batch-engine.md, "Running"). */
 export class Dispatcher {
   #parts: DispatcherParts;
   #stopped = true;
+  /** A line is short where it names a file, and its body may be as long as any. */
+  #filled: FairGate;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
+    const room = filledAtOnce * (parts.limits.lineBytes ?? usualLineBytes);
+    this.#filled = createFairGate({ room, each: room / 2, mostWaiting: Infinity, full });
   }
 
   start(): void {
@@ -129,6 +139,8 @@ export class Dispatcher {
       leaders.answered(model, chunk.prefix);
     } catch (error) {
       fail(error);
+    } finally {
+      asking.leave();
     }
   }
 
@@ -151,15 +163,30 @@ export class Dispatcher {
         'poison_request',
         'The process died each time this request was running; it is not tried again.',
       );
-    const text = await files.inline(batch.orgId, line.text, limits.lineBytes ?? usualLineBytes, () => {});
-    return { model, asked: text === line.text ? line.asked : line.askedAs(text) };
+    const { orgId, abort } = batch;
+    let leave = () => {};
+    const hold = async (bytes: number) => {
+      leave = await this.#filled.enter(orgId, bytes, abort.signal);
+    };
+    try {
+      const text = await files.inline(orgId, line.text, limits.lineBytes ?? usualLineBytes, hold);
+      return { model, asked: text === line.text ? line.asked : line.askedAs(text), leave };
+    } catch (error) {
+      leave();
+      throw error;
+    }
   }
 
-  async #answer(held: HeldChunk, ref: LineRef, line: BatchLine, asking: Asking): Promise<LineResult> {
+  async #answer(
+    held: HeldChunk,
+    ref: LineRef,
+    line: BatchLine,
+    { model, asked }: Asking,
+  ): Promise<LineResult> {
     const { generate, fairness } = this.#parts;
     const { batch, chunk } = held;
     const { abort, orgId, priced } = batch;
-    const call = { ...asking, priced, orgId, prefix: chunk.prefix, signal: abort.signal };
+    const call = { model, asked, priced, orgId, prefix: chunk.prefix, signal: abort.signal };
     const answer = await generate.runLine(call);
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
     const { made } = held.attempts.get(ref.line) ?? noAttempts;
@@ -219,6 +246,9 @@ export class Dispatcher {
     this.#parts.recorder.finish(leaseOf(held.chunk));
   }
 }
+
+/** As many wait as there are slots. */
+const full = () => new ApiError('server_overloaded', 'Too many lines wait for room for their files.');
 
 /** Tokens one line of the chunk is expected to take. */
 function estimate(held: HeldChunk): number {
