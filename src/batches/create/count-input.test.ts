@@ -12,7 +12,7 @@ const catalog = createCatalog(
   ['m1', 'm2'].map((id) => ({ id, aliases: [], serves: ['chat' as const], prices, createdAt: 0 })),
 );
 
-function counting(models: string[], countLine: Generate['countLine']) {
+function counting(models: string[], countLine: Generate['countLine'], field = 'content') {
   const clock = createManualClock();
   const blobs = createMemoryBlobs();
   const input = makeInput(
@@ -26,7 +26,8 @@ function counting(models: string[], countLine: Generate['countLine']) {
     },
     0,
   );
-  blobs.put(input.file.blobId, input.bytes);
+  const text = Buffer.from(input.bytes).toString().replaceAll('"content"', `"${field}"`);
+  blobs.put(input.file.blobId, Buffer.from(text));
   const parts = { blobs, clock, generate: { catalog, countLine } };
   return { clock, counted: countInput(parts, 'o', { ...input, sealed: null }) };
 }
@@ -65,4 +66,8 @@ it('asks no more where nothing can be counted', async () => {
   });
   expect((await counted).every((tokens) => tokens === undefined)).toBe(true);
   expect(asked).toBeLessThan(20);
+});
+
+it('counts lines that have a field file_id and name no file', async () => {
+  expect(await counting(lines(2), async () => 7, 'file_id').counted).toEqual([7, 7]);
 });

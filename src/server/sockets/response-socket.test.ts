@@ -8,7 +8,7 @@ import { serveResponses } from './response-socket.ts';
 
 const minute = 60_000;
 
-function serve(most = Infinity) {
+function serve(most = Infinity, filled = 0) {
   const clock = createManualClock();
   const sent: { type: string; code?: string }[] = [];
   const socket = Object.assign(new EventEmitter(), {
@@ -40,7 +40,10 @@ function serve(most = Infinity) {
         if (bytes > most) throw new Error('no room');
       },
     },
-    inline: async (text) => text,
+    inline: async (text, _call, hold) => {
+      if (filled > 0) hold(filled);
+      return text;
+    },
     clock,
     signal: new AbortController().signal,
     call: async (signal) => ({
@@ -128,4 +131,14 @@ test('too many turns that wait end the one under way, and those that wait are no
   expect(begun).toHaveLength(1);
   expect(sent[0]).toMatchObject({ type: 'error', code: 'rate_limit_exceeded' });
   expect(socket.close.mock.calls).toEqual([[1008]]);
+});
+
+test('what a turn has with the files it names is held until it is over', async () => {
+  const { held, say, finish } = serve(Infinity, 500);
+  const bytes = say(create);
+  await turns();
+  expect(held.at(-1)).toBe(bytes + 500);
+  finish();
+  await turns();
+  expect(held.at(-1)).toBe(0);
 });
