@@ -18,6 +18,12 @@ export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
   hurry: () => void;
 }
 
+/** One whose answer comes whole. */
+interface PlainCall {
+  at: number;
+  call: Exchange | null;
+}
+
 /** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
 export interface Transport {
   get(path: string, signal: AbortSignal): Promise<Reply<Buffer>>;
@@ -64,7 +70,12 @@ export function createTransport({
 }: TransportOptions): Transport {
   const pool = createPool({ origin, ca, connections, timeouts });
   /** The oldest first. */
-  const plain = new Set<{ at: number; call: Exchange | null }>();
+  const plain = new Set<PlainCall>();
+  /** A set that grew old still points to what was taken out of it: that must not hold a call and its bodies with it. */
+  const forget = (waiting: PlainCall) => {
+    plain.delete(waiting);
+    waiting.call = null;
+  };
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
 
   const send = (path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange => {
@@ -75,7 +86,7 @@ export function createTransport({
   function whole(path: string, body: string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
     return new Promise((resolve, reject) => {
       const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
-      const waiting: { at: number; call: Exchange | null } = { at: clock.monotonic(), call: null };
+      const waiting: PlainCall = { at: clock.monotonic(), call: null };
       plain.add(waiting);
       let size = 0;
       const call = send(path, body, signal, {
@@ -93,11 +104,11 @@ export function createTransport({
         end() {
           const [only] = reply.body;
           const all = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
-          plain.delete(waiting);
+          forget(waiting);
           resolve({ ...reply, body: all });
         },
         fail(error) {
-          plain.delete(waiting);
+          forget(waiting);
           reject(error);
         },
       });
