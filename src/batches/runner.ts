@@ -71,7 +71,7 @@ export class Runner {
     this.#parts = parts;
     const { generate, clock } = parts;
     const work = new WorkInHand(clock, (leases) => void this.#giveBack(leases));
-    const suspects = new Suspects(work.held);
+    const suspects = new Suspects(work.held, clock);
     const fairness = new Fairness();
     const fail = (batchId: string, message: string) => this.#fail(batchId, message);
     const setbacks = new Setbacks({ ...parts, work, fail });

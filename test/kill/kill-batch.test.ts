@@ -79,9 +79,9 @@ describe('a batch whose server is killed again and again', () => {
       );
 
       expect(readyMs.length).toBeGreaterThanOrEqual(kills.least);
+      expect(errors).toBe('');
       expect(batch.status).toBe('completed');
       expect(batch.request_counts).toEqual({ total: lines, completed: lines, failed: 0 });
-      expect(errors).toBe('');
       const { all, distinct } = endings(output, errors);
       expect(all).toHaveLength(lines);
       expect(distinct.size).toBe(lines);

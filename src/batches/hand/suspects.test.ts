@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { HeldChunk } from './held-chunks.ts';
 import { HeldChunks, leaseOf } from './held-chunks.ts';
+import { settledMs } from './poison.ts';
 import { Suspects } from './suspects.ts';
 
-function setUp() {
+/** In a process that has lived for `livedMs`. */
+function setUp(livedMs = settledMs) {
   const held = new HeldChunks();
-  return { held, suspects: new Suspects(held) };
+  let now = 1000;
+  const suspects = new Suspects(held, { monotonic: () => now });
+  now += livedMs;
+  return { held, suspects };
 }
 
 let seq = 0;
@@ -36,6 +41,10 @@ describe('suspects', () => {
     const { held, suspects } = setUp();
     held.add(single(0));
     expect(suspects.room).toEqual({ from: 2, most: 1, alone: true });
+  });
+
+  it('run alone only in a process that has lived for a while', () => {
+    expect(setUp(settledMs - 1).suspects.room).toEqual({ from: 2, most: 1, alone: false });
   });
 
   it('run one at a time at first, beside lines that are none', () => {

@@ -1,18 +1,24 @@
+import type { Clock } from '../../base/clock.ts';
 import type { SuspectRoom } from '../../core/fair-choice.ts';
 import type { HeldChunks } from './held-chunks.ts';
-import { suspectKills } from './poison.ts';
+import { settledMs, suspectKills } from './poison.ts';
 
 /**
  * How many suspects run at a time (batch-engine.md, "Poison"). A process begins with one and takes one more for each that
  * was answered, so that a batch whose processes were killed for other reasons is soon as fast as before, while poison
- * takes little with it. Who was running at a further death runs alone: its next one tells.
+ * takes little with it. Who was running at a further death runs alone, in a process that has lived for a while: its next
+ * one tells.
  */
 export class Suspects {
   #held: HeldChunks;
+  #clock: Pick<Clock, 'monotonic'>;
+  #settledAt: number;
   #atOnce = 1;
 
-  constructor(held: HeldChunks) {
+  constructor(held: HeldChunks, clock: Pick<Clock, 'monotonic'>) {
     this.#held = held;
+    this.#clock = clock;
+    this.#settledAt = clock.monotonic() + settledMs;
   }
 
   /** How many more may be claimed. */
@@ -22,7 +28,7 @@ export class Suspects {
     return {
       from: suspectKills,
       most: alone ? 0 : Math.max(0, this.#atOnce - running.length),
-      alone: running.length === 0,
+      alone: running.length === 0 && this.#clock.monotonic() >= this.#settledAt,
     };
   }
 
