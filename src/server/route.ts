@@ -58,9 +58,6 @@ export interface Route extends Mounted {
   docs: RouteDocs;
 }
 
-/** For bodies that hold a handful of fields. */
-export const smallBody = { maxBytes: () => 65_536 };
-
 export interface ServerLimits {
   /** Largest JSON body of one synchronous request. */
   bodyBytes: number;

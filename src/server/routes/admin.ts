@@ -1,0 +1,77 @@
+import { invalid } from '../../core/errors.ts';
+import type { Catalog } from '../../core/model.ts';
+import { createKeySchema, parseCreateKey, presentKey } from '../../wire/admin/keys.ts';
+import { createOrgSchema, parseCreateOrg, presentOrg } from '../../wire/admin/orgs.ts';
+import { listBody, textParam } from '../../wire/list.ts';
+import { json } from '../answer.ts';
+import { keySchema, newKeySchema, orgSchema, pageOf } from '../openapi/answer-schemas.ts';
+import { keyListQuery } from '../openapi/query-schemas.ts';
+import { fewBytes, routesOf } from './routes-of.ts';
+
+export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
+  {
+    on: 'POST /v1/admin/orgs',
+    name: 'Create Org',
+    summary: 'Make an org; its keys see nothing of the others',
+    body: createOrgSchema,
+    maxBytes: fewBytes,
+    status: 201,
+    answer: orgSchema,
+    handle: async ({ body }, { accounts }) =>
+      json(201, presentOrg(await accounts.orgs.create(parseCreateOrg(body.text)))),
+  },
+  {
+    on: 'GET /v1/admin/orgs',
+    name: 'List Orgs',
+    summary: 'All orgs, oldest first',
+    answer: pageOf(orgSchema),
+    handle: async (_incoming, { accounts }) =>
+      json(200, listBody((await accounts.orgs.list()).map(presentOrg), false)),
+  },
+  {
+    // The secret is in this answer and nowhere else.
+    on: 'POST /v1/admin/keys',
+    name: 'Create Key',
+    summary: 'Make an API key for an org; the secret is shown once',
+    body: createKeySchema,
+    maxBytes: fewBytes,
+    status: 201,
+    answer: newKeySchema,
+    async handle({ body }, { accounts, catalog }) {
+      const { models, ...input } = parseCreateKey(body.text);
+      const allowed = models && { models: idsOf(catalog, models) };
+      const { apiKey, key } = await accounts.keys.create({ ...input, ...allowed });
+      return json(201, presentKey(apiKey, key));
+    },
+  },
+  {
+    // Oldest first, and revoked ones too.
+    on: 'GET /v1/admin/keys',
+    name: 'List Keys',
+    summary: 'All keys, or those of one org, without their secrets',
+    query: keyListQuery,
+    answer: pageOf(keySchema),
+    async handle({ query }, { accounts }) {
+      const keys = await accounts.keys.list(textParam(query, 'org_id'));
+      const items = keys.map((key) => presentKey(key));
+      return json(200, listBody(items, false));
+    },
+  },
+  {
+    // Revoking again is fine and keeps the first instant.
+    on: 'DELETE /v1/admin/keys/:key_id',
+    name: 'Revoke Key',
+    summary: 'Revoke a key, within a second everywhere',
+    answer: keySchema,
+    handle: async ({ param }, { accounts }) => json(200, presentKey(await accounts.keys.revoke(param))),
+  },
+]);
+
+/** Ids of models named by id or alias. A name nobody knows would lock the key out silently. */
+function idsOf(catalog: Catalog, names: string[]): string[] {
+  return names.map((name, index) => {
+    const model = catalog.find(name);
+    if (!model) throw invalid(`models[${index}]`, 'there is no such model');
+    return model.id;
+  });
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { inTurns } from '../../base/loop-turns.ts';
+import type { Batches } from '../../batches/batches.ts';
+import type { DateForm, ResultStream } from '../../core/batch.ts';
+import { parseCreateBatch } from '../../wire/batch/create.ts';
+import { createBatchSchema } from '../../wire/batch/create-schema.ts';
+import { batchErrorEvent, batchEvent } from '../../wire/batch/events.ts';
+import { parseBatchListQuery, parseResultsQuery } from '../../wire/batch/list.ts';
+import { type BatchView, batchJson, presentEstimate } from '../../wire/batch/present.ts';
+import { sseHeaders } from '../../wire/chat/sse.ts';
+import { listJson } from '../../wire/list.ts';
+import { bytes, events, json, jsonText } from '../answer.ts';
+import { creationOf, replayHeaders } from '../creation.ts';
+import { batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';
+import { batchListQuery, resultsQuery } from '../openapi/query-schemas.ts';
+import type { Mounted, ServerLimits } from '../route.ts';
+import { routesOf } from './routes-of.ts';
+
+/** JSON around the requests, and its white space, may take this share more than they do as JSON Lines. */
+const frameFactor = 1.25;
+
+/** The most that the body of a new batch may have. */
+export const batchBodyBytes = ({ bytesPerBatch }: Pick<ServerLimits, 'bytesPerBatch'>) =>
+  Math.ceil(bytesPerBatch * frameFactor) + 65_536;
+
+// Whatever body comes with a POST that takes none is not read.
+
+export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
+  {
+    // With `dry_run` what it would cost.
+    on: 'POST /v1/batches',
+    name: 'Create Batch',
+    summary: 'Run the requests of an uploaded file, or inline ones, at half the price',
+    body: createBatchSchema,
+    maxBytes: batchBodyBytes,
+    status: 201,
+    answer: batchSchema,
+    otherAnswer: { status: 200, description: 'With dry_run: what it would cost', schema: estimateSchema },
+    async handle(incoming, { batches, limits, dates }) {
+      const { caller, body } = incoming;
+      const { endpoints, windowMs } = batches;
+      const most = { endpoints, windowMs, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
+      const { input, dryRun } = await inTurns(parseCreateBatch(body.utf8(), most));
+      if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
+      const creation = creationOf(incoming, 'batches')(await body.sha256());
+      const { batch, replayed } = await batches.create(caller, input, creation);
+      return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
+    },
+  },
+  {
+    on: 'GET /v1/batches',
+    name: 'List Batches',
+    summary: 'The batches of the org, newest first',
+    query: batchListQuery,
+    answer: pageOf(batchSchema),
+    async handle({ caller, query }, { batches, dates }) {
+      const page = await batches.list(caller, parseBatchListQuery(query));
+      const items = page.batches.map((view) => ({ id: view.batch.id, json: batchJson(view, dates) }));
+      return jsonText(200, listJson(items, page.hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/batches/:batch_id',
+    name: 'Get Batch',
+    summary: 'One batch, with its progress and its cost so far',
+    answer: batchSchema,
+    handle: byDoing('get'),
+  },
+  {
+    on: 'POST /v1/batches/:batch_id/cancel',
+    name: 'Cancel Batch',
+    summary: 'End a batch early; what is done is kept and billed',
+    answer: batchSchema,
+    handle: byDoing('cancel'),
+  },
+  {
+    on: 'POST /v1/batches/:batch_id/pause',
+    name: 'Pause Batch',
+    summary: 'Send nothing more of a batch until it is resumed; its window goes on',
+    answer: batchSchema,
+    handle: byDoing('pause'),
+  },
+  {
+    on: 'POST /v1/batches/:batch_id/resume',
+    name: 'Resume Batch',
+    summary: 'Let a paused batch go on',
+    answer: batchSchema,
+    handle: byDoing('resume'),
+  },
+  {
+    on: 'POST /v1/batches/:batch_id/retry',
+    name: 'Retry Batch',
+    summary: 'A new batch of the failed requests of a finished one, which stays as it is',
+    status: 201,
+    answer: batchSchema,
+    async handle(incoming, { batches, dates }) {
+      const { caller, param } = incoming;
+      const creation = creationOf(incoming, 'retries')(createHash('sha256').update(param).digest('hex'));
+      const { batch, replayed } = await batches.retry(caller, param, creation);
+      return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
+    },
+  },
+  {
+    on: 'GET /v1/batches/:batch_id/events',
+    name: 'Batch Events',
+    summary: 'Server-sent events: the batch as it is, then whenever it has changed, until it is finished',
+    type: 'text/event-stream',
+    answer: batchSchema,
+    async handle({ caller, param, method, signal, recheck }, { batches, dates }) {
+      const views = await batches.follow(caller, param, signal);
+      if (method === 'HEAD') return bytes(null, sseHeaders);
+      return events(eventsOf(views, dates, recheck), batchErrorEvent);
+    },
+  },
+  {
+    on: 'GET /v1/batches/:batch_id/output',
+    name: 'Batch Output',
+    summary: 'The result lines so far, one a finished request',
+    query: resultsQuery,
+    type: 'application/jsonl',
+    handle: byTelling('output'),
+  },
+  {
+    on: 'GET /v1/batches/:batch_id/errors',
+    name: 'Batch Errors',
+    summary: 'The error lines so far, one a failed request',
+    query: resultsQuery,
+    type: 'application/jsonl',
+    handle: byTelling('errors'),
+  },
+]);
+
+function byDoing(verb: keyof Pick<Batches, 'get' | 'cancel' | 'pause' | 'resume'>): Mounted['handle'] {
+  return async ({ caller, param }, { batches, dates }) =>
+    jsonText(200, batchJson(await batches[verb](caller, param), dates));
+}
+
+/** JSONL from creation on, and the headers to go on from there. */
+function byTelling(stream: ResultStream): Mounted['handle'] {
+  return async ({ caller, param, query, method }, { batches }) => {
+    const { after } = parseResultsQuery(query);
+    const lines = await batches.results(caller, param, stream, after);
+    return bytes(method === 'HEAD' ? null : lines.bytes, {
+      'content-type': 'application/jsonl; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'x-batch-status': lines.status,
+      'x-incomplete': String(lines.incomplete),
+      'x-last-line': String(lines.lastLine),
+    });
+  };
+}
+
+/** Written once for all who follow the batch. */
+const written = new WeakMap<BatchView, string>();
+
+/** The stream may last longer than the key is good. */
+async function* eventsOf(views: AsyncIterable<BatchView>, dates: DateForm, recheck: () => Promise<void>) {
+  for await (const view of views) {
+    await recheck();
+    let event = written.get(view);
+    if (event === undefined) written.set(view, (event = batchEvent(batchJson(view, dates))));
+    yield event;
+  }
+}

@@ -1,0 +1,135 @@
+import type { ChatResponse } from '../../wire/chat/chat.ts';
+import { presentChat, toFunctionsChunk } from '../../wire/chat/function-answer.ts';
+import {
+  deletedChatSchema,
+  keptMessages,
+  keptMessageSchema,
+  keptMetadata,
+  parseChatList,
+  parseChatUpdate,
+  updateChatSchema,
+} from '../../wire/chat/kept.ts';
+import { parseChatRequest } from '../../wire/chat/request.ts';
+import { chatRequestSchema } from '../../wire/chat/request-schema.ts';
+import { chatResponseSchema } from '../../wire/chat/response-schema.ts';
+import { chatErrorEvent } from '../../wire/chat/sse.ts';
+import { pageOfItems, parseItemsQuery } from '../../wire/items-page.ts';
+import { listBody } from '../../wire/list.ts';
+import { tokenCountSchema } from '../../wire/messages/response-schema.ts';
+import { movedError } from '../../wire/places.ts';
+import { type Answer, events, json } from '../answer.ts';
+import { chatEvents } from '../chat-events.ts';
+import { pageOf } from '../openapi/answer-schemas.ts';
+import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
+import type { Incoming, Services } from '../route.ts';
+import { fewBytes, routesOf } from './routes-of.ts';
+
+export const chatRoutes = routesOf({ access: 'inference', tag: 'Chat Completions' }, [
+  {
+    on: 'POST /v1/chat/completions',
+    name: 'Chat Completions',
+    summary: 'Generate one answer; with stream: true as server-sent events',
+    tag: 'Generation',
+    body: chatRequestSchema,
+    answer: chatResponseSchema,
+    handle: create,
+  },
+  {
+    // llama-server has the same path.
+    on: 'POST /v1/chat/completions/input_tokens',
+    name: 'Count Chat Tokens',
+    summary: 'Count the tokens of a chat request; estimated from its bytes where the engine cannot tell',
+    tag: 'Generation',
+    body: chatRequestSchema,
+    answer: tokenCountSchema,
+    async handle({ body, caller, signal }, { generate }) {
+      const { body: request, places } = parseChatRequest(body.text);
+      const tokens = await generate.countTokens(request.value, { caller, signal }).catch((error: unknown) => {
+        throw movedError(error, request.value, places);
+      });
+      return json(200, { input_tokens: tokens });
+    },
+  },
+  {
+    on: 'GET /v1/chat/completions',
+    name: 'List Chat Completions',
+    summary: 'Chat completions that were made with store: true',
+    query: chatListQuery,
+    answer: pageOf(chatResponseSchema),
+    async handle({ caller, query, signal }, { responses }) {
+      const { data, hasMore } = await responses.chats.list(caller, parseChatList(query), signal);
+      return json(200, listBody(data, hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/chat/completions/:completion_id',
+    name: 'Retrieve Chat Completion',
+    summary: 'One that was made with store: true',
+    answer: chatResponseSchema,
+    handle: async ({ caller, param }, { responses }) => json(200, await responses.chats.get(caller, param)),
+  },
+  {
+    on: 'GET /v1/chat/completions/:completion_id/messages',
+    name: 'List Chat Messages',
+    summary: 'What a stored chat completion was asked',
+    query: chatMessagesQuery,
+    answer: pageOf(keptMessageSchema),
+    async handle({ caller, param, query, signal }, { responses }) {
+      const messages = await responses.chats.messages(caller, param, signal);
+      const { items, hasMore } = pageOfItems(keptMessages(param, messages), parseItemsQuery(query, 'asc'));
+      return json(200, listBody(items, hasMore));
+    },
+  },
+  {
+    on: 'POST /v1/chat/completions/:completion_id',
+    name: 'Update Chat Completion',
+    summary: 'Replace the metadata of a stored one',
+    body: updateChatSchema,
+    maxBytes: fewBytes,
+    answer: chatResponseSchema,
+    async handle({ body, caller, param }, { responses: { chats } }) {
+      await chats.get(caller, param);
+      return json(200, await chats.update(caller, param, parseChatUpdate(body.text)));
+    },
+  },
+  {
+    on: 'DELETE /v1/chat/completions/:completion_id',
+    name: 'Delete Chat Completion',
+    summary: 'Forget a stored one',
+    answer: deletedChatSchema,
+    async handle({ caller, param }, { responses }) {
+      await responses.chats.remove(caller, param);
+      return json(200, { id: param, object: 'chat.completion.deleted', deleted: true });
+    },
+  },
+]);
+
+async function create(
+  { body, caller, requestId, signal, answers }: Incoming,
+  { generate, responses }: Services,
+): Promise<Answer> {
+  const { body: request, places, hasFunctions } = parseChatRequest(body.text);
+  const call = { caller, requestId, signal, answers };
+  const moved = (error: unknown) => movedError(error, request.value, places);
+  const metadata = keptMetadata(request.value);
+  const { messages } = request.value;
+  const present = (response: ChatResponse) => presentChat(response, hasFunctions);
+  const asked = metadata && { messages, metadata, bytes: Buffer.byteLength(body.text), present };
+  const place = asked && (await responses.chats.reserve(caller, asked));
+  if (request.value.stream) {
+    const includeUsage = request.value.stream_options?.include_usage === true;
+    const lists = generate.chatStream(request, call);
+    const chunks = chatEvents(place?.streamed(lists) ?? lists, {
+      includeUsage,
+      present: hasFunctions ? toFunctionsChunk : undefined,
+      moved,
+    });
+    return events(chunks, chatErrorEvent);
+  }
+  try {
+    const answer = () => generate.chat(request, call);
+    return json(200, present(await (place ? place.answered(answer) : answer())));
+  } catch (error) {
+    throw moved(error);
+  }
+}

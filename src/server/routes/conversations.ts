@@ -1,0 +1,100 @@
+import {
+  conversationSchema,
+  createConversationSchema,
+  createItemsSchema,
+  deletedConversationSchema,
+  parseConversation,
+  updateConversationSchema,
+} from '../../wire/conversations/conversation.ts';
+import { parseItemsQuery } from '../../wire/items-page.ts';
+import { listBody } from '../../wire/list.ts';
+import { inputItemSchema } from '../../wire/responses/answer/response-schema.ts';
+import { json } from '../answer.ts';
+import { pageOf } from '../openapi/answer-schemas.ts';
+import { inputItemsQuery } from '../openapi/query-schemas.ts';
+import { fewBytes, routesOf } from './routes-of.ts';
+
+export const conversationRoutes = routesOf({ access: 'inference', tag: 'Conversations' }, [
+  {
+    on: 'POST /v1/conversations',
+    name: 'Create Conversation',
+    summary: 'Begin a conversation that responses are made in; it has what they say',
+    body: createConversationSchema,
+    answer: conversationSchema,
+    async handle({ body, caller }, { responses: { conversations } }) {
+      const given = parseConversation(body.text, 'create');
+      return json(200, await conversations.create(caller, given, Buffer.byteLength(body.text)));
+    },
+  },
+  {
+    on: 'GET /v1/conversations/:conversation_id',
+    name: 'Retrieve Conversation',
+    summary: 'One conversation',
+    answer: conversationSchema,
+    handle: async ({ caller, param }, { responses: { conversations } }) =>
+      json(200, await conversations.get(caller, param)),
+  },
+  {
+    on: 'POST /v1/conversations/:conversation_id',
+    name: 'Update Conversation',
+    summary: 'Replace its metadata',
+    body: updateConversationSchema,
+    maxBytes: fewBytes,
+    answer: conversationSchema,
+    async handle({ body, caller, param }, { responses: { conversations } }) {
+      await conversations.get(caller, param);
+      const { metadata } = parseConversation(body.text, 'update');
+      return json(200, await conversations.update(caller, param, metadata));
+    },
+  },
+  {
+    on: 'DELETE /v1/conversations/:conversation_id',
+    name: 'Delete Conversation',
+    summary: 'Forget a conversation and its items; responses that were made in it stay',
+    answer: deletedConversationSchema,
+    async handle({ caller, param }, { responses: { conversations } }) {
+      await conversations.remove(caller, param);
+      return json(200, { id: param, object: 'conversation.deleted', deleted: true });
+    },
+  },
+  {
+    on: 'POST /v1/conversations/:conversation_id/items',
+    name: 'Create Conversation Items',
+    summary: 'Add up to 20 items, all of them or none',
+    body: createItemsSchema,
+    answer: pageOf(inputItemSchema),
+    async handle({ body, caller, param }, { responses: { conversations } }) {
+      await conversations.get(caller, param);
+      const { items } = parseConversation(body.text, 'items');
+      const added = await conversations.addItems(caller, param, items, Buffer.byteLength(body.text));
+      return json(200, listBody(added, false));
+    },
+  },
+  {
+    on: 'GET /v1/conversations/:conversation_id/items',
+    name: 'List Conversation Items',
+    summary: 'What was said in a conversation',
+    query: inputItemsQuery,
+    answer: pageOf(inputItemSchema),
+    async handle({ caller, param, query, signal }, { responses: { conversations } }) {
+      const page = await conversations.items(caller, param, parseItemsQuery(query, 'desc'), signal);
+      return json(200, listBody(page.items, page.hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/conversations/:conversation_id/items/:item_id',
+    name: 'Retrieve Conversation Item',
+    summary: 'One item of a conversation',
+    answer: inputItemSchema,
+    handle: async ({ caller, param, second }, { responses: { conversations } }) =>
+      json(200, await conversations.item(caller, param, second)),
+  },
+  {
+    on: 'DELETE /v1/conversations/:conversation_id/items/:item_id',
+    name: 'Delete Conversation Item',
+    summary: 'Take an item out of a conversation',
+    answer: conversationSchema,
+    handle: async ({ caller, param, second }, { responses: { conversations } }) =>
+      json(200, await conversations.removeItem(caller, param, second)),
+  },
+]);

@@ -1,0 +1,96 @@
+import { create as contentDisposition } from 'content-disposition';
+import type { StoredFile, UploadPurpose } from '../../core/file.ts';
+import { parseFileListQuery } from '../../wire/file/list.ts';
+import { presentDeletedFile, presentFile } from '../../wire/file/present.ts';
+import { listBody } from '../../wire/list.ts';
+import { type Answer, bytes, json } from '../answer.ts';
+import { creationOf, formHash, replayHeaders } from '../creation.ts';
+import { deletedFileSchema, fileSchema, pageOf } from '../openapi/answer-schemas.ts';
+import { fileListQuery } from '../openapi/query-schemas.ts';
+import { uploadFormSchema } from '../openapi/upload-form-schema.ts';
+import { receiveUpload } from '../receive-upload.ts';
+import type { Incoming, Services } from '../route.ts';
+import { routesOf } from './routes-of.ts';
+
+export const fileRoutes = routesOf({ access: 'files', tag: 'Files' }, [
+  {
+    on: 'POST /v1/files',
+    name: 'Create File',
+    summary: 'Upload a file; every line of the requests of a batch is validated before it is stored',
+    form: uploadFormSchema,
+    status: 201,
+    answer: fileSchema,
+    handle: upload,
+  },
+  {
+    on: 'GET /v1/files',
+    name: 'List Files',
+    summary: 'The files of the org, newest first unless asked otherwise',
+    query: fileListQuery,
+    answer: pageOf(fileSchema),
+    async handle({ caller, query }, { files }) {
+      const page = await files.list(caller, parseFileListQuery(query));
+      return json(200, listBody(page.files.map(presentFile), page.hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/files/:file_id',
+    name: 'Retrieve File',
+    summary: 'One file, without its content',
+    answer: fileSchema,
+    handle: async ({ caller, param }, { files }) => json(200, presentFile(await files.get(caller, param))),
+  },
+  {
+    on: 'GET /v1/files/:file_id/content',
+    name: 'File Content',
+    summary: "The file's bytes, as they were uploaded",
+    type: 'application/octet-stream',
+    async handle({ caller, param, method }, { files }) {
+      if (method === 'HEAD') return bytes(null, headersOf(await files.get(caller, param)));
+      const { file, bytes: content } = await files.content(caller, param);
+      return bytes(content, headersOf(file));
+    },
+  },
+  {
+    on: 'DELETE /v1/files/:file_id',
+    name: 'Delete File',
+    summary: 'Remove a file that no unfinished batch reads',
+    answer: deletedFileSchema,
+    async handle({ caller, param }, { files }) {
+      await files.remove(caller, param);
+      return json(200, presentDeletedFile(param));
+    },
+  },
+]);
+
+/** A file of requests is validated while it comes in and stored only when every line is good. */
+async function upload(incoming: Incoming, { files, clock }: Services): Promise<Answer> {
+  const creationWith = creationOf(incoming, 'files');
+  const begin = (purpose: UploadPurpose | 'unknown') => files.begin(incoming.caller, { purpose });
+  const form = await receiveUpload(incoming.form(), begin, incoming.hold, files.purposes);
+  const { upload: received, filename, purpose, expiresAfterSeconds } = form;
+  const createdAt = clock.now();
+  const expiresAt = expiresAfterSeconds === null ? null : createdAt + expiresAfterSeconds * 1000;
+  const sealed = await received.seal({ purpose, filename, createdAt, expiresAt });
+  const { sha256 } = sealed.file;
+  const hash = formHash({ filename, purpose, sha256, expires: String(expiresAfterSeconds) });
+  await incoming.recheck().catch(async (error: unknown) => {
+    await sealed.discard();
+    throw error;
+  });
+  const { file, replayed } = await sealed.commit(creationWith(hash));
+  return json(201, presentFile(file), replayHeaders(replayed));
+}
+
+/** Always a download, so that a stored file cannot render as a page. */
+function headersOf(file: StoredFile): Record<string, string> {
+  return {
+    'content-type': 'application/octet-stream',
+    'content-length': String(file.bytes),
+    'content-disposition': contentDisposition(file.filename),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'private, no-store',
+  };
+}

@@ -1,0 +1,38 @@
+import { chatErrorEvent } from '../../wire/chat/sse.ts';
+import { parseCompletionsRequest } from '../../wire/completions/request.ts';
+import { completionsRequestSchema } from '../../wire/completions/request-schema.ts';
+import { completionsResponseSchema } from '../../wire/completions/response-schema.ts';
+import { parseEmbeddingsRequest } from '../../wire/embeddings/request.ts';
+import { embeddingsRequestSchema } from '../../wire/embeddings/schema.ts';
+import { events, json } from '../answer.ts';
+import { chatEvents } from '../chat-events.ts';
+import { embeddingsSchema } from '../openapi/answer-schemas.ts';
+import { routesOf } from './routes-of.ts';
+
+export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation' }, [
+  {
+    on: 'POST /v1/completions',
+    name: 'Completions',
+    summary: 'Go on with raw prompts, without a chat template; with stream: true as server-sent events',
+    body: completionsRequestSchema,
+    answer: completionsResponseSchema,
+    async handle({ body, caller, requestId, signal, answers }, { generate }) {
+      const request = parseCompletionsRequest(body.text);
+      const call = { caller, requestId, signal, answers };
+      if (!request.value.stream) return json(200, await generate.completions(request, call));
+      const includeUsage = request.value.stream_options?.include_usage === true;
+      return events(chatEvents(generate.completionsStream(request, call), { includeUsage }), chatErrorEvent);
+    },
+  },
+  {
+    on: 'POST /v1/embeddings',
+    name: 'Embeddings',
+    summary: 'Turn texts into vectors',
+    body: embeddingsRequestSchema,
+    answer: embeddingsSchema,
+    async handle({ body, caller, requestId, signal, answers }, { generate }) {
+      const request = parseEmbeddingsRequest(body.text);
+      return json(200, await generate.embeddings(request, { caller, requestId, signal, answers }));
+    },
+  },
+]);

@@ -1,0 +1,118 @@
+import { inTurns } from '../../base/loop-turns.ts';
+import { isFinal } from '../../core/batch.ts';
+import { ApiError, notFound } from '../../core/errors.ts';
+import type { BatchView } from '../../wire/batch/present.ts';
+import { inRequests, parseCreateMessageBatch } from '../../wire/message-batches/create.ts';
+import { parseMessageBatchListQuery } from '../../wire/message-batches/list.ts';
+import { presentMessageBatch, presentMessageBatches } from '../../wire/message-batches/present.ts';
+import {
+  createMessageBatchSchema,
+  deletedMessageBatchSchema,
+  messageBatchListSchema,
+  messageBatchResultSchema,
+  messageBatchSchema,
+} from '../../wire/message-batches/schemas.ts';
+import { bytes, json } from '../answer.ts';
+import { creationOf, replayHeaders } from '../creation.ts';
+import { messageResults } from '../message-results.ts';
+import { messageBatchListQuery } from '../openapi/query-schemas.ts';
+import type { Incoming, Services } from '../route.ts';
+import { batchBodyBytes } from './batches.ts';
+import { routesOf } from './routes-of.ts';
+
+const endpoint = '/v1/messages';
+
+/** Batches of `/v1/messages` as the official clients of that format know them: the same batches as at `/v1/batches`. */
+export const messageBatchRoutes = routesOf({ access: 'batches', tag: 'Message batches' }, [
+  {
+    on: 'POST /v1/messages/batches',
+    name: 'Create Message Batch',
+    summary: 'Run requests for messages within 24 hours at half the price',
+    body: createMessageBatchSchema,
+    maxBytes: batchBodyBytes,
+    answer: messageBatchSchema,
+    async handle(incoming, { batches, limits }) {
+      const { caller, body } = incoming;
+      if (!batches.endpoints.includes(endpoint))
+        throw new ApiError(
+          'validation_error',
+          `Batches of ${endpoint} are not open on this server: batch.endpoints of its configuration would open them.`,
+        );
+      const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
+      const requests = await inTurns(parseCreateMessageBatch(body.utf8(), most));
+      const creation = creationOf(incoming, 'message_batches')(await body.sha256());
+      const { batch, replayed } = await batches
+        .create(caller, { endpoint, requests }, creation)
+        .catch((error: unknown) => {
+          throw inRequests(error);
+        });
+      return json(200, presentMessageBatch(batch), replayHeaders(replayed));
+    },
+  },
+  {
+    on: 'GET /v1/messages/batches',
+    name: 'List Message Batches',
+    summary: 'The batches of /v1/messages of the org, newest first',
+    query: messageBatchListQuery,
+    answer: messageBatchListSchema,
+    async handle({ caller, query }, { batches }) {
+      const page = await batches.list(caller, { endpoint, ...parseMessageBatchListQuery(query) });
+      return json(200, presentMessageBatches(page.batches, page.hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/messages/batches/:message_batch_id',
+    name: 'Get Message Batch',
+    summary: 'One batch of /v1/messages',
+    answer: messageBatchSchema,
+    handle: async (incoming, services) => json(200, presentMessageBatch(await find(incoming, services))),
+  },
+  {
+    on: 'POST /v1/messages/batches/:message_batch_id/cancel',
+    name: 'Cancel Message Batch',
+    summary: 'End a batch early; what is done is kept and billed',
+    answer: messageBatchSchema,
+    async handle(incoming, services) {
+      const { batch } = await find(incoming, services);
+      return json(200, presentMessageBatch(await services.batches.cancel(incoming.caller, batch.id)));
+    },
+  },
+  {
+    on: 'DELETE /v1/messages/batches/:message_batch_id',
+    name: 'Delete Message Batch',
+    summary: 'Remove a batch that has ended, with its requests and results',
+    answer: deletedMessageBatchSchema,
+    async handle(incoming, services) {
+      const { batch } = await find(incoming, services);
+      await services.batches.remove(incoming.caller, batch.id);
+      return json(200, { id: batch.id, type: 'message_batch_deleted' });
+    },
+  },
+  {
+    on: 'GET /v1/messages/batches/:message_batch_id/results',
+    name: 'Message Batch Results',
+    summary: 'What each request came to, as JSON Lines, once the batch has ended',
+    type: 'application/jsonl',
+    answer: messageBatchResultSchema,
+    async handle(incoming, services) {
+      const { batch } = await find(incoming, services);
+      if (!isFinal(batch.status))
+        throw new ApiError(
+          'batch_not_finished',
+          `The batch is ${batch.status}: its results are here once it has ended, and before at /v1/batches/${batch.id}/output.`,
+        );
+      const lines = await messageResults(services.batches, incoming.caller, batch.id);
+      return bytes(incoming.method === 'HEAD' ? null : lines, {
+        'content-type': 'application/jsonl; charset=utf-8',
+        'x-content-type-options': 'nosniff',
+      });
+    },
+  },
+]);
+
+/** @throws ApiError `not_found` also for a batch of another endpoint */
+async function find({ caller, param }: Incoming, { batches }: Services): Promise<BatchView> {
+  const view = await batches.get(caller, param);
+  if (view.batch.endpoint !== endpoint) throw notFound('batch');
+  return view;
+}

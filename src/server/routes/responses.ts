@@ -1,0 +1,102 @@
+import { parseItemsQuery } from '../../wire/items-page.ts';
+import { listBody } from '../../wire/list.ts';
+import {
+  compactedSchema,
+  deletedResponseSchema,
+  inputItemSchema,
+  inputTokensSchema,
+  responseSchema,
+} from '../../wire/responses/answer/response-schema.ts';
+import { parseRetrieveQuery } from '../../wire/responses/queries.ts';
+import { compactRequestSchema, parseCompactRequest } from '../../wire/responses/request/compact-request.ts';
+import { parseResponsesRequest } from '../../wire/responses/request/request.ts';
+import { responsesRequestSchema } from '../../wire/responses/request/request-schema.ts';
+import { json } from '../answer.ts';
+import { pageOf } from '../openapi/answer-schemas.ts';
+import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
+import { responseEvents } from '../response-events.ts';
+import { routesOf } from './routes-of.ts';
+
+export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }, [
+  {
+    // Plain, as a stream, or in the background.
+    on: 'POST /v1/responses',
+    name: 'Responses',
+    summary: 'Generate one response and keep it; with stream: true as server-sent events',
+    tag: 'Generation',
+    body: responsesRequestSchema,
+    answer: responseSchema,
+    async handle({ body, caller, requestId, signal, answers }, { responses }) {
+      const request = parseResponsesRequest(body.text);
+      const call = { caller, requestId, signal, answers };
+      if (request.value.stream) return responseEvents(responses.stream(request, call));
+      return json(200, await responses.create(request, call));
+    },
+  },
+  {
+    on: 'POST /v1/responses/input_tokens',
+    name: 'Count Input Tokens',
+    summary: 'Count the tokens of a responses request; estimated from its bytes where the engine cannot tell',
+    tag: 'Generation',
+    body: responsesRequestSchema,
+    answer: inputTokensSchema,
+    async handle({ body, caller, signal }, { responses }) {
+      const tokens = await responses.countInput(parseResponsesRequest(body.text), { caller, signal });
+      return json(200, { object: 'response.input_tokens', input_tokens: tokens });
+    },
+  },
+  {
+    on: 'POST /v1/responses/compact',
+    name: 'Compact Response',
+    summary: 'Sum up what was said and done in a conversation; the output is the input to go on from',
+    tag: 'Generation',
+    body: compactRequestSchema,
+    answer: compactedSchema,
+    async handle({ body, caller, requestId, signal, answers }, { responses }) {
+      const request = parseCompactRequest(body.text);
+      return json(200, await responses.compact(request, { caller, requestId, signal, answers }));
+    },
+  },
+  {
+    on: 'GET /v1/responses/:response_id',
+    name: 'Retrieve Response',
+    summary: 'One stored response; with stream=true as the events that made it',
+    query: retrieveResponseQuery,
+    answer: responseSchema,
+    async handle({ caller, method, param, query, signal }, { responses }) {
+      const { stream, startingAfter } = parseRetrieveQuery(query);
+      if (stream && method === 'GET')
+        return responseEvents(responses.events(caller, param, startingAfter, signal));
+      return json(200, await responses.get(caller, param));
+    },
+  },
+  {
+    on: 'GET /v1/responses/:response_id/input_items',
+    name: 'List Input Items',
+    summary: 'What a stored response was asked, without what it continues',
+    query: inputItemsQuery,
+    answer: pageOf(inputItemSchema),
+    async handle({ caller, param, query, signal }, { responses }) {
+      const page = await responses.inputItems(caller, param, parseItemsQuery(query, 'desc'), signal);
+      return json(200, listBody(page.items, page.hasMore));
+    },
+  },
+  {
+    // Whatever body comes with it is not read.
+    on: 'POST /v1/responses/:response_id/cancel',
+    name: 'Cancel Response',
+    summary: 'End a response that is made in the background',
+    answer: responseSchema,
+    handle: async ({ caller, param }, { responses }) => json(200, await responses.cancel(caller, param)),
+  },
+  {
+    on: 'DELETE /v1/responses/:response_id',
+    name: 'Delete Response',
+    summary: 'Forget a stored response; what continues it cannot be continued any more',
+    answer: deletedResponseSchema,
+    async handle({ caller, param }, { responses }) {
+      await responses.remove(caller, param);
+      return json(200, { id: param, object: 'response', deleted: true });
+    },
+  },
+]);

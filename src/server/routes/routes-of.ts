@@ -1,0 +1,63 @@
+import type { Schema } from '../../wire/json-schema.ts';
+import type { RouteDocs } from '../openapi/route-docs.ts';
+import type { Mounted, Route, ServerLimits } from '../route.ts';
+
+/** A route as it is written down: what most routes have is left out. */
+interface Row extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'otherAnswer'> {
+  /** Method and path, such as `GET /v1/files/:file_id`. */
+  on: `${Mounted['method']} ${string}`;
+  /** Where it is not that of its group. */
+  tag?: RouteDocs['tag'];
+  /** The schema that validates its JSON body, which may have as many bytes as any request. */
+  body?: Schema;
+  maxBytes?: (limits: ServerLimits) => number;
+  /** The schema of its multipart body, in place of one of JSON. */
+  form?: Schema;
+  /** The schema of a success, which is 200 and JSON. */
+  answer?: Schema;
+  status?: 201;
+  type?: RouteDocs['answer']['type'];
+  handle: Mounted['handle'];
+}
+
+/** The parameters of paths that are ids of ours. */
+const ids: Readonly<Record<string, Mounted['id']>> = {
+  batch_id: { prefix: 'batch_', what: 'batch' },
+  message_batch_id: { prefix: 'batch_', what: 'batch' },
+  file_id: { prefix: 'file-', what: 'file' },
+  response_id: { prefix: 'resp_', what: 'response' },
+  conversation_id: { prefix: 'conv_', what: 'conversation' },
+  completion_id: { prefix: 'chatcmpl_', what: 'chat completion' },
+  webhook_id: { prefix: 'wh_', what: 'webhook' },
+  delivery_id: { prefix: 'dlv_', what: 'delivery' },
+  key_id: { prefix: 'key_', what: 'key' },
+};
+
+/** For bodies that hold a handful of fields. */
+export const fewBytes = (): number => 65_536;
+const asMostRequests = (limits: ServerLimits): number => limits.bodyBytes;
+
+export function routesOf(
+  group: Pick<Route, 'access'> & Pick<RouteDocs, 'tag'>,
+  rows: readonly Row[],
+): Route[] {
+  return rows.map(({ on, body, maxBytes = asMostRequests, form, handle, answer, status, type, ...docs }) => {
+    const [method, path] = on.split(' ') as [Mounted['method'], string];
+    const id = ids[/:(\w+)/.exec(path)?.[1] ?? ''];
+    return {
+      method,
+      path,
+      access: group.access,
+      ...(id && { id }),
+      ...(form && { body: 'multipart' }),
+      ...(body && { body: { maxBytes } }),
+      docs: {
+        tag: group.tag,
+        ...docs,
+        body: body ?? form,
+        answer: { status: status ?? 200, type: type ?? 'application/json', schema: answer },
+      },
+      handle,
+    };
+  });
+}

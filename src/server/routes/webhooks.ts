@@ -1,0 +1,117 @@
+import { listBody } from '../../wire/list.ts';
+import { presentDelivery } from '../../wire/webhooks/delivery.ts';
+import { parseWebhookListQuery } from '../../wire/webhooks/lists.ts';
+import {
+  createWebhookSchema,
+  parseCreateWebhook,
+  parseUpdateWebhook,
+  presentWebhook,
+  updateWebhookSchema,
+} from '../../wire/webhooks/webhook.ts';
+import { json } from '../answer.ts';
+import {
+  deletedWebhookSchema,
+  deliverySchema,
+  newWebhookSchema,
+  pageOf,
+  webhookSchema,
+} from '../openapi/answer-schemas.ts';
+import { webhookListQuery } from '../openapi/query-schemas.ts';
+import { fewBytes, routesOf } from './routes-of.ts';
+
+// Whatever body comes with a POST that takes none is not read.
+
+export const webhookRoutes = routesOf({ access: 'batches', tag: 'Webhooks' }, [
+  {
+    // The secret is in this answer and in that of /rotate, and nowhere else.
+    on: 'POST /v1/webhooks',
+    name: 'Create Webhook',
+    summary: 'Have an endpoint told of events; its signing secret is shown once',
+    body: createWebhookSchema,
+    maxBytes: fewBytes,
+    status: 201,
+    answer: newWebhookSchema,
+    async handle({ caller, body }, { webhooks }) {
+      const { webhook, secret } = await webhooks.create(caller, parseCreateWebhook(body.text));
+      return json(201, presentWebhook(webhook, secret));
+    },
+  },
+  {
+    on: 'GET /v1/webhooks',
+    name: 'List Webhooks',
+    summary: 'The webhooks of the org, newest first, without their secrets',
+    query: webhookListQuery,
+    answer: pageOf(webhookSchema),
+    async handle({ caller, query }, { webhooks }) {
+      const page = await webhooks.list(caller, parseWebhookListQuery(query, 'wh_'));
+      const items = page.webhooks.map((webhook) => presentWebhook(webhook));
+      return json(200, listBody(items, page.hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/webhooks/:webhook_id',
+    name: 'Get Webhook',
+    summary: 'One webhook, without its secret',
+    answer: webhookSchema,
+    handle: async ({ caller, param }, { webhooks }) =>
+      json(200, presentWebhook(await webhooks.get(caller, param))),
+  },
+  {
+    on: 'PATCH /v1/webhooks/:webhook_id',
+    name: 'Update Webhook',
+    summary: 'Change its URL, its name or its events, or disable and enable it',
+    body: updateWebhookSchema,
+    maxBytes: fewBytes,
+    answer: webhookSchema,
+    handle: async ({ caller, param, body }, { webhooks }) =>
+      json(200, presentWebhook(await webhooks.update(caller, param, parseUpdateWebhook(body.text)))),
+  },
+  {
+    on: 'DELETE /v1/webhooks/:webhook_id',
+    name: 'Delete Webhook',
+    summary: 'Remove a webhook and its deliveries',
+    answer: deletedWebhookSchema,
+    async handle({ caller, param }, { webhooks }) {
+      await webhooks.remove(caller, param);
+      return json(200, { id: param, object: 'webhook_endpoint.deleted', deleted: true });
+    },
+  },
+  {
+    on: 'POST /v1/webhooks/:webhook_id/rotate',
+    name: 'Rotate Webhook',
+    summary: 'Make a new signing secret, shown once; the one before signs, too, for 24 hours',
+    answer: newWebhookSchema,
+    async handle({ caller, param }, { webhooks }) {
+      const { webhook, secret } = await webhooks.rotate(caller, param);
+      return json(200, presentWebhook(webhook, secret));
+    },
+  },
+  {
+    on: 'POST /v1/webhooks/:webhook_id/test',
+    name: 'Test Webhook',
+    summary: 'Send it an event of the type webhook.test, once, and tell how that went',
+    answer: deliverySchema,
+    handle: async ({ caller, param }, { webhooks }) =>
+      json(200, presentDelivery(await webhooks.test(caller, param))),
+  },
+  {
+    on: 'GET /v1/webhooks/:webhook_id/deliveries',
+    name: 'List Webhook Deliveries',
+    summary: 'What the webhook was told in the last 30 days, newest first',
+    query: webhookListQuery,
+    answer: pageOf(deliverySchema),
+    async handle({ caller, param, query }, { webhooks }) {
+      const page = await webhooks.deliveries(caller, param, parseWebhookListQuery(query, 'dlv_'));
+      return json(200, listBody(page.deliveries.map(presentDelivery), page.hasMore));
+    },
+  },
+  {
+    on: 'POST /v1/webhooks/deliveries/:delivery_id/replay',
+    name: 'Replay Webhook Delivery',
+    summary: 'Tell of the same event again, in a new delivery',
+    status: 201,
+    answer: deliverySchema,
+    handle: async ({ caller, param }, { webhooks }) =>
+      json(201, presentDelivery(await webhooks.replay(caller, param))),
+  },
+]);
