@@ -13,7 +13,7 @@ import type { Report, Workload } from './support/report.ts';
 
 const rounds = 5;
 const rows = 10_000;
-const command = fileURLToPath(new URL('../bin/offpeak', import.meta.url));
+const command = fileURLToPath(new URL('../bin/offpeak.cjs', import.meta.url));
 
 /** How long a server that was killed with a batch in hand takes until it is ready again. */
 export const restart: Workload = {

@@ -5,7 +5,8 @@
 //
 // "Missing" means: the lock file names a package that npm's own record of what it installed
 // (node_modules/.package-lock.json, written last) does not have in that version. So nothing is
-// installed twice, a half-finished install is done again, and a plain `npm ci` counts too.
+// installed twice, a half-finished install is done again, and a plain `npm ci` counts too. Both files are large: which
+// versions of them were found to match is kept, so that most starts read neither.
 
 import { spawn } from 'node:child_process';
 import {
@@ -14,6 +15,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -22,6 +24,9 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
+const wantedFile = join(root, 'package-lock.json');
+const presentFile = join(modules, '.package-lock.json');
+const compared = join(modules, '.cache', 'offpeak', 'compared');
 const lockFolder = join(root, '.install-lock');
 const windows = process.platform === 'win32';
 const pinned = join(modules, 'node', 'bin', windows ? 'node.exe' : 'node');
@@ -89,10 +94,20 @@ async function installRuntime() {
 }
 
 function isInstalled() {
-  const wanted = readPackages(join(root, 'package-lock.json'));
-  const present = readPackages(join(modules, '.package-lock.json'));
+  if (!existsSync(pinned)) return false;
+  const state = stateOf(wantedFile, presentFile);
+  if (state === readText(compared)) return true;
+  const matches = isMatch();
+  if (matches) keepText(compared, state);
+  return matches;
+}
+
+/** Whether npm installed what is wanted. */
+function isMatch() {
+  const wanted = readPackages(wantedFile);
+  const present = readPackages(presentFile);
   if (wanted === undefined) throw new Error('package-lock.json is missing or not JSON');
-  if (present === undefined || !existsSync(pinned)) return false;
+  if (present === undefined) return false;
   return Object.entries(wanted).every(([path, { version, integrity, link, optional, peer }]) => {
     if (path === '' || link) return true;
     const found = present[path];
@@ -107,6 +122,30 @@ function readPackages(file) {
   } catch {
     return undefined;
   }
+}
+
+/** Which version of the files stands there: it changes whenever one is written. */
+function stateOf(...files) {
+  return files
+    .map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }))
+    .map((found) => (found ? [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ') : 'none'))
+    .join('\n');
+}
+
+function readText(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where nothing may be written, everything is compared again at the next start. */
+function keepText(file, text) {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  } catch {}
 }
 
 /** A folder is the lock: making one is atomic. The number inside tells whether its owner still lives. */

@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+// Starts the command line. In the published package it runs the built JavaScript. In a checkout it
+// installs what is missing and runs the sources, on the pinned runtime where this Node is too old.
+// CommonJS, because old Nodes take no ES module without an extension.
+
+'use strict';
+
+const { existsSync } = require('node:fs');
+const path = require('node:path');
+const { pathToFileURL } = require('node:url');
+
+const root = path.join(__dirname, '..');
+const source = path.join(root, 'src', 'main.ts');
+const built = path.join(root, 'dist', 'main.js');
+const isCheckout = existsSync(path.join(root, 'tools', 'install.mjs')) && existsSync(source);
+
+// Node keeps what it makes of the sources: from the first of them on, or it has to load its compiler for that one alone.
+// Only the pinned and newer runtimes have it.
+require('node:module').enableCompileCache?.(path.join(root, 'node_modules', '.cache', 'offpeak'));
+
+function load(file) {
+  return import(pathToFileURL(file).href);
+}
+
+async function startCheckout() {
+  const launcher = await load(path.join(root, 'tools', 'install.mjs'));
+  await launcher.install().catch(launcher.fail);
+  if (!launcher.isNewEnough()) return launcher.become(launcher.runtime(), [source, ...process.argv.slice(2)]);
+  process.argv[1] = source;
+  await load(source);
+}
+
+async function startPackage() {
+  if (Number(process.versions.node.split('.')[0]) < 24) {
+    process.stderr.write(`offpeak needs Node 24 or newer; this is ${process.version}\n`);
+    process.exit(1);
+  }
+  process.argv[1] = built;
+  await load(built);
+}
+
+(isCheckout ? startCheckout() : startPackage()).catch((error) => {
+  process.stderr.write(`${(error && error.stack) || error}\n`);
+  process.exit(1);
+});
