@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from './config/config-error.ts';
 import { clientSettings } from './config/environment.ts';
-import { loadConfig } from './config.ts';
-import type { ConfigSources } from './config.ts';
+import { type ConfigSources, loadConfig } from './config.ts';
 
 const folder = '/srv/offpeak';
 const long = '0123456789abcdef0123456789abcdef';

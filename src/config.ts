@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isAddressRange } from './base/addresses.ts';
-import { createChecker } from './base/located.ts';
-import type { Checker, Located } from './base/located.ts';
+import { type Checker, type Located, createChecker } from './base/located.ts';
 import { parseLocatedYaml } from './base/located-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
 import { ConfigError } from './config/config-error.ts';

@@ -8,19 +8,16 @@ import { systemClock, systemRandom } from '../base/system.ts';
 import type { Config, ModelConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
 import type { Examination } from '../core/examination.ts';
 import type { Model, Serves } from '../core/model.ts';
-import { readModelSource } from '../core/model-source.ts';
-import type { ModelSource, RemoteSource } from '../core/model-source.ts';
+import { type ModelSource, type RemoteSource, readModelSource } from '../core/model-source.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { Spawn } from '../engines/llama/child-process.ts';
 import { createLlamaEngine } from '../engines/llama/engine.ts';
-import { createModelFiles } from '../engines/llama/files/model-files.ts';
-import type { ModelFiles } from '../engines/llama/files/model-files.ts';
+import { type ModelFiles, createModelFiles } from '../engines/llama/files/model-files.ts';
 import { createPool, type ServerPool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted.ts';
 import { examineUpstream } from '../engines/upstream/probe/examine.ts';
-import { createUpstreamEngine } from '../engines/upstream/upstream.ts';
-import type { UpstreamOptions } from '../engines/upstream/upstream.ts';
+import { type UpstreamOptions, createUpstreamEngine } from '../engines/upstream/upstream.ts';
 
 /** The GGUF files of this machine, for a server and for the commands that need none. */
 export function openModelFiles(

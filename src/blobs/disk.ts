@@ -12,8 +12,7 @@ import { isName, modifiedAtOf, pathOf } from './disk-paths.ts';
 import { readRange, readSlice } from './disk-read.ts';
 import { createAside } from './disk-aside.ts';
 import { removeLeftovers, temporaryName } from './disk-temporary.ts';
-import { createWriter, discard, flushFolder } from './disk-write.ts';
-import type { Spool } from './disk-write.ts';
+import { type Spool, createWriter, discard, flushFolder } from './disk-write.ts';
 
 export interface DiskBlobsOptions {
   /** Made if need be. Everything in it belongs to the blobs. */

@@ -1,10 +1,8 @@
 import { type BatchStatus, isFinal, type ResultStream } from '../core/batch.ts';
-import { ClientError, Unreachable } from './errors.ts';
-import type { RemoteError } from './errors.ts';
+import { ClientError, type RemoteError, Unreachable } from './errors.ts';
 import { eventsOf } from './events.ts';
 import type { Page, PageQuery, RemoteBatch } from './resources.ts';
-import { bytesOf } from './transport.ts';
-import type { Transport } from './transport.ts';
+import { type Transport, bytesOf } from './transport.ts';
 
 export interface BatchesClient {
   create(input: CreateBatchInput): Promise<RemoteBatch>;

@@ -1,16 +1,10 @@
-import { createAdminClient } from './admin.ts';
-import type { AdminClient } from './admin.ts';
-import { createBatchesClient } from './batches.ts';
-import type { BatchesClient } from './batches.ts';
-import { createFilesClient } from './files.ts';
-import type { FilesClient } from './files.ts';
-import { createGenerationClient } from './generation.ts';
-import type { GenerationClient } from './generation.ts';
+import { type AdminClient, createAdminClient } from './admin.ts';
+import { type BatchesClient, createBatchesClient } from './batches.ts';
+import { type FilesClient, createFilesClient } from './files.ts';
+import { type GenerationClient, createGenerationClient } from './generation.ts';
 import type { Page, RemoteModel } from './resources.ts';
-import { createTransport } from './transport.ts';
-import type { TransportOptions } from './transport.ts';
-import { createWebhooksClient } from './webhooks.ts';
-import type { WebhooksClient } from './webhooks.ts';
+import { type TransportOptions, createTransport } from './transport.ts';
+import { type WebhooksClient, createWebhooksClient } from './webhooks.ts';
 
 /** A server seen from outside. Every call rejects with `ClientError` or `Unreachable`. */
 export interface Client extends GenerationClient {

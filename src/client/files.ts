@@ -1,6 +1,5 @@
 import type { Page, PageQuery, RemoteFile } from './resources.ts';
-import { bytesOf } from './transport.ts';
-import type { Transport } from './transport.ts';
+import { type Transport, bytesOf } from './transport.ts';
 
 export interface FilesClient {
   /** `content` is streamed: a Blob of a file on disk is never read into memory whole. */

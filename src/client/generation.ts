@@ -1,8 +1,7 @@
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type { CompletionsRequest, CompletionsResponse } from '../wire/completions/completions.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
-import { ClientError, Unreachable } from './errors.ts';
-import type { RemoteError } from './errors.ts';
+import { ClientError, type RemoteError, Unreachable } from './errors.ts';
 import { eventsOf } from './events.ts';
 import type { Transport } from './transport.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ClientError, Unreachable } from './errors.ts';
-import { bytesOf, createTransport } from './transport.ts';
-import type { Fetch } from './transport.ts';
+import { type Fetch, bytesOf, createTransport } from './transport.ts';
 
 function transportTo(answer: () => Response, baseUrl = 'http://h') {
   const asked: Request[] = [];

@@ -1,5 +1,4 @@
-import { formatProblem } from '../base/located.ts';
-import type { Problem } from '../base/located.ts';
+import { type Problem, formatProblem } from '../base/located.ts';
 
 /** A configuration that cannot be used: every problem at once, each with its place. */
 export class ConfigError extends Error {

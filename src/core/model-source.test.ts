@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { localParts, readModelSource, showSource } from './model-source.ts';
-import type { RemoteSource } from './model-source.ts';
+import { type RemoteSource, localParts, readModelSource, showSource } from './model-source.ts';
 
 describe('readModelSource', () => {
   it.each([

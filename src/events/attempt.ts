@@ -2,8 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { toldEvent } from '../core/webhook.ts';
 import type { AttemptOutcome, ClaimedDelivery } from '../store/contract/webhooks.ts';
-import type { Egress, EgressAnswer } from './egress.ts';
-import { EgressError } from './egress.ts';
+import { type Egress, type EgressAnswer, EgressError } from './egress.ts';
 import { signedHeaders } from './signature.ts';
 
 const minute = 60_000;

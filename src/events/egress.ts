@@ -1,7 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
-import type { LookupFunction } from 'node:net';
+import { type LookupFunction, isIP } from 'node:net';
 import { Client } from 'undici';
 import { addressMatcher, isAddressRange, plainAddress } from '../base/addresses.ts';
 import { networkReason } from '../base/network-reason.ts';

@@ -1,7 +1,6 @@
 import type { Blobs } from '../blobs/blobs.ts';
 import type { Clock } from '../base/clock.ts';
-import { isId } from '../base/ids.ts';
-import type { Ids } from '../base/ids.ts';
+import { type Ids, isId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { BatchEndpoint } from '../core/batch.ts';
 import { BlobError, isBlobLost } from '../core/blob-error.ts';
@@ -15,8 +14,7 @@ import type { Files, SealedUpload } from './files.ts';
 import { inlineFiles, type InlineParts } from './inline-files.ts';
 import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
-import { SpooledUpload, indexName } from './upload.ts';
-import type { FileLimits, OtherFiles } from './upload.ts';
+import { type FileLimits, type OtherFiles, SpooledUpload, indexName } from './upload.ts';
 import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 
 export interface FilesDeps {

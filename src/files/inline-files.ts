@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isBlobLost } from '../core/blob-error.ts';
 import { ApiError, invalid } from '../core/errors.ts';
 import { isCounted, type StoredFile } from '../core/file.ts';
-import { fileParts } from '../wire/file/file-parts.ts';
-import type { FileContent } from '../wire/file/file-parts.ts';
+import { type FileContent, fileParts } from '../wire/file/file-parts.ts';
 import { parseExact } from '../wire/json/exact-numbers.ts';
 import { readJson } from '../wire/json/parse.ts';
 

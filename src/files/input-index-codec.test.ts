@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeIndex, encodeIndex } from './input-index-codec.ts';
-import { prefixLevels } from './input-index.ts';
-import type { InputIndex } from './input-index.ts';
+import { type InputIndex, prefixLevels } from './input-index.ts';
 
 const u32 = fc.nat({ max: 0xffffffff });
 const anyIndex: fc.Arbitrary<InputIndex> = fc

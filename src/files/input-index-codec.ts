@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { BlobError } from '../core/blob-error.ts';
-import { prefixLevels } from './input-index.ts';
-import type { InputIndex } from './input-index.ts';
+import { type InputIndex, prefixLevels } from './input-index.ts';
 
 /**
  * The index as bytes, about 54 a request: a header, the model names as JSON, then one column after the other, widest

@@ -1,5 +1,4 @@
-import { ApiError } from '../core/errors.ts';
-import type { Fault } from '../core/errors.ts';
+import { ApiError, type Fault } from '../core/errors.ts';
 import { maxFaults } from '../wire/validate.ts';
 
 /** What is wrong with an upload: the first hundred faults, and how many there are. */

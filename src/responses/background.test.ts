@@ -2,12 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { silent } from '../base/log.ts';
 import type { StoredResponse } from '../core/response.ts';
-import { createMemoryStore } from '../../test/support/memory-store.ts';
-import type { MemoryStore } from '../../test/support/memory-store.ts';
+import { type MemoryStore, createMemoryStore } from '../../test/support/memory-store.ts';
 import { newResponse } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
-import { createBackground, leaseMs } from './background.ts';
-import type { Background } from './background.ts';
+import { type Background, createBackground, leaseMs } from './background.ts';
 
 const clock = createManualClock();
 let memory: MemoryStore;

@@ -1,5 +1,4 @@
-import { ApiError } from '../core/errors.ts';
-import type { Fault } from '../core/errors.ts';
+import { ApiError, type Fault } from '../core/errors.ts';
 import { stepsOf } from './explain.ts';
 
 /**

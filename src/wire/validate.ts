@@ -1,8 +1,6 @@
-import { Ajv } from 'ajv';
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Schema } from './json-schema.ts';
-import { ApiError } from '../core/errors.ts';
-import type { Fault } from '../core/errors.ts';
+import { ApiError, type Fault } from '../core/errors.ts';
 import { explain } from './explain.ts';
 
 /** At most this many faults are told (api.md, section 2). */

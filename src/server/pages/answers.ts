@@ -1,5 +1,4 @@
-import { bytes, jsonText } from '../answer.ts';
-import type { Answer } from '../answer.ts';
+import { type Answer, bytes, jsonText } from '../answer.ts';
 
 /** A body that is there as a whole, bytes as they are and not a copy for each who asks; HEAD gets its headers alone. */
 export function text(method: string, body: string | Uint8Array, headers: Record<string, string>): Answer {

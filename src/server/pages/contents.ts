@@ -1,5 +1,4 @@
-import { plain } from './library.ts';
-import type { Library, Page } from './library.ts';
+import { type Library, type Page, plain } from './library.ts';
 
 export interface Section {
   heading: string;

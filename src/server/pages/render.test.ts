@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anchorOf, createRender, servedLink } from './render.ts';
-import type { Render } from './render.ts';
+import { type Render, anchorOf, createRender, servedLink } from './render.ts';
 
 const library = new Set(['README', 'batches', 'engines/README', 'engines/clients']);
 let render: Render;

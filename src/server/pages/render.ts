@@ -1,5 +1,4 @@
-import { plain } from './library.ts';
-import type { Library } from './library.ts';
+import { type Library, plain } from './library.ts';
 
 /** What the Markdown of the page `from` becomes: HTML, of which nothing was HTML before. */
 export type Render = (markdown: string, from: string) => string;

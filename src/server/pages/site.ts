@@ -3,8 +3,7 @@ import { noSuchRoute } from '../to-api-error.ts';
 import { moved, text } from './answers.ts';
 import { contentsOf, llmsText } from './contents.ts';
 import { layOut, pageHeaders } from './layout.ts';
-import { readLibrary } from './library.ts';
-import type { Library, Page } from './library.ts';
+import { type Library, type Page, readLibrary } from './library.ts';
 import { createRender, escape } from './render.ts';
 
 /** Answers with what stands at a path below `/docs/`. */

@@ -3,8 +3,7 @@ import type { Db, Queries, Value } from '../db.ts';
 import type { CreateFileOutcome, FileStore } from '../contract/files.ts';
 import type { StoredBytes } from '../contract/stored-bytes.ts';
 import { claimToken, forgetResource, sweepTokens } from './creates.ts';
-import { toFile } from './rows.ts';
-import type { FileRow } from './rows.ts';
+import { type FileRow, toFile } from './rows.ts';
 import { inLists, Undo, undoable } from './statement.ts';
 import { addBytes } from './responses/stored-bytes.ts';
 

@@ -1,6 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
-import type { StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import { translate } from './errors.ts';

@@ -1,8 +1,6 @@
-import { ApiError } from '../../core/errors.ts';
-import type { ErrorCode } from '../../core/errors.ts';
+import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { Group } from '../sql/lanes.ts';
-import { StoreError } from '../../core/store-error.ts';
-import type { StoreErrorCode } from '../../core/store-error.ts';
+import { StoreError, type StoreErrorCode } from '../../core/store-error.ts';
 
 /**
  * What crosses between the main thread and the database's: one message an operation, one an answer. Lists of rows are

@@ -5,8 +5,7 @@ import type { Log } from '../../base/log.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
 import { eachOperation, type Group } from '../sql/lanes.ts';
-import { unpackError } from './messages.ts';
-import type { Reply, Request, WorkerOptions } from './messages.ts';
+import { type Reply, type Request, type WorkerOptions, unpackError } from './messages.ts';
 import { requireSqlite } from './version.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 

@@ -9,10 +9,8 @@ import { migrate } from '../migrations/migrate.ts';
 import { type Lane, operations } from '../sql/lanes.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import { openSqlite } from './db.ts';
-import { diskFull, folderFault, lockFolder } from './folder-lock.ts';
-import type { FolderLock } from './folder-lock.ts';
-import { packError } from './messages.ts';
-import type { Reply, Request, WorkerOptions } from './messages.ts';
+import { type FolderLock, diskFull, folderFault, lockFolder } from './folder-lock.ts';
+import { type Reply, type Request, type WorkerOptions, packError } from './messages.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
 /** The thread that owns the embedded database: statements block it, and nobody else. */

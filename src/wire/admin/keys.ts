@@ -1,8 +1,7 @@
 import { Type } from '../json-schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
-import { scopes } from '../../core/org.ts';
-import type { ApiKey, Scope } from '../../core/org.ts';
+import { type ApiKey, type Scope, scopes } from '../../core/org.ts';
 import { describe } from '../explain.ts';
 import { parseInstant } from '../instant.ts';
 import { parseJson } from '../json/parse.ts';

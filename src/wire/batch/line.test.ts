@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../core/errors.ts';
 import { createCatalog } from '../../core/model.ts';
 import { modelFor } from '../../core/model-access.ts';
-import { createLineChecker } from './line.ts';
-import type { CheckedLine, LineCheckerOptions } from './line.ts';
+import { type CheckedLine, type LineCheckerOptions, createLineChecker } from './line.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 const catalog = createCatalog([

@@ -1,11 +1,9 @@
-import { batchEndpoints, usualEndpoints } from '../../core/batch.ts';
-import type { BatchEndpoint } from '../../core/batch.ts';
+import { type BatchEndpoint, batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import { type FileContent, fileParts } from '../file/file-parts.ts';
 import { describe, joinPath } from '../explain.ts';
-import { readJson } from '../json/parse.ts';
-import type { JsonProblem, JsonReading } from '../json/parse.ts';
+import { type JsonProblem, type JsonReading, readJson } from '../json/parse.ts';
 import type { JsonMember } from '../json/scan.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 

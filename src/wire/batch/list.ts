@@ -1,11 +1,9 @@
 import { isId } from '../../base/ids.ts';
-import { batchStatuses } from '../../core/batch.ts';
-import type { BatchStatus } from '../../core/batch.ts';
+import { type BatchStatus, batchStatuses } from '../../core/batch.ts';
 import { invalid } from '../../core/errors.ts';
 import { parseInstant } from '../instant.ts';
 import { quoted } from '../json/parse.ts';
-import { choiceParam, cursorParam, limitParam, textParam } from '../list.ts';
-import type { Query } from '../list.ts';
+import { type Query, choiceParam, cursorParam, limitParam, textParam } from '../list.ts';
 
 /** What `GET /v1/batches` may ask for (api.md, section 3). */
 export interface BatchListParams {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../core/batch.ts';
 import { noUsage } from '../../core/usage.ts';
-import { batchJson, presentBatch, presentEstimate } from './present.ts';
-import type { BatchView } from './present.ts';
+import { type BatchView, batchJson, presentBatch, presentEstimate } from './present.ts';
 import { errorLine, outputLine } from './result-line.ts';
 import { readLine } from './read-line.ts';
 

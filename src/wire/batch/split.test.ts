@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSplitter } from './split.ts';
-import type { SplitItem } from './split.ts';
+import { type SplitItem, createSplitter } from './split.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const of = (...parts: (string | number[])[]): Uint8Array =>

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { invalid } from '../../core/errors.ts';
-import type { ApiError } from '../../core/errors.ts';
+import { type ApiError, invalid } from '../../core/errors.ts';
 import { movedError } from '../places.ts';
 import type { ChatBody } from './body.ts';
 import { canonicalChat } from './canonical.ts';

@@ -1,5 +1,4 @@
-import { editBody } from '../json/edit-body.ts';
-import type { Changes } from '../json/edit-body.ts';
+import { type Changes, editBody } from '../json/edit-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import type { Places } from '../places.ts';
 import type { AllowedTools, BodyTool, ChatBody, FunctionDefinition } from './body.ts';

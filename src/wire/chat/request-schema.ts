@@ -1,5 +1,4 @@
-import { Type } from '../json-schema.ts';
-import type { Schema } from '../json-schema.ts';
+import { type Schema, Type } from '../json-schema.ts';
 import { samplingFields, stopField } from '../sampling-schema.ts';
 import {
   anyObject,

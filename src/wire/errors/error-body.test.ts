@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, catalogue, invalid } from '../../core/errors.ts';
-import type { ErrorCode } from '../../core/errors.ts';
+import { ApiError, type ErrorCode, catalogue, invalid } from '../../core/errors.ts';
 import { errorBody, errorObject } from './error-body.ts';
 import { chatErrorEvent } from '../chat/sse.ts';
 

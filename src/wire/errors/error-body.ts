@@ -1,5 +1,4 @@
-import { ApiError } from '../../core/errors.ts';
-import type { ErrorKind, Fault } from '../../core/errors.ts';
+import { ApiError, type ErrorKind, type Fault } from '../../core/errors.ts';
 import { stepsOf } from '../explain.ts';
 import { maxFaults } from '../validate.ts';
 

@@ -1,8 +1,6 @@
 import { isId } from '../../base/ids.ts';
-import { filePurposes } from '../../core/file.ts';
-import type { FilePurpose } from '../../core/file.ts';
-import { choiceParam, cursorParam, limitParam } from '../list.ts';
-import type { Query } from '../list.ts';
+import { type FilePurpose, filePurposes } from '../../core/file.ts';
+import { type Query, choiceParam, cursorParam, limitParam } from '../list.ts';
 
 /** What `GET /v1/files` may ask for (specification, section 4.2; api.md, section 3). */
 export interface FileListParams {

@@ -1,5 +1,4 @@
-import { scanJson } from './scan.ts';
-import type { JsonMember, JsonScan } from './scan.ts';
+import { type JsonMember, type JsonScan, scanJson } from './scan.ts';
 
 /** New JSON text by member name; null takes the member out. */
 export type Edits = Map<string, string | null>;

@@ -1,7 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import { locateJsonFault } from './locate-fault.ts';
-import { scanJson } from './scan.ts';
-import type { JsonScan, ScanOptions } from './scan.ts';
+import { type JsonScan, type ScanOptions, scanJson } from './scan.ts';
 
 export type JsonProblemCode = 'invalid_json' | 'too_deep' | 'too_many_nodes' | 'duplicate_key';
 

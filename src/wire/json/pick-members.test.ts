@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasOtherMembers, pickMembers } from './pick-members.ts';
-import type { Shape } from './pick-members.ts';
+import { type Shape, hasOtherMembers, pickMembers } from './pick-members.ts';
 
 const shape: Shape = new Map<string, Shape>([
   ['a', 'anything'],

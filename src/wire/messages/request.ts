@@ -1,5 +1,4 @@
-import { ApiError } from '../../core/errors.ts';
-import type { Fault } from '../../core/errors.ts';
+import { ApiError, type Fault } from '../../core/errors.ts';
 import { parseExact } from '../json/exact-numbers.ts';
 import { parseJson, quoted } from '../json/parse.ts';
 import { faultsError, validator } from '../validate.ts';

@@ -1,8 +1,7 @@
 import { invalid } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import { quoted } from '../json/parse.ts';
-import { limitParam, textParam } from '../list.ts';
-import type { Query } from '../list.ts';
+import { type Query, limitParam, textParam } from '../list.ts';
 
 /** What `GET /v1/models` may ask for: the cursors of both families of clients (wire-formats.md, section 1e). */
 export interface ModelListParams {

@@ -1,6 +1,5 @@
 import { isId } from '../../base/ids.ts';
-import { cursorParam, limitParam } from '../list.ts';
-import type { Query } from '../list.ts';
+import { type Query, cursorParam, limitParam } from '../list.ts';
 
 export const webhookListLimits = { most: 100, otherwise: 20 } as const;
 

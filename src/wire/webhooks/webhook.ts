@@ -1,6 +1,5 @@
 import { unixSeconds } from '../../base/clock.ts';
-import { eventTypes } from '../../core/webhook.ts';
-import type { EventType, Webhook } from '../../core/webhook.ts';
+import { type EventType, type Webhook, eventTypes } from '../../core/webhook.ts';
 import { Type } from '../json-schema.ts';
 import { parseJson } from '../json/parse.ts';
 import { booleanOrNull, nullable, oneOf, string, stringOrNull } from '../schema.ts';

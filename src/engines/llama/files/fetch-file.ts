@@ -1,11 +1,8 @@
 import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { PartFile } from './part-file.ts';
-import { missingPieces } from './ranges.ts';
-import type { Range } from './ranges.ts';
-import { checkAnswer, contentLength, hostOf } from './remote.ts';
-import type { RemoteFile } from './remote.ts';
-import { retried } from './retried.ts';
-import type { RetryDeps } from './retried.ts';
+import { type Range, missingPieces } from './ranges.ts';
+import { type RemoteFile, checkAnswer, contentLength, hostOf } from './remote.ts';
+import { type RetryDeps, retried } from './retried.ts';
 import { networkReason } from '../../../base/network-reason.ts';
 import type { Web, WebAnswer } from './web.ts';
 

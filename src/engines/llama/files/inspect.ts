@@ -1,11 +1,9 @@
 import { availableMemory } from 'node:process';
 import type { InspectRequest, ModelReport } from '../../../core/model-file.ts';
-import { showSource } from '../../../core/model-source.ts';
-import type { RemoteSource } from '../../../core/model-source.ts';
+import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { describeModel } from '../gguf/describe.ts';
 import { sizeOf } from './pull-file.ts';
-import { localPath, partSources } from './pull-model.ts';
-import type { ModelDeps } from './pull-model.ts';
+import { type ModelDeps, localPath, partSources } from './pull-model.ts';
 import { type ReadFile, named, readModel, readModelFile } from './read-model.ts';
 import { readRemoteHeader } from './remote-header.ts';
 

@@ -13,8 +13,7 @@ import { inspectModel } from './inspect.ts';
 import { localModels } from './local-models.ts';
 import type { ModelFs } from './part-file.ts';
 import { localPath, partSources, pullModel } from './pull-model.ts';
-import { createWeb } from './web.ts';
-import type { Hub, WebTimeouts } from './web.ts';
+import { type Hub, type WebTimeouts, createWeb } from './web.ts';
 
 /**
  * The GGUF files of this machine and how more of them get here. Everything that cannot be done is a `StartError` with a

@@ -3,8 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { diskFault } from './faults.ts';
-import { addRange, bytesIn } from './ranges.ts';
-import type { Range } from './ranges.ts';
+import { type Range, addRange, bytesIn } from './ranges.ts';
 import type { RemoteFile } from './remote.ts';
 
 /** The part of the file system that downloads need; tests pass one that fails. */

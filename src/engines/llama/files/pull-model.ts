@@ -1,14 +1,11 @@
 import { dirname, join } from 'node:path';
 import type { PullRequest, PulledFile, PulledModel } from '../../../core/model-file.ts';
-import { localParts, showSource } from '../../../core/model-source.ts';
-import type { RemoteSource } from '../../../core/model-source.ts';
+import { type RemoteSource, localParts, showSource } from '../../../core/model-source.ts';
 import { checkSpace } from './disk-space.ts';
 import { ModelFileError } from './faults.ts';
 import { shareDone } from './part-file.ts';
-import { pullFile, sizeOf } from './pull-file.ts';
-import type { PullDeps } from './pull-file.ts';
-import { lookAt } from './remote.ts';
-import type { RemoteFile } from './remote.ts';
+import { type PullDeps, pullFile, sizeOf } from './pull-file.ts';
+import { type RemoteFile, lookAt } from './remote.ts';
 import { retried } from './retried.ts';
 import { allParts } from './split.ts';
 

@@ -1,7 +1,6 @@
 import { tuple, array, assert, integer, nat, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addRange, bytesIn, missingPieces } from './ranges.ts';
-import type { Range } from './ranges.ts';
+import { type Range, addRange, bytesIn, missingPieces } from './ranges.ts';
 
 const size = 40;
 const range = tuple(nat(size), nat(size)).map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));

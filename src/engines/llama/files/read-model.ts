@@ -1,8 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import { withFile } from '../gguf/byte-source.ts';
 import { GgufFault } from '../gguf/cursor.ts';
-import { readGgufHeader } from '../gguf/header.ts';
-import type { GgufHeader } from '../gguf/header.ts';
+import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { ModelFileError } from './faults.ts';
 import type { ModelFs } from './part-file.ts';
 import { allParts } from './split.ts';

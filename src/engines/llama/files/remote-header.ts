@@ -1,12 +1,9 @@
 import type { RemoteSource } from '../../../core/model-source.ts';
 import type { ByteSource } from '../gguf/byte-source.ts';
-import { readGgufHeader } from '../gguf/header.ts';
-import type { GgufHeader } from '../gguf/header.ts';
+import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
-import { urlOf } from './pull-model.ts';
-import type { ModelDeps } from './pull-model.ts';
-import { checkAnswer, hostOf, lookAt } from './remote.ts';
-import type { RemoteFile } from './remote.ts';
+import { type ModelDeps, urlOf } from './pull-model.ts';
+import { type RemoteFile, checkAnswer, hostOf, lookAt } from './remote.ts';
 import { retried } from './retried.ts';
 import { networkReason } from '../../../base/network-reason.ts';
 

@@ -3,8 +3,7 @@ import { checkMagic } from '../gguf/header.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
 import { networkReason } from '../../../base/network-reason.ts';
-import { drop } from './web.ts';
-import type { Web, WebAnswer } from './web.ts';
+import { type Web, type WebAnswer, drop } from './web.ts';
 
 /** A file on a server, as its first bytes showed it. */
 export interface RemoteFile {

@@ -1,6 +1,5 @@
 import { backoffMs } from '../../../base/backoff.ts';
-import { sleep } from '../../../base/clock.ts';
-import type { Clock } from '../../../base/clock.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
 import { Broken, ModelFileError } from './faults.ts';
 

@@ -1,5 +1,4 @@
-import { Agent, request } from 'undici';
-import type { Dispatcher } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import { networkReason } from '../../../base/network-reason.ts';
 import { isTrusted } from '../../../core/model-source.ts';
 import { Broken, ModelFileError } from './faults.ts';

@@ -2,8 +2,7 @@ import { assert, asyncProperty, nat } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeModel } from './describe.ts';
 import { GgufFault } from './cursor.ts';
-import { readGgufHeader } from './header.ts';
-import type { GgufHeader } from './header.ts';
+import { type GgufHeader, readGgufHeader } from './header.ts';
 
 function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4);

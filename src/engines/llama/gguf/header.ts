@@ -1,6 +1,5 @@
 import type { ByteSource } from './byte-source.ts';
-import { GgufFault, createCursor } from './cursor.ts';
-import type { Cursor } from './cursor.ts';
+import { type Cursor, GgufFault, createCursor } from './cursor.ts';
 import { tensorBytes } from './types.ts';
 
 /** What stands before the weights of a GGUF file (as ggml describes the format), versions 2 and 3, little-endian. */

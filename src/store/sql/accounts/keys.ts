@@ -1,7 +1,6 @@
 import type { Db } from '../../db.ts';
 import type { KeyStore } from '../../contract/accounts.ts';
-import { toKey } from '../rows.ts';
-import type { KeyRow } from '../rows.ts';
+import { type KeyRow, toKey } from '../rows.ts';
 
 const columns = 'id, org_id, name, prefix, scopes, models, created_at, expires_at, revoked_at, last_used_at';
 

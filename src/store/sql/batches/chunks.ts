@@ -3,8 +3,7 @@ import type { Db, Queries } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Lease } from '../../contract/claim.ts';
 import { insertChunks, lockBatch } from './batches.ts';
-import { toChunk, unpackLines } from '../rows.ts';
-import type { ChunkRow } from '../rows.ts';
+import { type ChunkRow, toChunk, unpackLines } from '../rows.ts';
 import { recordedLines } from './recorded-lines.ts';
 import { slices, typedTuples } from '../statement.ts';
 

@@ -1,5 +1,4 @@
-import { canMove } from '../../../core/batch.ts';
-import type { FinalStatus } from '../../../core/batch.ts';
+import { type FinalStatus, canMove } from '../../../core/batch.ts';
 import type { StoredFile } from '../../../core/file.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore } from '../../contract/batches.ts';
@@ -10,8 +9,7 @@ import { summarise } from './error-summary.ts';
 import { insertFile } from '../files.ts';
 import { holdsClosing, openClosing } from './record.ts';
 import { mayBeOfRows } from './own-fault.ts';
-import { batchColumns, toBatch } from '../rows.ts';
-import type { BatchRow } from '../rows.ts';
+import { type BatchRow, batchColumns, toBatch } from '../rows.ts';
 
 type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'atRisk' | 'moveWindows' | 'shut' | 'publish'>;
 
