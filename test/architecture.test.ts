@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readConfigureGlobal } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -379,6 +380,12 @@ describe('the console', () => {
       }
     }
     expect(wrong).toEqual([]);
+  });
+});
+
+describe('tests', () => {
+  it('try the same values of fast-check in every run', () => {
+    expect(readConfigureGlobal().seed).toBeTypeOf('number');
   });
 });
 

@@ -47,7 +47,7 @@ beforeAll(async () => {
     .trim()
     .split('\n');
   python = await installPython(join(root, 'node_modules/.cache/offpeak-python'), requirements);
-}, 240_000);
+});
 
 afterAll(() => place.remove());
 

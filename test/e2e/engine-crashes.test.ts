@@ -58,7 +58,7 @@ describe('a batch on the embedded engine', () => {
     const before = pids.length;
     const lines = Array.from({ length: 30 }, (_, n) => chatLine(`row-${n}`, `Count to ${n}`, short));
     lines.splice(11, 0, chatLine('poison', 'KILL', short));
-    const batch = await api.finished((await api.createBatch((await api.upload(lines)).id)).id, 50_000);
+    const batch = await api.finished((await api.createBatch((await api.upload(lines)).id)).id);
     expect(batch).toMatchObject({
       status: 'completed',
       request_counts: { total: 31, completed: 30, failed: 1 },
@@ -80,7 +80,7 @@ describe('a batch on the embedded engine', () => {
     const lines = Array.from({ length: 12 }, (_, n) =>
       chatLine(`row-${n}`, n === 5 ? 'HANG' : `${n}`, short),
     );
-    const batch = await api.finished((await api.createBatch((await api.upload(lines)).id)).id, 50_000);
+    const batch = await api.finished((await api.createBatch((await api.upload(lines)).id)).id);
     expect(batch.request_counts).toEqual({ total: 12, completed: 12, failed: 0 });
     expect(pids.length - before.length).toBe(1);
     // The one that hung is gone.

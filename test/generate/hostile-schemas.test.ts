@@ -13,9 +13,16 @@ import { hostileSchemas } from './hostile-schemas.ts';
 // C14, C15, B41: schemas of strangers through the real door. The engine is scripted, the gate is not.
 
 let running: RunningApp;
+/** The most that the thread which serves everybody may spend on a request, in the milliseconds of this machine. */
+let mostMs: number;
 
 beforeAll(async () => {
   running = await startApp();
+  // Everybody pays for reading and writing what was sent. What grows with the square of a schema is a thousand times that.
+  const longest = hostileSchemas.map(({ text }) => text).reduce((a, b) => (a.length > b.length ? a : b));
+  const before = mainThread();
+  for (let n = 0; n < 10; n++) JSON.stringify(JSON.parse(longest));
+  mostMs = (mainThread() - before) * 4;
 });
 afterAll(() => running?.stop());
 
@@ -40,12 +47,6 @@ function mainThread(): number {
   return (user + system) / 1000;
 }
 
-/** Milliseconds of processor time of all threads, those that try schemas among them. */
-function allThreads(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
 describe('a hostile schema', () => {
   it('comes in at least sixty kinds', () => {
     expect(new Set(hostileSchemas.map(({ name }) => name)).size).toBe(hostileSchemas.length);
@@ -55,13 +56,10 @@ describe('a hostile schema', () => {
   it.each(hostileSchemas.map((each) => [each.name, each] as const))(
     '%s: is refused or harmless',
     async (_name, { text, outcome }) => {
-      // The time on the clock is the machine's as well; that of the threads is ours alone. Several times what a
-      // busy machine takes for the worst of them: what grows with the square of a schema takes seconds.
-      const [before, allBefore] = [mainThread(), allThreads()];
+      const before = mainThread();
       const tool = await send(asTool(text));
-      expect(allThreads() - allBefore).toBeLessThan(4_000);
       const format = await send(asFormat(text));
-      expect((mainThread() - before) / 2).toBeLessThan(1_000);
+      expect((mainThread() - before) / 2).toBeLessThan(mostMs);
       if (outcome === 'fine') expect(tool.status).toBe(200);
       else expect(['fine', 422]).toContain(tool.status === 200 ? 'fine' : tool.status);
       if (Array.isArray(outcome)) {
@@ -73,7 +71,6 @@ describe('a hostile schema', () => {
       // Where it compiles, the scripted engine may still write what does not fit; that is found out, and is no crash.
       expect(['fine', 'schema_not_met']).toContain(format.status === 422 ? 'fine' : format.code);
     },
-    20_000,
   );
 
   it('leaves the next schema to be answered', async () => {
@@ -103,7 +100,7 @@ describe('an org with many slow schemas', () => {
     expect(answered).toBeLessThan(35);
     await gate.stop();
     await outcomes;
-  }, 60_000);
+  });
 });
 
 describe('an answer that takes for ever to check', () => {
@@ -129,8 +126,8 @@ describe('an answer that takes for ever to check', () => {
     expect(long.status).toBe(422);
     expect((JSON.parse(long.text) as ErrorBody).error.code).toBe('schema_too_complex');
     expect(short.status).toBe(200);
-    expect(mainThread() - before).toBeLessThan(1_000);
-  }, 20_000);
+    expect(mainThread() - before).toBeLessThan(mostMs);
+  });
 
   it('does not come of many items that must differ', async () => {
     const items = Array.from({ length: 10_000 }, (_, n) => ({ n, deep: { n } }));
@@ -139,7 +136,7 @@ describe('an answer that takes for ever to check', () => {
     const twice = [...items, { deep: { n: 7 }, n: 7 }];
     const missed = await ask(schema, `[[json ${JSON.stringify(twice)}]]`);
     expect((JSON.parse(missed.text) as ErrorBody).error.code).toBe('schema_not_met');
-  }, 20_000);
+  });
 });
 
 describe('a batch line with a hostile schema', () => {
@@ -231,5 +228,5 @@ describe('ten thousand schemas of chance', () => {
     console.info('10,000 schemas of chance:', Object.fromEntries(codes));
     expect(codes.get('fine')).toBeGreaterThan(500);
     expect(codes.get('validation_error')).toBeGreaterThan(500);
-  }, 120_000);
+  });
 });

@@ -48,5 +48,4 @@ it.skipIf(!prlimit)(
     expect(done).toMatchObject({ status: 'completed', request_counts: { completed: 400, failed: 0 } });
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
   },
-  60_000,
 );

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -29,9 +29,10 @@ async function killAndStartAgain(): Promise<void> {
 
 describe('killed while a file is uploaded', () => {
   it('leaves no file, sweeps the spool, and takes the same file again', async () => {
-    const content = jsonl(chatLines(4000));
+    const content = jsonl(chatLines(4000, (n) => `${n}${' night'.repeat(500)}`));
     const socket = await sendHalf(server.url, content);
-    await until('the upload is spooled', () => spooled().length > 0);
+    // On the disk as it comes, not kept until it is whole.
+    await until('most of the half is spooled', () => spooledBytes() > content.length / 3);
     await killAndStartAgain();
     socket.destroy();
 
@@ -127,6 +128,13 @@ async function sendHalf(url: string, content: string): Promise<Socket> {
 
 function spooled(): string[] {
   return readdirSync(join(installation.data, 'blobs', 'tmp'));
+}
+
+function spooledBytes(): number {
+  return spooled().reduce(
+    (sum, name) => sum + statSync(join(installation.data, 'blobs', 'tmp', name)).size,
+    0,
+  );
 }
 
 function blobs(): string[] {

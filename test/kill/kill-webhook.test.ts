@@ -35,7 +35,7 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
     expect(after!.body).toBe(before!.body);
     expect(after!.headers['webhook-id']).toBe(before!.headers['webhook-id']);
     await expect
-      .poll(() => second.api.get(`/v1/webhooks/${id}/deliveries`), { timeout: 20_000 })
+      .poll(() => second.api.get(`/v1/webhooks/${id}/deliveries`))
       .toMatchObject({ data: [{ status: 'delivered', attempts: 2 }] });
     await second.end('SIGKILL');
 

@@ -38,7 +38,7 @@ beforeAll(async () => {
       readdirSync(folder).find((name) => name.endsWith('.tgz'))!,
     ),
   );
-}, 240_000);
+});
 
 /** Also where an expectation failed: the next server needs the same data folder. */
 afterEach(async () => {

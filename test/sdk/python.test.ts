@@ -36,7 +36,7 @@ beforeAll(async () => {
   upstream = await startWeatherModel();
   const weather = { ...testModel(upstreamEngine(upstream.url)), id: 'weather', aliases: [] };
   running = await startApp({ models: [testModel(), weather], batch: { endpoints: batchEndpoints } });
-}, 240_000);
+});
 
 afterAll(async () => {
   await running?.stop();

@@ -19,7 +19,7 @@ async function create(source: object): Promise<Json> {
 }
 
 async function finished(id: string): Promise<Json> {
-  await expect.poll(async () => (await get(id)).status, { timeout: 20_000 }).toSatisfy(isFinal);
+  await expect.poll(async () => (await get(id)).status).toSatisfy(isFinal);
   return get(id);
 }
 

@@ -20,7 +20,7 @@ async function upload(content: string, key = app.keys.a): Promise<string> {
 }
 
 async function finished(id: string): Promise<Json> {
-  await expect.poll(async () => (await get(id)).json.status, { timeout: 20_000 }).toBe('completed');
+  await expect.poll(async () => (await get(id)).json.status).toBe('completed');
   return (await get(id)).json;
 }
 

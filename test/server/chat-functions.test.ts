@@ -95,7 +95,7 @@ it('a batch answers such lines the same way', async () => {
   const { json: batch } = await create(good);
   const read = (what: string) => app.call('GET', `/v1/batches/${batch.id}/${what}`);
   await expect
-    .poll(async () => (await app.call('GET', `/v1/batches/${batch.id}`)).json.status, { timeout: 10_000 })
+    .poll(async () => (await app.call('GET', `/v1/batches/${batch.id}`)).json.status)
     .toBe('completed');
   const output = JSON.parse((await read('output')).text);
   expect(output.response.body.choices[0]).toMatchObject({

@@ -46,7 +46,7 @@ describe('POST /v1/embeddings', () => {
     const create = { endpoint: '/v1/embeddings', completion_window: '24h', requests };
     const { json: batch } = await app.call('POST', '/v1/batches', { json: create });
     const output = async () => (await app.call('GET', `/v1/batches/${batch.id}/output`)).text;
-    await expect.poll(output, { timeout: 10_000 }).not.toBe('');
+    await expect.poll(output).not.toBe('');
     const { data } = JSON.parse(await output()).response.body;
     const sizes = data.map(({ embedding }: { embedding: string }) => Buffer.from(embedding, 'base64').length);
     expect(sizes).toEqual([16, 16]);

@@ -100,9 +100,7 @@ it('a line of a batch with an image fails by itself', async () => {
   const create = { endpoint: '/v1/chat/completions', completion_window: '24h', requests };
   const { json: batch } = await blind.call('POST', '/v1/batches', { json: create });
   await expect
-    .poll(async () => (await blind.call('GET', `/v1/batches/${batch.id}`)).json.request_counts, {
-      timeout: 10_000,
-    })
+    .poll(async () => (await blind.call('GET', `/v1/batches/${batch.id}`)).json.request_counts)
     .toEqual({ total: 2, completed: 1, failed: 1 });
   const errors = await blind.call('GET', `/v1/batches/${batch.id}/errors`);
   expect(JSON.parse(errors.text)).toMatchObject({

@@ -92,9 +92,7 @@ describe('real answers', () => {
     const batch = await app.call('POST', '/v1/batches', { json: batchBody });
     expectDescribed('POST', '/v1/batches', batch);
     const at = `/v1/batches/${batch.json.id}`;
-    await expect
-      .poll(async () => (await app.call('GET', at)).json.status, { timeout: 20_000 })
-      .toBe('completed');
+    await expect.poll(async () => (await app.call('GET', at)).json.status).toBe('completed');
     expectDescribed('GET', '/v1/batches/{batch_id}', await app.call('GET', at));
     expectDescribed('GET', '/v1/batches/{batch_id}/output', await app.call('GET', `${at}/output`));
     expectDescribed('GET', '/v1/batches/{batch_id}/errors', await app.call('GET', `${at}/errors`));

@@ -81,7 +81,7 @@ export interface Api {
   /** The JSONL of one stream, from behind line `after` on. */
   results(id: string, stream: 'output' | 'errors', after?: number): Promise<Answer>;
   /** Waits until the batch is in a state that never changes. */
-  finished(id: string, withinMs?: number): Promise<BatchBody>;
+  finished(id: string): Promise<BatchBody>;
 }
 
 const finalStates = new Set(['completed', 'failed', 'cancelled', 'expired']);
@@ -145,14 +145,10 @@ export function createApi(url: string, key: string): Api {
     results: (id, stream, after = 0) =>
       send(`/v1/batches/${id}/${stream}${after > 0 ? `?after=${after}` : ''}`),
 
-    finished: (id, withinMs = 30_000) =>
-      until(
-        `batch ${id} ends`,
-        async () => {
-          const batch = await succeed<BatchBody>(`/v1/batches/${id}`);
-          return isFinished(batch) && batch;
-        },
-        { withinMs },
-      ),
+    finished: (id) =>
+      until(`batch ${id} ends`, async () => {
+        const batch = await succeed<BatchBody>(`/v1/batches/${id}`);
+        return isFinished(batch) && batch;
+      }),
   };
 }

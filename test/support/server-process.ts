@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,8 +38,6 @@ export interface ServerProcess {
   /** Sends a signal and resolves when the process is gone. */
   end(signal: NodeJS.Signals): Promise<Exit>;
   signal(signal: NodeJS.Signals): void;
-  /** A figure of `/proc/<pid>/status` in bytes: `VmHWM`, the most memory it ever had, or `VmRSS`. */
-  memory(figure: 'VmHWM' | 'VmRSS'): number;
 }
 
 /** A data folder with its configuration, on which servers start one after the other. */
@@ -156,10 +154,6 @@ export function install(yaml: string): Installation {
         end(signal) {
           child.kill(signal);
           return exited;
-        },
-        memory(figure) {
-          const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-          return Number(new RegExp(`^${figure}:\\s+(\\d+) kB$`, 'm').exec(status)![1]) * 1024;
         },
       };
     },

@@ -5,7 +5,7 @@
 export async function until<T>(
   what: string,
   probe: () => T | Promise<T>,
-  { withinMs = 30_000, everyMs = 10 }: { withinMs?: number; everyMs?: number } = {},
+  { withinMs = 240_000, everyMs = 10 }: { withinMs?: number; everyMs?: number } = {},
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = performance.now() + withinMs;
   for (;;) {

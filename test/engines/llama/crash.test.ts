@@ -73,7 +73,7 @@ test('an engine process that hangs is noticed, killed and replaced', async () =>
         if (engine.pid === before || engine.pid === undefined) fire();
         return engine.pid;
       },
-      { timeout: 20_000, interval: 5 },
+      { interval: 5 },
     )
     .toSatisfy((pid) => pid !== undefined && pid !== before);
   expect((await answer).usage.completion_tokens).toBe(3);
@@ -122,7 +122,7 @@ test('the engine process dies with a parent that is killed', async () => {
   const pid = Number(await firstLine(parent.stdout));
   expect(isAlive(pid)).toBe(true);
   parent.kill('SIGKILL');
-  await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isAlive(pid)).toBe(false);
 });
 
 async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {

@@ -194,7 +194,7 @@ for (const kind of kinds) {
         await done(100);
         await life.end('SIGKILL');
         life = await installation.start();
-        const batch = await life.api.finished(id, 300_000);
+        const batch = await life.api.finished(id);
         expect(batch.request_counts).toEqual({ total: 200, completed: 200, failed: 0 });
         const { text } = await life.api.results(id, 'output');
         const { all, distinct } = endings(text, '');
