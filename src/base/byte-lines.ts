@@ -1,3 +1,5 @@
+import { isObject } from './fields.ts';
+
 /** One line of a stream of bytes. */
 export interface Line {
   /** Without its newline. */
@@ -37,8 +39,7 @@ const decoder = new TextDecoder();
 export function parseLine(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(decoder.decode(bytes));
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

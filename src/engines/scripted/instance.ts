@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { plainReference, pointedAt } from '../../base/json-pointer.ts';
 import type { JsonSchema } from '../../wire/chat/chat.ts';
 
 /**
@@ -45,7 +46,8 @@ type Keywords = Record<string, unknown>;
 function build(schema: unknown, root: JsonSchema, depth: number): unknown {
   if (depth > 64 || typeof schema !== 'object' || schema === null) return null;
   const { $ref, ...own } = schema as Keywords;
-  if (typeof $ref === 'string') return build(merge([resolve($ref, root), own]), root, depth + 1);
+  if (typeof $ref === 'string')
+    return build(merge([pointedAt(root, plainReference($ref)), own]), root, depth + 1);
   if ('const' in own) return own['const'];
   if (Array.isArray(own['enum'])) return own['enum'][0];
   if (Array.isArray(own['allOf'])) {
@@ -145,14 +147,5 @@ function merge(parts: unknown[]): Keywords {
 
 function deref(schema: unknown, root: JsonSchema): unknown {
   const ref = (schema as Keywords | null)?.['$ref'];
-  return typeof ref === 'string' ? resolve(ref, root) : schema;
-}
-
-function resolve(ref: string, root: JsonSchema): unknown {
-  let found: unknown = root;
-  for (const part of ref.replace(/^#\/?/, '').split('/').filter(Boolean)) {
-    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    found = (found as Keywords | undefined)?.[name];
-  }
-  return found;
+  return typeof ref === 'string' ? pointedAt(root, plainReference(ref)) : schema;
 }

@@ -19,7 +19,7 @@ import { type Counter, countTimeouts, createCounter, type Post } from './probe/c
 import { type Dialect, dialects } from './request/dialects.ts';
 import { noEmbeddings, readEmbeddings, refusedDimensions } from './answer/embeddings-response.ts';
 import { createExchanges } from './connection/exchanges.ts';
-import { fieldsOf } from './fields.ts';
+import { fieldsOf } from '../../base/fields.ts';
 import { flavorOf, hasModel } from './flavors/find-flavor.ts';
 import { flavorTraits, traitsOf } from './flavors/flavors.ts';
 import type { FlavorTraits } from './flavors/traits.ts';

@@ -1,5 +1,6 @@
+import { parsed } from '../../base/fields.ts';
 import type { AssistantMessage } from '../../wire/chat/chat.ts';
-import { parsed, unfenced } from './json-text.ts';
+import { unfenced } from './json-text.ts';
 
 /** What a cut answer may have begun with. */
 export type Beginning = 'call' | 'object' | 'json';

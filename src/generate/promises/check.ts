@@ -1,9 +1,8 @@
+import { isObject, parsed } from '../../base/fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import type { AdmittedSchema, Schemas } from '../schemas/schemas.ts';
-import { isObject } from '../schemas/walk.ts';
 import { type Beginning, hasBegun, isWhole } from './begun.ts';
-import { parsed } from './json-text.ts';
 import { type Rule, strictNames } from './rule.ts';
 
 /**

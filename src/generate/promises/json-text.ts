@@ -7,12 +7,3 @@ export function unfenced(text: string): string {
   // The closing marks are missing where the answer was cut.
   return inside.replace(/\n?```$/, '').trim();
 }
-
-/** The value of a JSON text; undefined when it is none. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,7 +1,7 @@
+import { isObject, parsed } from '../../base/fields.ts';
 import type { ChatChoice, ChatResponse, JsonSchema, ResponseFormat, Tool } from '../../wire/chat/chat.ts';
 import { memberOf, scanJson } from '../../wire/json/scan.ts';
-import { parsed, unfenced } from './json-text.ts';
-import { isObject } from '../schemas/walk.ts';
+import { unfenced } from './json-text.ts';
 import { relocated } from '../schemas/relocated.ts';
 
 /**

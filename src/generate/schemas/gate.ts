@@ -1,6 +1,8 @@
+import { isObject } from '../../base/fields.ts';
+import { own, plainReference, pointedAt } from '../../base/json-pointer.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { endlessReference, unfolded } from './references.ts';
-import { childrenOf, isObject, own, plainReference, pointedAt, type SchemaNode } from './walk.ts';
+import { childrenOf, type SchemaNode } from './walk.ts';
 
 /** What a schema may cost at most (reliability.md, C15): more is refused before any engine or validator sees it. */
 export const schemaBudget = {

@@ -1,5 +1,7 @@
 import type { JsonSchema } from '../../wire/chat/chat.ts';
-import { childrenOf, isObject, own, plainReference, pointedAt } from './walk.ts';
+import { isObject } from '../../base/fields.ts';
+import { own, plainReference, pointedAt } from '../../base/json-pointer.ts';
+import { childrenOf } from './walk.ts';
 
 /**
  * A schema whose references work when it stands at `at` (`#/$defs/a`) in another one: `#/...` then means a place in

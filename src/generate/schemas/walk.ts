@@ -1,3 +1,6 @@
+import { isObject } from '../../base/fields.ts';
+import { escaped } from '../../base/json-pointer.ts';
+
 /** One place of a schema that is a schema itself. */
 export interface SchemaNode {
   /** JSON pointer from the root, such as `#/properties/a`. */
@@ -60,36 +63,3 @@ export function* childrenOf(schema: Record<string, unknown>, pointer: string): G
         if (isObject(each)) yield { value: each, pointer: `${at}/${escaped(key)}`, applies };
   }
 }
-
-/** What `reference` (`#` or `#/...`) points to in `root`; undefined when there is nothing. */
-export function pointedAt(root: unknown, reference: string): unknown {
-  let at: unknown = root;
-  for (const part of reference.split('/').slice(1)) {
-    const name = unescaped(part);
-    if (Array.isArray(at)) at = at[Number(name)];
-    else if (isObject(at)) at = own(at, name);
-    else return undefined;
-  }
-  return at;
-}
-
-/** A reference as the pointers of this module are written: percent signs decoded. */
-export function plainReference(reference: string): string {
-  try {
-    return decodeURIComponent(reference);
-  } catch {
-    return reference;
-  }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A field by any name, `constructor` and `__proto__` included. */
-export function own(object: Record<string, unknown>, name: string): unknown {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
-const unescaped = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/fields.ts';
 import { type BatchEndpoint, batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
@@ -171,10 +172,6 @@ const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
 /** Of the right shape for every place, and another one for each file. */
 function standIn(fileId: string): FileContent {
   return { filename: fileId, mediaType: 'image/png', base64: fileId, text: fileId };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const problemCodes: Record<JsonProblem['code'], ErrorCode> = {

@@ -1,3 +1,5 @@
+import { type Fields, isObject } from '../../base/fields.ts';
+
 /** What is known of a file that takes the place of its id. */
 export interface FileContent {
   filename: string;
@@ -20,8 +22,6 @@ export interface FilePart {
 /** Where parts stand, in all formats: in messages, items, and the results of tools. */
 const holders = ['messages', 'input', 'items', 'content', 'output'];
 
-type Fields = Record<string, unknown>;
-
 /** The parts of a request body that name a file. They change the body they are found in. */
 export function fileParts(body: unknown): FilePart[] {
   const found: FilePart[] = [];
@@ -31,7 +31,7 @@ export function fileParts(body: unknown): FilePart[] {
   function look(value: unknown, place: string): void {
     if (Array.isArray(value)) return value.forEach((item, at) => look(item, `${place}[${at}]`));
     // What a model said to a tool is nobody's part.
-    if (!isFields(value) || value['type'] === 'tool_use') return;
+    if (!isObject(value) || value['type'] === 'tool_use') return;
     const part = partOf(value, place);
     if (part) found.push(part);
     else for (const name of holders) look(value[name], place === '' ? name : `${place}.${name}`);
@@ -40,7 +40,7 @@ export function fileParts(body: unknown): FilePart[] {
 
 function partOf(part: Fields, place: string): FilePart | undefined {
   const { type, file, source } = part;
-  if (type === 'file' && isFields(file) && typeof file['file_id'] === 'string')
+  if (type === 'file' && isObject(file) && typeof file['file_id'] === 'string')
     return named(file, `${place}.file`, (content) => {
       file['filename'] ??= content.filename;
       file['file_data'] = dataUrl(content);
@@ -61,7 +61,7 @@ function partOf(part: Fields, place: string): FilePart | undefined {
       delete part['file_id'];
       return null;
     });
-  if (!isFields(source) || source['type'] !== 'file' || typeof source['file_id'] !== 'string')
+  if (!isObject(source) || source['type'] !== 'file' || typeof source['file_id'] !== 'string')
     return undefined;
   if (type === 'image')
     return named(source, `${place}.source`, (content) => {
@@ -93,8 +93,4 @@ function isImage({ mediaType }: FileContent): boolean {
 
 function dataUrl({ mediaType, base64 }: FileContent): string {
   return `data:${mediaType};base64,${base64}`;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/fields.ts';
 import { parseExact } from '../json/exact-numbers.ts';
 
 /**
@@ -20,7 +21,7 @@ function objectIn(json: string): object | undefined {
     let value = parseExact(json);
     // Some models write JSON inside a string.
     if (typeof value === 'string') value = parseExact(value);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

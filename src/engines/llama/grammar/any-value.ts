@@ -1,37 +1,31 @@
-import type { GrammarBuilder, RuleElement } from './grammar.ts';
-
-/** The rules of JSON itself, without white space: what a schema leaves open may be any of these. */
-export interface Json {
-  value: RuleElement;
-  object: RuleElement;
-  array: RuleElement;
-  string: RuleElement;
-  /** One character of a string, escaped or not; it counts as one for minLength and maxLength. */
-  stringCharacter: RuleElement;
-  number: RuleElement;
-  integer: RuleElement;
-  boolean: RuleElement;
-  null: RuleElement;
-}
+import type { CharRange, GrammarBuilder } from './grammar.ts';
 
 /** Digits that survive a double: 15 before the point; the 6 after it are a matter of taste. */
 const integerDigits = 15;
 const fractionDigits = 6;
 
-export function createJson(b: GrammarBuilder): Json {
+/**
+ * What stands unescaped in a string. Raw controls are forbidden by JSON; C1 controls, lone surrogates and the replacement
+ * character, which stands for bytes that are no text, are allowed but never wanted.
+ */
+export const plainCharacters: readonly CharRange[] = [
+  [0x20, 0x21],
+  [0x23, 0x5b],
+  [0x5d, 0x7e],
+  [0xa0, 0xd7ff],
+  [0xe000, 0xfffc],
+  [0x10000, 0x10ffff],
+];
+
+export type Json = ReturnType<typeof createJson>;
+
+/** The rules of JSON itself, without white space: what a schema leaves open may be any of these. */
+export function createJson(b: GrammarBuilder) {
   const digit = b.chars([0x30, 0x39]);
   const nonZero = b.chars([0x31, 0x39]);
-  // Raw controls are forbidden by JSON; C1 controls, lone surrogates and the replacement character, which stands for
-  // bytes that are no text, are allowed but never wanted.
-  const plain = b.chars(
-    [0x20, 0x21],
-    [0x23, 0x5b],
-    [0x5d, 0x7e],
-    [0xa0, 0xd7ff],
-    [0xe000, 0xfffc],
-    [0x10000, 0x10ffff],
-  );
+  const plain = b.chars(...plainCharacters);
   const escaped = b.chars(...Array.from('"\\/bfnrt', (c) => [c.charCodeAt(0), c.charCodeAt(0)] as const));
+  // It counts as one for minLength and maxLength.
   const stringCharacter = b.rule([[plain], [...b.literal('\\'), escaped]]);
   const quote = b.literal('"');
   const string = b.rule([[...quote, b.repeat([stringCharacter], 0, Infinity), ...quote]]);

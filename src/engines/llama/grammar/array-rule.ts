@@ -1,8 +1,7 @@
-import type { Conversion } from './conversion.ts';
+import { isObject } from '../../../base/fields.ts';
+import { type Conversion, repeatCount } from './conversion.ts';
 import type { Alternative, Element, GrammarBuilder } from './grammar.ts';
 import { normal, type SchemaObject, type Walk } from './merge.ts';
-import { isObject } from './pointers.ts';
-import { repeatCount } from './repeat-count.ts';
 
 export function arrayRule(
   conversion: Conversion,

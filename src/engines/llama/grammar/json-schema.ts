@@ -1,7 +1,9 @@
+import { isObject } from '../../../base/fields.ts';
+import { plainReference, pointedAt } from '../../../base/json-pointer.ts';
 import { invalid } from '../../../core/errors.ts';
 import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
-import type { Conversion, Said } from './conversion.ts';
+import type { Conversion, FaultAt, Said } from './conversion.ts';
 import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
 import { constrainsBeyond } from './keywords.ts';
 import { type Schema, type SchemaObject, TooManyBranches, type Walk, mergeSchemas, normal } from './merge.ts';
@@ -10,7 +12,6 @@ import { objectRule } from './object-rule.ts';
 import { AutomatonTooLarge } from './regular/automaton.ts';
 import { createStrings } from './regular/strings.ts';
 import { satisfies } from './satisfies.ts';
-import { type FaultAt, isObject } from './pointers.ts';
 import { stringRule } from './string-rule.ts';
 
 export interface SchemaSource {
@@ -92,11 +93,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
       const message = 'only references into the same schema (#/...) are followed';
       throw fault(`${pointer}/$ref`, message, 'unsupported_keyword');
     }
-    let target: unknown = source.schema;
-    for (const part of reference.split('/').slice(1)) {
-      const key = decodePointer(part);
-      target = holds(target, key) ? target[key] : undefined;
-    }
+    const target = pointedAt(source.schema, plainReference(reference));
     if (typeof target !== 'boolean' && !isObject(target)) {
       throw fault(`${pointer}/$ref`, `${JSON.stringify(reference)} points to no schema`);
     }
@@ -213,20 +210,6 @@ function apart(branches: readonly Schema[]): readonly Schema[] {
     const others = asked.flatMap((names) => names!.find((name) => !own.includes(name)) ?? []);
     return { ...branch, properties: Object.fromEntries(others.map((name) => [name, false])) };
   });
-}
-
-function holds(target: unknown, key: string): target is Record<string, unknown> {
-  return typeof target === 'object' && target !== null && Object.hasOwn(target, key);
-}
-
-function decodePointer(part: string): string {
-  let decoded = part;
-  try {
-    decoded = decodeURIComponent(part);
-  } catch {
-    // Not percent-encoded: taken as it stands.
-  }
-  return decoded.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 /** The type a schema without `type` is about: its other values are never generated, which is allowed. */

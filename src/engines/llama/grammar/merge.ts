@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type Schema = boolean | SchemaObject;
 export type SchemaObject = Record<string, unknown>;
@@ -57,7 +59,7 @@ export function normal(schema: SchemaObject): SchemaObject {
 
 function withValues(schema: SchemaObject, value: unknown): SchemaObject {
   const values = (schema.enum as unknown[] | undefined) ?? [value];
-  return { ...schema, enum: values.filter((one) => sameJson(one, value)) };
+  return { ...schema, enum: values.filter((one) => isDeepStrictEqual(one, value)) };
 }
 
 function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Schema) => Schema): Schema {
@@ -91,7 +93,7 @@ const everyPair: Rule = (a, b, merge) => {
 /** How a keyword that stands in both schemas is held. */
 const rules: Record<string, Rule> = {
   type: (a, b) => commonTypes(a, b),
-  enum: (a, b) => (a as unknown[]).filter((x) => (b as unknown[]).some((y) => sameJson(x, y))),
+  enum: (a, b) => (a as unknown[]).filter((x) => (b as unknown[]).some((y) => isDeepStrictEqual(x, y))),
   required: (a, b) => [...new Set([...(a as string[]), ...(b as string[])])],
   minimum: greater,
   exclusiveMinimum: greater,
@@ -199,16 +201,4 @@ function mergePatterns(
 
 function propertiesOf(schema: SchemaObject): Map<string, Schema> {
   return new Map(Object.entries((schema.properties as Record<string, Schema> | undefined) ?? {}));
-}
-
-/** Whether two JSON values are equal; the order of members does not matter. */
-export function sameJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
-  return (
-    left.length === right.size &&
-    left.every(([key, value]) => right.has(key) && sameJson(value, right.get(key)))
-  );
 }

@@ -1,8 +1,8 @@
+import { escaped } from '../../../base/json-pointer.ts';
 import type { Conversion } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
 import { mergeSchemas, type Schema, type SchemaObject } from './merge.ts';
 import { otherMembers } from './other-members.ts';
-import { encodePointer } from './pointers.ts';
 
 /** A member with a name that the schema spells out. */
 interface Member {
@@ -69,7 +69,7 @@ function readMembers(conversion: Conversion, schema: SchemaObject, pointer: stri
   const named = Object.entries(properties).map(([name, value]) => ({
     name,
     value,
-    at: `${pointer}/properties/${encodePointer(name)}`,
+    at: `${pointer}/properties/${escaped(name)}`,
     isRequired: wanted.has(name),
   }));
   const unnamed = [...wanted].filter((name) => !Object.hasOwn(properties, name));
@@ -88,7 +88,7 @@ function unnamedMember(
   const own = Object.entries((schema.patternProperties ?? {}) as Record<string, Schema>).filter(
     ([pattern]) => {
       walking.step();
-      return isOf(name, { patterns: [pattern] }, at, encodePointer(pattern));
+      return isOf(name, { patterns: [pattern] }, at, escaped(pattern));
     },
   );
   const [first] = own;
@@ -100,5 +100,5 @@ function unnamedMember(
       isRequired: true,
     };
   const value = own.reduce<Schema>((all, [, one]) => mergeSchemas(all, one, walking), true);
-  return { name, value, at: `${at}/${encodePointer(first[0])}`, isRequired: true };
+  return { name, value, at: `${at}/${escaped(first[0])}`, isRequired: true };
 }

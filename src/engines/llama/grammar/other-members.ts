@@ -1,8 +1,8 @@
+import { escaped } from '../../../base/json-pointer.ts';
 import type { Conversion } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
 import { type Schema, type SchemaObject, mergeSchemas } from './merge.ts';
 import { otherName } from './other-name.ts';
-import { encodePointer } from './pointers.ts';
 import { stringRule } from './string-rule.ts';
 
 interface Others {
@@ -37,11 +37,11 @@ export function otherMembers(conversion: Conversion, others: Others): Element | 
   const nameLike = (pattern: string): Element => {
     if (allowed !== true) return nameOf({ pattern });
     const unheldName = (_at: string, _keyword: string, why: string): void =>
-      unheld(`${pointer}/patternProperties`, encodePointer(pattern), why);
+      unheld(`${pointer}/patternProperties`, escaped(pattern), why);
     return stringRule({ ...conversion, unheld: unheldName }, { pattern }, pointer);
   };
   const alternatives = patterns.map(([pattern, value]) =>
-    member(nameLike(pattern), value, `patternProperties/${encodePointer(pattern)}`),
+    member(nameLike(pattern), value, `patternProperties/${escaped(pattern)}`),
   );
   if (additional !== false) {
     const name = allowed === true ? otherName(b, json, names) : nameOf({});

@@ -1,5 +1,6 @@
-import type { Json } from './any-value.ts';
-import type { Alternative, Element, GrammarBuilder } from './grammar.ts';
+import { type Json, plainCharacters } from './any-value.ts';
+import type { Alternative, CharRange, Element, GrammarBuilder } from './grammar.ts';
+import { intersection, lastCodePoint } from './regular/ranges.ts';
 
 /**
  * A quoted name that is none of `names`. Spelled without escapes, so that no name has two spellings.
@@ -7,15 +8,7 @@ import type { Alternative, Element, GrammarBuilder } from './grammar.ts';
 export function otherName(b: GrammarBuilder, json: Json, names: readonly string[]): Element {
   const quote = b.literal('"');
   if (names.length === 0) return json.string;
-  const free: [number, number][] = [
-    [0x20, 0x21],
-    [0x23, 0x5b],
-    [0x5d, 0x7e],
-    [0xa0, 0xd7ff],
-    [0xe000, 0xfffc],
-    [0x10000, 0x10ffff],
-  ];
-  const anyRest = b.repeat([b.chars(...free)], 0, Infinity);
+  const anyRest = b.repeat([b.chars(...plainCharacters)], 0, Infinity);
 
   /** The rest of a name that so far agrees with the start of all `rests`. */
   function differing(rests: readonly string[]): Element {
@@ -23,11 +16,11 @@ export function otherName(b: GrammarBuilder, json: Json, names: readonly string[
       rests.filter((rest) => rest !== ''),
       (rest) => rest.codePointAt(0)!,
     );
-    const different = b.chars(...without(free, [...byFirst.keys()]));
+    const different = b.chars(...intersection(plainCharacters, allBut([...byFirst.keys()])));
     const alternatives: Alternative[] = [[different, anyRest]];
     if (!rests.includes('')) alternatives.push([]);
     for (const [codePoint, same] of byFirst) {
-      if (!free.some(([low, high]) => codePoint >= low && codePoint <= high)) continue;
+      if (!plainCharacters.some(([low, high]) => codePoint >= low && codePoint <= high)) continue;
       const letter = String.fromCodePoint(codePoint);
       alternatives.push([...b.literal(letter), differing(same.map((rest) => rest.slice(letter.length)))]);
     }
@@ -37,17 +30,7 @@ export function otherName(b: GrammarBuilder, json: Json, names: readonly string[
   return b.rule([[...quote, differing(names), ...quote]]);
 }
 
-function without(ranges: readonly [number, number][], codePoints: readonly number[]): [number, number][] {
-  let left = [...ranges];
-  for (const codePoint of codePoints) {
-    left = left.flatMap(([low, high]): [number, number][] => {
-      if (codePoint < low || codePoint > high) return [[low, high]];
-      const parts: [number, number][] = [
-        [low, codePoint - 1],
-        [codePoint + 1, high],
-      ];
-      return parts.filter(([from, to]) => from <= to);
-    });
-  }
-  return left;
+function allBut(codePoints: readonly number[]): CharRange[] {
+  const sorted = codePoints.toSorted((a, b) => a - b);
+  return [-1, ...sorted].map((before, i) => [before + 1, (sorted[i] ?? lastCodePoint + 1) - 1]);
 }

@@ -1,8 +1,7 @@
-import type { Conversion } from './conversion.ts';
+import { type Conversion, repeatCount } from './conversion.ts';
 import { plainFormats } from './formats.ts';
 import type { Element } from './grammar.ts';
 import type { SchemaObject } from './merge.ts';
-import { repeatCount } from './repeat-count.ts';
 import { type Automaton, AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 

@@ -2,7 +2,7 @@ import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.t
 import { spoken } from '../../../wire/chat/spoken.ts';
 import { argumentsText, type ReadOptions, saidIn, signatureOf, toolCallsOf } from './chat-response.ts';
 import { type ChoiceReader, readChunks, type StreamOptions } from './chunk-stream.ts';
-import { type Fields, fieldsOf, isObject, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
 import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';

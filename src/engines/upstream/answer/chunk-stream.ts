@@ -2,7 +2,7 @@ import type { EventSourceMessage } from 'eventsource-parser';
 import { ApiError } from '../../../core/errors.ts';
 import type { ChatUsage, FinishReason, PromptUsage } from '../../../wire/chat/chat.ts';
 import { createdOf, type ReadOptions } from './chat-response.ts';
-import { type Fields, fieldsOf, isObject, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, throwIfError, unusable } from './parse-body.ts';
 import { readEvents } from './sse-events.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';

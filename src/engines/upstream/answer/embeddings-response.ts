@@ -3,7 +3,7 @@ import { estimateText } from '../../../wire/chat/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 import type { Embeddings } from '../../engines.ts';
-import { type Fields, fieldsOf } from '../fields.ts';
+import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { unusable } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
 import { count, tooLongPrompt, wasCut } from './usage.ts';

@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../../wire/chat/chat.ts';
-import type { Fields } from '../fields.ts';
+import type { Fields } from '../../../base/fields.ts';
 import { unusable } from './parse-body.ts';
 
 const known = new Map<unknown, FinishReason>(

@@ -1,5 +1,5 @@
 import type { ChoiceLogprobs, TokenLogprob } from '../../../wire/chat/chat.ts';
-import { fieldsOf, isObject } from '../fields.ts';
+import { fieldsOf, isObject } from '../../../base/fields.ts';
 import { type Repairs, unicode } from './repairs.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { OwnTraits, UsageFigure } from '../../../core/flavor.ts';
-import { type Fields, fieldsOf } from '../fields.ts';
+import { type Fields, fieldsOf } from '../../../base/fields.ts';
 
 /** What an answer, or an event of one, tells of its usage, in the words of chat completions; undefined where it is silent. */
 export type UsageReader = (answer: Fields) => unknown;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../../../core/errors.ts';
-import { type Fields, isObject } from '../fields.ts';
+import { type Fields, isObject } from '../../../base/fields.ts';
 import type { Repairs } from './repairs.ts';
 import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/transport.ts';

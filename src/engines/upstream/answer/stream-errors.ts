@@ -1,5 +1,5 @@
 import type { ApiError } from '../../../core/errors.ts';
-import { type Fields, fieldsOf, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
 
 /** What an error within a stream would have had for a status, by its type or, on responses, by its code. */

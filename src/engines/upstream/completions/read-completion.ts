@@ -6,7 +6,7 @@ import type {
 import { logprobsWriter, type ScoredToken } from '../../../wire/completions/logprobs.ts';
 import { type ReadOptions, requireEnd } from '../answer/chat-response.ts';
 import type { ChoiceReader } from '../answer/chunk-stream.ts';
-import { type Fields, fieldsOf, isObject } from '../fields.ts';
+import { type Fields, fieldsOf, isObject } from '../../../base/fields.ts';
 import { finishReason, stopReason } from '../answer/finish-reason.ts';
 import { readLogprobs } from '../answer/logprobs.ts';
 import { unusable } from '../answer/parse-body.ts';

@@ -1,4 +1,4 @@
-import type { Fields } from '../fields.ts';
+import type { Fields } from '../../../base/fields.ts';
 import { parseBody, requirePlain } from '../answer/parse-body.ts';
 import type { Repairs } from '../answer/repairs.ts';
 import type { RefusalContext } from './status-errors.ts';

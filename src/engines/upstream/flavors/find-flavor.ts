@@ -1,5 +1,5 @@
 import type { Flavor } from '../../../core/flavor.ts';
-import { type Fields, fieldsOf } from '../fields.ts';
+import { type Fields, fieldsOf } from '../../../base/fields.ts';
 
 /** Whom servers call the owner of their models. A proxy may call anybody so, and is left `generic`. */
 const owners = new Map<unknown, Flavor>([

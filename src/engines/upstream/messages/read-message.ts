@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { unusable } from '../answer/parse-body.ts';
 import { count } from '../answer/usage.ts';
 

@@ -3,7 +3,7 @@ import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import type { NativeEvent } from '../../engines.ts';
 import type { ReadOptions } from '../answer/chat-response.ts';
 import type { StreamOptions } from '../answer/chunk-stream.ts';
-import type { Fields } from '../fields.ts';
+import type { Fields } from '../../../base/fields.ts';
 import { checkedUsage } from '../answer/usage.ts';
 
 /** What is needed to read an answer of which only the usage is read. */

@@ -1,5 +1,5 @@
 import { tokensOfBytes } from '../../../wire/chat/estimate-prompt.ts';
-import { type Fields, fieldsOf, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { chatUsage } from '../messages/read-message.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';

@@ -1,5 +1,5 @@
 import { tokensOfBytes } from '../../../wire/chat/estimate-prompt.ts';
-import { type Fields, fieldsOf, isObject, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
 import { countedUsage, type NativeFormat, type NativeReader, type StreamReading } from './native-format.ts';

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
-import { type Fields, fieldsOf, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import type { Timeouts } from '../connection/timeouts.ts';
 import type { Reply } from '../connection/transport.ts';
 import { count } from '../answer/usage.ts';

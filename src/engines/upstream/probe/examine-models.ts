@@ -2,7 +2,7 @@ import { nearestWord } from '../../../base/nearest-word.ts';
 import type { Finding } from '../../../core/examination.ts';
 import type { Flavor } from '../../../core/flavor.ts';
 import { addressOf } from '../connection/address.ts';
-import { type Fields, fieldsOf, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { flavorOf } from '../flavors/find-flavor.ts';
 import { readError } from '../connection/status-errors.ts';
 import type { Transport } from '../connection/transport.ts';

@@ -2,7 +2,7 @@ import { type ModelInput, modelInputs } from '../../../core/model.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import type { Report } from '../../engines.ts';
 import type { Address } from '../connection/address.ts';
-import { type Fields, fieldsOf, isObject, stringOr } from '../fields.ts';
+import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import type { Reply } from '../connection/transport.ts';
 import { count } from '../answer/usage.ts';
 

@@ -4,7 +4,7 @@ import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { fromChatRequest } from '../../../wire/messages/from-chat-request.ts';
 import { readChatResponse, type ReadOptions } from '../answer/chat-response.ts';
 import { type ChatStreamOptions, readChatStream } from '../answer/chat-stream.ts';
-import { type Fields, fieldsOf } from '../fields.ts';
+import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { blocksOf, chatFields } from '../messages/read-message.ts';
 import { readMessageStream } from '../messages/read-message-stream.ts';
 import { withThinking } from '../messages/thinking.ts';

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
-import { fieldsOf } from '../fields.ts';
+import { fieldsOf } from '../../../base/fields.ts';
 
 /**
  * How a server is told how hard to think (`flavors/`).

@@ -1,5 +1,7 @@
 import type { CharRange } from '../grammar.ts';
 
+export const lastCodePoint = 0x10_ffff;
+
 /** The same code points in order, without overlaps or neighbours. */
 export function tidy(ranges: readonly CharRange[]): CharRange[] {
   const tidied: [number, number][] = [];

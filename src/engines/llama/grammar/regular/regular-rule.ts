@@ -1,8 +1,6 @@
 import type { Alternative, CharRange, Element, GrammarBuilder } from '../grammar.ts';
 import { type Automaton, AutomatonTooLarge } from './automaton.ts';
-import { intersection, tidy } from './ranges.ts';
-
-const lastCodePoint = 0x10_ffff;
+import { intersection, lastCodePoint, tidy } from './ranges.ts';
 
 /**
  * What a string confined by a pattern may hold: no controls but those with a short escape, no lone surrogates, and

@@ -1,4 +1,4 @@
-import { parsed } from './json-text.ts';
+import { parsed } from '../../../../base/fields.ts';
 import type { Segment, Segmenter } from './segments.ts';
 import { possibleStart } from './stop.ts';
 

@@ -1,6 +1,6 @@
+import { parsed } from '../../../../base/fields.ts';
 import type { GeneratedCall } from '../../protocol.ts';
 import type { CallFormat } from '../families.ts';
-import { jsonEnd, parsed } from './json-text.ts';
 import { possibleStart } from './stop.ts';
 
 export type ToolCallPart = { content: string } | { call: GeneratedCall };
@@ -130,4 +130,21 @@ function toCall(value: unknown, names: ReadonlySet<string>): GeneratedCall | und
   if (typeof name !== 'string' || !names.has(name)) return undefined;
   const given = 'arguments' in value ? value.arguments : 'parameters' in value ? value.parameters : {};
   return { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) };
+}
+
+/** Where the JSON object or array that begins at `from` ends, or undefined when it does not end or does not begin. */
+function jsonEnd(text: string, from: number): number | undefined {
+  let depth = 0;
+  let isInString = false;
+  for (let i = from; i < text.length; i++) {
+    const letter = text[i]!;
+    if (isInString) {
+      if (letter === '\\') i++;
+      else if (letter === '"') isInString = false;
+    } else if (letter === '"') isInString = true;
+    else if (letter === '{' || letter === '[') depth++;
+    else if (letter === '}' || letter === ']') depth--;
+    if (depth === 0 && !isInString) return i > from ? i + 1 : undefined;
+  }
+  return undefined;
 }

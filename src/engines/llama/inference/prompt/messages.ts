@@ -1,6 +1,6 @@
+import { parsed } from '../../../../base/fields.ts';
 import { invalid } from '../../../../core/errors.ts';
 import type { ChatMessage, ContentPart, Tool, ToolCall } from '../../../../wire/chat/chat.ts';
-import { parsed } from '../answer/json-text.ts';
 
 /** A message in the form chat templates are written for: plain text, arguments as an object. */
 export interface TemplateMessage {
