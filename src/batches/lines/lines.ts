@@ -11,6 +11,8 @@ export class ChunkLines {
   #blobs: Blobs;
   #blob: string;
   #ahead = new Map<number, Uint8Array>();
+  /** Resolves when what is being read ahead is there, or cannot be had. */
+  #coming: Promise<void> | null = null;
 
   constructor(blobs: Blobs, blob: string) {
     this.#blobs = blobs;
@@ -28,6 +30,11 @@ export class ChunkLines {
     return this.#ahead.get(line);
   }
 
+  /** Whoever wants a line before that resolves waits for it, and does not read the line a second time. */
+  expect(coming: Promise<void>): void {
+    this.#coming = coming;
+  }
+
   /** A line that was read before it is asked for. */
   keep(line: number, bytes: Uint8Array): void {
     this.#ahead.set(line, bytes);
@@ -35,6 +42,7 @@ export class ChunkLines {
 
   /** @throws BlobError `damaged` also where the bytes are not the line that was stored */
   async read(ref: LineRef): Promise<BatchLine> {
+    if (this.#coming && !this.ahead(ref.line)) await this.#coming;
     const bytes = this.ahead(ref.line) ?? (await this.#blobs.slice(this.#blob, ref.offset, ref.length));
     try {
       if (ref.sum !== undefined && crc32(bytes) !== ref.sum) throw new Error('Its checksum is wrong.');

@@ -72,4 +72,18 @@ describe('readAhead', () => {
     await readAhead({ slices: () => Promise.reject(new Error('damaged')) }, [held], []);
     expect(held.lines.bytesAhead).toBe(0);
   });
+
+  it('has lines that are wanted meanwhile wait for it, and reads none a second time', async () => {
+    const blobs = createMemoryBlobs();
+    const body =
+      '{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}';
+    blobs.put('blob_1', Buffer.from(body));
+    const asked: string[] = [];
+    const seen = blobs.seenThrough(async (operation) => void asked.push(operation));
+    const lines = new ChunkLines(seen, 'blob_1');
+    const refs = [{ line: 0, offset: 0, length: body.length }];
+    const ahead = readAhead(seen, [{ blob: 'blob_1', lines, refs }], []);
+    const [line] = await Promise.all([lines.read(refs[0]!), ahead]);
+    expect([line.customId, asked]).toEqual(['a', ['slices']]);
+  });
 });

@@ -41,7 +41,11 @@ export async function readAhead(
   });
   const byBlob = Map.groupBy(fitting, ({ blob }) => blob);
   await Promise.all(
-    [...byBlob].map(([blob, ofBlob]) => readBlob(blobs, blob, ofBlob).catch(() => undefined)),
+    [...byBlob].map(([blob, ofBlob]) => {
+      const coming = readBlob(blobs, blob, ofBlob).catch(() => undefined);
+      for (const { lines } of ofBlob) lines.expect(coming);
+      return coming;
+    }),
   );
 }
 

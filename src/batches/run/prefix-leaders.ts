@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 
 /** A follower waits at most this long for its leader's first answer. */
 const leaderMs = 2_000;
+/** Of a model. */
 const remembered = 4_096;
 
 interface Leader {
@@ -15,7 +16,8 @@ interface Leader {
  */
 export class PrefixLeaders {
   #clock: Clock;
-  #leaders = new Map<string, Leader>();
+  /** By model and prefix: they are asked for all chunks in hand at each line. */
+  #leaders = new Map<string, Map<string, Leader>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -24,26 +26,27 @@ export class PrefixLeaders {
   /** Whether a line with this prefix should wait. */
   shouldWait(model: string, prefix: string): boolean {
     if (prefix === '') return false;
-    const leader = this.#leaders.get(`${model}/${prefix}`);
+    const leader = this.#leaders.get(model)?.get(prefix);
     return leader !== undefined && !leader.warm && this.#clock.monotonic() - leader.since < leaderMs;
   }
 
   sent(model: string, prefix: string): void {
     if (prefix === '') return;
-    const key = `${model}/${prefix}`;
-    if (this.#leaders.has(key)) return;
-    this.#leaders.set(key, { since: this.#clock.monotonic(), warm: false });
-    if (this.#leaders.size > remembered) this.#leaders.delete(this.#leaders.keys().next().value ?? '');
+    const ofModel = this.#leaders.get(model) ?? new Map<string, Leader>();
+    if (ofModel.has(prefix)) return;
+    this.#leaders.set(model, ofModel);
+    ofModel.set(prefix, { since: this.#clock.monotonic(), warm: false });
+    if (ofModel.size > remembered) ofModel.delete(ofModel.keys().next().value ?? '');
   }
 
   answered(model: string, prefix: string): void {
-    const leader = this.#leaders.get(`${model}/${prefix}`);
+    const leader = this.#leaders.get(model)?.get(prefix);
     if (leader) leader.warm = true;
   }
 
   /** The leader failed: the next line leads. */
   failed(model: string, prefix: string): void {
-    const key = `${model}/${prefix}`;
-    if (this.#leaders.get(key)?.warm === false) this.#leaders.delete(key);
+    const ofModel = this.#leaders.get(model);
+    if (ofModel?.get(prefix)?.warm === false) ofModel.delete(prefix);
   }
 }
