@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createLog, secretsOf } from './app/log.ts';
@@ -12,6 +11,7 @@ import { createIds } from './base/ids.ts';
 import { formatProblem } from './base/located.ts';
 import { makeFolder } from './base/make-folder.ts';
 import type { Log } from './base/log.ts';
+import { packageVersion } from './base/program.ts';
 import type { Random } from './base/random.ts';
 import type { Service } from './base/service.ts';
 import { systemClock, systemRandom } from './base/system.ts';
@@ -72,10 +72,6 @@ export interface Overrides {
   /** How processes of the embedded engine are started. */
   spawn?: Spawn;
 }
-
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 /**
  * Builds and wires everything; the only file that names implementations.
@@ -167,7 +163,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     dates: config.batch.dates,
     drainMs,
     ...config.server,
-    version: manifest.version,
+    version: packageVersion(),
   });
 
   // Before anything is judged by it.

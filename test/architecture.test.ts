@@ -176,7 +176,7 @@ function findViolations(sources: Sources): string[] {
   return [...found, ...findCircles(graph)];
 }
 
-/** The specifiers of static, type-only and dynamic imports, re-exports, and files started by their URL. */
+/** The specifiers of static, type-only and dynamic imports, and of re-exports. */
 function findImports(source: string): string[] {
   const text = withoutComments(source);
   const patterns = [
@@ -184,7 +184,6 @@ function findImports(source: string): string[] {
     /^\s*import\s*['"]([^'"]+)['"]/gm,
     /^\s*export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s*from\s*['"]([^'"]+)['"]/gm,
     /\bimport\(\s*['"]([^'"]+)['"]/g,
-    /\bnew URL\(\s*['"](\.[^'"]*\.ts)['"],\s*import\.meta\.url/g,
   ];
   return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ''));
 }
@@ -222,6 +221,9 @@ function checkText(path: string, source: string): string[] {
   }
   if (/\bimport\(\s*[^'"\s)]/.test(text))
     wrong.push('a computed import() hides from this table; write the path out');
+  const isPlaced = path === 'main.ts' || path === 'base/program.ts';
+  if (!isPlaced && /\bimport\.meta\b/.test(text.replaceAll('createRequire(import.meta.url)', '')))
+    wrong.push('in the package it stands elsewhere; ask base/program.ts for files');
   if (path !== 'base/system.ts' && /\bnew Date\(\s*\)|(?<!new )\bDate\(\s*\)/.test(text)) {
     wrong.push(
       'takes the time from the machine; take a Clock (base/clock.ts), so that a simulation can move it',
@@ -344,23 +346,15 @@ describe('src', () => {
   });
 });
 
-describe('the command line', () => {
-  it('loads little before it knows which command is asked for', () => {
-    const sources = readSources(join(root, 'src'));
-    const staticImports = /^(?:import|export)\s(?!type\b)[^;]*?\bfrom\s'([^']+)'/gm;
-    const packages = new Set<string>();
-    const seen = new Set<string>();
-    const walk = (path: string): void => {
-      if (seen.has(path)) return;
-      seen.add(path);
-      for (const [, specifier = ''] of withoutComments(sources.get(path) ?? '').matchAll(staticImports))
-        if (specifier.startsWith('.')) walk(resolve(path, specifier));
-        else if (!isBuiltin(specifier)) packages.add(specifier);
-    };
-    walk('cli/start.ts');
-    expect(seen.has('cli/shared/report.ts')).toBe(true);
-    expect([...packages]).toEqual(['commander']);
-    expect([...seen].filter((path) => /^(app|config|server)\.ts|^cli\/batch/.test(path))).toEqual([]);
+describe('the build', () => {
+  it('makes a file of each that is started by its name', () => {
+    const named = [...readSources(join(root, 'src')).values()].flatMap((text) =>
+      [...text.matchAll(/\bprogramFile\('([^']+)'\)/g)].map(([, name]) => name),
+    );
+    expect(named.length).toBeGreaterThan(1);
+    const [, list = ''] =
+      /programs = \[(.*)\]/.exec(readFileSync(join(root, 'tools/build.mjs'), 'utf8')) ?? [];
+    expect(new Set(list.match(/[\w/-]+/g))).toEqual(new Set(['main', ...named]));
   });
 });
 
@@ -423,11 +417,7 @@ describe('each rule refuses', () => {
       'behind the services',
     ],
     ['a computed import', { 'server/a.ts': 'await import(name);' }, 'hides from this table'],
-    [
-      'a process started by URL',
-      { 'server/a.ts': "fork(new URL('../store/store.ts', import.meta.url));", 'store/store.ts': '' },
-      'behind the services',
-    ],
+    ['a file beside it', { 'server/a.ts': "fork(new URL('./b.ts', import.meta.url));" }, 'base/program.ts'],
     [
       'the app in a client command',
       { 'cli/files/list.ts': "import '../../app.ts';", 'app.ts': '' },

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { packageVersion } from '../base/program.ts';
 import type { Cli } from './shared/cli.ts';
 import { reportError } from './shared/report.ts';
 
@@ -83,9 +83,4 @@ function harden(command: Command, cli: Cli): Command {
   });
   for (const child of command.commands) harden(child, cli);
   return command;
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,10 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-/** Where this program stands: the checkout, or the installed package. */
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const isCheckout = import.meta.url.endsWith('.ts');
+import { isCheckout, packageFolder as root } from '../base/program.ts';
 
 export interface Surroundings {
   env: Record<string, string | undefined>;

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
+import { packageFolder } from '../base/program.ts';
 import type { Checker, Located } from '../base/located.ts';
 import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
 import { flavorOf, memberName } from './flavor.ts';
 import { configKeys } from './keys.ts';
-import { fileThere, packageFolder, placed, type Reading } from './reading.ts';
+import { fileThere, placed, type Reading } from './reading.ts';
 
 export function engineOf(
   model: Located,

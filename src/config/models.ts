@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { packageFolder } from '../base/program.ts';
 import type { Checker, Located } from '../base/located.ts';
 import { nearestWord } from '../base/nearest-word.ts';
 import type { ModelConfig } from '../core/config.ts';
@@ -7,7 +8,7 @@ import { type Prices, nanoDollars } from '../core/price.ts';
 import { engineOf } from './engines.ts';
 import { hours, type UsualHours } from './hours.ts';
 import { configKeys } from './keys.ts';
-import { packageFolder, type Reading } from './reading.ts';
+import type { Reading } from './reading.ts';
 
 export function builtInModel({ check, exists }: Reading, open?: Hours): ModelConfig {
   const path = join(packageFolder, 'models/offpeak-tiny.gguf');

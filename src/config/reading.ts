@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Checker, Located } from '../base/located.ts';
 import type { EngineConfig, ReplicaConfig } from '../core/config.ts';
 
@@ -42,5 +41,3 @@ export function fileThere(at: Located, { check, base, exists }: Reading): string
   const hint = "Relative paths start at this file's folder.";
   return exists(path) ? path : check.fail(at, `there is no file ${path}`, hint);
 }
-
-export const packageFolder = fileURLToPath(new URL('../..', import.meta.url));

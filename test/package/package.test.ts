@@ -104,12 +104,12 @@ it('contains what is needed to run it and to read about it, and nothing of the w
       join(entry.parentPath, entry.name).slice(join(installed, 'node_modules/offpeak/').length),
     );
   const expected =
-    /^(bin\/(offpeak|package\.json)|dist\/.+\.js|dist\/server\/pages\/scalar\.js\.gz|docs\/.+\.md|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
+    /^(bin\/offpeak\.cjs|dist\/.+\.js|dist\/scalar\.js\.gz|docs\/.+\.md|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
   expect(files.filter((file) => !expected.test(file))).toEqual([]);
   expect(files).toEqual(
     expect.arrayContaining([
       'dist/main.js',
-      'dist/server/pages/scalar.js.gz',
+      'dist/scalar.js.gz',
       'docs/batches.md',
       'models/offpeak-tiny.gguf',
     ]),

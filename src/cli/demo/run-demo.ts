@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { formatDuration } from '../../base/duration.ts';
+import { packageFolder } from '../../base/program.ts';
 import { createClient } from '../../client/client.ts';
 import type { Client } from '../../client/client.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
@@ -22,7 +22,7 @@ import { CliError, exitCodes } from '../shared/exit-codes.ts';
 import { openBlob } from '../shared/local-file.ts';
 import { firstSignal } from '../shared/signals.ts';
 
-const examples = fileURLToPath(new URL('../../../examples/', import.meta.url));
+const examples = join(packageFolder, 'examples');
 
 /** The whole demo: a server of its own, the sample as a batch, and what came out. */
 export async function runDemo(cli: Cli, keep: boolean): Promise<void> {

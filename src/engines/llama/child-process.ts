@@ -1,8 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { extname } from 'node:path';
 // oxlint-disable-next-line no-restricted-imports -- nothing is read from it: some of it is handed on to the child
 import { env } from 'node:process';
-import { fileURLToPath } from 'node:url';
+import { programFile } from '../../base/program.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { FromChild, ToChild } from './protocol.ts';
 
@@ -25,11 +24,8 @@ export type Spawn = (events: ChildEvents) => Child;
 /** Lines of standard error kept to explain a crash. */
 const keptCharacters = 2_000;
 
-/** Forks `child.ts`, or `child.js` in the published package, from beside this file. */
 export function spawnChild(events: ChildEvents): Child {
-  const own = fileURLToPath(import.meta.url);
-  const script = fileURLToPath(new URL(`./child${extname(own)}`, import.meta.url));
-  const process = fork(script, {
+  const process = fork(programFile('engines/llama/child'), {
     // None of the parent's flags: a watcher or an inspector is not meant for the child.
     execArgv: [],
     // The library samples all sequences of a decode at once, each on a thread of this pool. llama.cpp puts the logits

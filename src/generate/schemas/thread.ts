@@ -1,8 +1,7 @@
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { programFile } from '../../base/program.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { FromSchemaWorker, SchemaJob, SchemaStep, SchemaVerdict, ToSchemaWorker } from './job.ts';
 
@@ -68,8 +67,7 @@ export class SchemaThread {
   }
 
   #launch(): void {
-    const own = fileURLToPath(import.meta.url);
-    const script = new URL(`./worker${extname(own)}`, import.meta.url);
+    const script = programFile('generate/schemas/worker');
     // None of the parent's flags, and nothing of its environment.
     const worker = new Worker(script, { execArgv: [], env: {}, resourceLimits: limits });
     this.#worker = worker;

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import { isCheckout, packageFolder } from '../../base/program.ts';
 import { kept } from './kept.ts';
 
 /** Nothing is asked of anybody but this server, and nothing is told to anybody. */
@@ -44,10 +45,8 @@ export const apiReference = `<!doctype html>
 </html>
 `;
 
-/** Where the package has the script. */
-const packed = new URL('scalar.js.gz', import.meta.url);
-
-const zipped = kept(() => (existsSync(packed) ? readFile(packed) : zipScript()));
+/** The package has the script as a file. */
+const zipped = kept(() => (isCheckout ? zipScript() : readFile(join(packageFolder, 'dist/scalar.js.gz'))));
 
 /** The script of the page, compressed and as it is, each the same bytes for all who ask. */
 export const apiReferenceScript = {

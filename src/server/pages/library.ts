@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageFolder } from '../../base/program.ts';
 
 /** The pages of `docs/`, which stand beside `src/` in a checkout and beside `dist/` in the package. */
-const folder = new URL('../../../docs/', import.meta.url);
+const folder = join(packageFolder, 'docs');
 
 /** A page of `docs/`, as GitHub shows it too. */
 export interface Page {
@@ -22,7 +24,7 @@ export async function readLibrary(): Promise<Library> {
   const names = paths.filter((path) => path.endsWith('.md')).map((path) => path.slice(0, -'.md'.length));
   const pages = names
     .toSorted()
-    .map(async (name) => pageOf(name, await readFile(new URL(`${name}.md`, folder), 'utf8')));
+    .map(async (name) => pageOf(name, await readFile(join(folder, `${name}.md`), 'utf8')));
   return new Map((await Promise.all(pages)).map((page) => [page.name, page]));
 }
 

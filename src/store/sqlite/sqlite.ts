@@ -1,7 +1,7 @@
-import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { sleep, type Clock, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { programFile } from '../../base/program.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
 import { eachOperation, type Group } from '../sql/lanes.ts';
@@ -95,9 +95,7 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
     new Promise<void>((resolve, reject) => {
       requireSqlite();
       const workerData: WorkerOptions = { path };
-      // The sources run as they are, the published package as JavaScript: the thread is whatever this file is.
-      const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-      worker = new Worker(file, { workerData, name: 'store', execArgv: [] });
+      worker = new Worker(programFile('store/sqlite/worker'), { workerData, name: 'store', execArgv: [] });
       worker.on('message', (message: Reply) => {
         if (message.type === 'ready') resolve();
         else if (message.type === 'failed') reject(unpackError(message.error));
