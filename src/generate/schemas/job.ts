@@ -5,7 +5,7 @@ export interface SchemaJob {
   /** Who waits for it: orgs take turns. */
   orgId: string;
   steps: readonly SchemaStep[];
-  /** How long it may be at work. */
+  /** How much of the processor's time it may take. */
   limitMs: number;
 }
 
@@ -46,5 +46,9 @@ export interface ToSchemaWorker {
   forget: number[];
 }
 
-/** One verdict for each step, in order, as soon as it is known. */
-export type FromSchemaWorker = 'ready' | SchemaVerdict;
+/** One verdict for each step, in order, as soon as it is known; before them one without, when the thread is ready. */
+export interface FromSchemaWorker {
+  verdict: SchemaVerdict | null;
+  /** Processor time that the thread has taken so far, in milliseconds. */
+  spentMs: number;
+}

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { silent } from '../../base/log.ts';
 import { systemClock } from '../../base/system.ts';
 import type { SchemaStep, SchemaVerdict } from './job.ts';
-import { SchemaThread } from './thread.ts';
+import { SchemaThread, type SchemaThreadParts } from './thread.ts';
 
 const threads: SchemaThread[] = [];
 afterEach(async () => {
@@ -11,8 +11,8 @@ afterEach(async () => {
   await Promise.all(threads.splice(0).map((each) => each.stop()));
 });
 
-function thread(onIdle = () => {}): SchemaThread {
-  const made = new SchemaThread({ clock: systemClock, log: silent, onIdle });
+function thread(parts: Partial<SchemaThreadParts> = {}): SchemaThread {
+  const made = new SchemaThread({ clock: systemClock, log: silent, onIdle: () => {}, ...parts });
   threads.push(made);
   return made;
 }
@@ -94,7 +94,7 @@ describe('SchemaThread', () => {
 
   it('gives up what takes too long, and does everything else', async () => {
     const idle = Promise.withResolvers<void>();
-    const own = thread(idle.resolve);
+    const own = thread({ onIdle: idle.resolve });
     const steps = [trial(1, numbers), check(2, slow, endless), trial(3, numbers)];
     const [stuck, later] = take(own, { steps, limitMs: 1_000 }, { steps: [check(1, numbers, '7')] });
     // What comes behind a step that was given up is not known.
@@ -103,6 +103,14 @@ describe('SchemaThread', () => {
     expect(await later).toEqual([fine]);
     await idle.promise;
     expect(own.isIdle).toBe(true);
+  });
+
+  it('gives nothing up because the machine is slow', async () => {
+    // So slow that all the time there is has passed at once.
+    const clock = { ...systemClock, after: (_ms: number, fn: () => void) => systemClock.after(0, fn) };
+    const text = JSON.stringify(Array.from({ length: 100_000 }, (_, n) => n));
+    const steps = Array.from({ length: 20 }, () => check(1, { items: numbers }, text));
+    expect(await take(thread({ clock }), { steps, limitMs: 60_000 })[0]).toEqual(steps.map(() => fine));
   });
 
   it('watches over each job', async () => {
@@ -115,7 +123,7 @@ describe('SchemaThread', () => {
 
   it('is no thread for more work before the next one is ready', async () => {
     let idle = Promise.withResolvers<void>();
-    const own = thread(() => idle.resolve());
+    const own = thread({ onIdle: () => idle.resolve() });
     await take(own, { steps: [trial(1, numbers)] })[0];
     idle = Promise.withResolvers();
     expect(await take(own, { steps: [check(2, slow, endless)], limitMs: 500 })[0]).toEqual([tooMuch]);

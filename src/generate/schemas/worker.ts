@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { createSchemaChecker } from './checker.ts';
-import type { FromSchemaWorker, ToSchemaWorker } from './job.ts';
+import type { FromSchemaWorker, SchemaVerdict, ToSchemaWorker } from './job.ts';
 
 /** The thread in which schemas of strangers are compiled and applied; its parent ends it when that takes too long. */
 const port = parentPort!;
@@ -20,8 +20,9 @@ for (const source of [
 ])
   checker.judge({ number: 0, source, text: null });
 checker.forget(0);
-answer('ready');
+answer(null);
 
-function answer(message: FromSchemaWorker): void {
-  port.postMessage(message);
+function answer(verdict: SchemaVerdict | null): void {
+  const { user, system } = process.threadCpuUsage();
+  port.postMessage({ verdict, spentMs: (user + system) / 1000 } satisfies FromSchemaWorker);
 }
