@@ -13,20 +13,20 @@ afterEach(async () => {
 
 describe('a batch whose window ends', () => {
   it('expires with what was answered, the rest told as expired', async () => {
-    const engine = { kind: 'scripted', slots: 4, delayMs: 40 } as const;
-    running = await startApp({ models: [testModel(engine)], batch: { completionWindowMs: 1500 } });
+    const engine = { kind: 'scripted', slots: 4, delayMs: 100 } as const;
+    running = await startApp({ models: [testModel(engine)], batch: { completionWindowMs: 3_000 } });
     const { api } = running;
     const contents = (n: number) => (n < 2 ? `[[hang]] ${n}` : `row-${n}`);
-    const { id } = await api.createBatch({ requests: chatLines(1000, contents) });
+    const { id } = await api.createBatch({ requests: chatLines(100, contents) });
     const batch = await api.finished(id);
     const { completed, failed } = batch.request_counts;
     expect(batch.status).toBe('expired');
     expect(completed).toBeGreaterThan(0);
-    expect(completed + failed).toBe(1000);
+    expect(completed + failed).toBe(100);
     const output = (await api.results(id, 'output')).text;
     const errors = (await api.results(id, 'errors')).text;
     expect(parseLines(output)).toHaveLength(completed);
-    expect(endings(output, errors).distinct.size).toBe(1000);
+    expect(endings(output, errors).distinct.size).toBe(100);
     const codes = new Set(parseLines(errors).map((line) => line.error!.code));
     expect(codes).toEqual(new Set(['batch_expired']));
     expect((await api.send(`/v1/batches/${id}/cancel`, { method: 'POST' })).status).toBe(409);

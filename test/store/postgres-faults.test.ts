@@ -217,7 +217,7 @@ function faultTests(postgres: PostgresServer): void {
           await expect(db.tx((q) => q.all('SELECT pg_sleep(60)'))).rejects.toMatchObject(late);
           expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
         },
-        { statement: 100 },
+        { statement: 500 },
       ));
 
     test('when somebody keeps a row', () =>
@@ -239,7 +239,7 @@ function faultTests(postgres: PostgresServer): void {
       url.port = String(line.port);
       const db = openPostgres(url.href, silent, {
         ...usualShare,
-        bounds: { ...usualBounds, connect: 300, answer: 300 },
+        bounds: { ...usualBounds, connect: 1_500, answer: 1_500 },
       });
       expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
       line.silent = true;
