@@ -55,6 +55,8 @@ export function publicModel(
   engine: Engine,
   createdAt: number,
 ): Model {
+  let known: Engine['capabilities'] | undefined;
+  let told: readonly Serves[] = [];
   return {
     id,
     aliases,
@@ -66,8 +68,11 @@ export function publicModel(
     // An engine may know only once it has loaded its model.
     get serves() {
       const { capabilities } = engine;
-      const told: Serves[] = [...(serves ?? capabilities.serves)];
-      if (told.includes('chat') && capabilities.speaks?.completions === 'native') told.push('completions');
+      if (capabilities === known) return told;
+      known = capabilities;
+      told = serves ?? capabilities.serves;
+      if (told.includes('chat') && capabilities.speaks?.completions === 'native')
+        told = [...told, 'completions'];
       return told;
     },
     get contextLength() {

@@ -12,7 +12,7 @@ export type ModelInput = (typeof modelInputs)[number];
 export interface Model {
   id: string;
   aliases: string[];
-  serves: Serves[];
+  serves: readonly Serves[];
   prices: Prices;
   createdAt: number;
   /** Longest prompt plus completion in tokens, when known. */

@@ -66,10 +66,13 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       );
   };
 
-  const admit = (name: string, caller: InteractiveCall['caller'], serves: Serves) => {
-    const lane = laneOf(modelFor(catalog, caller, name, serves).id);
-    return { ...lane, leave: lane.admission.enter('interactive') };
+  const enter = (modelId: string) => {
+    const { model, pool, admission, countPrompt } = laneOf(modelId);
+    return { model, pool, countPrompt, leave: admission.enter('interactive') };
   };
+
+  const admit = (name: string, caller: InteractiveCall['caller'], serves: Serves) =>
+    enter(modelFor(catalog, caller, name, serves).id);
 
   const askingOf = (engine: Engine, model: Model, request: JsonBody<ChatRequest>) => ({
     engine,
@@ -86,9 +89,9 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
   /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
   const admitChat = async (request: ChatRequest, caller: InteractiveCall['caller']) => {
-    const { pool } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
-    const promised = await promiseOf(pool, request, caller.orgId);
-    return { promised, ...admit(request.model, caller, 'chat') };
+    const { id } = modelFor(catalog, caller, request.model, 'chat');
+    const promised = await promiseOf(laneOf(id).pool, request, caller.orgId);
+    return { promised, ...enter(id) };
   };
 
   const countingOf =

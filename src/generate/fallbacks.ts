@@ -2,7 +2,7 @@ import { isWorthAskingElsewhere } from '../core/errors.ts';
 import { fallbacksFor } from '../core/model-access.ts';
 import type { Serves } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
-import type { JsonBody } from '../wire/json/json-body.ts';
+import { type JsonBody, madeBody } from '../wire/json/json-body.ts';
 import type { Generate } from './generate.ts';
 
 /**
@@ -97,5 +97,7 @@ async function* inTurn<T>(
 
 /** The text keeps the name that was asked for; engines replace it by their own. */
 function renamed<T extends { model: string }>(body: JsonBody<T>, model: string): JsonBody<T> {
-  return body.value.model === model ? body : { ...body, value: { ...body.value, model } };
+  if (body.value.model === model) return body;
+  const value = { ...body.value, model };
+  return body.isMade ? madeBody(value) : { ...body, value };
 }

@@ -54,17 +54,26 @@ interface Before {
  * @throws ApiError `previous_response_not_found`, `not_found` for a conversation that is gone and for a reference to nothing,
  * `validation_error` for a response that has no answer to go on from, and for a conversation that is too large
  */
-export async function readConversation(
+export function readConversation(
   reader: Reader,
   request: ResponsesRequest,
   input: readonly StoredItem[],
   requestBytes: number,
-): Promise<Conversation> {
+): Conversation | Promise<Conversation> {
   const own = input.map((item, index) => ({ item, path: pathOfItem(request.input, index) }));
   const references = referencesIn(input);
-  const before = await findBefore(reader, request, requestBytes);
-  if (!before && references.length === 0) return { items: own, saidBytes: 0, namedBytes: 0, leave() {} };
+  const isAll = references.length === 0 && (request.previous_response_id ?? conversationOf(request)) === null;
+  // Most requests hold all that is said.
+  if (isAll) return { items: own, saidBytes: 0, namedBytes: 0, leave() {} };
+  return putTogether(reader, request, { own, references, requestBytes });
+}
 
+async function putTogether(
+  reader: Reader,
+  request: ResponsesRequest,
+  { own, references, requestBytes }: { own: PlacedItem[]; references: string[]; requestBytes: number },
+): Promise<Conversation> {
+  const before = await findBefore(reader, request, requestBytes);
   const { mostBytes } = reader;
   const saidBytes = before?.bytes ?? 0;
   const kept = createKeptItems(reader);

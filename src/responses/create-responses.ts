@@ -13,7 +13,7 @@ import type { ChatStore } from '../store/contract/chats.ts';
 import type { ConversationStore } from '../store/contract/conversations.ts';
 import type { ResponseStore } from '../store/contract/responses.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
-import type { JsonBody } from '../wire/json/json-body.ts';
+import { type JsonBody, madeBody } from '../wire/json/json-body.ts';
 import { movedError } from '../wire/places.ts';
 import { compactionItem, messagesThatStay } from '../wire/responses/compaction.ts';
 import { outputItemId } from '../wire/responses/item-ids.ts';
@@ -147,15 +147,16 @@ export function createResponses(deps: ResponsesDeps): Responses {
     };
   }
 
-  async function keep(
+  function keep(
     prepared: Prepared,
     body: ResponseBody,
     caller: Caller,
     pieces: readonly Piece[] | null,
-  ): Promise<void> {
+  ): Promise<void> | undefined {
+    if (!body.store && !body.conversation) return undefined;
     const said = saidOf(prepared, body, caller);
     const row = body.store ? rowOf(prepared, body, caller, pieces) : undefined;
-    if (row || said) await insert({ row, said });
+    return insert({ row, said });
   }
 
   function saidOf(prepared: Prepared, body: ResponseBody, { orgId }: Caller): Said | undefined {
@@ -164,10 +165,19 @@ export function createResponses(deps: ResponsesDeps): Responses {
   }
 
   /** As it is where its engine takes responses, else as a chat completion. */
-  async function answer(prepared: Prepared, call: InteractiveCall): Promise<ResponseBody> {
-    const native = () => prepared.native(false);
-    const ready = { ...prepared, native, begun: () => prepared.begun, at: seconds, newCallId };
-    return answerWhole(generate, askedResponse(ready), call);
+  function answer(prepared: Prepared, call: InteractiveCall): Promise<ResponseBody> {
+    const { chat, places, items, own, begun } = prepared;
+    const asked = askedResponse({
+      chat,
+      places,
+      items,
+      own,
+      native: () => prepared.native(false),
+      begun: () => begun,
+      at: seconds,
+      newCallId,
+    });
+    return answerWhole(generate, asked, call);
   }
 
   async function startInBackground(
@@ -226,11 +236,10 @@ export function createResponses(deps: ResponsesDeps): Responses {
           yield stream.read(events);
       } else {
         requireReadable(prepared.items);
-        for await (const chunks of generate.chatStream({ value: chat, text: JSON.stringify(chat) }, call))
-          yield stream.read(chunks);
+        for await (const chunks of generate.chatStream(madeBody(chat), call)) yield stream.read(chunks);
       }
     } catch (thrown) {
-      const error = movedError(thrown, chat, places);
+      const error = movedError(thrown, chat, places());
       const body = stream.broken(responseError(error));
       if (body && !call.signal.aborted) await keep(prepared, body, call.caller, stream.pieces);
       throw error;
@@ -272,7 +281,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       const { begun, items, chat, places } = prepared;
       try {
         requireReadable(items);
-        const { choices, usage } = await generate.chat({ value: chat, text: JSON.stringify(chat) }, call);
+        const { choices, usage } = await generate.chat(madeBody(chat), call);
         const { finish_reason: finish, message } = choices[0]!;
         const summary = message.content ?? '';
         if (finish === 'length' || finish === 'content_filter')
@@ -293,7 +302,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
         const { id, created_at } = begun;
         return { id, object: 'response.compaction', created_at, output, usage: responseUsage(usage) };
       } catch (error) {
-        throw movedError(error, chat, places);
+        throw movedError(error, chat, places());
       } finally {
         prepared.leave();
       }
@@ -305,7 +314,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       try {
         return await generate.countTokens(chat, call);
       } catch (error) {
-        throw movedError(error, chat, places);
+        throw movedError(error, chat, places());
       } finally {
         prepared.leave();
       }

@@ -24,7 +24,7 @@ import type { Quota } from './quota.ts';
 export interface Prepared {
   begun: ResponseBody;
   chat: ChatRequest;
-  places: Places;
+  places: () => Places;
   /** Tools that the client calls otherwise than the model. */
   own: OwnNames;
   /** All that is said before the model answers. */
@@ -71,7 +71,7 @@ export function createPreparing(parts: PreparingParts): Preparing {
   async function prepare(
     body: JsonBody<ResponsesRequest>,
     { caller, signal, remembered }: Call,
-    reserve: (bytes: number) => Promise<() => void>,
+    reserve?: (bytes: number) => Promise<() => void>,
   ): Promise<Prepared> {
     const { value: request, text } = body;
     const { orgId } = caller;
@@ -82,12 +82,12 @@ export function createPreparing(parts: PreparingParts): Preparing {
     const reader = { responses, conversations, orgId, now, mostBytes, remembered, enter };
     const own = storedItems(request.input, id);
     const bytes = Buffer.byteLength(text);
-    const unreserve = await reserve(bytes);
-    let leave = unreserve;
+    const unreserve = await reserve?.(bytes);
+    let leave = () => unreserve?.();
     try {
       const conversation = await readConversation(reader, request, own, bytes);
       leave = () => {
-        unreserve();
+        unreserve?.();
         conversation.leave();
       };
       const { items, namedBytes, saidBytes } = conversation;
@@ -117,14 +117,13 @@ export function createPreparing(parts: PreparingParts): Preparing {
     }
   }
 
-  const nothing = async () => () => {};
   return {
-    read: (body, call) => prepare(body, call, nothing),
+    read: (body, call) => prepare(body, call),
     make: (body, call) => {
       const reserve = (bytes: number) => quota.reserve(call.caller.orgId, bytes);
       const { value } = body;
       const isKept = value.store !== false || conversationOf(value) !== null;
-      return prepare(body, call, isKept ? reserve : nothing);
+      return prepare(body, call, isKept ? reserve : undefined);
     },
   };
 }

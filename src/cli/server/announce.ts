@@ -6,7 +6,7 @@ const shownOnce = 'The keys were just made and are shown this once.';
 /** What a started server tells of itself. */
 export interface Ready {
   url: string;
-  models: readonly { id: string; aliases: string[]; serves: string[] }[];
+  models: readonly { id: string; aliases: string[]; serves: readonly string[] }[];
   dataFolder: string;
   firstKeys: { key: string | null; adminKey: string | null } | null;
 }

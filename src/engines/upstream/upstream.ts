@@ -9,7 +9,7 @@ import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat
 import { chunksOf } from '../../wire/chat/chunks-of.ts';
 import { estimatePrompt } from '../../wire/chat/estimate-prompt.ts';
 import { foldChunks } from '../../wire/chat/fold-chunks.ts';
-import type { JsonBody } from '../../wire/json/json-body.ts';
+import { type JsonBody, madeBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, Report, RateTold } from '../engines.ts';
 import { addressOf } from './connection/address.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
@@ -140,7 +140,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const embeddingsWording = { model, members: embeddingsMembers(passThrough) };
   let traits: FlavorTraits;
   let wording: Wording;
-  let speaks: Capabilities['speaks'];
+  let capabilities: Capabilities;
   let dialect: Dialect;
   let countTokens: Counter;
   let isFound = false;
@@ -153,9 +153,24 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   function take(flavor: Flavor): void {
     traits = traitsOf(flavor, options.ownTraits);
     wording = { model, traits, told, members: chatMembers(traits, passThrough), passThrough };
-    speaks = { ...speechOf(traits), ...options.capabilities?.speaks };
     dialect = dialects[traits.format?.value ?? 'chat'];
     countTokens = createCounter(traits.counter.value, postCounting);
+    capabilities = capabilitiesNow();
+  }
+
+  /** They are asked for with every request, and change when the server tells of itself. */
+  function capabilitiesNow(): Capabilities {
+    return {
+      serves: options.serves,
+      inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
+      tools: told.tools ?? true,
+      contextLength: options.contextLength ?? told.contextLength ?? null,
+      jsonSchema: traits.jsonSchema.value,
+      forcedTool: traits.forcedTool.value,
+      prefixCache: traits.prefixCache.value,
+      ...options.capabilities,
+      speaks: { ...speechOf(traits), ...options.capabilities?.speaks },
+    };
   }
 
   /** Finds out what kind of server it is; one that is away is asked again later, and `generic` until then. */
@@ -268,17 +283,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   return {
     slots,
     get capabilities() {
-      return {
-        serves: options.serves,
-        inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
-        tools: told.tools ?? true,
-        contextLength: options.contextLength ?? told.contextLength ?? null,
-        jsonSchema: traits.jsonSchema.value,
-        forcedTool: traits.forcedTool.value,
-        prefixCache: traits.prefixCache.value,
-        ...options.capabilities,
-        speaks,
-      };
+      return capabilities;
     },
 
     async start() {
@@ -346,12 +351,13 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
         refusal: (reply) => errorForStatus({ ...reply, text: reply.body.toString() }, context()),
       });
       wording = { ...wording, told };
+      capabilities = capabilitiesNow();
       return told;
     },
 
     async countTokens(request) {
       if (traits.counter.value.length === 0) return undefined;
-      const text = dialect.text({ value: request, text: JSON.stringify(request) }, false, wording);
+      const text = dialect.text(madeBody(request), false, wording);
       return countTokens(JSON.parse(text) as ChatRequest);
     },
   };

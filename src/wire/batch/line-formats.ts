@@ -94,7 +94,10 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'chat',
     errors: 'chat',
     check: checkResponsesLine,
-    prompt: (body) => placed(lineChat(body as unknown as ResponsesRequest)),
+    prompt(body) {
+      const { chat, places } = lineChat(body as unknown as ResponsesRequest);
+      return placed({ chat, places: places() });
+    },
     asked: (body) => askedLine(body as unknown as JsonBody<ResponsesRequest>),
   },
   '/v1/messages': {

@@ -1,5 +1,5 @@
 import { editMembers, type Edits } from './edit-members.ts';
-import type { JsonBody } from './json-body.ts';
+import { type JsonBody, madeBody } from './json-body.ts';
 
 /** Members to set; undefined takes one out. */
 export type Changes<T> = { [K in keyof T]?: T[K] | undefined };
@@ -18,5 +18,24 @@ export function editBody<T extends Record<string, unknown>>(
     else value[name] = change;
   }
   if (edits.size === 0) return body;
-  return { value: value as T, text: editMembers(body.text, edits, body.scan) };
+  if (body.isMade) return madeBody(value as T);
+  return { value: value as T, text: editedText(body, edits) };
+}
+
+/** The text of a body with some of its members changed and every other byte as it was, where bytes came. */
+export function editedText(body: JsonBody<Record<string, unknown>>, edits: Edits): string {
+  return body.isMade ? textOf(body.value, edits) : editMembers(body.text, edits, body.scan);
+}
+
+function textOf(value: Record<string, unknown>, edits: Edits): string {
+  let members = '';
+  const add = (name: string, text: string | null | undefined) => {
+    if (typeof text === 'string') members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${text}`;
+  };
+  for (const name in value) {
+    const edit = edits.get(name);
+    add(name, edit === undefined ? JSON.stringify(value[name]) : edit);
+  }
+  for (const [name, edit] of edits) if (!Object.hasOwn(value, name)) add(name, edit);
+  return `{${members}}`;
 }

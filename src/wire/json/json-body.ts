@@ -3,7 +3,27 @@ import type { JsonScan } from './scan.ts';
 /** A JSON document parsed and as it came: engines forward the text, so that numbers keep every digit they had. */
 export interface JsonBody<T> {
   value: T;
-  text: string;
+  readonly text: string;
   /** Of this very text, where one was made: who changes a member need not look for it again. */
   scan?: JsonScan;
+  /** Nobody sent it, so that there are no bytes to be kept: its text is made of the value when somebody asks for it. */
+  isMade?: true;
+}
+
+/** A body that is put together here: what is changed of it before it is sent costs nothing. */
+export function madeBody<T extends Record<string, unknown>>(value: T): JsonBody<T> {
+  return new MadeBody(value);
+}
+
+class MadeBody<T> implements JsonBody<T> {
+  readonly isMade = true;
+  readonly value: T;
+
+  constructor(value: T) {
+    this.value = value;
+  }
+
+  get text(): string {
+    return JSON.stringify(this.value);
+  }
 }

@@ -1,4 +1,5 @@
 import type { AskedChat } from '../asked.ts';
+import { madeBody } from '../json/json-body.ts';
 import { movedError } from '../places.ts';
 import { type AnswerOptions, fromChatResponse } from './from-chat-response.ts';
 import type { Message, MessagesRequest } from './messages.ts';
@@ -22,7 +23,7 @@ export function askedMessage(
     kind: 'chat',
     chat,
     options,
-    request: () => ({ value: chat, text: JSON.stringify(chat) }),
+    request: () => madeBody(chat),
     native: hasOurMark(text)
       ? null
       : {

@@ -50,7 +50,7 @@ describe('the model is told of', () => {
     const [first, second] = made.chat.tools!.map((tool) => tool.function);
     expect(first).toMatchObject({ description: 'Runs.', parameters: { required: ['input'] } });
     expect(second).toMatchObject({ description: 'About docs.', strict: false });
-    expect(made.places.get(second!)).toBe('input[0].tools[1].tools[0]');
+    expect(made.places().get(second!)).toBe('input[0].tools[1].tools[0]');
   });
 
   it('a grammar in words', () => {

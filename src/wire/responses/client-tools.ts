@@ -30,6 +30,7 @@ interface Item {
  * @param items of the conversation: some of them bring tools
  */
 export function clientTools({ tools }: ResponsesRequest, items: readonly Item[]): ClientTool[] {
+  if (!tools?.length && !items.some(bringsTools)) return [];
   const found = new Map<string, ClientTool>();
   const add = (tool: ClientTool) => found.set(keyOf(tool.own), tool);
   for (const tool of listed(tools, 'tools')) add(tool);
@@ -38,6 +39,8 @@ export function clientTools({ tools }: ResponsesRequest, items: readonly Item[])
   const all = [...found.values()];
   return all.some(isRenamed) ? withNames(all) : all;
 }
+
+const bringsTools = ({ item }: Pick<Item, 'item'>) => item.type === 'additional_tools';
 
 /** What the model calls otherwise than the client. */
 export function ownNames(tools: readonly ClientTool[]): OwnNames {

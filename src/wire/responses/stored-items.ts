@@ -17,10 +17,12 @@ export function storedItems(input: ResponsesRequest['input'], responseId: string
 export function itemsWithTools({
   input,
 }: Pick<ResponsesRequest, 'input'>): { item: InputItem; path: string }[] {
-  if (typeof input === 'string') return [];
-  return input.flatMap((item, index) =>
-    item.type === 'additional_tools' ? [{ item, path: pathOfItem(input, index) }] : [],
-  );
+  const found: { item: InputItem; path: string }[] = [];
+  if (typeof input === 'string') return found;
+  for (let index = 0; index < input.length; index++)
+    if (input[index]!.type === 'additional_tools')
+      found.push({ item: input[index]!, path: pathOfItem(input, index) });
+  return found;
 }
 
 /** Where an item stands in a request. */

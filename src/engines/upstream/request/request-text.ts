@@ -1,7 +1,8 @@
 import type { ChatMessage, ChatRequest } from '../../../wire/chat/chat.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
-import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
+import { editedText } from '../../../wire/json/edit-body.ts';
+import type { Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { hasOtherMembers, type Members, pickMembers } from '../../../wire/json/pick-members.ts';
 import type { Report } from '../../engines.ts';
@@ -24,7 +25,8 @@ export interface Wording {
 /** The text to send for a chat request: the client's bytes, but for what must differ. */
 export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string {
   const { model, traits, told, members } = wording;
-  const { value, text, scan, edits } = allowed(request, members);
+  const { body, edits } = allowed(request, members);
+  const { value } = body;
   edits.set('model', JSON.stringify(model));
   setStream(edits, value, stream, members);
   if (stream && traits.progress) edits.set(traits.progress.value, 'true');
@@ -38,7 +40,7 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   const limit = value.max_completion_tokens ?? value.max_tokens ?? 0;
   if (traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY))
     for (const name of ['max_tokens', 'max_completion_tokens']) edits.set(name, null);
-  return editMembers(text, edits, scan);
+  return editedText(body, edits);
 }
 
 /** The text to send for raw prompts; their limit is told, because not every server has the same one by itself. */
@@ -52,7 +54,8 @@ export function completionsText(
     members,
   }: Pick<Wording, 'model' | 'told' | 'members'> & { traits: Pick<FlavorTraits, 'names' | 'openLimit'> },
 ): string {
-  const { value, text, scan, edits } = allowed(request, members);
+  const { body, edits } = allowed(request, members);
+  const { value } = body;
   edits.set('model', JSON.stringify(model));
   setStream(edits, value, stream, members);
   const limit = value.max_tokens ?? defaultMaxTokens;
@@ -60,7 +63,7 @@ export function completionsText(
   const isOpen = traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY);
   edits.set('max_tokens', isOpen ? 'null' : JSON.stringify(limit));
   setNames(edits, value, traits);
-  return editMembers(text, edits, scan);
+  return editedText(body, edits);
 }
 
 function setStream(
@@ -108,10 +111,10 @@ export function embeddingsText(
   request: JsonBody<EmbeddingsRequest>,
   { model, members }: Pick<Wording, 'model' | 'members'>,
 ): string {
-  const { value, text, edits } = allowed(request, members);
+  const { body, edits } = allowed(request, members);
   edits.set('model', JSON.stringify(model));
-  if (value.encoding_format !== undefined) edits.set('encoding_format', '"float"');
-  return editMembers(text, edits);
+  if (body.value.encoding_format !== undefined) edits.set('encoding_format', '"float"');
+  return editedText(body, edits);
 }
 
 /**
@@ -121,16 +124,16 @@ export function embeddingsText(
 function allowed<T extends Record<string, unknown>>(
   request: JsonBody<T>,
   members: Members,
-): JsonBody<T> & { edits: Edits } {
-  const { value, text } = request;
+): { body: JsonBody<T>; edits: Edits } {
+  const { value } = request;
   const edits: Edits = new Map();
   for (const name in value) {
     const shape = members.get(name);
     if (shape === undefined) edits.set(name, null);
     else if (hasOtherMembers(value[name], shape)) {
-      const picked = pickMembers(text, value, members);
-      return { value: JSON.parse(picked) as T, text: picked, edits: new Map() };
+      const text = pickMembers(request.text, value, members);
+      return { body: { value: JSON.parse(text) as T, text }, edits: new Map() };
     }
   }
-  return { ...request, edits };
+  return { body: request, edits };
 }

@@ -1,6 +1,6 @@
 import type { AnswerName, AskedChat } from '../../asked.ts';
 import type { ChatRequest } from '../../chat/chat.ts';
-import type { JsonBody } from '../../json/json-body.ts';
+import { type JsonBody, madeBody } from '../../json/json-body.ts';
 import { movedError, type Places } from '../../places.ts';
 import type { OwnNames } from '../client-tools.ts';
 import { fromChatResponse } from './from-chat-response.ts';
@@ -11,7 +11,7 @@ import type { PlacedItem } from '../request/to-chat-messages.ts';
 
 export interface ReadyResponse {
   chat: ChatRequest;
-  places: Places;
+  places: () => Places;
   /** All that is said before the model answers. */
   items: readonly PlacedItem[];
   /** The same for a server that speaks this format. */
@@ -33,7 +33,7 @@ export function askedResponse(ready: ReadyResponse): AskedChat<ResponseBody> {
     chat,
     request() {
       requireReadable(items);
-      return { value: chat, text: JSON.stringify(chat) };
+      return madeBody(chat);
     },
     native: {
       op: 'responses',
@@ -41,6 +41,6 @@ export function askedResponse(ready: ReadyResponse): AskedChat<ResponseBody> {
       answer: (given, name) => nativeResponse(begun(name), given, at(name)),
     },
     told: (answer) => fromChatResponse(begun(answer), answer, { at: at(answer), newCallId, own }),
-    moved: (error) => movedError(error, chat, places),
+    moved: (error) => movedError(error, chat, places()),
   };
 }

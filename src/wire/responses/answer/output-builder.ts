@@ -27,8 +27,8 @@ export interface CallPiece {
 
 export interface OutputBuilderOptions {
   responseId: string;
-  /** Takes the events of the items, in order. */
-  emit: (event: EventFields) => void;
+  /** Takes the events of the items, in order; without it none are made. */
+  emit?: (event: EventFields) => void;
   /** For calls that came without an id. */
   newCallId: () => string;
 }
@@ -45,6 +45,7 @@ export class OutputBuilder {
   /** How the output came, for a replay. */
   readonly pieces: Piece[] = [];
   readonly #options: OutputBuilderOptions;
+  readonly #emit: ((item: OutputItem, fields: EventFields) => void) | undefined;
   #prose: MessageItem | ReasoningItem | undefined;
   readonly #calls = new Map<number, FunctionCallItem | CustomCallItem>();
   /** What came of the arguments that hold a free text. */
@@ -54,12 +55,14 @@ export class OutputBuilder {
 
   constructor(options: OutputBuilderOptions) {
     this.#options = options;
+    const { emit } = options;
+    if (emit) this.#emit = (item, fields) => emit({ ...fields, output_index: this.#places.get(item) });
   }
 
   reasoning(delta: string): void {
     if (delta === '') return;
     const item = this.#prose?.type === 'reasoning' ? this.#prose : this.#openReasoning();
-    this.#emit(item, reasoningEvents.delta(item, delta));
+    this.#emit?.(item, reasoningEvents.delta(item, delta));
     item.summary[0]!.text += delta;
     this.#note(item, delta.length);
   }
@@ -73,9 +76,9 @@ export class OutputBuilder {
       this.#closePart(item);
       part = { type: 'output_text', text: '', annotations: [], logprobs: [] };
       item.content.push(part);
-      this.#emit(item, messageEvents.partAdded(item));
+      this.#emit?.(item, messageEvents.partAdded(item));
     }
-    this.#emit(item, messageEvents.textDelta(item, delta, logprobs));
+    this.#emit?.(item, messageEvents.textDelta(item, delta, logprobs));
     part.text += delta;
     part.logprobs.push(...logprobs);
     this.#note(item, delta.length);
@@ -89,9 +92,9 @@ export class OutputBuilder {
       this.#closePart(item);
       part = { type: 'refusal', refusal: '' };
       item.content.push(part);
-      this.#emit(item, messageEvents.partAdded(item));
+      this.#emit?.(item, messageEvents.partAdded(item));
     }
-    this.#emit(item, messageEvents.refusalDelta(item, delta));
+    this.#emit?.(item, messageEvents.refusalDelta(item, delta));
     part.refusal += delta;
     this.#note(item, delta.length);
   }
@@ -103,7 +106,7 @@ export class OutputBuilder {
       this.#inputs.set(item, (this.#inputs.get(item) ?? '') + json);
       return;
     }
-    if (json !== '') this.#emit(item, callEvents.delta(item, json));
+    if (json !== '') this.#emit?.(item, callEvents.delta(item, json));
     item.arguments += json;
     this.#note(item, json.length);
   }
@@ -124,10 +127,6 @@ export class OutputBuilder {
         if (item.type === 'custom_tool_call') item.input = inputOf(this.#inputs.get(item)!);
         item.status = 'incomplete';
       }
-  }
-
-  #emit(item: OutputItem, fields: EventFields): void {
-    this.#options.emit({ ...fields, output_index: this.#places.get(item) });
   }
 
   #note(item: OutputItem, length: number): void {
@@ -158,14 +157,14 @@ export class OutputBuilder {
       content: [],
     });
     this.#prose = item;
-    this.#emit(item, messageEvents.added(item));
+    this.#emit?.(item, messageEvents.added(item));
     return item;
   }
 
   #openEmptyMessage(): void {
     const item = this.#openMessage();
     item.content.push({ type: 'output_text', text: '', annotations: [], logprobs: [] });
-    this.#emit(item, messageEvents.partAdded(item));
+    this.#emit?.(item, messageEvents.partAdded(item));
     this.#note(item, 0);
   }
 
@@ -177,9 +176,9 @@ export class OutputBuilder {
       summary: [],
     });
     this.#prose = item;
-    this.#emit(item, reasoningEvents.added(item));
+    this.#emit?.(item, reasoningEvents.added(item));
     item.summary.push({ type: 'summary_text', text: '' });
-    this.#emit(item, reasoningEvents.partAdded(item));
+    this.#emit?.(item, reasoningEvents.partAdded(item));
     return item;
   }
 
@@ -198,7 +197,7 @@ export class OutputBuilder {
       ...own,
       arguments: '',
     });
-    this.#emit(item, callEvents.added(item));
+    this.#emit?.(item, callEvents.added(item));
     return item;
   }
 
@@ -211,7 +210,7 @@ export class OutputBuilder {
       ...own,
       input: '',
     });
-    this.#emit(item, customEvents.added(item));
+    this.#emit?.(item, customEvents.added(item));
     this.#note(item, 0);
     return item;
   }
@@ -220,19 +219,19 @@ export class OutputBuilder {
     if (item === this.#prose) this.#prose = undefined;
     if (item.type === 'message') this.#closePart(item);
     else if (item.type === 'reasoning') {
-      for (const event of reasoningEvents.partDone(item)) this.#emit(item, event);
+      if (this.#emit) for (const event of reasoningEvents.partDone(item)) this.#emit(item, event);
       item.content = contentOf(item);
     } else if (item.type === 'custom_tool_call') {
       item.input = inputOf(this.#inputs.get(item)!);
-      for (const event of customEvents.inputDone(item)) this.#emit(item, event);
-    } else this.#emit(item, callEvents.argumentsDone(item));
+      if (this.#emit) for (const event of customEvents.inputDone(item)) this.#emit(item, event);
+    } else this.#emit?.(item, callEvents.argumentsDone(item));
     item.status = status;
-    this.#emit(item, itemDone(item));
+    this.#emit?.(item, itemDone(item));
   }
 
   #closePart(item: MessageItem): void {
     if (item.content.length === 0) return;
-    for (const event of messageEvents.partDone(item)) this.#emit(item, event);
+    if (this.#emit) for (const event of messageEvents.partDone(item)) this.#emit(item, event);
   }
 }
 

@@ -19,7 +19,7 @@ export function newResponse(
 ): ResponseBody {
   const { found, choice } = toolsInEffect(request, itemsWithTools(request));
   const conversation = conversationOf(request);
-  return {
+  const begun: ResponseBody = {
     id: given.id,
     object: 'response',
     created_at: given.createdAt,
@@ -36,7 +36,6 @@ export function newResponse(
     output: [],
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     previous_response_id: request.previous_response_id ?? null,
-    ...(conversation !== null && { conversation: { id: conversation } }),
     reasoning: {
       effort: request.reasoning?.effort ?? null,
       summary: request.reasoning?.summary ?? null,
@@ -59,10 +58,14 @@ export function newResponse(
     truncation: 'disabled',
     usage: null,
   };
+  if (conversation !== null) begun.conversation = { id: conversation };
+  return begun;
 }
 
 /** What the output of a response came to. */
 export interface Ending {
+  /** Who answered, where that was not known before. */
+  model?: string;
   output: OutputItem[];
   finish: FinishReason;
   usage: ChatUsage | null;
@@ -71,10 +74,14 @@ export interface Ending {
 }
 
 /** The same response, answered. Cut by the token limit or a filter it is `incomplete`, and says why. */
-export function answered(begun: ResponseBody, { output, finish, usage, at }: Ending): ResponseBody {
+export function answered(
+  begun: ResponseBody,
+  { model = begun.model, output, finish, usage, at }: Ending,
+): ResponseBody {
   const reason = incompleteReason(finish);
   return {
     ...begun,
+    model,
     status: reason === null ? 'completed' : 'incomplete',
     completed_at: reason === null ? at : null,
     incomplete_details: reason === null ? null : { reason },

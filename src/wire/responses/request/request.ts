@@ -50,7 +50,7 @@ export function conversationOf({ conversation }: ResponsesRequest): string | nul
 function checkTools(request: ResponsesRequest): Fault[] {
   const faults: Fault[] = [];
   const names = new Map<string, string>();
-  for (const { own, path } of listed(request.tools, 'tools')) {
+  for (const { own, path } of request.tools?.length ? listed(request.tools, 'tools') : []) {
     const key = keyOf(own);
     const first = names.get(key);
     if (first === undefined) names.set(key, path);

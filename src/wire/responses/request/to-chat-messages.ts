@@ -182,6 +182,7 @@ function withoutStaleReasoning(
   messages: PlacedMessage[],
   shownByTools: ReadonlySet<ChatMessage>,
 ): PlacedMessage[] {
+  if (!messages.some(({ message }) => message.reasoning !== undefined)) return messages;
   const last = messages.findLastIndex(({ message }) => message.role === 'user' && !shownByTools.has(message));
   return messages.map((placed, index) => {
     if (index > last || placed.message.reasoning === undefined) return placed;

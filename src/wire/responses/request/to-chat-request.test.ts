@@ -283,7 +283,7 @@ describe('an error about the chat request', () => {
     ['max_completion_tokens', 'max_output_tokens'],
     ['model', 'model'],
   ])('at %s is told at %s', (from, to) => {
-    expect(movedError(invalid(from, 'is wrong'), chat, places)).toMatchObject({
+    expect(movedError(invalid(from, 'is wrong'), chat, places())).toMatchObject({
       param: to,
       message: `${to}: is wrong`,
       faults: [{ param: to }],

@@ -1,53 +1,63 @@
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
 import type { Places } from '../../places.ts';
-import { type OwnNames, ownNames, toChatTool, toolsInEffect } from '../client-tools.ts';
+import { type ClientTool, type OwnNames, ownNames, toChatTool, toolsInEffect } from '../client-tools.ts';
 import { asFunctionCalls } from '../custom-calls.ts';
 import type { ResponsesRequest, TextFormat } from '../responses.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import type { PlacedItem, PlacedMessage } from './to-chat-messages.ts';
 
 /**
- * A request in the canonical form, and where its parts stood. What no engine is asked for (`metadata`, `store`,
+ * A request in the canonical form, and where its parts stood, which only an error asks for. What no engine is asked for (`metadata`, `store`,
  * `truncation` and the like) stays behind; `wire-formats.md`, section 2, has the table.
  * @param items the whole conversation: what came before, then the input
  */
 export function toChatRequest(
   request: ResponsesRequest,
   items: readonly PlacedItem[],
-): { chat: ChatRequest; places: Places; own: OwnNames } {
+): { chat: ChatRequest; places: () => Places; own: OwnNames } {
   const { found, choice } = toolsInEffect(request, items);
   const messages = withInstructions(request.instructions, toChatMessages(asFunctionCalls(items, found)));
-  const format = request.text?.format;
+  const { max_output_tokens, temperature, top_p, parallel_tool_calls, reasoning, text } = request;
   const topLogprobs = request.top_logprobs ?? 0;
-  const logprobs = topLogprobs > 0 || request.include?.includes('message.output_text.logprobs') === true;
   const tools = found.map(({ fields }) => toChatTool(fields));
-  const chat: ChatRequest = {
-    model: request.model,
-    messages: messages.map(({ message }) => message),
-    ...(tools.length > 0 && { tools, tool_choice: choice }),
-    ...(format && format.type !== 'text' && { response_format: toChatFormat(format) }),
-    ...given('max_completion_tokens', request.max_output_tokens),
-    ...given('temperature', request.temperature),
-    ...given('top_p', request.top_p),
-    ...given('parallel_tool_calls', tools.length > 0 ? request.parallel_tool_calls : null),
-    ...given('reasoning_effort', request.reasoning?.effort),
-    ...given('verbosity', request.text?.verbosity),
-    ...(logprobs && { logprobs: true, top_logprobs: topLogprobs }),
-  };
-  const places: Places = new Map<object | string, string>([
-    ...messages.map(({ message, path }) => [message, path] as const),
-    ...tools.map((tool, index) => [tool.function, found[index]!.path] as const),
+  const chat: ChatRequest = { model: request.model, messages: messages.map(({ message }) => message) };
+  if (tools.length > 0) {
+    chat.tools = tools;
+    chat.tool_choice = choice;
+    if (isGiven(parallel_tool_calls)) chat.parallel_tool_calls = parallel_tool_calls;
+  }
+  if (text?.format && text.format.type !== 'text') chat.response_format = toChatFormat(text.format);
+  if (isGiven(max_output_tokens)) chat.max_completion_tokens = max_output_tokens;
+  if (isGiven(temperature)) chat.temperature = temperature;
+  if (isGiven(top_p)) chat.top_p = top_p;
+  if (isGiven(reasoning?.effort)) chat.reasoning_effort = reasoning.effort;
+  if (isGiven(text?.verbosity)) chat['verbosity'] = text.verbosity;
+  if (topLogprobs > 0 || request.include?.includes('message.output_text.logprobs')) {
+    chat.logprobs = true;
+    chat.top_logprobs = topLogprobs;
+  }
+  const places = () => placesOf(chat, messages, found);
+  return { chat, places, own: ownNames(found) };
+}
+
+function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
+}
+
+function placesOf(
+  { tools = [], response_format: format }: ChatRequest,
+  messages: readonly PlacedMessage[],
+  found: readonly ClientTool[],
+): Places {
+  const places: Places = new Map([
     ['max_completion_tokens', 'max_output_tokens'],
     ['reasoning_effort', 'reasoning.effort'],
     ['response_format', 'text.format'],
   ]);
-  if (chat.response_format?.type === 'json_schema')
-    places.set(chat.response_format.json_schema, 'text.format');
-  return { chat, places, own: ownNames(found) };
-}
-
-function given(name: string, value: unknown): object {
-  return value === undefined || value === null ? {} : { [name]: value };
+  for (const { message, path } of messages) places.set(message, path);
+  for (const [index, tool] of tools!.entries()) places.set(tool.function, found[index]!.path);
+  if (format?.type === 'json_schema') places.set(format.json_schema, 'text.format');
+  return places;
 }
 
 /** One system message at the start: many chat templates take no second one. Later ones stay where they are. */
