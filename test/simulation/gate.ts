@@ -143,7 +143,7 @@ export class Gate {
         if (name === 'batches.create' && (result as CreateBatchOutcome).outcome === 'created')
           this.#world.learnId(args[0] as Batch);
         if (claims.has(name)) this.#world.noteClaims((result as Claim).chunks);
-        this.#tell(process, name, args, brief(result));
+        this.#tell(process, name, args, result);
         return result ?? undefined;
       } finally {
         await observer.after(name, args, result, sentAt);
@@ -186,8 +186,9 @@ export class Gate {
     return never();
   }
 
-  #tell(process: SimProcess, name: Operation, args: readonly unknown[], what: string): void {
-    this.#world.trace.add(process.name, `${name} ${args.map(brief).join(' ')}: ${what}`);
+  #tell(process: SimProcess, name: Operation, args: readonly unknown[], what: unknown): void {
+    const { trace } = this.#world;
+    if (trace.told) trace.add(process.name, `${name} ${args.map(brief).join(' ')}: ${brief(what)}`);
   }
 }
 

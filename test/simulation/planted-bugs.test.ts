@@ -15,7 +15,7 @@ describe('a planted bug is seen', () => {
   it.each(Object.keys(plantedBugs))('%s', async (name) => {
     const { shape, from = 1 } = soughtIn[name] ?? {};
     for (let seed = from; seed < from + seeds; seed++) {
-      const { violations } = await simulate(seed, database, plantedBugs[name], shape);
+      const { violations } = await simulate(seed, database, { plant: plantedBugs[name], shape });
       if (violations.length > 0) return;
     }
     expect.fail(`no seed from ${from} to ${from + seeds - 1} shows it`);

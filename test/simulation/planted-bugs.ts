@@ -14,7 +14,7 @@ export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
   'a batch is published under any lease': { shape: 'closing', from: 5 },
   'the gate is shut under any lease': { shape: 'closing' },
   'missing lines are recorded under any lease': { shape: 'closing', from: 4 },
-  'a suspect is split under any lease': { shape: 'suspects', from: 92 },
+  'a suspect is split under any lease': { shape: 'suspects', from: 7 },
   'leaving keeps its leases': { from: 34 },
   'answers are taken after the end': { from: 17 },
   'a later answer replaces the first': { from: 8 },

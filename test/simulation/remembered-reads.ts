@@ -1,27 +1,44 @@
 import type { Db, Queries, Value } from '../../src/store/db.ts';
 
-/** Answers kept at most, however long nothing is written. */
-const maxAnswers = 1_000;
+/** Answers to one statement that are kept at most, however long nothing is written. */
+const maxAnswers = 100;
+
+interface Statement {
+  isRead: boolean;
+  /** By parameters. */
+  answers: Map<string, Promise<object[]>>;
+  /** How much was written when these were given. */
+  at: number;
+}
 
 /**
  * A database that answers a question from memory while nothing was written since it was asked: what polls ask again and
  * again, which is most of what a simulated world does. `writes` counts the statements that may have changed something.
  */
 export function rememberReads(inner: Db): Db & { readonly writes: number } {
-  const answers = new Map<string, Promise<object[]>>();
+  const statements = new Map<string, Statement>();
   let writes = 0;
+
+  const statementOf = (sql: string): Statement => {
+    let statement = statements.get(sql);
+    if (!statement)
+      statements.set(sql, (statement = { isRead: isRead(sql), answers: new Map(), at: writes }));
+    return statement;
+  };
 
   const remember = (asked: Pick<Queries, 'all'>): Queries['all'] => {
     return <Row extends object>(sql: string, params: readonly Value[] = []) => {
-      if (!isRead(sql)) {
+      const statement = statementOf(sql);
+      const { answers } = statement;
+      if (!statement.isRead) {
         writes++;
-        answers.clear();
         return asked.all<Row>(sql, params);
       }
-      const question = sql + '\0' + params.join('\0');
+      if (statement.at !== writes || answers.size >= maxAnswers) answers.clear();
+      statement.at = writes;
+      const question = params.join('\0');
       const known = answers.get(question);
       if (known) return known as Promise<Row[]>;
-      if (answers.size >= maxAnswers) answers.clear();
       const answer = asked.all<Row>(sql, params);
       answers.set(question, answer);
       return answer;
@@ -41,24 +58,16 @@ export function rememberReads(inner: Db): Db & { readonly writes: number } {
         try {
           return await work({ ...q, all: remember(q) });
         } finally {
-          if (writes > before) answers.clear();
+          if (writes > before) writes++;
         }
       }),
     exec(sql) {
       writes++;
-      answers.clear();
       return inner.exec(sql);
     },
   };
 }
 
-const reads = new Map<string, boolean>();
-
 function isRead(sql: string): boolean {
-  let is = reads.get(sql);
-  if (is === undefined) {
-    is = /^\s*(SELECT|WITH)\b/.test(sql) && !/\b(INSERT|UPDATE|DELETE)\b/.test(sql);
-    reads.set(sql, is);
-  }
-  return is;
+  return /^\s*(SELECT|WITH)\b/.test(sql) && !/\b(INSERT|UPDATE|DELETE)\b/.test(sql);
 }

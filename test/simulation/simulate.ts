@@ -1,15 +1,13 @@
 import { Client } from './clients.ts';
 import type { Database } from './database.ts';
-import type { Shape } from './plan.ts';
-import { noPlant, type Plant } from './plant.ts';
 import { judge } from './verdict.ts';
-import { World } from './world.ts';
+import { World, type WorldOptions } from './world.ts';
 
 /** How one seed went. */
 export interface Outcome {
   seed: number;
   violations: string[];
-  /** The hash of everything that happened. */
+  /** The hash of everything that happened, where that is told. */
   hash: string;
   events: number;
   /** Virtual milliseconds. */
@@ -21,14 +19,13 @@ export interface Outcome {
 const patienceMs = 300_000;
 const maxEvents = 400_000;
 
-/** Runs the world that `seed` decides, of a given shape or of one drawn, to its end, and judges it. */
+/** Runs the world that `seed` decides to its end, and judges it. */
 export async function simulate(
   seed: number,
   database: Database,
-  plant: Plant = noPlant,
-  shape?: Shape,
+  options: WorldOptions = {},
 ): Promise<Outcome> {
-  const world = new World(seed, database, plant, shape);
+  const world = new World(seed, database, options);
   const { time, observer, trace } = world;
   const unhandled = (error: unknown) =>
     observer.fail(
@@ -59,8 +56,8 @@ export async function simulate(
   return { seed, violations: observer.violations, hash: trace.digest(), events, elapsed, tail: trace.tail() };
 }
 
-/** A failure as whoever must repeat it wants to read it. */
-export function tell(outcome: Outcome): string {
-  const { seed, violations, tail, hash } = outcome;
+/** What became of a seed that failed, as whoever must repeat it wants to read it: the world is lived through once more. */
+export async function recount(seed: number, database: Database, options?: WorldOptions): Promise<string> {
+  const { violations, tail, hash } = await simulate(seed, database, { ...options, told: true });
   return [`seed ${seed} (trace ${hash}):`, ...violations, 'its last steps:', ...tail].join('\n');
 }

@@ -10,12 +10,20 @@ import { Gate } from './gate.ts';
 import { type Input, makeInput, subjectOf } from './input.ts';
 import { Observer } from './observer.ts';
 import { type Incident, type Outage, planWorld, type Shape, type WorldPlan } from './plan.ts';
-import type { Plant } from './plant.ts';
+import { noPlant, type Plant } from './plant.ts';
 import { SimProcess } from './sim-process.ts';
 import { Trace } from './trace.ts';
 
 /** A process is replaced at most this long after it died. */
 const longestDownMs = 12_000;
+
+export interface WorldOptions {
+  plant?: Plant;
+  /** One that is drawn unless it is given. */
+  shape?: Shape;
+  /** Whether its history is written down. */
+  told?: boolean;
+}
 
 /** Everything there is in one simulation: a database, blobs, engines out there, and processes that come and go. */
 export class World {
@@ -43,13 +51,13 @@ export class World {
   #born = 0;
   #replaced = new Map<object, () => void>();
 
-  constructor(seed: number, database: Database, plant: Plant, shape?: Shape) {
+  constructor(seed: number, database: Database, { plant = noPlant, shape, told = false }: WorldOptions) {
     this.random = createSeededRandom(seed);
     this.plan = planWorld(this.random.fork(), shape);
     this.time = createVirtualTime(this.random.fork());
     this.database = database;
     this.#plant = plant;
-    this.trace = new Trace(() => this.time.elapsed);
+    this.trace = new Trace(() => this.time.elapsed, told);
     this.blobs = createMemoryBlobs({ now: () => this.time.clock.now() });
     this.observer = new Observer(database, () => this.time.elapsed);
     this.gate = new Gate(this);

@@ -1,15 +1,28 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { silent } from '../../src/base/log.ts';
 import { createSchemaChecker } from '../../src/generate/schemas/checker.ts';
-import type { SchemaJob } from '../../src/generate/schemas/job.ts';
+import type { SchemaJob, SchemaStep, SchemaVerdict } from '../../src/generate/schemas/job.ts';
 import { createSchemas, type Schemas } from '../../src/generate/schemas/schemas.ts';
+
+/** One for all gates, with numbers of its own: what becomes of a schema is a matter of its text, and takes long to find out. */
+const checker = createSchemaChecker();
+const tried = new Map<string, { number: number; verdict: SchemaVerdict }>();
+
+function judge({ source, text }: SchemaStep): SchemaVerdict {
+  let known = tried.get(source);
+  if (!known) {
+    const number = tried.size;
+    known = { number, verdict: checker.judge({ number, source, text: null }) };
+    tried.set(source, known);
+  }
+  return text === null ? known.verdict : checker.judge({ number: known.number, source, text });
+}
 
 /** The gate for schemas without its threads: what it finds out, it finds out within microtasks. */
 export function createInlineSchemas(clock: Clock): Schemas {
-  const checker = createSchemaChecker();
   const runner = {
     waiting: () => 0,
-    run: async ({ steps }: SchemaJob) => steps.map((step) => checker.judge(step)),
+    run: async ({ steps }: SchemaJob) => steps.map(judge),
     async stop() {},
   };
   return createSchemas({ clock, log: silent, runner });

@@ -19,9 +19,8 @@ import type { Setbacks } from '../hand/setbacks.ts';
 import type { Suspects } from '../hand/suspects.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
-/** Polling is the contract; a wake-up only makes it sooner. */
-const busyPollMs = 250;
-const idlePollMs = 1_000;
+/** Polling is the contract; a wake-up only makes it sooner. Each poll that brings nothing makes the next one later. */
+const polls = { firstMs: 250, longestMs: 1_000 };
 /** Models that one claim fetches for: what comes for others in the database waits for it. */
 const modelsAtOnce = 16;
 /** A database that fails is asked again after a while, at most this long. */
@@ -61,6 +60,7 @@ export class Claimer {
   #fetching: Promise<void> | null = null;
   #again = false;
   #poll: Timer | null = null;
+  #pollMs = polls.firstMs;
   /** Runs while nothing may be asked, whoever wakes us. */
   #pause: Timer | null = null;
   #failures = 0;
@@ -85,6 +85,11 @@ export class Claimer {
 
   /** There may be something new to claim. */
   wake(): void {
+    this.#pollMs = polls.firstMs;
+    this.#look();
+  }
+
+  #look(): void {
     this.#parts.demand.refresh();
     this.fetch();
   }
@@ -133,12 +138,15 @@ export class Claimer {
     dispatch();
     if (this.#pause) return;
     const hasRoom = demand.models().some((model) => demand.room(model) > 0);
-    this.#poll = clock.after(hasRoom ? busyPollMs : idlePollMs, () => this.wake());
+    this.#poll = clock.after(hasRoom ? this.#pollMs : polls.longestMs, () => {
+      this.#pollMs = Math.min(this.#pollMs * 2, polls.longestMs);
+      this.#look();
+    });
   }
 
   async #claimAll(): Promise<void> {
     const { holdsLeases, missing } = this.#parts;
-    if (!holdsLeases()) return this.#pauseFor(idlePollMs);
+    if (!holdsLeases()) return this.#pauseFor(polls.longestMs);
     await missing.look();
     this.#giveUpForeign();
     await this.#claimClosings();
@@ -160,6 +168,7 @@ export class Claimer {
     if (most <= 0) return;
     const askedAt = clock.monotonic();
     const { chunks, faults } = await store.batches.claimClosings(worker, most, setbacks.waiting);
+    this.#learn(chunks);
     await this.#setBack(faults, null);
     // Taken from us by now, or soon: the next heartbeat gives them back if not.
     if (holdsLeases(askedAt)) for (const chunk of chunks) close(chunk);
@@ -176,6 +185,7 @@ export class Claimer {
     const options = { now: time.now(), suspects: suspects.room, except };
     const askedAt = clock.monotonic();
     const { chunks, batches, faults } = await store.batches.claim(worker, wanted, options);
+    this.#learn(chunks);
     await this.#setBack(faults, 'A part of the batch cannot be read from the database any more.');
     if (!holdsLeases(askedAt)) return false;
     const came = new Set(chunks.map(({ model }) => model));
@@ -185,6 +195,11 @@ export class Claimer {
     await this.#hold(chunks, new Map(batches.map((batch) => [batch.id, batch])));
     const isOver = chunks.length + faults.length === 0 && lacking.length <= modelsAtOnce;
     return !isOver && demand.models().some((model) => demand.wants(model));
+  }
+
+  /** Where something came there may be more before long. */
+  #learn({ length }: readonly Chunk[]): void {
+    if (length > 0) this.#pollMs = polls.firstMs;
   }
 
   /** Batches that met a fault, and those whose last lines here are on their way. */

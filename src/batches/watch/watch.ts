@@ -10,6 +10,9 @@ import type { StoreTime } from '../../base/store-time.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 const watchMs = 500;
+/** How often it is looked for windows that are over, and for what finished batches have left. */
+const expireMs = 1_000;
+const clearMs = 2_000;
 /** How often it is judged which batches will miss their windows, and of how many. */
 const judgeMs = 30_000;
 const judgedAtOnce = 2_000;
@@ -46,9 +49,10 @@ interface Step {
 }
 
 /**
- * Twice a second: begins the end of batches whose window is over, learns which batches in hand were cancelled elsewhere,
- * and stops them (batch-engine.md, "Cancel" and "Expiry"); clears away what finished ones have left; and now and then tells
- * which batches will miss their windows, and looks for batches that nobody would end (`BatchStore.reopen`).
+ * Twice a second: learns which batches in hand were cancelled elsewhere, and stops them; less often: begins the end of
+ * batches whose window is over (batch-engine.md, "Cancel" and "Expiry"), and clears away what finished ones have left; and
+ * now and then tells which batches will miss their windows, and looks for batches that nobody would end
+ * (`BatchStore.reopen`).
  */
 export class Watch {
   #parts: WatchParts;
@@ -56,9 +60,9 @@ export class Watch {
   #round: Promise<void> | null = null;
   #stopped = true;
   #steps: Step[] = [
-    this.#step(() => this.#expire()),
+    this.#step(() => this.#expire(), expireMs),
     this.#step(() => this.#followAll()),
-    this.#step(() => this.#clearAway()),
+    this.#step(() => this.#clearAway(), clearMs),
     this.#step(() => this.#reopen(), strandedMs),
     this.#step(() => this.#judge(), judgeMs),
   ];
