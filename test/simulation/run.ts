@@ -1,10 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { openGround } from '../store/interleaving/interleave.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { openDatabase } from './database.ts';
 import { recount, simulate } from './simulate.ts';
 
-// `npm run test:simulation -- 1-10000` runs the worlds of these seeds, on all cores, and tells every promise that was not
-// kept. `npm test` runs a hundred.
+// `npm run test:simulation -- 1-10000` runs the worlds of these seeds, on all cores, then the first of them as statements that
+// several processes send to one Postgres, and tells every promise that was not kept. `npm test` runs a hundred, and six.
+
+/** Interleavings are tried one after the other: so many at most. */
+const mostInterleavings = 200;
 
 /** Histories are long: of more broken worlds only the first line is told. */
 const toldWhole = 3;
@@ -57,7 +62,25 @@ async function runAll(first: number, last: number): Promise<void> {
   if (failed > 0 || done < total) process.exitCode = 1;
 }
 
+async function interleaveAll(first: number, last: number): Promise<void> {
+  const server = await startPostgres();
+  if ('reason' in server) return;
+  const ground = await openGround(await server.createDatabase());
+  let failed = 0;
+  for (let seed = first; seed <= last; seed++) {
+    const fault = await ground.interleave(seed);
+    if (fault === null) continue;
+    failed++;
+    console.error(fault);
+  }
+  await ground.close();
+  await server.stop();
+  console.info(`${last - first + 1} interleavings of statements on Postgres, ${failed} of them broken`);
+  if (failed > 0) process.exitCode = 1;
+}
+
 if (isMainThread) {
   const [first = 1, last = 10_000] = (process.argv[2] ?? '1-10000').split('-').map(Number);
   await runAll(first, last);
+  await interleaveAll(first, Math.min(last, first + mostInterleavings - 1));
 } else await runShare(workerData as Share);

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import type { PostgresServer } from '../support/postgres.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { type Ground, openGround, type Planted } from './interleaving/interleave.ts';
+
+// Several processes at one Postgres, whose statements and commits take turns as a seed decides. `npm run test:simulation`
+// tries more of them.
+
+const seeds = 6;
+const server = await startPostgres();
+
+if ('reason' in server) test.skip(`interleavings (skipped: ${server.reason})`, () => {});
+else describe('statements of several processes in any order', () => interleavings(server));
+
+const planted: Record<string, Planted> = {
+  'results are counted without the lock of their batch': {
+    rewrite: (sql) =>
+      /SELECT id, org_id, status.* FROM batches/s.test(sql) ? sql.replace('FOR UPDATE', '') : sql,
+  },
+  'a lease is given back or finished by whoever had it before': {
+    rewrite: (sql) =>
+      sql.replace('AND batch_chunks.epoch = given.epoch AND owner = ?', 'AND CAST(? AS text) <> $$$$'),
+  },
+  'the batch is looked at before the transaction that counts': {
+    isOutside: (sql) => /SELECT id, org_id, status.* FROM batches/s.test(sql),
+  },
+};
+
+function interleavings(postgres: PostgresServer): void {
+  let ground: Ground;
+  beforeAll(async () => {
+    ground = await openGround(await postgres.createDatabase());
+  });
+  afterAll(async () => {
+    await ground.close();
+    await postgres.stop();
+  });
+
+  it('keep every promise', async () => {
+    for (let seed = 1; seed <= seeds; seed++) expect(await ground.interleave(seed)).toBeNull();
+  });
+
+  it.each(Object.keys(planted))('show that %s', async (name) => {
+    for (let seed = 1; seed <= 60; seed++) if (await ground.interleave(seed, planted[name])) return;
+    expect.fail('no seed up to 60 shows it');
+  });
+}
