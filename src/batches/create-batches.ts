@@ -12,6 +12,7 @@ import type { Caller } from '../core/org.ts';
 import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Store } from '../store/store.ts';
+import type { LedgerRow } from '../store/contract/accounts.ts';
 import type { WorkerLoad } from '../store/contract/workers.ts';
 import type { Batches } from './batches.ts';
 import type { BatchView } from '../wire/batch/present.ts';
@@ -118,10 +119,10 @@ export function createBatches(parts: BatchesParts): Batches {
     room: (name) => generate.room(catalog.idOf(name)),
   };
 
-  const view = async (batch: Batch): Promise<BatchView> => {
+  const view = async (batch: Batch, known?: LedgerRow[]): Promise<BatchView> => {
     const [ledger, running, errorSummary] = await Promise.all([
-      store.ledger.of(batch.id),
-      store.batches.running(batch.id),
+      known ?? store.ledger.of(batch.id),
+      isFinal(batch.status) ? 0 : store.batches.running(batch.id),
       batch.err > 0 ? store.results.errorSummary(batch.id) : [],
     ]);
     const waiting = waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings);
@@ -214,7 +215,9 @@ export function createBatches(parts: BatchesParts): Batches {
       const hasMore = page.length > query.limit;
       // One too many stands at the end that is farther from the cursor.
       const start = hasMore && query.before !== undefined ? 1 : 0;
-      const batches = await Promise.all(page.slice(start, start + query.limit).map(view));
+      const shown = page.slice(start, start + query.limit);
+      const ledger = Map.groupBy(await store.ledger.ofMany(shown.map(({ id }) => id)), (row) => row.sourceId);
+      const batches = await Promise.all(shown.map((batch) => view(batch, ledger.get(batch.id) ?? [])));
       return { batches, hasMore };
     },
 

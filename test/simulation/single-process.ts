@@ -37,8 +37,7 @@ export interface SingleOptions {
   exclusive?: boolean;
 }
 
-const orgId = 'org_1';
-export const owner = { orgId, keyId: 'key_1', scopes: [], models: null };
+export const owner = { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null };
 
 /**
  * A process in virtual time, or several alike, whose every store call a test sees, and may fail. For stories, where seeds are
@@ -179,7 +178,12 @@ export async function startSingle(database: Database, options: SingleOptions = {
     /** Runs for `ms`. */
     pass: (ms: number) => time.run(time.elapsed + ms),
 
-    async create(name: string, lines: number, line: Partial<LinePlan> = {}): Promise<string> {
+    async create(
+      name: string,
+      lines: number,
+      line: Partial<LinePlan> = {},
+      orgId = owner.orgId,
+    ): Promise<string> {
       const each: LinePlan = { kind: 'plain', model: 'm1', system: null, delayMs: 100, ...line };
       const input = makeInput(
         {
@@ -196,7 +200,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
       blobs.put(input.file.blobId, input.bytes);
       await database.store.files.insert(input.file, undefined, clock.now());
       const created = batches.create(
-        owner,
+        { ...owner, orgId },
         { endpoint: '/v1/chat/completions', inputFileId: input.file.id },
         undefined,
       );

@@ -24,6 +24,43 @@ it('runs a batch from its creation to its files', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20, err: 0, errorFileId: null });
 });
 
+it('lists finished batches without a question for each', async () => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  for (const name of ['b0', 'b1', 'b2']) await single.create(name, 2);
+  await single.pass(20_000);
+  single.calls.length = 0;
+  const { batches } = await single.settle(single.batches.list(owner, { limit: 20, status: 'completed' }));
+  expect(batches.map(({ usage }) => usage.outputTokens > 0)).toEqual([true, true, true]);
+  const asked = single.calls.filter((name) => /^(ledger|results)|list|running/.test(name));
+  expect(asked.toSorted()).toEqual(['batches.list', 'ledger.ofMany']);
+});
+
+it('gives fifty orgs the same of an engine, whether they have one batch or a thousand', async () => {
+  const single = await startSingle(database, { slots: 16 });
+  const orgs = Array.from({ length: 50 }, (_, n) => `org_${n}`);
+  for (const [n, org] of orgs.entries()) {
+    const batches = n === 0 ? 1_000 : [1, 2, 5][n % 3]!;
+    const lines = Math.max(1, Math.round(100 / batches));
+    for (let at = 0; at < batches; at++) await single.create(`b${n}x${at}`, lines, {}, org);
+  }
+  await single.settle(single.batches.start());
+  const given = async () => {
+    const rows = await database.db.all<{ org_id: string; lines: number }>(
+      'SELECT org_id, sum(ok) AS lines FROM batches GROUP BY org_id',
+    );
+    return rows.map((row) => row.lines);
+  };
+  const sum = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0);
+  while (sum(await given()) < 1_500) await single.pass(1_000);
+  const lines = await given();
+  const jain = sum(lines) ** 2 / (lines.length * sum(lines.map((n) => n ** 2)));
+  expect(lines).toHaveLength(50);
+  // Nobody has come to the end of what he has.
+  expect(Math.max(...lines)).toBeLessThan(100);
+  expect(jain).toBeGreaterThan(0.95);
+});
+
 it('ends sixty batches that are cancelled at once within a minute', async () => {
   const single = await startSingle(database, { slots: 1 });
   await single.settle(single.batches.start());

@@ -36,15 +36,10 @@ export function createResults(db: Db): Reading {
       ),
 
     errorSummary: (batchId) =>
-      db.tx(async (q) => {
-        const [batch] = await q.all<{ err: number; error_summary: string | null }>(
-          'SELECT err, error_summary FROM batches WHERE id = ?',
-          [batchId],
-        );
-        if (!batch || batch.err === 0) return [];
-        if (batch.error_summary !== null) return JSON.parse(batch.error_summary) as ErrorSummary[];
-        return summarise(q, batchId);
-      }),
+      storedSummary(db, batchId).then(
+        // The batch may end and be cleared away between two looks.
+        (stored) => stored ?? db.tx(async (q) => (await storedSummary(q, batchId)) ?? summarise(q, batchId)),
+      ),
 
     async leftovers(limit) {
       const rows = await db.all<{ id: string }>(
@@ -68,6 +63,16 @@ export function createResults(db: Db): Reading {
         return true;
       }),
   };
+}
+
+/** Undefined while the rows tell it. */
+async function storedSummary(q: Queries, batchId: string): Promise<ErrorSummary[] | undefined> {
+  const [batch] = await q.all<{ err: number; error_summary: string | null }>(
+    'SELECT err, error_summary FROM batches WHERE id = ?',
+    [batchId],
+  );
+  if (!batch || batch.err === 0) return [];
+  return batch.error_summary === null ? undefined : (JSON.parse(batch.error_summary) as ErrorSummary[]);
 }
 
 async function deleteResults(q: Queries, batchId: string, limit: number): Promise<number> {
