@@ -18,13 +18,29 @@ describe('Admission', () => {
     expect(new Admission(pool(1), clock).room).toBe(2);
   });
 
-  it('keeps an eighth free, and a slot for each interactive call, while someone is', () => {
+  it('keeps a slot for each interactive call, and one for the next', () => {
     const { clock } = manualClock();
     const admission = new Admission(pool(64), clock);
     const leave = admission.enter('interactive');
-    expect(admission.room).toBe(55);
+    expect(admission.room).toBe(62);
     leave();
-    expect(admission.room).toBe(56);
+    expect(admission.room).toBe(62);
+  });
+
+  it('keeps slots for as many as came at once lately, an eighth at most', () => {
+    const { clock, advance } = manualClock();
+    const admission = new Admission(pool(64), clock);
+    const calls = (count: number) => Array.from({ length: count }, () => admission.enter('interactive'));
+    for (const leave of calls(5)) leave();
+    expect(admission.room).toBe(58);
+    for (const leave of calls(40)) leave();
+    const [leave] = calls(1);
+    expect(admission.room).toBe(55);
+    advance(10_000);
+    expect(admission.room).toBe(55);
+    advance(10_000);
+    expect(admission.room).toBe(62);
+    leave!();
   });
 
   it('leaves one slot to batches where there is only one, while nobody uses it', () => {
@@ -41,7 +57,7 @@ describe('Admission', () => {
     const admission = new Admission(pool(64), clock);
     admission.enter('interactive')();
     advance(9_999);
-    expect(admission.room).toBe(56);
+    expect(admission.room).toBe(62);
     advance(1);
     expect(admission.room).toBe(72);
   });
@@ -49,13 +65,13 @@ describe('Admission', () => {
   it('counts its own lines, and shares with other processes', () => {
     const { clock } = manualClock();
     const admission = new Admission(pool(64), clock);
-    admission.setOthers(8, 2);
-    expect(admission.room).toBe(24);
+    admission.setOthers(9, 2);
+    expect(admission.room).toBe(27);
     const leave = admission.enter('batch');
-    expect(admission.room).toBe(23);
+    expect(admission.room).toBe(26);
     leave();
     leave();
-    expect(admission.room).toBe(24);
+    expect(admission.room).toBe(27);
   });
 
   it('keeps to the lines that are leased to it, as long as there are others', () => {
