@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
 import { chatLines, endings, parseLines } from '../support/batch-lines.ts';
 import { startCountingUpstream } from '../support/counting-upstream.ts';
 import type { CountingUpstream } from '../support/counting-upstream.ts';
@@ -18,40 +19,44 @@ const slots = 16;
 /** In flight are the slots and an eighth more; a group is at most 256 answers. */
 const repeatsALoss = Math.ceil((slots * 9) / 8) + 256;
 
+/** Two servers at work on a batch. */
+interface Begun {
+  upstream: CountingUpstream;
+  installation: Installation;
+  servers: [ServerProcess, ServerProcess];
+  id: string;
+  lines: number;
+  /** Resolves when the upstream was asked so often. */
+  asked: (calls: number) => Promise<unknown>;
+}
+
 const postgres = await startPostgres();
 
 if ('reason' in postgres) it.skip(`two servers on one Postgres (skipped: ${postgres.reason})`, () => {});
 else describe('two servers on one Postgres', () => serverTests(postgres));
 
 function serverTests(database: PostgresServer): void {
-  let upstream: CountingUpstream;
-  let installation: Installation;
+  afterAll(() => database.stop());
 
-  beforeAll(async () => {
-    upstream = await startCountingUpstream({ delayMs: 20 });
-  });
-
-  afterAll(async () => {
-    await installation?.remove();
-    await upstream?.close();
-    await database.stop();
-  });
-
-  const begin = async (lines: number): Promise<{ servers: [ServerProcess, ServerProcess]; id: string }> => {
-    await installation?.remove();
-    upstream.calls.clear();
+  async function begin(lines: number, { onTestFinished }: TestContext): Promise<Begun> {
+    const upstream = await startCountingUpstream({ delayMs: 20 });
+    onTestFinished(() => upstream.close());
     const url = await database.createDatabase();
-    installation = install(upstreamYaml(upstream.url, { slots, more: `database: ${url}\n` }));
+    const installation = install(upstreamYaml(upstream.url, { slots, more: `database: ${url}\n` }));
+    onTestFinished(() => installation.remove());
     const servers: [ServerProcess, ServerProcess] = [await installation.start(), await installation.start()];
     const file = await servers[0].api.upload(chatLines(lines));
     const { id } = await servers[1].api.createBatch(file.id);
-    return { servers, id };
-  };
+    const asked = (calls: number) =>
+      until(`the upstream is asked ${calls} times`, () => upstream.total() >= calls);
+    return { upstream, installation, servers, id, lines, asked };
+  }
 
-  const asked = (calls: number) =>
-    until(`the upstream is asked ${calls} times`, () => upstream.total() >= calls);
-
-  async function expectOnce(server: ServerProcess, id: string, lines: number, losses: number): Promise<void> {
+  async function expectOnce(
+    { upstream, id, lines }: Begun,
+    server: ServerProcess,
+    losses: number,
+  ): Promise<void> {
     const batch = await server.api.finished(id);
     expect(batch.status).toBe('completed');
     expect(batch.request_counts).toEqual({ total: lines, completed: lines, failed: 0 });
@@ -67,41 +72,45 @@ function serverTests(database: PostgresServer): void {
     expect(upstream.total() - lines).toBeLessThanOrEqual(losses * repeatsALoss);
   }
 
-  it('share a batch and ask nothing twice', async () => {
-    const { servers, id } = await begin(400);
-    await expectOnce(servers[0], id, 400, 0);
+  it('share a batch and ask nothing twice', async (context) => {
+    const begun = await begin(400, context);
+    await expectOnce(begun, begun.servers[0], 0);
   });
 
-  it(
+  // Both wait until a lease has run out.
+  it.concurrent(
     `lose nothing when ${kills === 1 ? 'one of them is killed' : `they are killed ${kills} times`}`,
-    async () => {
+    async (context) => {
       const lines = kills === 1 ? 1_000 : 10_000;
-      const { servers, id } = await begin(lines);
+      const begun = await begin(lines, context);
+      const { servers, installation, asked } = begun;
       const alive: ServerProcess[] = kills === 1 ? [...servers] : [...servers, await installation.start()];
       for (let n = 1; n <= kills; n++) {
         await asked(n * Math.min(200, lines / (2 * kills)));
         await alive.pop()!.end('SIGKILL');
         if (n < kills) alive.unshift(await installation.start());
       }
-      await expectOnce(alive[0]!, id, lines, kills);
+      await expectOnce(begun, alive[0]!, kills);
     },
     300_000 + kills * 20_000,
   );
 
-  it('record nothing twice when one stands still until the other has taken its work', async () => {
-    const { servers, id } = await begin(2_000);
+  it.concurrent('record nothing twice when one stands still until the other has taken its work', async (context) => {
+    const begun = await begin(2_000, context);
+    const { upstream, servers, id, asked } = begun;
     await asked(300);
     servers[1].signal('SIGSTOP');
     const batch = await servers[0].api.finished(id);
     expect(batch.request_counts.completed).toBe(2_000);
     servers[1].signal('SIGCONT');
-    await expectOnce(servers[1], id, 2_000, 1);
+    await expectOnce(begun, servers[1], 1);
     // Not a process that had nothing in hand.
     expect(upstream.total()).toBeGreaterThan(2_000);
   });
 
-  it('go on when the database throws them out, again and again', async () => {
-    const { servers, id } = await begin(1_500);
+  it('go on when the database throws them out, again and again', async (context) => {
+    const begun = await begin(1_500, context);
+    const { servers, id, asked } = begun;
     for (let n = 1; n <= 4; n++) {
       await asked(n * 200);
       if (n === 3) await database.crash();
@@ -112,6 +121,6 @@ function serverTests(database: PostgresServer): void {
       return (await servers[0].api.send(`/v1/batches/${id}`)).status === 200;
     });
     // Nobody dies and no lease runs out: nothing is asked twice.
-    await expectOnce(servers[0], id, 1_500, 0);
+    await expectOnce(begun, servers[0], 0);
   });
 }
