@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { runCli } from './support/run-cli.ts';
 import { createWorkspace, requests } from './support/processes.ts';
 import type { Workspace } from './support/processes.ts';
@@ -125,7 +126,7 @@ describe('against a real server', () => {
 
   it('leaves the batch running at Ctrl-C and says how to go on', async () => {
     const server = await place.serve();
-    place.write('in.jsonl', requests(200));
+    place.write('in.jsonl', requests(5_000));
     const command = place.start(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], server.env);
     await command.line(/^in_progress/);
     command.child.kill('SIGINT');
@@ -135,14 +136,15 @@ describe('against a real server', () => {
   });
 
   it('waits for a server that is killed under a batch and started again', async () => {
-    const server = await place.serve();
+    const port = ['--port', String(await freePort())];
+    const server = await place.serve(port);
     place.write('in.jsonl', requests(200));
     const command = place.start(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], server.env);
     await command.line(/^in_progress/);
     server.child.kill('SIGKILL');
     await server.exit;
     await command.line(/Waiting for the server/);
-    await place.serve(['--port', new URL(server.ready.url).port]);
+    await place.serve(port);
     expect((await command.exit).code).toBe(0);
     expect(customIds('out.jsonl')).toEqual(inOrder(200));
   });

@@ -3,6 +3,7 @@ import { createApi } from '../support/api.ts';
 import { chatLines } from '../support/batch-lines.ts';
 import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { freePort } from '../support/free-port.ts';
 import { adminKey, install } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
@@ -91,8 +92,7 @@ describe('SIGHUP', () => {
     const poolYaml = (urls: string) => `  - id: tiny
     engine: { kind: openai, flavor: openai, model: real-name, urls: [${urls}] }
 `;
-    const gone = after.url;
-    await after.close();
+    const gone = `http://127.0.0.1:${await freePort()}/v1`;
     await start(poolYaml(`"${gone}", "${before.url}"`));
     const replicas = async () => {
       const { data } = await createApi(server.url, adminKey).get<{
@@ -107,7 +107,6 @@ describe('SIGHUP', () => {
     const running = ask('tiny');
     await until('it is asked', () => held.length === 1);
 
-    after = await startFakeUpstream(complete('after'));
     const added = `{ url: "${after.url}", drain: true }`;
     const log = await hangUp(
       poolYaml(`{ url: "${before.url}", weight: 2 }, "${gone}", ${added}`),

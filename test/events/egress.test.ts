@@ -3,6 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEgress } from '../../src/events/egress.ts';
+import { freePort } from '../support/free-port.ts';
 import { startReceiver } from '../support/receiver.ts';
 import type { Receiver } from '../support/receiver.ts';
 
@@ -175,10 +176,10 @@ describe('a request', () => {
   });
 
   it('tells why nothing was answered', async () => {
-    await receiver.close();
-    await expect(open().post(receiver.url, message, never)).rejects.toMatchObject({
+    const nobodys = await freePort();
+    await expect(open().post(`http://127.0.0.1:${nobodys}/`, message, never)).rejects.toMatchObject({
       refused: false,
-      message: `127.0.0.1:${port} refuses connections`,
+      message: `127.0.0.1:${nobodys} refuses connections`,
     });
   });
 

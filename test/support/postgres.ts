@@ -2,11 +2,11 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Client } from 'pg';
+import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
 /** A Postgres server of its own, in a temporary folder, for the length of one test file. */
 export interface PostgresServer {
@@ -160,23 +160,16 @@ function serverOf(shell: ChildProcess, port: number, folder: string): PostgresSe
 }
 
 /** Tries until the server takes connections. */
-async function connect(url: string): Promise<Client> {
-  for (let attempt = 1; ; attempt++) {
-    const client = new Client(url);
-    try {
-      await client.connect();
-      return client;
-    } catch (error) {
-      if (attempt === 200) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
+function connect(url: string): Promise<Client> {
+  return until(
+    'Postgres takes connections',
+    async () => {
+      const client = new Client(url);
+      return client.connect().then(
+        () => client,
+        () => undefined,
+      );
+    },
+    { everyMs: 25 },
+  );
 }

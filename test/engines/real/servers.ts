@@ -1,11 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Flavor } from '../../../src/core/flavor.ts';
+import { freePort } from '../../support/free-port.ts';
 import { until } from '../../support/until.ts';
 
 /** Servers that others wrote, with the demo model. */
@@ -208,12 +207,4 @@ export async function startServer({ flavor }: Kind, launch: Launch): Promise<Rea
   await server.start();
   await launch.prepare?.(server.url);
   return server;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,6 +1,4 @@
 import { away, final, unclear } from '../../../src/core/errors.ts';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/engines/engines.ts';
@@ -17,6 +15,7 @@ import {
 import type { Answer } from '../../support/fake-upstream.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
 import type { Fault } from '../../support/fault-proxy.ts';
+import { freePort } from '../../support/free-port.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
 import { ask, call, collect, createLogBook, engineAt, json, said } from './setup.ts';
@@ -233,11 +232,7 @@ describe('time', () => {
 
 describe('connections', () => {
   it('F25: a server that is not there lets lines wait', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    const engine = engineAt(`http://127.0.0.1:${port}/v1`);
+    const engine = engineAt(`http://127.0.0.1:${await freePort()}/v1`);
     open.push(engine);
     await engine.start();
     await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', blame: away });
