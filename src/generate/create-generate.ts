@@ -94,6 +94,22 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return { promised, ...enter(id) };
   };
 
+  /** An answer that comes whole: charged when it is there. */
+  const answered = async <T>(
+    { model, leave }: ReturnType<typeof admit>,
+    call: InteractiveCall,
+    run: () => Promise<[answer: T, usage: Usage]>,
+  ): Promise<T> => {
+    try {
+      const [answer, usage] = await run();
+      call.answers?.(model.id);
+      charge(call, model, usage);
+      return answer;
+    } finally {
+      leave();
+    }
+  };
+
   const countingOf =
     ({ countPrompt }: Pick<Lane, 'countPrompt'>, chat: ChatRequest, { caller }: InteractiveCall) =>
     async () =>
@@ -133,12 +149,11 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     capabilities.speaks?.[op] === 'native' && keepsItself(chat, capabilities);
 
   const embedOnce = async (
-    engine: Engine,
-    model: Model,
+    { pool, model }: ServedModel,
     request: JsonBody<EmbeddingsRequest>,
     how: EngineHow,
   ) => {
-    const answer = await engine.embed(request, how);
+    const answer = await pool.embed(request, how);
     return embeddingsResponse(answer, model.id, request.value.encoding_format ?? 'float');
   };
 
@@ -172,16 +187,11 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     replaceModels: (next) => lanes.replace(next),
 
     async chat(request, call) {
-      const { model, pool, promised, leave } = await admitChat(request.value, call.caller);
-      try {
-        const how = howOf(call, prefixOf(request.value));
-        const response = await chatOnce({ pool, model }, request, promised, how);
-        call.answers?.(model.id);
-        charge(call, model, usageOf(response.usage));
-        return response;
-      } finally {
-        leave();
-      }
+      const lane = await admitChat(request.value, call.caller);
+      return answered(lane, call, async () => {
+        const response = await chatOnce(lane, request, lane.promised, howOf(call, prefixOf(request.value)));
+        return [response, usageOf(response.usage)];
+      });
     },
 
     chatStream: (request, call) =>
@@ -212,15 +222,12 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async native(op, { request, chat }, call, naming) {
-      const { model, pool, leave } = await admitChat(chat, call.caller);
-      try {
-        const answer = await pool.native.ask(op, request, howOf(call, prefixOf(chat)));
-        call.answers?.(model.id);
-        charge(call, model, usageOf(answer.usage));
-        return naming.answer(answer, nameOf(model));
-      } finally {
-        leave();
-      }
+      const lane = await admitChat(chat, call.caller);
+      const answer = await answered(lane, call, async () => {
+        const given = await lane.pool.native.ask(op, request, howOf(call, prefixOf(chat)));
+        return [given, usageOf(given.usage)];
+      });
+      return naming.answer(answer, nameOf(lane.model));
     },
 
     nativeStream: (op, { request, chat }, call, naming) =>
@@ -252,31 +259,19 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async embeddings(request, call) {
-      const { model, pool, leave } = admit(request.value.model, call.caller, 'embeddings');
-      try {
-        const response = await embedOnce(pool, model, request, howOf(call));
-        call.answers?.(model.id);
-        charge(call, model, { ...noUsage, inputTokens: response.usage.prompt_tokens });
-        return response;
-      } finally {
-        leave();
-      }
+      const lane = admit(request.value.model, call.caller, 'embeddings');
+      return answered(lane, call, async () => {
+        const response = await embedOnce(lane, request, howOf(call));
+        return [response, { ...noUsage, inputTokens: response.usage.prompt_tokens }];
+      });
     },
 
     async completions(request, call) {
-      const { model, pool, leave } = admit(request.value.model, call.caller, 'completions');
-      try {
-        const response = await completeOnce(
-          { pool, model },
-          request,
-          howOf(call, prefixOfText(request.value)),
-        );
-        call.answers?.(model.id);
-        charge(call, model, usageOf(response.usage));
-        return response;
-      } finally {
-        leave();
-      }
+      const lane = admit(request.value.model, call.caller, 'completions');
+      return answered(lane, call, async () => {
+        const response = await completeOnce(lane, request, howOf(call, prefixOfText(request.value)));
+        return [response, usageOf(response.usage)];
+      });
     },
 
     completionsStream: (request, call) =>
@@ -307,7 +302,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       const how: EngineHow = { signal, priority: 'batch', prefix, org: orgId };
       try {
         if (asked.kind === 'embeddings') {
-          const response = await embedOnce(pool, model, asked.request(), how);
+          const response = await embedOnce({ pool, model }, asked.request(), how);
           return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
         }
         if (asked.kind === 'completions') {

@@ -3,7 +3,7 @@ import { fallbacksFor } from '../core/model-access.ts';
 import type { Serves } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import { type JsonBody, madeBody } from '../wire/json/json-body.ts';
-import type { Generate } from './generate.ts';
+import type { Generate, InteractiveCall } from './generate.ts';
 
 /**
  * The same, but where a model takes nothing, or fails for another reason than the request before anything of an answer has
@@ -20,32 +20,29 @@ export function withFallbacks(generate: Generate): Generate {
     return [name, ...fallbacksFor(catalog, model, caller, serves).map(({ id }) => id)];
   }
 
-  async function ask<T>(names: readonly string[], run: (name: string) => Promise<T>): Promise<T> {
-    let first: unknown;
-    for (const name of names)
-      try {
-        return await run(name);
-      } catch (error) {
-        first ??= error;
-        if (!isWorthAskingElsewhere(error)) throw error;
-      }
-    throw first;
+  function orElse<Request extends { model: string }, Answer>(
+    run: (request: JsonBody<Request>, call: InteractiveCall) => Answer,
+    turns: (names: readonly string[], run: (name: string) => Answer) => Answer,
+    serves: Serves,
+  ): typeof run {
+    return (request, call) => {
+      const names = namesFor(request.value.model, call.caller, serves);
+      if (names.length === 1) return run(request, call);
+      return turns(names, (name) => run(renamed(request, name), call));
+    };
   }
 
   return {
     ...generate,
-
-    chat(request, call) {
-      const names = namesFor(request.value.model, call.caller, 'chat');
-      if (names.length === 1) return generate.chat(request, call);
-      return ask(names, (name) => generate.chat(renamed(request, name), call));
-    },
-
-    chatStream(request, call) {
-      const names = namesFor(request.value.model, call.caller, 'chat');
-      if (names.length === 1) return generate.chatStream(request, call);
-      return inTurn(names, (name) => generate.chatStream(renamed(request, name), call));
-    },
+    chat: orElse((request, call) => generate.chat(request, call), ask, 'chat'),
+    chatStream: orElse((request, call) => generate.chatStream(request, call), inTurn, 'chat'),
+    embeddings: orElse((request, call) => generate.embeddings(request, call), ask, 'embeddings'),
+    completions: orElse((request, call) => generate.completions(request, call), ask, 'completions'),
+    completionsStream: orElse(
+      (request, call) => generate.completionsStream(request, call),
+      inTurn,
+      'completions',
+    ),
 
     /** A model that takes nothing is answered for by others, which may speak another format. */
     goesNatively(op, chat, caller) {
@@ -53,25 +50,19 @@ export function withFallbacks(generate: Generate): Generate {
       const model = catalog.find(chat.model);
       return !model?.fallbacks?.length || generate.waiting(model.id) === null;
     },
-
-    embeddings(request, call) {
-      const names = namesFor(request.value.model, call.caller, 'embeddings');
-      if (names.length === 1) return generate.embeddings(request, call);
-      return ask(names, (name) => generate.embeddings(renamed(request, name), call));
-    },
-
-    completions(request, call) {
-      const names = namesFor(request.value.model, call.caller, 'completions');
-      if (names.length === 1) return generate.completions(request, call);
-      return ask(names, (name) => generate.completions(renamed(request, name), call));
-    },
-
-    completionsStream(request, call) {
-      const names = namesFor(request.value.model, call.caller, 'completions');
-      if (names.length === 1) return generate.completionsStream(request, call);
-      return inTurn(names, (name) => generate.completionsStream(renamed(request, name), call));
-    },
   };
+}
+
+async function ask<T>(names: readonly string[], run: (name: string) => Promise<T>): Promise<T> {
+  let first: unknown;
+  for (const name of names)
+    try {
+      return await run(name);
+    } catch (error) {
+      first ??= error;
+      if (!isWorthAskingElsewhere(error)) throw error;
+    }
+  throw first;
 }
 
 async function* inTurn<T>(
