@@ -8,8 +8,14 @@ import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
 import { createMailbox } from './mailbox.ts';
-import { type Envelope, createChunkWriter, toChatResponse, toUsage } from './present.ts';
-import { createPieceWriter, toCompletionChoice } from './present-completions.ts';
+import {
+  type Envelope,
+  createChunkWriter,
+  createPieceWriter,
+  toChatResponse,
+  toCompletionChoice,
+  toUsage,
+} from './present.ts';
 import type { Answers, Ask, Delta, LoadOptions } from './protocol.ts';
 import { createSupervisor } from './supervisor.ts';
 

@@ -20,7 +20,8 @@ export type NewJob = Omit<Job, 'id' | 'crashes' | 'isAnswering'>;
 
 /** Who waits for the child and who is with it. */
 export interface JobQueue {
-  add(job: NewJob, abort: (id: number) => void): void;
+  /** What it returns is to be called when the job has ended. */
+  add(job: NewJob, abort: (id: number) => void): () => void;
   /** The next job to send, counted as in flight from here on. */
   next(): Job | undefined;
   onDelta(id: number, choice: number, delta: Delta): void;
@@ -58,19 +59,10 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
         else if (sent.has(job.id)) abort(job.id);
         job.reject(job.signal.reason);
       };
-      if (job.signal.aborted) return job.reject(job.signal.reason);
-      job.signal.addEventListener('abort', onAbort, { once: true });
-      const leave = (): void => job.signal.removeEventListener('abort', onAbort);
-      const { resolve, reject } = incoming;
-      job.resolve = (answer) => {
-        leave();
-        resolve(answer);
-      };
-      job.reject = (error) => {
-        leave();
-        reject(error);
-      };
-      waiting.push(job);
+      if (job.signal.aborted) onAbort();
+      else waiting.push(job);
+      job.signal.addEventListener('abort', onAbort);
+      return () => job.signal.removeEventListener('abort', onAbort);
     },
 
     next() {

@@ -7,7 +7,10 @@ import type {
   TokenLogprob,
   ToolCall,
 } from '../../wire/chat/chat.ts';
-import type { Delta, Generated, GeneratedCall, TokenCounts } from './protocol.ts';
+import type { CompletionChoice, CompletionPiece } from '../../wire/completions/completions.ts';
+import { logprobsWriter } from '../../wire/completions/logprobs.ts';
+import type { NativeEvent } from '../engines.ts';
+import type { CompletedChoice, Delta, Generated, GeneratedCall, TokenCounts } from './protocol.ts';
 
 /** What every chunk and response of one request carries. */
 export interface Envelope {
@@ -43,7 +46,7 @@ export function toChatResponse(generated: Generated, envelope: Envelope, newCall
 }
 
 /** Under the name that vLLM gave it. */
-export function stopReason(stop: string | undefined): { stop_reason?: string } {
+function stopReason(stop: string | undefined): { stop_reason?: string } {
   return stop === undefined ? {} : { stop_reason: stop };
 }
 
@@ -118,5 +121,30 @@ export function createChunkWriter(envelope: Envelope, newCallId: NewCallId): Chu
       choices: [],
       usage: toUsage(tokens),
     }),
+  };
+}
+
+export function toCompletionChoice(
+  { text, scored, finish, stop }: CompletedChoice,
+  index: number,
+): CompletionChoice {
+  const logprobs = scored && logprobsWriter()(scored);
+  return { index, text, logprobs, finish_reason: finish, ...stopReason(stop) };
+}
+
+/** Turns what is told of choices into pieces of a stream. */
+export function createPieceWriter(): (index: number, delta: Delta) => NativeEvent {
+  const writers = new Map<number, ReturnType<typeof logprobsWriter>>();
+  return (index, { content = '', isEcho, scored, finish = null, stop }) => {
+    const write = writers.get(index) ?? logprobsWriter();
+    writers.set(index, write);
+    const piece: CompletionPiece = {
+      index,
+      text: content,
+      logprobs: scored ? write(scored) : null,
+      finish_reason: finish,
+      ...stopReason(stop),
+    };
+    return { type: '', data: '', fields: { choices: [piece] }, said: isEcho ? '' : content };
   };
 }

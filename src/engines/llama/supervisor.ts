@@ -200,10 +200,10 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     async run<Op extends Ask['op']>(ask: Ask & { op: Op }, how: RunOptions) {
       requireRunning();
       // The child answers what it was asked.
-      return new Promise<Answer>((resolve, reject) => {
-        jobs.add({ ...how, ask, resolve, reject }, (id) => send({ type: 'abort', id }));
-        pump();
-      }) as Promise<Answers[Op]>;
+      const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+      const leave = jobs.add({ ...how, ask, resolve, reject }, (id) => send({ type: 'abort', id }));
+      pump();
+      return promise.finally(leave) as Promise<Answers[Op]>;
     },
   };
 }

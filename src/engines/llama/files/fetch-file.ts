@@ -2,7 +2,7 @@ import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { PartFile } from './part-file.ts';
 import { type Range, missingPieces } from './ranges.ts';
 import { type RemoteFile, checkAnswer, contentLength, hostOf } from './remote.ts';
-import { type RetryDeps, retried } from './retried.ts';
+import { type RetryCall, type RetryDeps, retried } from './retried.ts';
 import { networkReason } from '../../../base/network-reason.ts';
 import type { Web, WebAnswer } from './web.ts';
 
@@ -14,10 +14,8 @@ export interface FetchDeps extends RetryDeps {
   pieceBytes: number;
 }
 
-export interface FetchCall {
-  signal: AbortSignal;
+export interface FetchCall extends RetryCall {
   onBytes: () => void;
-  onNote: (note: string) => void;
 }
 
 /**

@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { sleep } from '../../../base/clock.ts';
 import type { PulledFile } from '../../../core/model-file.ts';
-import { sha256Of } from './checksum.ts';
 import { Changed, ModelFileError, diskFault } from './faults.ts';
 import { type FetchDeps, fetchFile } from './fetch-file.ts';
 import { takeLease } from './lease.ts';
@@ -9,19 +9,18 @@ import { type ModelFs, openPart, partOf, stateOf } from './part-file.ts';
 import { bytesIn } from './ranges.ts';
 import { readModelFile } from './read-model.ts';
 import type { RemoteFile } from './remote.ts';
+import type { RetryCall } from './retried.ts';
 
 export interface PullDeps extends FetchDeps {
   fs: ModelFs;
   token: string;
 }
 
-export interface FileCall {
-  signal: AbortSignal;
+export interface FileCall extends RetryCall {
   sha256: string | undefined;
   /** How the source is written, for messages. */
   shown: string;
   onDone: (phase: 'waiting' | 'fetching' | 'checking', bytes: number) => void;
-  onNote: (note: string) => void;
 }
 
 /** How often a file that changes under way is begun anew. */
@@ -65,7 +64,7 @@ export async function sizeOf(path: string, fs: ModelFs): Promise<number | null> 
 
 async function checkPresent(path: string, { fs }: PullDeps, call: FileCall): Promise<string | null> {
   if (call.sha256 === undefined) return null;
-  const found = await sha256Of(path, { fs, ...call, onChecked: (bytes) => call.onDone('checking', bytes) });
+  const found = await sha256Of(path, fs, call);
   if (found === call.sha256) return found;
   throw new ModelFileError(
     `${path} is here already and has the checksum ${found}, not ${call.sha256}.`,
@@ -132,7 +131,7 @@ async function checkFetched(
   try {
     await readModelFile(part, fs, call.shown);
     if (expected === null) return null;
-    const found = await sha256Of(part, { fs, ...call, onChecked: (bytes) => call.onDone('checking', bytes) });
+    const found = await sha256Of(part, fs, call);
     if (found === expected) return found;
     const why = call.sha256 === undefined ? `the hub tells ${expected}` : `${expected} was given`;
     throw new ModelFileError(
@@ -146,6 +145,19 @@ async function checkFetched(
     }
     throw error;
   }
+}
+
+/** In hexadecimal digits. */
+async function sha256Of(path: string, fs: ModelFs, { signal, onDone }: FileCall): Promise<string> {
+  const hash = createHash('sha256');
+  const handle = await fs.open(path, 'r');
+  let read = 0;
+  for await (const chunk of handle.createReadStream({ highWaterMark: 4 * 1024 ** 2 })) {
+    signal.throwIfAborted();
+    hash.update(chunk as Buffer);
+    onDone('checking', (read += (chunk as Buffer).length));
+  }
+  return hash.digest('hex');
 }
 
 async function publish(path: string, fs: ModelFs): Promise<void> {

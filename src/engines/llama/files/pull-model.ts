@@ -6,7 +6,7 @@ import { ModelFileError } from './faults.ts';
 import { shareDone } from './part-file.ts';
 import { type PullDeps, pullFile, sizeOf } from './pull-file.ts';
 import { type RemoteFile, lookAt } from './remote.ts';
-import { retried } from './retried.ts';
+import { type RetryCall, retried } from './retried.ts';
 import { allParts } from './split.ts';
 
 export interface ModelDeps extends PullDeps {
@@ -91,7 +91,7 @@ async function planFile(
   source: RemoteSource,
   path: string,
   deps: ModelDeps,
-  call: { signal: AbortSignal; onNote: (note: string) => void },
+  call: RetryCall,
 ): Promise<PlannedFile> {
   const here = await sizeOf(path, deps.fs);
   if (here !== null) return { source, path, remote: null, size: here };
@@ -99,11 +99,7 @@ async function planFile(
   return { source, path, remote, size: remote.size };
 }
 
-function lookAgain(
-  source: RemoteSource,
-  deps: ModelDeps,
-  call: { signal: AbortSignal; onNote: (note: string) => void },
-): Promise<RemoteFile> {
+function lookAgain(source: RemoteSource, deps: ModelDeps, call: RetryCall): Promise<RemoteFile> {
   return retried(deps, call, () => lookAt(deps.web, urlOf(source, deps.hubEndpoint), call.signal));
 }
 

@@ -8,6 +8,11 @@ export interface RetryDeps {
   random: Random;
 }
 
+export interface RetryCall {
+  signal: AbortSignal;
+  onNote: (note: string) => void;
+}
+
 /** How often something is tried that brings no byte. */
 const attempts = 6;
 const pauses = { firstMs: 500, longestMs: 30_000 };
@@ -20,7 +25,7 @@ const longestWaitMs = 300_000;
  */
 export async function retried<T>(
   { clock, random }: RetryDeps,
-  { signal, onNote }: { signal: AbortSignal; onNote: (note: string) => void },
+  { signal, onNote }: RetryCall,
   attempt: () => Promise<T | undefined>,
 ): Promise<T> {
   for (let failures = 0; ;) {
@@ -48,8 +53,6 @@ function gaveUp(error: Broken): ModelFileError {
   return new ModelFileError(
     `${sentence}, and ${attempts} times in a row nothing came.`,
     'What was fetched is kept: run it again to go on.',
-    {
-      cause: error,
-    },
+    { cause: error },
   );
 }

@@ -8,11 +8,12 @@ import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
 import type { Completed, CompletedChoice, Delta, GenerateOptions } from '../protocol.ts';
 import type { BatchGate } from './scheduling/batch-gate.ts';
 import { generateAnswer } from './sampling/generation.ts';
-import { refuseEndless, tokenLimit } from './prompt/limits.ts';
+import { knownTokens, refuseEndless, tokenLimit } from './prompt/limits.ts';
 import { tokenLogprob } from './sampling/logprobs.ts';
 import { createRawText } from './answer/raw-text.ts';
 import type { Runner, Slot } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions } from './sampling/sampling.ts';
+import { sum } from './sum.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
 
@@ -62,7 +63,8 @@ export function createCompleter(deps: CompleterDeps) {
   const tokenize = (text: string, special: boolean): number[] => model.tokenize(text, special);
 
   function readPrompt({ input, param }: TextInput, most: number): RawPrompt {
-    const tokens = typeof input === 'string' ? tokensOfText(input, param) : knownTokens(input, param);
+    const tokens =
+      typeof input === 'string' ? tokensOfText(input, param) : knownTokens(input, param, vocabularySize);
     const limit = tokenLimit({ max_tokens: Math.max(1, most) }, tokens.length, contextLength, param).tokens;
     const text = typeof input === 'string' ? input : detokenize(tokens, [], true);
     return { tokens, text, limit: Math.min(limit, most) };
@@ -73,12 +75,6 @@ export function createCompleter(deps: CompleterDeps) {
     const tokens = tokenize(text, true);
     const bos = model.tokens.shouldPrependBosToken ? model.tokens.bos : null;
     return bos === null || tokens[0] === bos ? tokens : [bos, ...tokens];
-  }
-
-  function knownTokens(ids: readonly number[], param: string): number[] {
-    const wrong = ids.findIndex((id) => id >= vocabularySize);
-    if (wrong === -1) return [...ids];
-    throw invalid(`${param}[${wrong}]`, `must be a token id of this model, 0 to ${vocabularySize - 1}`);
   }
 
   /** What is known of the tokens of a prompt, which is read for that from its beginning. */
@@ -145,7 +141,7 @@ export function createCompleter(deps: CompleterDeps) {
       if (echo) onDelta({ content: prompt.text, isEcho: true, ...(before.length > 0 && { scored: before }) });
       const options = samplingOptions(
         request,
-        { model, newBias: deps.newBias, vocabularySize, banned: [] },
+        { ...deps, banned: [] },
         { prompt: prompt.tokens, generated, seed: choiceSeed(firstSeed, at % made) },
       );
       options.yieldEogToken = isScored;
@@ -252,8 +248,4 @@ async function inTurns<T>(count: number, atOnce: number, run: (at: number) => Pr
   };
   await Promise.all(Array.from({ length: Math.min(count, atOnce) }, work));
   return results;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

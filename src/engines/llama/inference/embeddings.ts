@@ -3,10 +3,7 @@ import { ApiError, invalid } from '../../../core/errors.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 import type { Embedded } from '../protocol.ts';
-
-export interface Embedder {
-  embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded>;
-}
+import { knownTokens } from './prompt/limits.ts';
 
 export interface EmbedderDeps {
   model: LlamaModel;
@@ -17,13 +14,7 @@ export interface EmbedderDeps {
 }
 
 /** Embeddings have a context of their own, made when the first request comes. Texts are evaluated one by one. */
-export function createEmbedder({
-  model,
-  contextLength,
-  threads,
-  vocabularySize,
-  onStep,
-}: EmbedderDeps): Embedder {
+export function createEmbedder({ model, contextLength, threads, vocabularySize, onStep }: EmbedderDeps) {
   let context: Promise<LlamaEmbeddingContext> | undefined;
 
   function open(): Promise<LlamaEmbeddingContext> {
@@ -45,14 +36,19 @@ export function createEmbedder({
       return tokens;
     }
     if (input.length === 0) throw invalid(param, 'must not be empty');
-    const wrong = input.findIndex(
-      (token) => !Number.isInteger(token) || token < 0 || token >= vocabularySize,
-    );
-    if (wrong === -1) return [...input] as Token[];
-    throw invalid(`${param}[${wrong}]`, `must be a token id of this model, 0 to ${vocabularySize - 1}`);
+    return knownTokens(input, param, vocabularySize) as Token[];
   }
 
-  async function embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded> {
+  function refuseTooLong(length: number, param: string): void {
+    if (length < contextLength) return;
+    throw new ApiError(
+      'context_length_exceeded',
+      `${param} has ${length} tokens, and this model embeds at most ${contextLength - 1}. Split the text.`,
+      { param },
+    );
+  }
+
+  return async (request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded> => {
     const size = model.embeddingVectorSize;
     if ((request.dimensions ?? size) !== size) {
       throw invalid('dimensions', `this model's vectors have ${size} dimensions and cannot be cut`);
@@ -73,18 +69,7 @@ export function createEmbedder({
       onStep();
     }
     return { vectors, promptTokens };
-  }
-
-  function refuseTooLong(length: number, param: string): void {
-    if (length < contextLength) return;
-    throw new ApiError(
-      'context_length_exceeded',
-      `${param} has ${length} tokens, and this model embeds at most ${contextLength - 1}. Split the text.`,
-      { param },
-    );
-  }
-
-  return { embed };
+  };
 }
 
 /** A vector of length 1; a zero vector stays as it is. */

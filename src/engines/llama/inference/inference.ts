@@ -10,17 +10,18 @@ import type { Completed, Delta, Embedded, GenerateOptions, Generated, GeneratedC
 import { createAnswerText } from './answer/answer-text.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
-import { createConstraintCache } from './constraint/constraint-cache.ts';
+import { createConstraints } from './constraint/constraint-cache.ts';
 import { type Constraint, allowsOneCall } from './constraint/constraint.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';
 import { type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { type TokenLimit, tokenLimit } from './prompt/limits.ts';
 import type { Loaded } from './loading/load.ts';
-import { tokenLogprob, wantedLogprobs } from './sampling/logprobs.ts';
+import { tokenLogprob } from './sampling/logprobs.ts';
 import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions } from './sampling/sampling.ts';
+import { sum } from './sum.ts';
 import { createTextDecoder, marksByToken, withMarks } from './answer/text-decoder.ts';
 
 /** Everything a loaded model can be asked. */
@@ -75,28 +76,18 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   );
   const runner = createRunner(Array.from({ length: context.totalSequences }, () => context.getSequence()));
   const gate = createBatchGate(context.batchSize);
-  const constraints = createConstraintCache(llama, family);
+  const constraintOf = createConstraints(llama, family);
   let steps = 0;
   const onStep = (): void => void steps++;
-  const embedder = createEmbedder({
-    model,
-    contextLength,
-    threads: loaded.threads,
-    vocabularySize: vocabulary.length,
-    onStep,
-  });
   const newBias = () => new library.TokenBias(model.tokenizer);
+  const shared = { model, newBias, contextLength, vocabularySize: vocabulary.length, random, onStep };
+  const embed = createEmbedder({ ...shared, threads: loaded.threads });
   const complete = createCompleter({
-    model,
-    newBias,
+    ...shared,
     runner,
     gate,
     sequences: context.totalSequences,
-    contextLength,
-    vocabularySize: vocabulary.length,
     isByteLevel,
-    random,
-    onStep,
   });
   const measure: Measure = (text) => model.tokenize(text).length;
   const textOf = (token: number): string => model.detokenize([token as Token]);
@@ -104,8 +95,8 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   async function generate(request: ChatRequest, call: InferenceCall): Promise<Generated> {
     const { tokens: prompt, isThinking } = prompts.prompt(request);
     const limit = tokenLimit(request, prompt.length, contextLength);
-    const logprobs = wantedLogprobs(request);
-    const confined = await constraints.constraintOf(request);
+    const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined;
+    const confined = await constraintOf(request);
     if (confined) refuseTooShort(confined.constraint, limit, prompt.length);
     const firstSeed = request.seed ?? new DataView(random.bytes(4).buffer).getUint32(0);
     const outputs = await Promise.all(
@@ -127,12 +118,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
       const generated: number[] = [];
       const options = samplingOptions(
         request,
-        {
-          model,
-          newBias,
-          vocabularySize: vocabulary.length,
-          banned: confined ? unreadable : [],
-        },
+        { ...shared, banned: confined ? unreadable : [] },
         { prompt, generated, seed: choiceSeed(firstSeed, index) },
       );
       /** What the first piece tells of the prompt. */
@@ -218,7 +204,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   return {
     generate,
     complete,
-    embed: (request, signal) => embedder.embed(request, signal),
+    embed,
     countTokens: (request) => prompts.prompt(request).tokens.length,
     get steps() {
       return steps;
@@ -234,8 +220,4 @@ function stopsOf(request: ChatRequest): string[] {
 function toolNames(request: ChatRequest): ReadonlySet<string> | undefined {
   if (!request.tools?.length || request.tool_choice === 'none') return undefined;
   return new Set(request.tools.map((tool) => tool.function.name));
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

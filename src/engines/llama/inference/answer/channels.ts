@@ -1,6 +1,6 @@
 import { parsed } from '../../../../base/fields.ts';
 import type { Segment, Segmenter } from './segments.ts';
-import { possibleStart } from './stop.ts';
+import { firstOf, possibleStart } from './stop.ts';
 
 const body = '<|message|>';
 const ends = ['<|end|>', '<|start|>', '<|channel|>', '<|call|>', '<|return|>'];
@@ -28,8 +28,9 @@ export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
     const segments: Segment[] = [];
     for (;;) {
       const [marks, next] = state === 'header' ? [[body], 'body' as const] : [ends, 'header' as const];
-      const { at, mark } = firstOf(marks, held);
-      if (mark === undefined) break;
+      const found = firstOf(marks, held);
+      if (!found) break;
+      const { at, mark } = found;
       if (state === 'header') {
         header += held.slice(0, at);
         segments.push({ kind: 'mark', text: held.slice(0, at) + mark });
@@ -81,13 +82,4 @@ export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
       return [{ kind: 'said', text: rest }];
     },
   };
-}
-
-function firstOf(marks: readonly string[], text: string): { at: number; mark: string | undefined } {
-  let [at, mark]: [number, string | undefined] = [Infinity, undefined];
-  for (const one of marks) {
-    const found = text.indexOf(one);
-    if (found !== -1 && found < at) [at, mark] = [found, one];
-  }
-  return { at, mark };
 }

@@ -11,11 +11,11 @@ export function createStopFilter(stops: readonly string[]): StopFilter {
   return {
     push(text) {
       held += text;
-      const met = firstStop(held, stops);
+      const met = firstOf(stops, held);
       if (met) {
         const before = held.slice(0, met.at);
         held = '';
-        return { text: before, stop: met.stop };
+        return { text: before, stop: met.mark };
       }
       const safe = held.length - possibleStart(held, stops);
       const certain = held.slice(0, safe);
@@ -30,9 +30,10 @@ export function createStopFilter(stops: readonly string[]): StopFilter {
   };
 }
 
-function firstStop(text: string, stops: readonly string[]): { stop: string; at: number } | undefined {
-  return stops
-    .map((stop) => ({ stop, at: text.indexOf(stop) }))
+/** The mark that comes first in a text, and where. */
+export function firstOf(marks: readonly string[], text: string): { mark: string; at: number } | undefined {
+  return marks
+    .map((mark) => ({ mark, at: text.indexOf(mark) }))
     .filter(({ at }) => at !== -1)
     .toSorted((a, b) => a.at - b.at)[0];
 }

@@ -9,28 +9,24 @@ export interface Confined {
   grammar: LlamaGrammar;
 }
 
-/** Schemas come again and again in a batch; their grammars are kept. */
-export interface ConstraintCache {
-  /** Undefined when the request leaves the model free. Throws as `createConstraint` does. */
-  constraintOf(request: ChatRequest): Promise<Confined | undefined>;
-}
-
 const mostKept = 32;
 
-export function createConstraintCache(llama: Llama, family: Family): ConstraintCache {
+/**
+ * What confines the answer to a request; undefined when the model is free. Schemas come again and again in a batch, so their
+ * grammars are kept. Throws as `createConstraint` does.
+ */
+export function createConstraints(llama: Llama, family: Family) {
   const kept = new Map<string, Confined>();
-  return {
-    async constraintOf(request) {
-      const key = constraintKey(request);
-      const found = kept.get(key);
-      if (found) return found;
-      const constraint = createConstraint(request, family);
-      if (!constraint) return undefined;
-      const made = { constraint, grammar: await llama.createGrammar({ grammar: constraint.gbnf }) };
-      kept.set(key, made);
-      const [oldest] = kept.keys();
-      if (kept.size > mostKept) kept.delete(oldest!);
-      return made;
-    },
+  return async (request: ChatRequest): Promise<Confined | undefined> => {
+    const key = constraintKey(request);
+    const found = kept.get(key);
+    if (found) return found;
+    const constraint = createConstraint(request, family);
+    if (!constraint) return undefined;
+    const made = { constraint, grammar: await llama.createGrammar({ grammar: constraint.gbnf }) };
+    kept.set(key, made);
+    const [oldest] = kept.keys();
+    if (kept.size > mostKept) kept.delete(oldest!);
+    return made;
   };
 }

@@ -8,8 +8,7 @@ import type { TemplateMessage } from './messages.ts';
 
 /** Without a system role: what it said stands before the first message of the user. */
 export function withoutSystem(messages: readonly TemplateMessage[]): TemplateMessage[] {
-  const said = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
-  const others = messages.filter(({ role }) => role !== 'system');
+  const { said, others } = apart(messages);
   if (said.length === 0) return others;
   const at = others.findIndex(({ role }) => role === 'user');
   if (at === -1) return [{ role: 'user', content: said.join('\n\n') }, ...others];
@@ -20,9 +19,13 @@ export function withoutSystem(messages: readonly TemplateMessage[]): TemplateMes
 
 /** All that systems said, in front. */
 export function withOneSystem(messages: readonly TemplateMessage[]): TemplateMessage[] {
-  const said = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
-  const others = messages.filter(({ role }) => role !== 'system');
+  const { said, others } = apart(messages);
   return said.length === 0 ? others : [{ role: 'system', content: said.join('\n\n') }, ...others];
+}
+
+function apart(messages: readonly TemplateMessage[]): { said: string[]; others: TemplateMessage[] } {
+  const said = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+  return { said, others: messages.filter(({ role }) => role !== 'system') };
 }
 
 /** Calls and their results as text, in turns of the assistant and the user. */

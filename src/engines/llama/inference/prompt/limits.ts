@@ -1,4 +1,4 @@
-import { ApiError } from '../../../../core/errors.ts';
+import { ApiError, invalid } from '../../../../core/errors.ts';
 import type { ChatRequest } from '../../../../wire/chat/chat.ts';
 
 /** How many tokens a request may generate. */
@@ -69,4 +69,11 @@ export function refuseEndless(
           { param },
         );
     }
+}
+
+/** Token ids that a client sent. */
+export function knownTokens(ids: readonly number[], param: string, vocabularySize: number): number[] {
+  const wrong = ids.findIndex((id) => !Number.isInteger(id) || id < 0 || id >= vocabularySize);
+  if (wrong === -1) return [...ids];
+  throw invalid(`${param}[${wrong}]`, `must be a token id of this model, 0 to ${vocabularySize - 1}`);
 }

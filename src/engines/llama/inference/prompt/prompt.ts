@@ -39,12 +39,12 @@ export function createPrompts(
   family: Family,
   contextLength: number,
 ): Prompts {
-  const chatTemplate = createChatTemplate(template, family);
+  const renderTemplate = createChatTemplate(template, family);
   const shield = createShield(tokenizer.controlTexts);
 
   function render(request: ChatRequest): string {
     const tools = request.tool_choice === 'none' ? [] : toTemplateTools(request.tools ?? []);
-    return chatTemplate.render({
+    return renderTemplate({
       messages: shield.cover(toTemplateMessages(request.messages)),
       tools: shield.cover(tools),
       variables: {

@@ -20,18 +20,16 @@ export interface Conversation {
   variables: Record<string, unknown>;
 }
 
-/** A chat template, together with what had to be found out about it. */
-export interface ChatTemplate {
-  /** Throws the template's own error when it refuses the conversation in every form. */
-  render(conversation: Conversation): string;
-}
-
 /** For models without a template of their own. */
 const plainTemplate =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}" +
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-export function createChatTemplate(given: string | undefined, family: Family): ChatTemplate {
+/**
+ * Finds out what a template can, and gives what renders it. That throws the template's own error when it refuses the
+ * conversation in every form.
+ */
+export function createChatTemplate(given: string | undefined, family: Family) {
   const source = given || plainTemplate;
   const compiled = new Template(source);
   const knowsSystem = shows(
@@ -98,7 +96,7 @@ export function createChatTemplate(given: string | undefined, family: Family): C
     throw first;
   }
 
-  return { render };
+  return render;
 }
 
 /** No template writes this by itself. */

@@ -1,9 +1,4 @@
-import type { ChatRequest, TokenLogprob } from '../../../../wire/chat/chat.ts';
-
-/** How many alternatives a request wants beside each token, or undefined when it wants no log probabilities. */
-export function wantedLogprobs({ logprobs, top_logprobs: top }: ChatRequest): number | undefined {
-  return logprobs ? (top ?? 0) : undefined;
-}
+import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
 
 /**
  * The log probabilities of a sampled token. `probabilities` are what the sampler chose from, most likely first:

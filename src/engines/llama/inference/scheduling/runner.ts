@@ -48,25 +48,21 @@ export function createRunner(sequences: readonly LlamaContextSequence[]): Runner
     }
   }
 
-  function acquire(request: SlotRequest): Promise<Slot> {
-    return new Promise((resolve, reject) => {
-      const entry = {
-        request,
-        begin(slot: Slot) {
-          request.signal.removeEventListener('abort', giveUp);
-          resolve(slot);
-        },
-      };
-      const giveUp = (): void => {
-        const at = queue.indexOf(entry);
-        if (at !== -1) queue.splice(at, 1);
-        reject(request.signal.reason as Error);
-      };
-      if (request.signal.aborted) return giveUp();
-      request.signal.addEventListener('abort', giveUp, { once: true });
-      queue.push(entry);
-      pump();
-    });
+  async function acquire(request: SlotRequest): Promise<Slot> {
+    const { signal } = request;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+    const entry = { request, begin: resolve };
+    const giveUp = (): void => {
+      const at = queue.indexOf(entry);
+      if (at === -1) return;
+      queue.splice(at, 1);
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', giveUp);
+    queue.push(entry);
+    pump();
+    return promise.finally(() => signal.removeEventListener('abort', giveUp));
   }
 
   return {
