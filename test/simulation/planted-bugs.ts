@@ -9,20 +9,23 @@ import type { World } from './world.ts';
 
 /** Where a bug is looked for when not in any world from seed 1 on: so that the suite does not search for long. */
 export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
-  'a release is not fenced': { shape: 'closing' },
-  'a chunk is finished under any lease': { shape: 'silent', from: 7 },
+  'a release is not fenced': { shape: 'closing', from: 13 },
+  'a chunk is finished under any lease': { shape: 'silent', from: 24 },
   'a batch is published under any lease': { shape: 'closing', from: 5 },
   'the gate is shut under any lease': { shape: 'closing' },
   'missing lines are recorded under any lease': { shape: 'closing', from: 4 },
   'a suspect is split under any lease': { shape: 'suspects', from: 7 },
+  'a chunk in hand can be claimed': { from: 11 },
+  'a claim hands out lines that have a result': { from: 10 },
   'leaving keeps its leases': { from: 34 },
+  'answers are taken after the gate was shut': { from: 54 },
   'answers are taken after the end': { from: 17 },
   'a later answer replaces the first': { from: 8 },
   'work goes on when its lease is lost': { shape: 'silent' },
   'slots are left idle': { shape: 'shares' },
   'an org waits until the others have nothing left': { shape: 'shares', from: 4 },
   'the window is measured with the wall clock': { shape: 'mixed', from: 57 },
-  'an engine that takes nothing is asked on and on': { from: 25 },
+  'an engine that takes nothing is asked on and on': { from: 28 },
   'a batch may be cancelled when its end is decided': { from: 48 },
 };
 
