@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
 import { startApp, testModel } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { createApi } from '../support/api.ts';
@@ -9,36 +10,31 @@ import { until } from '../support/until.ts';
 
 // Servers of models that refuse, go away and come back: nobody pays for what is not his fault.
 
-const open: { stop?(): Promise<void>; close?(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
-});
-
-const timeouts = { connectMs: 1000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
+const timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
 const prompts = (text: string) =>
   (JSON.parse(text) as { messages: { content: string }[] }).messages.at(-1)!.content;
 
-async function serverOf(answer: Answer): Promise<FakeUpstream> {
+async function serverOf(answer: Answer, { onTestFinished }: TestContext): Promise<FakeUpstream> {
   const fake = await startFakeUpstream(answer);
-  open.push(fake);
+  onTestFinished(() => fake.close());
   return fake;
 }
 
-async function appOver(servers: FakeUpstream[], slots: number | null = 8): Promise<RunningApp> {
-  const replicas = servers.map(({ url }) => ({ url, apiKey: null, slots, weight: 1, drain: false }));
+async function appOver(servers: FakeUpstream[], { onTestFinished }: TestContext): Promise<RunningApp> {
+  const replicas = servers.map(({ url }) => ({ url, apiKey: null, slots: 8, weight: 1, drain: false }));
   const model = testModel({ kind: 'openai', flavor: 'openai', replicas, model: 'real-name', timeouts });
   const running = await startApp({ models: [model], keys: [{ org: 'Other' }] });
-  open.push(running);
+  onTestFinished(() => running.stop());
   return running;
 }
 
 describe('a line that its server refuses for ever', () => {
-  it('ends as an error, and the lines of another org go on', async () => {
+  it.concurrent('ends as an error, and the lines of another org go on', async (context) => {
     const server = await serverOf((response, { text }) => {
       if (prompts(text).startsWith('forbidden')) return send(response, 403, { error: { message: 'no' } });
       send(response, 200, completion('fine'));
-    });
-    const running = await appOver([server]);
+    }, context);
+    const running = await appOver([server], context);
     const other = createApi(running.url, running.keys[0]!);
     const refused = await running.api.createBatch({ requests: [chatLine('x', 'forbidden')] });
     const good = await other.createBatch({ requests: chatLines(400) });
@@ -63,10 +59,11 @@ describe('a server that is not itself', () => {
     ['resets connections', (response) => void response.socket?.resetAndDestroy()],
   ];
 
-  it.each(outages)('costs no line an attempt: it %s', async (_, outage) => {
-    const server = await serverOf(outage);
+  // Each waits until its server is asked again.
+  it.concurrent.for(outages)('costs no line an attempt: it %s', async ([, outage], context) => {
+    const server = await serverOf(outage, context);
     server.models = outage;
-    const running = await appOver([server]);
+    const running = await appOver([server], context);
     const { id } = await running.api.createBatch({ requests: chatLines(60) });
     // Long enough for every line to fail three times, if it were asked.
     await until('some tries', () => server.received.length >= 3);
@@ -80,14 +77,15 @@ describe('a server that is not itself', () => {
 });
 
 describe('one of two servers', () => {
-  it('F33: may go away and come back: no line fails, no single request sees it, and it is used again', async () => {
+  it('F33: may go away and come back: no line fails, no single request sees it, and it is used again', async (context) => {
     let isAway = false;
     const slow: Answer = (response) => void setTimeout(() => send(response, 200, completion('fine')), 5);
-    const steady = await serverOf(slow);
-    const other = await serverOf((response, received) =>
-      isAway ? response.socket?.resetAndDestroy() : slow(response, received),
+    const steady = await serverOf(slow, context);
+    const other = await serverOf(
+      (response, received) => (isAway ? response.socket?.resetAndDestroy() : slow(response, received)),
+      context,
     );
-    const running = await appOver([steady, other]);
+    const running = await appOver([steady, other], context);
     const { id } = await running.api.createBatch({ requests: chatLines(600) });
     await until('both at work', () => other.received.length > 50);
     isAway = true;

@@ -20,7 +20,7 @@ export function testModel(engine: EngineConfig = { kind: 'scripted', slots: 8, d
 
 /** An engine that asks the HTTP server at `url`, which ends in `/v1`. */
 export function upstreamEngine(url: string, slots = 8): EngineConfig {
-  const timeouts = { connectMs: 1000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
+  const timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
   const replicas = [{ url, apiKey: null, slots, weight: 1, drain: false }];
   // Most fakes speak chat completions alone.
   const capabilities = { speaks: { responses: 'via chat' as const } };
