@@ -80,12 +80,12 @@ export function createPreparing(parts: PreparingParts): Preparing {
     const now = clock.now();
     const enter = (bytes: number) => memory.enter(orgId, bytes, signal);
     const reader = { responses, conversations, orgId, now, mostBytes, remembered, enter };
-    const own = storedItems(request.input, id);
+    const said = storedItems(request.input, id);
     const bytes = Buffer.byteLength(text);
     const unreserve = await reserve?.(bytes);
     let leave = () => unreserve?.();
     try {
-      const conversation = await readConversation(reader, request, own, bytes);
+      const conversation = await readConversation(reader, request, said, bytes);
       leave = () => {
         unreserve?.();
         conversation.leave();
@@ -94,23 +94,14 @@ export function createPreparing(parts: PreparingParts): Preparing {
       const allBytes = saidBytes + namedBytes + bytes;
       requireConversation(items);
       const begun = newResponse(request, { id, createdAt: unixSeconds(now), model, status: 'in_progress' });
-      const input = begun.store ? JSON.stringify(own) : '';
+      const input = begun.store ? JSON.stringify(said) : '';
       const inputBytes = Buffer.byteLength(input) + namedBytes;
-      const isAll = items.length === own.length && namedBytes === 0;
+      const isAll = items.length === said.length && namedBytes === 0;
       const native = (stream: boolean) =>
         nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
-      const asked = () => items.slice(-own.length).map(({ item }) => item);
-      return {
-        begun,
-        items,
-        allBytes,
-        asked,
-        input,
-        inputBytes,
-        leave,
-        native,
-        ...toChatRequest(request, items),
-      };
+      const asked = () => items.slice(-said.length).map(({ item }) => item);
+      const { chat, places, own } = toChatRequest(request, items);
+      return { begun, chat, places, own, items, allBytes, asked, input, inputBytes, leave, native };
     } catch (error) {
       leave();
       throw error;

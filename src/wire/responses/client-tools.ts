@@ -42,8 +42,11 @@ export function clientTools({ tools }: ResponsesRequest, items: readonly Item[])
 
 const bringsTools = ({ item }: Pick<Item, 'item'>) => item.type === 'additional_tools';
 
+const none: OwnNames = new Map();
+
 /** What the model calls otherwise than the client. */
 export function ownNames(tools: readonly ClientTool[]): OwnNames {
+  if (tools.length === 0) return none;
   return new Map(tools.filter(isRenamed).map(({ own, fields }) => [fields.name, own]));
 }
 

@@ -7,7 +7,7 @@ import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.t
 import { itemsWithTools } from '../stored-items.ts';
 import { chatLimits } from '../../chat/request-schema.ts';
 import { responsesRequestSchema } from './request-schema.ts';
-import type { ResponsesRequest } from '../responses.ts';
+import type { ResponsesRequest, ResponsesTool } from '../responses.ts';
 import type { PlacedItem } from './to-chat-messages.ts';
 
 const checkShape = validator(responsesRequestSchema);
@@ -48,14 +48,7 @@ export function conversationOf({ conversation }: ResponsesRequest): string | nul
 }
 
 function checkTools(request: ResponsesRequest): Fault[] {
-  const faults: Fault[] = [];
-  const names = new Map<string, string>();
-  for (const { own, path } of request.tools?.length ? listed(request.tools, 'tools') : []) {
-    const key = keyOf(own);
-    const first = names.get(key);
-    if (first === undefined) names.set(key, path);
-    else faults.push(fault(`${path}.name`, `${quoted(own.name)} is already the name of ${first}`));
-  }
+  const faults = request.tools?.length ? checkNames(request.tools) : [];
   const tools = clientTools(request, itemsWithTools(request));
   if (tools.length > chatLimits.tools)
     faults.push(
@@ -72,6 +65,18 @@ function checkTools(request: ResponsesRequest): Fault[] {
   } else if (!tools.some((tool) => means(choice, tool))) {
     const path = choice.function ? 'tool_choice.function.name' : 'tool_choice.name';
     faults.push(fault(path, `${quoted(chosenName(choice))} is not among the functions of tools`));
+  }
+  return faults;
+}
+
+function checkNames(tools: readonly ResponsesTool[]): Fault[] {
+  const faults: Fault[] = [];
+  const names = new Map<string, string>();
+  for (const { own, path } of listed(tools, 'tools')) {
+    const key = keyOf(own);
+    const first = names.get(key);
+    if (first === undefined) names.set(key, path);
+    else faults.push(fault(`${path}.name`, `${quoted(own.name)} is already the name of ${first}`));
   }
   return faults;
 }
