@@ -50,7 +50,7 @@ export interface BatchesParts {
   ids: Ids;
   random: Random;
   log: Log;
-  limits: { openBatchesPerOrg: number; lineBytes?: number };
+  limits: { openBatchesPerOrg: number; lineBytes: number };
   batch: {
     /** Those that new batches may target; the usual ones if absent. */
     endpoints?: readonly BatchEndpoint[];

@@ -36,7 +36,7 @@ export interface RunnerParts {
   store: Store;
   blobs: Blobs;
   files: Pick<Files, 'inline'>;
-  limits: { lineBytes?: number };
+  limits: { lineBytes: number };
   generate: Generate;
   closer: Closer;
   missing: MissingModels;

@@ -41,7 +41,8 @@ export function createTransport(options: TransportOptions): Transport {
     let response: Response;
     try {
       const init = { method: call.method ?? 'GET', headers, body, signal: call.signal ?? null };
-      response = await options.fetch(baseUrl + call.path + queryOf(call), init);
+      const once = call.form === undefined ? {} : sentOnce;
+      response = await options.fetch(baseUrl + call.path + queryOf(call), { ...init, ...once });
     } catch (cause) {
       if (call.signal?.aborted === true) throw cause;
       throw new Unreachable(baseUrl, reasonOf(cause), cause);
@@ -64,6 +65,9 @@ export function createTransport(options: TransportOptions): Transport {
     },
   };
 }
+
+/** `fetch` keeps a copy of all that it sends, unless it may send it nowhere else and nobody could be asked for a password. */
+const sentOnce = { redirect: 'error', window: null } as const;
 
 /** The bytes of an answer; breaking off is `Unreachable` like everything else that the network does. */
 export async function* bytesOf(response: Response, baseUrl: string): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,5 @@
 import type { Checker, Located } from '../base/located.ts';
-import { type BatchEndpoint, batchEndpoints, dateForms, usualEndpoints } from '../core/batch.ts';
+import { type BatchEndpoint, batchEndpoints, dateForms, usualEndpoints, usualLimits } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
 import type { Hours } from '../core/hours.ts';
@@ -11,9 +11,10 @@ export function limits(at: Located | undefined, check: Checker): Config['limits'
   const atLeastOne = { min: 1 };
   const bodyBytes = check.whole(fields.body_bytes, { min: 1024, max: 2 ** 30 }) ?? 8_388_608;
   return {
-    requestsPerBatch: check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 }) ?? 10_000,
-    bytesPerBatch: check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 }) ?? 33_554_432,
-    lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? 8_388_608,
+    requestsPerBatch:
+      check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 }) ?? usualLimits.requests,
+    bytesPerBatch: check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 }) ?? usualLimits.bytes,
+    lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? usualLimits.lineBytes,
     openBatchesPerOrg: check.whole(fields.open_batches_per_org, atLeastOne) ?? 1000,
     bodyBytes,
     conversationBytes: check.whole(fields.conversation_bytes, { min: 1024, max: 2 ** 30 }) ?? bodyBytes,

@@ -47,6 +47,9 @@ export const batchEndpoints = [
 ] as const;
 export type BatchEndpoint = (typeof batchEndpoints)[number];
 
+/** What one batch takes unless the configuration says otherwise (specification, section 8). */
+export const usualLimits = { requests: 10_000, bytes: 33_554_432, lineBytes: 8_388_608 };
+
 /** Those that are open unless the configuration says otherwise (specification, section 4.1). */
 export const usualEndpoints: readonly BatchEndpoint[] = ['/v1/chat/completions', '/v1/embeddings'];
 

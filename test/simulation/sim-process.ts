@@ -4,6 +4,7 @@ import { createIds } from '../../src/base/ids.ts';
 import { type Log, silent } from '../../src/base/log.ts';
 import type { Batches } from '../../src/batches/batches.ts';
 import { type BatchesParts, createBatches } from '../../src/batches/create-batches.ts';
+import { usualLimits } from '../../src/core/batch.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
@@ -73,7 +74,7 @@ export class SimProcess implements Worker {
       ids,
       random,
       log: traced(world, this),
-      limits: { openBatchesPerOrg: 100 },
+      limits: { openBatchesPerOrg: 100, lineBytes: usualLimits.lineBytes },
       batch: {
         priceFactor: 0.5,
         resultTtlMs: 86_400_000,

@@ -29,7 +29,7 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 export interface DispatcherParts {
   generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'workedAt' | 'waiting' | 'standIns'>;
   files: Pick<Files, 'inline'>;
-  limits: { lineBytes?: number };
+  limits: { lineBytes: number };
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
@@ -48,7 +48,6 @@ export interface DispatcherParts {
   fetch: () => void;
 }
 
-const usualLineBytes = 8_388_608;
 /** Lines of the largest size that may hold files at once; of one org half of them. */
 const filledAtOnce = 16;
 
@@ -69,7 +68,7 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    const room = filledAtOnce * (parts.limits.lineBytes ?? usualLineBytes);
+    const room = filledAtOnce * parts.limits.lineBytes;
     this.#filled = createFairGate({ room, each: room / 2, mostWaiting: Infinity, full });
   }
 
@@ -169,7 +168,7 @@ export class Dispatcher {
       leave = await this.#filled.enter(orgId, bytes, abort.signal);
     };
     try {
-      const text = await files.inline(orgId, line.text, limits.lineBytes ?? usualLineBytes, hold);
+      const text = await files.inline(orgId, line.text, limits.lineBytes, hold);
       return { model, asked: text === line.text ? line.asked : line.askedAs(text), leave };
     } catch (error) {
       leave();

@@ -1,14 +1,11 @@
 import { Command } from 'commander';
-import { usualEndpoints } from '../../core/batch.ts';
+import { usualEndpoints, usualLimits } from '../../core/batch.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 import { existingFile } from '../shared/local-file.ts';
 import { formatFault } from '../shared/report.ts';
-
-/** What a server takes unless it is told otherwise (specification, section 8). */
-const limits = { bytes: 33_554_432, requests: 10_000, lineBytes: 8_388_608 };
 
 export function filesValidate(cli: Cli): Command {
   return new Command('validate')
@@ -19,7 +16,7 @@ export function filesValidate(cli: Cli): Command {
     .action(async (file: string, options: { json?: boolean }) => {
       const { terminal } = cli;
       const { checkFile } = await import('./check-file.ts');
-      const verdict = await checkFile(existingFile(file, cli.cwd), limits);
+      const verdict = await checkFile(existingFile(file, cli.cwd), usualLimits);
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
       if (options.json === true) {
         const { estimatedTokens, faultCount, namesFiles, ...rest } = verdict;

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CliError } from './exit-codes.ts';
+import { readJsonFile } from './json-file.ts';
 
 /** Which server the client commands ask, and with which key, where neither a flag nor the environment says so. */
 export interface Profile {
@@ -19,19 +20,8 @@ export function profilePath(env: Env): string | undefined {
 export function readProfile(env: Env): Profile | undefined {
   const path = profilePath(env);
   if (path === undefined) return undefined;
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-  try {
-    const { url, key } = JSON.parse(text) as Partial<Profile>;
-    if (typeof url === 'string' && typeof key === 'string') return { url, key };
-  } catch {
-    // Told below.
-  }
-  throw new CliError(`${path} is not a profile of offpeak login.`, 'Remove it, or log in again.');
+  const isOurs = ({ url, key }: Partial<Profile>) => typeof url === 'string' && typeof key === 'string';
+  return readJsonFile(path, isOurs, 'a profile of offpeak login', 'Remove it, or log in again.');
 }
 
 /** @returns where it stands, readable by this user alone */

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
-
-/** The most that one batch takes (specification, section 8). A larger file becomes several batches. */
-export const batchLimits = { requests: 10_000, bytes: 33_554_432 };
+import { usualLimits } from '../../../core/batch.ts';
 
 /** What the command line knows of an input file. The server alone judges whether it is valid. */
 export interface InputFile {
@@ -32,7 +30,8 @@ export interface InputPart {
 
 const blank = /^\s*$/;
 
-export async function readInput(path: string, limits = batchLimits): Promise<InputFile> {
+/** A file of more than one batch takes becomes several. */
+export async function readInput(path: string): Promise<InputFile> {
   const hash = createHash('sha256');
   const parts: InputPart[] = [emptyPart(0, 0)];
   let part = parts[0]!;
@@ -44,7 +43,7 @@ export async function readInput(path: string, limits = batchLimits): Promise<Inp
     if (line.whole) hash.update('\n');
     const length = line.bytes.length + (line.whole ? 1 : 0);
     const isRequest = !isBlank(line.bytes);
-    const isFull = part.requests === limits.requests || part.bytes + length > limits.bytes;
+    const isFull = part.requests === usualLimits.requests || part.bytes + length > usualLimits.bytes;
     if (isFull && isRequest && part.requests > 0) {
       part = emptyPart(lines, line.offset);
       parts.push(part);

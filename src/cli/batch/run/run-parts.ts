@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/clock.ts';
 import type { Client } from '../../../client/client.ts';
 import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
@@ -5,12 +6,14 @@ import { isFinal } from '../../../core/batch.ts';
 import { openBlob } from '../../shared/local-file.ts';
 import type { InputFile, InputPart } from './read-input.ts';
 import type { RunFile } from './run-state.ts';
+import { tidily } from './tidily.ts';
 
 /** Requests on the server that are not done: enough to keep it busy until the next batch is there. */
 const outstandingRequests = 10_000;
 
 export interface Job {
   client: Client;
+  clock: Clock;
   run: RunFile;
   input: InputFile;
   /** What the uploads are called. */
@@ -58,7 +61,8 @@ export function runParts(job: Job): PartsRun {
     const content = (await openBlob(input.path)).slice(part.offset, part.offset + part.bytes);
     const idempotencyKey = `${state.parts[index]!.token}-file`;
     try {
-      const { id } = await client.files.upload({ content, filename: job.filename, idempotencyKey });
+      const sent = client.files.upload({ content, filename: job.filename, idempotencyKey });
+      const { id } = await tidily(job.clock, sent);
       run.remember(index, { file_id: id });
       uploadedHere.add(index);
     } catch (error) {

@@ -1,7 +1,8 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Random } from '../../../base/random.ts';
 import { CliError } from '../../shared/exit-codes.ts';
+import { readJsonFile } from '../../shared/json-file.ts';
 
 /**
  * A small file beside the output that makes `batch run` resumable: run again after whatever happened, it goes on with
@@ -70,7 +71,7 @@ export interface RunIdentity {
  */
 export function openRunFile(output: string | null, run: RunIdentity): RunFile {
   const path = output === null ? null : `${output}.offpeak.json`;
-  const found = path === null ? undefined : read(path);
+  const found = path === null ? undefined : readState(path);
   if (path !== null && found !== undefined) refuseOther(relative(run.cwd, path) || path, found, run);
   const token = () => Buffer.from(run.random.bytes(16)).toString('hex');
   const fresh = (): PartState => ({ token: token(), file_id: null, batch_id: null });
@@ -128,22 +129,9 @@ function refuseOther(shown: string, found: RunState, run: RunIdentity): void {
     );
 }
 
-function read(path: string): RunState | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-  try {
-    const state = JSON.parse(text) as Partial<RunState>;
-    if (state.version === 2 && typeof state.url === 'string' && Array.isArray(state.parts))
-      return state as RunState;
-  } catch {
-    // Told below: it is not a file of ours.
-  }
-  throw new CliError(
-    `${path} is not a state file of batch run.`,
-    'Move it away, or choose another output with -o.',
-  );
+function readState(path: string): RunState | undefined {
+  const isOurs = ({ version, url, parts }: Partial<RunState>) =>
+    version === 2 && typeof url === 'string' && Array.isArray(parts);
+  const advice = 'Move it away, or choose another output with -o.';
+  return readJsonFile(path, isOurs, 'a state file of batch run', advice);
 }
