@@ -2,6 +2,7 @@
 // With --profile the measured server runs under V8's profiler: its figures are worse then, and are not written.
 // With --unbound nobody is bound to a core.
 import { batchFill } from './batch-fill.ts';
+import { batchRun } from './batch-run.ts';
 import { beside } from './beside.ts';
 import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
@@ -20,6 +21,7 @@ import { upload } from './upload.ts';
 
 const workloads = [
   batchFill,
+  batchRun,
   beside,
   fleet,
   processes,

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock, Timer } from '../../../base/clock.ts';
 
-const pauseMs = 50;
+const pauseMs = 25;
 
 /**
  * Collects garbage while `work` goes on. Chunks of a file that were sent weigh a few hundred bytes each in the eyes of V8,
