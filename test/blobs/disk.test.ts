@@ -465,27 +465,21 @@ describe('on a failing disk', () => {
     expect(pattern(1_000).equals(readFileSync(join(folder, 'a7', name)))).toBe(true);
   });
 
-  const disk = smallDisk();
-  test.skipIf('reason' in disk)(
-    `a disk of 4 MiB that fills up${'reason' in disk ? ` (skipped: ${disk.reason})` : ''}`,
-    async () => {
-      if ('reason' in disk) return;
-      try {
-        const blobs = createDiskBlobs({ folder: join(disk.folder, 'blobs'), log: silent });
-        await blobs.start();
-        const writer = await blobs.create(name);
-        const fill = async () => {
-          for (let i = 0; i < 100; i++) await writer.write(pattern(100_000));
-          await writer.commit();
-        };
-        await expect(fill()).rejects.toMatchObject({ code: 'insufficient_storage' });
-        const smaller = await blobs.create(other);
-        await smaller.write(pattern(3_000_000));
-        await smaller.commit();
-        expect(await blobs.size(other)).toBe(3_000_000);
-      } finally {
-        disk.remove();
-      }
-    },
-  );
+  test('a disk of 4 MiB that fills up', async ({ skip, onTestFinished }) => {
+    const disk = smallDisk();
+    if ('reason' in disk) return skip(disk.reason);
+    onTestFinished(disk.remove);
+    const blobs = createDiskBlobs({ folder: join(disk.folder, 'blobs'), log: silent });
+    await blobs.start();
+    const writer = await blobs.create(name);
+    const fill = async () => {
+      for (let i = 0; i < 100; i++) await writer.write(pattern(100_000));
+      await writer.commit();
+    };
+    await expect(fill()).rejects.toMatchObject({ code: 'insufficient_storage' });
+    const smaller = await blobs.create(other);
+    await smaller.write(pattern(3_000_000));
+    await smaller.commit();
+    expect(await blobs.size(other)).toBe(3_000_000);
+  });
 });

@@ -10,10 +10,12 @@ import { afterAll, expect, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import { systemClock } from '../../src/base/system.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
+import { createSeededRandom } from '../support/seeded-random.ts';
 import type { Ack } from './crash-child.ts';
 import { failure, output, range, text } from './fixtures.ts';
 
 const lives = 8;
+const random = createSeededRandom(20_261_121);
 const folder = mkdtempSync(join(tmpdir(), 'crash-'));
 const path = join(folder, 'offpeak.db');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -26,10 +28,10 @@ async function live(life: number): Promise<Ack[]> {
   });
   const acks: Ack[] = [];
   // Somewhere within a few transactions after a few dozen of them.
-  const deadline = 3 + Math.floor(Math.random() * 60);
+  const deadline = random.int(3, 62);
   for await (const line of createInterface(child.stdout)) {
     acks.push(JSON.parse(line) as Ack);
-    if (acks.length === deadline) setTimeout(() => child.kill('SIGKILL'), Math.random() * 8);
+    if (acks.length === deadline) setTimeout(() => child.kill('SIGKILL'), random.int(0, 8));
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   expect(child.signalCode).toBe('SIGKILL');

@@ -293,46 +293,43 @@ function fillUp(file: string): void {
   }
 }
 
-const disk = smallDisk();
-test.skipIf('reason' in disk)(
-  `a full disk refuses, damages nothing, and goes on when there is room${'reason' in disk ? ` (skipped: ${disk.reason})` : ''}`,
-  async () => {
-    if ('reason' in disk) return;
-    const onDisk = join(disk.folder, 'offpeak.db');
-    const filler = join(disk.folder, 'filler');
-    try {
-      writeFileSync(filler, new Uint8Array(1_500_000));
-      const store = open(onDisk);
-      await store.start();
-      const batch = await addBatch(store, { total: 1_000 });
-      await claimOf(store, 'w', batch.id, { count: 1_000 });
-      const record = (line: number) =>
-        store.results.record('w', [output(batch, line, { body: new Uint8Array(50_000) })], [], start);
-      let kept = 0;
-      const fill = async () => {
-        for (; kept < 1_000; kept++) await record(kept);
-      };
-      await expect(fill()).rejects.toMatchObject({
-        name: 'ApiError',
-        code: 'insufficient_storage',
-        status: 507,
-      });
-      expect(kept).toBeGreaterThan(3);
-      expect(await store.batches.find(batch.id)).toMatchObject({ ok: kept });
-      expect(await store.results.tail(batch.id, 'output', 0, { rows: 1_000, bytes: 1e9 })).toHaveLength(kept);
-      rmSync(filler);
-      expect(await record(kept)).toMatchObject([{ kept: 1 }]);
-      await store.stop();
-      const database = new DatabaseSync(onDisk);
-      expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
-      database.close();
-      rmSync(onDisk);
-      fillUp(filler);
-      const error = await failing(onDisk);
-      expect(error.code).toBe('disk_full');
-      expect(error.message).toBe(`The disk of ${disk.folder} is full.`);
-    } finally {
-      disk.remove();
-    }
-  },
-);
+test('a full disk refuses, damages nothing, and goes on when there is room', async ({
+  skip,
+  onTestFinished,
+}) => {
+  const disk = smallDisk();
+  if ('reason' in disk) return skip(disk.reason);
+  onTestFinished(disk.remove);
+  const onDisk = join(disk.folder, 'offpeak.db');
+  const filler = join(disk.folder, 'filler');
+  writeFileSync(filler, new Uint8Array(1_500_000));
+  const store = open(onDisk);
+  await store.start();
+  const batch = await addBatch(store, { total: 1_000 });
+  await claimOf(store, 'w', batch.id, { count: 1_000 });
+  const record = (line: number) =>
+    store.results.record('w', [output(batch, line, { body: new Uint8Array(50_000) })], [], start);
+  let kept = 0;
+  const fill = async () => {
+    for (; kept < 1_000; kept++) await record(kept);
+  };
+  await expect(fill()).rejects.toMatchObject({
+    name: 'ApiError',
+    code: 'insufficient_storage',
+    status: 507,
+  });
+  expect(kept).toBeGreaterThan(3);
+  expect(await store.batches.find(batch.id)).toMatchObject({ ok: kept });
+  expect(await store.results.tail(batch.id, 'output', 0, { rows: 1_000, bytes: 1e9 })).toHaveLength(kept);
+  rmSync(filler);
+  expect(await record(kept)).toMatchObject([{ kept: 1 }]);
+  await store.stop();
+  const database = new DatabaseSync(onDisk);
+  expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+  database.close();
+  rmSync(onDisk);
+  fillUp(filler);
+  const error = await failing(onDisk);
+  expect(error.code).toBe('disk_full');
+  expect(error.message).toBe(`The disk of ${disk.folder} is full.`);
+});

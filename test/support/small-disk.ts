@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export interface SmallDisk {
   folder: string;
-  remove(): void;
+  remove: () => void;
 }
 
 /** A file system of 4 MiB of its own to fill up, or the reason why there is none: mounting takes root. */

@@ -54,6 +54,9 @@ export interface ReadyLine {
 export function createWorkspace(delay = '1ms'): Workspace {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-process-'));
   const running = new Set<Running>();
+  process.once('exit', () => {
+    for (const { child } of running) child.kill('SIGKILL');
+  });
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('OFFPEAK_'));
 
   function start(argv: string[], env: Record<string, string> = {}, files = [main]): Running {
