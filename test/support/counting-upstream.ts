@@ -6,6 +6,10 @@ export interface CountingUpstream extends FakeUpstream {
   /** Calls so far, by prompt. */
   calls: Map<string, number>;
   total(): number;
+  /** Calls after so many are not answered before `release`. */
+  holdAfter: number;
+  /** Answers what is held, and everything from now on. */
+  release(): void;
 }
 
 /**
@@ -14,12 +18,15 @@ export interface CountingUpstream extends FakeUpstream {
  */
 export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<CountingUpstream> {
   const calls = new Map<string, number>();
+  const held = new Set<() => void>();
+  let asked = 0;
   const upstream = await startFakeUpstream((response, received) => {
     if (!received.path.endsWith('/chat/completions')) return send(response, 404, { error: {} });
     upstream.received.length = 0;
     const { messages } = JSON.parse(received.text) as { messages: { content: string }[] };
     const prompt = messages.at(-1)!.content;
     calls.set(prompt, (calls.get(prompt) ?? 0) + 1);
+    asked++;
     const { prompt_tokens, completion_tokens, cached } = tokensOf(prompt);
     const usage = {
       prompt_tokens,
@@ -27,16 +34,24 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
       total_tokens: prompt_tokens + completion_tokens,
       prompt_tokens_details: { cached_tokens: cached },
     };
-    const timer = setTimeout(
-      () => send(response, 200, completion(`Answer to ${prompt}`, { usage })),
-      delayMs,
-    );
+    const answer = () => send(response, 200, completion(`Answer to ${prompt}`, { usage }));
+    if (asked > counting.holdAfter) {
+      held.add(answer);
+      return void response.on('close', () => held.delete(answer));
+    }
+    const timer = setTimeout(answer, delayMs);
     response.on('close', () => clearTimeout(timer));
   });
-  return Object.assign(upstream, {
+  const counting: CountingUpstream = Object.assign(upstream, {
     calls,
-    total: () => [...calls.values()].reduce((sum, count) => sum + count, 0),
+    total: () => asked,
+    holdAfter: Infinity,
+    release() {
+      counting.holdAfter = Infinity;
+      for (const answer of held) answer();
+    },
   });
+  return counting;
 }
 
 /** What the answer to a prompt such as `row-17` is counted with. */
