@@ -30,6 +30,7 @@ export async function start(): Promise<void> {
     },
     env: environment,
     cwd,
+    ownsProcess: true,
     exitCode: exitCodes.ok,
   });
   process.exitCode = code;

@@ -14,6 +14,8 @@ export interface Cli {
   onInterrupt(handle: () => void): () => void;
   env: Record<string, string | undefined>;
   cwd: string;
+  /** Whether this process does nothing else, so that a pause of all of it disturbs nobody. */
+  ownsProcess?: boolean;
   /** How the command ended, when it ended without an error. */
   exitCode: ExitCode;
 }

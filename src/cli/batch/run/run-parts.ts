@@ -1,4 +1,3 @@
-import type { Clock } from '../../../base/clock.ts';
 import type { Client } from '../../../client/client.ts';
 import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
@@ -7,13 +6,14 @@ import { openBlob } from '../../shared/local-file.ts';
 import type { InputFile, InputPart } from './read-input.ts';
 import type { RunFile } from './run-state.ts';
 import { tidily } from './tidily.ts';
+import type { Tidied } from './tidily.ts';
 
 /** Requests on the server that are not done: enough to keep it busy until the next batch is there. */
 const outstandingRequests = 10_000;
 
 export interface Job {
   client: Client;
-  clock: Clock;
+  process: Tidied;
   run: RunFile;
   input: InputFile;
   /** What the uploads are called. */
@@ -62,7 +62,7 @@ export function runParts(job: Job): PartsRun {
     const idempotencyKey = `${state.parts[index]!.token}-file`;
     try {
       const sent = client.files.upload({ content, filename: job.filename, idempotencyKey });
-      const { id } = await tidily(job.clock, sent);
+      const { id } = await tidily(job.process, sent);
       run.remember(index, { file_id: id });
       uploadedHere.add(index);
     } catch (error) {

@@ -119,7 +119,7 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
   const progress = quiet ? noProgress : createProgress(cli.terminal, cli.clock);
   const parts = runParts({
     client,
-    clock: cli.clock,
+    process: cli,
     run,
     input,
     filename,
