@@ -110,7 +110,7 @@ export function modelServers(
       return alone(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
     }
     case 'openai': {
-      const replicas = engine.replicas.map((each) => upstreamReplica(engine, each));
+      const replicas = engine.replicas.map((each, at) => upstreamReplica(engine, each, at));
       const known = old?.engine.kind === 'openai' && before?.pool;
       return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared: true }) };
     }
@@ -120,10 +120,11 @@ export function modelServers(
     }
   }
 
-  function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
-    const { url, apiKey, weight, drain } = replica;
-    const { host, pathname } = new URL(url);
-    const name = host + pathname;
+  function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig, at: number): ReplicaOptions {
+    const { apiKey, url, weight, drain } = replica;
+    // What is remembered of a server is remembered by its name, and a server may give each key a limit of its own.
+    const same = upstream.replicas.slice(0, at).filter((each) => addressOf(each) === addressOf(replica));
+    const name = addressOf(replica) + (same.length > 0 ? `#${same.length + 1}` : '');
     const asked =
       engineBefore(upstream, replica) ??
       createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
@@ -143,6 +144,11 @@ export function modelServers(
     if (found) taken.add(found.engine);
     return found?.engine;
   }
+}
+
+function addressOf({ url }: ReplicaConfig): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname;
 }
 
 /** What the engine of a server is made of. */

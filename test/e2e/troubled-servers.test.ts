@@ -45,6 +45,21 @@ describe('a line that its server refuses for ever', () => {
   });
 });
 
+describe('a server that only embeds', () => {
+  it.concurrent('ends lines that ask it for answers, and the batch, at once', async (context) => {
+    const server = await serverOf((response, { path }) => {
+      if (path.endsWith('/embeddings'))
+        return send(response, 200, { data: [{ index: 0, embedding: [1, 0] }] });
+      send(response, 404, { detail: 'Not Found' });
+    }, context);
+    const running = await appOver([server], context);
+    const { id } = await running.api.createBatch({ requests: chatLines(3) });
+    expect((await running.api.finished(id)).request_counts).toMatchObject({ failed: 3 });
+    const lines = parseLines((await running.api.results(id, 'errors')).text);
+    expect(lines.map(({ error }) => error?.code)).toEqual(Array(3).fill('model_not_found'));
+  });
+});
+
 describe('a server that is not itself', () => {
   const outages: [string, Answer][] = [
     ['answers 404 while it is rolled out', (response) => send(response, 404, 'no such path')],

@@ -32,10 +32,12 @@ const refuse =
   (response) =>
     send(response, status, { error: { message } });
 
-async function start(answer: Answer) {
+async function start(answer: Answer, apiKeys: (string | null)[] = [null]) {
   upstream = await startFakeUpstream(answer);
+  const engine = upstreamEngine(upstream.url);
+  const replicas = apiKeys.map((apiKey) => ({ ...engine.replicas[0]!, apiKey }));
   running = await startApp({
-    models: [testModel(upstreamEngine(upstream.url))],
+    models: [testModel({ ...engine, replicas })],
     keys: [{ org: 'default', scopes: ['admin'] }],
   });
 }
@@ -62,19 +64,20 @@ describe('a batch whose model takes nothing', () => {
   });
 
   it('shows its servers to those who administer, and to nobody else', async () => {
-    await start(complete());
+    await start(complete(), ['one-key', 'another-key']);
     await upstream.close();
     await running.app.serversAway();
     const admin = createApi(running.url, running.keys[0]!);
     const { data } = await admin.get<{ data: Model[] }>('/v1/models');
-    const [replica] = data[0]!.replicas!;
+    const [replica, withOtherKey] = data[0]!.replicas!;
     expect(replica).toMatchObject({
       health: 'open',
       in_flight: 0,
       waiting: { reason: 'engine_unavailable' },
     });
     expect(replica!.name).toBe(`127.0.0.1:${upstream.port}/v1`);
-    expect((await admin.get<Model>('/v1/models/default')).replicas).toHaveLength(1);
+    expect(withOtherKey!.name).toBe(`127.0.0.1:${upstream.port}/v1#2`);
+    expect((await admin.get<Model>('/v1/models/default')).replicas).toHaveLength(2);
     const { data: others } = await running.api.get<{ data: Model[] }>('/v1/models');
     expect(others[0]).not.toHaveProperty('replicas');
     expect(await running.api.get<Model>('/v1/models/default')).not.toHaveProperty('replicas');

@@ -1,7 +1,6 @@
 import OpenAI from 'openai';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { OpenAiEngineConfig } from '../../src/core/config.ts';
 import type { Flavor } from '../../src/core/flavor.ts';
 import type { ErrorBody } from '../support/api.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
@@ -29,7 +28,7 @@ let running: RunningApp;
 beforeAll(async () => {
   servers = await startPeerServers();
   const models = names.map((id) => ({
-    ...testModel({ ...(upstreamEngine(servers.url) as OpenAiEngineConfig), flavor: flavorOf[id], model: id }),
+    ...testModel({ ...upstreamEngine(servers.url), flavor: flavorOf[id], model: id }),
     id,
     aliases: [],
   }));

@@ -5,7 +5,7 @@ import { createApp } from '../../src/app.ts';
 import type { App, Overrides } from '../../src/app.ts';
 import { silent } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { Config, EngineConfig, ModelConfig } from '../../src/core/config.ts';
+import type { Config, EngineConfig, ModelConfig, OpenAiEngineConfig } from '../../src/core/config.ts';
 import { createApi } from './api.ts';
 import type { Api } from './api.ts';
 import { seedKeys } from './seed-keys.ts';
@@ -19,7 +19,7 @@ export function testModel(engine: EngineConfig = { kind: 'scripted', slots: 8, d
 }
 
 /** An engine that asks the HTTP server at `url`, which ends in `/v1`. */
-export function upstreamEngine(url: string, slots = 8): EngineConfig {
+export function upstreamEngine(url: string, slots = 8): OpenAiEngineConfig {
   const timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
   const replicas = [{ url, apiKey: null, slots, weight: 1, drain: false }];
   // Most fakes speak chat completions alone.

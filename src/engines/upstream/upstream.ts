@@ -31,7 +31,7 @@ import { rateTold } from './connection/rate-headers.ts';
 import { askHowItIs } from './probe/reports.ts';
 import { chatMembers, completionsMembers, embeddingsMembers } from './request/request-members.ts';
 import { embeddingsText, type Wording } from './request/request-text.ts';
-import { AbsentError, errorForStatus, type RefusalContext } from './connection/status-errors.ts';
+import { AbsentError, errorForStatus, noChat, type RefusalContext } from './connection/status-errors.ts';
 import { defaultTimeouts, type Timeouts } from './connection/timeouts.ts';
 import { usageReader } from './answer/own-usage.ts';
 import { createTransport, type Reply, type Transport } from './connection/transport.ts';
@@ -224,9 +224,27 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     pathOf: address.path,
     context,
     noteRepairs,
+    explain,
   });
 
-  /** Whether it works and has the model: what is not there then is a call that the model lacks, not the server. */
+  /** What is not there is a call that the model lacks, where its server works and has the model; else it is the server. */
+  async function explain(error: unknown, path: string): Promise<unknown> {
+    if (!(error instanceof AbsentError)) return error;
+    if (path === embeddingsPath()) return (await listsModel()) ? noEmbeddings() : error;
+    return (await embeds()) ? noChat() : error;
+  }
+
+  /** A proxy may list models of servers that are being rolled out. One that embeds with the model has it. */
+  async function embeds(): Promise<boolean> {
+    try {
+      const text = JSON.stringify({ model, input: 'a' });
+      const { status, body } = await connected().counting.post(address.path(embeddingsPath()), text, never);
+      return status === 200 && Array.isArray(fieldsOf(JSON.parse(body.toString()))['data']);
+    } catch {
+      return false;
+    }
+  }
+
   async function listsModel(): Promise<boolean> {
     try {
       const { status, body } = await connected().counting.get(address.path('/models'), never);
@@ -235,6 +253,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       return false;
     }
   }
+
+  const embeddingsPath = () => traits.paths?.value.embeddings ?? '/embeddings';
 
   const cutsAt = () => (traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null);
 
@@ -326,9 +346,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       const repairs: Repairs = new Set();
       const text = embeddingsText(request, embeddingsWording);
       const { fields } = await exchanges
-        .ask(traits.paths?.value.embeddings ?? '/embeddings', text, signal, repairs)
-        .catch(async (error: unknown) => {
-          if (error instanceof AbsentError && (await listsModel())) throw noEmbeddings();
+        .ask(embeddingsPath(), text, signal, repairs)
+        .catch((error: unknown) => {
           throw refusedDimensions(error, request.value);
         });
       const embeddings = readEmbeddings(fields, request.value, repairs, cutsAt());

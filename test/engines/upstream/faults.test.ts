@@ -49,6 +49,32 @@ const status = (code: number, body: unknown = { error: { message: 'because' } },
 };
 const generate = (engine: Engine) => engine.generate(ask(), call());
 
+describe('a server that only embeds with the model', () => {
+  const embeds = { data: [{ index: 0, embedding: [1, 0] }] };
+  const lacksChat = (code: number, body: unknown): Answer => {
+    return (response, { path }) =>
+      path.endsWith('/embeddings') ? send(response, 200, embeds) : send(response, code, body);
+  };
+
+  it.each([
+    [404, { detail: 'Not Found' }],
+    [
+      501,
+      { error: { message: 'This server does not support completions. Start it without `--embeddings`' } },
+    ],
+  ])('has no answers: %i is about the model asked for, not about the server', async (code, body) => {
+    const { engine } = await upstream(lacksChat(code, body));
+    const lacking = { code: 'model_not_found', status: 404, param: 'model', blame: final };
+    await expect(generate(engine)).rejects.toMatchObject(lacking);
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(lacking);
+  });
+
+  it('is told from one that is being rolled out, which embeds nothing either', async () => {
+    const { engine } = await upstream(status(404, { detail: 'Not Found' }));
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: unclear });
+  });
+});
+
 describe('statuses', () => {
   it.each([
     [{ 'retry-after': '2' }, 2],

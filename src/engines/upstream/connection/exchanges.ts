@@ -27,16 +27,27 @@ export interface ExchangesParts extends Pick<Exchanges, 'context' | 'noteRepairs
   transport: () => Transport;
   /** Behind the base of the URL. */
   pathOf: (path: string) => string;
+  /** What a failure means, where finding out takes another question. */
+  explain: (error: unknown, path: string) => Promise<unknown>;
 }
 
-export function createExchanges({ transport, pathOf, context, noteRepairs }: ExchangesParts): Exchanges {
+export function createExchanges(parts: ExchangesParts): Exchanges {
+  const { transport, pathOf, context, noteRepairs, explain } = parts;
+
+  async function read(path: string, reply: Reply<Buffer>, repairs: Repairs) {
+    try {
+      return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
+    } catch (error) {
+      throw await explain(error, path);
+    }
+  }
+
   return {
     context,
     noteRepairs,
 
     async ask(path, text, signal, repairs) {
-      const reply = await transport().post(pathOf(path), text, signal);
-      return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
+      return read(path, await transport().post(pathOf(path), text, signal), repairs);
     },
 
     async open(path, text, signal, repairs) {
@@ -45,8 +56,10 @@ export function createExchanges({ transport, pathOf, context, noteRepairs }: Exc
         requirePlainStream(reply);
         return { isStream: true, ...reply };
       }
-      const bytes = await wholeBody(reply.body);
-      return { isStream: false, fields: parseBody({ ...reply, body: bytes }, context(), repairs), bytes };
+      return {
+        isStream: false,
+        ...(await read(path, { ...reply, body: await wholeBody(reply.body) }, repairs)),
+      };
     },
   };
 }

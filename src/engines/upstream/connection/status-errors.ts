@@ -62,6 +62,7 @@ export function errorForStatus(
 const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
   [/is too large to process/, tooLong],
   [/ input is not supported|does not support embeddings/, refusedField],
+  [/does not support (chat|completions)/, noChat],
 ];
 
 function tooLong(tail: string): ApiError {
@@ -84,6 +85,12 @@ function refused(said: UpstreamError, status: number, tail: string): ApiError {
   if (absent.has(status))
     return new AbsentError('upstream_error', words, { blame: unclear, shouldRetry: false });
   return new ApiError('upstream_error', words, { blame: final, shouldRetry: false });
+}
+
+/** What stands for an answer of a server that only embeds with the model. */
+export function noChat(): ApiError {
+  const told = 'The server of this model answers nothing with it, it only makes embeddings.';
+  return new ApiError('model_not_found', told, { param: 'model', blame: final });
 }
 
 /** What was asked for is not there: the call, or the whole server. */
