@@ -14,4 +14,4 @@ export const poisonKills = 4;
  * How long a process has lived before it runs such a line alone for the last time. Where processes are killed one after the
  * other for whatever other reason, none of them comes to that; one that lived so long and then dies tells against the line.
  */
-export const settledMs = 10_000;
+export const settledMs = 60_000;
