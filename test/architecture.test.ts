@@ -113,6 +113,9 @@ const contracts: Record<
   blobs: { file: 'blobs/blobs.ts', shared: [], implementations: ['disk.ts', 's3.ts'] },
 };
 
+/** The rooms of a wire format: what is asked, the whole answer, and the answer piece by piece. */
+const formatRooms = { request: [], answer: ['request'], stream: ['answer'] };
+
 /**
  * Folders whose parts stand in rooms, and which room may know which others. Files of the folder itself wire the rooms, or
  * are known to all of them.
@@ -141,6 +144,9 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     server: ['shared', 'terminal'],
     webhooks: ['shared', 'terminal'],
   },
+  'wire/chat': formatRooms,
+  'wire/messages': formatRooms,
+  'wire/responses': formatRooms,
 };
 
 /** Folders whose code has to run in a browser, or in a test without a machine. */
@@ -242,7 +248,7 @@ function checkRelative(path: string, specifier: string, sources: Sources): strin
 
 function checkFolders(path: string, target: string): string[] {
   const [from, to] = [rowOf(path), rowOf(target)];
-  if (from === to) return checkRooms(from, path, target);
+  if (from === to) return checkRooms(path, target);
   if (from === 'cli' && builders.includes(to)) return buildsApp(path) ? [] : [rowRefusal('cli', to)];
   if (table[from]?.may.includes(to) !== true) return [rowRefusal(from, to)];
   const contract = contracts[to];
@@ -253,21 +259,24 @@ function checkFolders(path: string, target: string): string[] {
   return [];
 }
 
-function checkRooms(folder: string, path: string, target: string): string[] {
-  const [mine, theirs] = [roomOf(path), roomOf(target)];
-  const plan = rooms[folder];
-  if (!plan || mine === undefined || mine === theirs) return [];
-  const may = plan[mine];
-  if (may === undefined) return [`${folder}/${mine} has no row in the table of rooms`];
-  if (theirs === undefined || may.includes(theirs)) return [];
-  return [
-    `${folder}/${mine} may not import ${folder}/${theirs}: work goes from room to room in one direction`,
-  ];
+function checkRooms(path: string, target: string): string[] {
+  return Object.entries(rooms).flatMap(([folder, plan]) => {
+    const [mine, theirs] = [roomOf(folder, path), roomOf(folder, target)];
+    if (mine === undefined || mine === theirs) return [];
+    const may = plan[mine];
+    if (may === undefined) return [`${folder}/${mine} has no row in the table of rooms`];
+    if (theirs === undefined || may.includes(theirs)) return [];
+    return [
+      `${folder}/${mine} may not import ${folder}/${theirs}: work goes from room to room in one direction`,
+    ];
+  });
 }
 
-function roomOf(path: string): string | undefined {
-  const parts = path.split('/');
-  return parts.length > 2 ? parts[1] : undefined;
+/** The room of a folder that a path stands in; undefined for files of the folder itself, and all outside it. */
+function roomOf(folder: string, path: string): string | undefined {
+  if (!path.startsWith(`${folder}/`)) return undefined;
+  const parts = path.slice(folder.length + 1).split('/');
+  return parts.length > 1 ? parts[0] : undefined;
 }
 
 function buildsApp(path: string): boolean {
@@ -394,6 +403,16 @@ describe('each rule refuses', () => {
       'a room',
       { 'batches/hand/a.ts': "import { b } from '../run/b.ts';", 'batches/run/b.ts': '' },
       'batches/hand may not import batches/run',
+    ],
+    [
+      'a room of a format',
+      { 'wire/chat/request/a.ts': "import { b } from '../stream/b.ts';", 'wire/chat/stream/b.ts': '' },
+      'wire/chat/request may not import wire/chat/stream',
+    ],
+    [
+      'a room without a row',
+      { 'wire/chat/attic/a.ts': "import { b } from '../chat.ts';", 'wire/chat/chat.ts': '' },
+      'wire/chat/attic has no row in the table of rooms',
     ],
     [
       'a type',

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Fault } from '../core/errors.ts';
-import type { ChatBody } from '../wire/chat/body.ts';
-import { type PlacedSchema, schemasOf } from '../wire/chat/schemas-of.ts';
+import type { ChatBody } from '../wire/chat/request/body.ts';
+import { type PlacedSchema, schemasOf } from '../wire/chat/request/schemas-of.ts';
 
 /**
  * Why a schema cannot be used, or null when it can, or when nobody could find out.

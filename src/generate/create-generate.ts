@@ -9,8 +9,8 @@ import { noUsage, type Usage } from '../core/usage.ts';
 import type { Engine, Op } from '../engines/engines.ts';
 import type { AnswerName } from '../wire/asked.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
-import { estimatePrompt } from '../wire/chat/estimate-prompt.ts';
-import { spoken } from '../wire/chat/spoken.ts';
+import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
+import { spoken } from '../wire/chat/answer/spoken.ts';
 import type {
   CompletionChoice,
   CompletionChunk,

@@ -1,5 +1,5 @@
 import { noUsage, type Usage } from '../core/usage.ts';
-import { tokensOfBytes } from '../wire/chat/estimate-prompt.ts';
+import { tokensOfBytes } from '../wire/chat/request/estimate-prompt.ts';
 
 /** What a stream has brought so far. */
 export class Meter {

@@ -6,7 +6,7 @@ import type { ChatQuery } from '../core/kept-chat.ts';
 import type { Caller } from '../core/org.ts';
 import type { AnsweredChat, ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';
-import { Folding } from '../wire/chat/fold-chunks.ts';
+import { Folding } from '../wire/chat/stream/fold-chunks.ts';
 import { cutPage } from './page.ts';
 import type { Quota } from './quota.ts';
 

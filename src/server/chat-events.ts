@@ -1,6 +1,6 @@
 import type { ChatChunk } from '../wire/chat/chat.ts';
-import type { FunctionsChunk } from '../wire/chat/function-answer.ts';
-import { chatDone, chatEventWriter } from '../wire/chat/sse.ts';
+import type { FunctionsChunk } from '../wire/chat/answer/function-answer.ts';
+import { chatDone, chatEventWriter } from '../wire/chat/stream/sse.ts';
 import type { CompletionChunk } from '../wire/completions/completions.ts';
 
 export interface ChatEventsOptions<Chunk> {

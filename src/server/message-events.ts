@@ -1,7 +1,7 @@
 import type { ChatChunks } from '../wire/chat/chat.ts';
-import type { AnswerOptions } from '../wire/messages/from-chat-response.ts';
-import { messageEvent } from '../wire/messages/sse.ts';
-import { createMessageEncoder } from '../wire/messages/stream-encoder.ts';
+import type { AnswerOptions } from '../wire/messages/answer/from-chat-response.ts';
+import { messageEvent } from '../wire/messages/stream/sse.ts';
+import { createMessageEncoder } from '../wire/messages/stream/stream-encoder.ts';
 
 /**
  * A chat stream as the events of a message.

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { embeddingsSchema } from '../../src/server/openapi/answer-schemas.ts';
-import { chatResponseSchema } from '../../src/wire/chat/response-schema.ts';
-import { messageSchema, tokenCountSchema } from '../../src/wire/messages/response-schema.ts';
+import { chatResponseSchema } from '../../src/wire/chat/answer/response-schema.ts';
+import { messageSchema, tokenCountSchema } from '../../src/wire/messages/answer/response-schema.ts';
 import { inputTokensSchema, responseSchema } from '../../src/wire/responses/answer/response-schema.ts';
 
 /** Bodies and events are read as a client reads them; a wrong guess is a fault. */

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ChatMessage, ContentPart } from '../../src/wire/chat/chat.ts';
-import { checkChatRequest } from '../../src/wire/chat/request.ts';
+import { checkChatRequest } from '../../src/wire/chat/request/request.ts';
 import { parseExact } from '../../src/wire/json/exact-numbers.ts';
-import { parseMessagesRequest } from '../../src/wire/messages/request.ts';
-import { toChatRequest as fromMessages } from '../../src/wire/messages/to-chat-request.ts';
+import { parseMessagesRequest } from '../../src/wire/messages/request/request.ts';
+import { toChatRequest as fromMessages } from '../../src/wire/messages/request/to-chat-request.ts';
 import { parseResponsesRequest } from '../../src/wire/responses/request/request.ts';
 import { storedItems } from '../../src/wire/responses/stored-items.ts';
 import { toChatRequest as fromResponses } from '../../src/wire/responses/request/to-chat-request.ts';

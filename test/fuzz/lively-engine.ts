@@ -10,7 +10,7 @@ import type {
   FinishReason,
   ToolCall,
 } from '../../src/wire/chat/chat.ts';
-import { checkChatRequest } from '../../src/wire/chat/request.ts';
+import { checkChatRequest } from '../../src/wire/chat/request/request.ts';
 import type { JsonBody } from '../../src/wire/json/json-body.ts';
 import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts';
 

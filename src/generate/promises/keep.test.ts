@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chatResponse } from '../../../test/support/fake-engine.ts';
 import type { ChatChunks, ChatResponse } from '../../wire/chat/chat.ts';
-import { chunksOf } from '../../wire/chat/chunks-of.ts';
+import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
 import { keepCalls, keepStreamedCalls } from './keep.ts';
 
 const outcomeOf = async <T>(work: () => Promise<T> | T) => {

@@ -1,7 +1,7 @@
 import type { EngineCall } from '../../engines/engines.ts';
 import type { ChatChoice, ChatChunks, ChatUsage } from '../../wire/chat/chat.ts';
-import { chunksOf } from '../../wire/chat/chunks-of.ts';
-import { gather } from '../../wire/chat/fold-chunks.ts';
+import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
+import { gather } from '../../wire/chat/stream/fold-chunks.ts';
 import { editBody } from '../../wire/json/edit-body.ts';
 import type { Check } from './check.ts';
 import { keepStreamedCalls } from './keep.ts';

@@ -1,5 +1,5 @@
 import type { ChatResponse } from '../../wire/chat/chat.ts';
-import { presentChat, toFunctionsChunk } from '../../wire/chat/function-answer.ts';
+import { presentChat, toFunctionsChunk } from '../../wire/chat/answer/function-answer.ts';
 import {
   deletedChatSchema,
   keptMessages,
@@ -9,13 +9,13 @@ import {
   parseChatUpdate,
   updateChatSchema,
 } from '../../wire/chat/kept.ts';
-import { parseChatRequest } from '../../wire/chat/request.ts';
-import { chatRequestSchema } from '../../wire/chat/request-schema.ts';
-import { chatResponseSchema } from '../../wire/chat/response-schema.ts';
-import { chatErrorEvent } from '../../wire/chat/sse.ts';
+import { parseChatRequest } from '../../wire/chat/request/request.ts';
+import { chatRequestSchema } from '../../wire/chat/request/request-schema.ts';
+import { chatResponseSchema } from '../../wire/chat/answer/response-schema.ts';
+import { chatErrorEvent } from '../../wire/chat/stream/sse.ts';
 import { pageOfItems, parseItemsQuery } from '../../wire/items-page.ts';
 import { listBody } from '../../wire/list.ts';
-import { tokenCountSchema } from '../../wire/messages/response-schema.ts';
+import { tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
 import { movedError } from '../../wire/places.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { chatEvents } from '../chat-events.ts';

@@ -1,4 +1,4 @@
-import { chatErrorEvent } from '../../wire/chat/sse.ts';
+import { chatErrorEvent } from '../../wire/chat/stream/sse.ts';
 import { parseCompletionsRequest } from '../../wire/completions/request.ts';
 import { completionsRequestSchema } from '../../wire/completions/request-schema.ts';
 import { completionsResponseSchema } from '../../wire/completions/response-schema.ts';

@@ -1,12 +1,15 @@
 import { answerWhole } from '../../generate/answer-whole.ts';
 import type { ChatChunks } from '../../wire/chat/chat.ts';
-import { askedMessage } from '../../wire/messages/asked-message.ts';
-import { nativeMessage } from '../../wire/messages/native.ts';
-import { parseCountTokensRequest, parseMessagesRequest } from '../../wire/messages/request.ts';
-import { countTokensRequestSchema, messagesRequestSchema } from '../../wire/messages/request-schema.ts';
-import { messageSchema, tokenCountSchema } from '../../wire/messages/response-schema.ts';
-import { messageErrorEvent } from '../../wire/messages/sse.ts';
-import { toChatRequest } from '../../wire/messages/to-chat-request.ts';
+import { askedMessage } from '../../wire/messages/answer/asked-message.ts';
+import { nativeMessage } from '../../wire/messages/answer/native.ts';
+import { parseCountTokensRequest, parseMessagesRequest } from '../../wire/messages/request/request.ts';
+import {
+  countTokensRequestSchema,
+  messagesRequestSchema,
+} from '../../wire/messages/request/request-schema.ts';
+import { messageSchema, tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
+import { messageErrorEvent } from '../../wire/messages/stream/sse.ts';
+import { toChatRequest } from '../../wire/messages/request/to-chat-request.ts';
 import { movedError } from '../../wire/places.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
 import { messageEvents, nativeEvents } from '../message-events.ts';

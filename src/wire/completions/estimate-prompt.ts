@@ -1,4 +1,4 @@
-import { estimateText } from '../chat/estimate-prompt.ts';
+import { estimateText } from '../chat/request/estimate-prompt.ts';
 import { splitTextInputs } from '../text-inputs.ts';
 import type { CompletionsRequest } from './completions.ts';
 

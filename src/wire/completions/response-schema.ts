@@ -1,4 +1,4 @@
-import { chatUsageSchema } from '../chat/response-schema.ts';
+import { chatUsageSchema } from '../chat/answer/response-schema.ts';
 import { Type } from '../json-schema.ts';
 import { oneOf, raw, string } from '../schema.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from '../json-schema.ts';
-import { messagesRequestSchema } from '../messages/request-schema.ts';
-import { messageSchema } from '../messages/response-schema.ts';
+import { messagesRequestSchema } from '../messages/request/request-schema.ts';
+import { messageSchema } from '../messages/answer/response-schema.ts';
 import { raw, string } from '../schema.ts';
 
 const closed = { additionalProperties: false };

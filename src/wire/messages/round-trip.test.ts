@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { collectMessage } from '../../../test/support/collect-message.ts';
-import { checkChatRequest } from '../chat/request.ts';
+import { checkChatRequest } from '../chat/request/request.ts';
 import type {
   AssistantMessage,
   ChatChunk,
@@ -10,11 +10,11 @@ import type {
   ChatResponse,
   ContentPart,
 } from '../chat/chat.ts';
-import { fromChatResponse } from './from-chat-response.ts';
+import { fromChatResponse } from './answer/from-chat-response.ts';
 import type { Block, MessagesRequest, Turn } from './messages.ts';
-import { checkMessagesRequest } from './request.ts';
-import { createMessageEncoder } from './stream-encoder.ts';
-import { toChatRequest } from './to-chat-request.ts';
+import { checkMessagesRequest } from './request/request.ts';
+import { createMessageEncoder } from './stream/stream-encoder.ts';
+import { toChatRequest } from './request/to-chat-request.ts';
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
 const json = fc.dictionary(

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatChunk, ChatDelta, ChatMessage, ChatResponse } from '../chat/chat.ts';
-import { checkChatRequest } from '../chat/request.ts';
+import { checkChatRequest } from '../chat/request/request.ts';
 import { ResponseStream } from './stream/from-chat-chunks.ts';
 import { fromChatResponse } from './answer/from-chat-response.ts';
 import { replayed } from './stream/replay.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { flavors } from '../../../src/core/flavor.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
-import { parseChatRequest } from '../../../src/wire/chat/request.ts';
+import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
 import { parseEmbeddingsRequest } from '../../../src/wire/embeddings/request.ts';
 import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { flavors } from '../../../src/core/flavor.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
-import { foldChunks } from '../../../src/wire/chat/fold-chunks.ts';
-import { parseChatRequest } from '../../../src/wire/chat/request.ts';
+import { foldChunks } from '../../../src/wire/chat/stream/fold-chunks.ts';
+import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
 

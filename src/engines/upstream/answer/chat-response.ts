@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../../wire/chat/chat.ts';
-import { spoken } from '../../../wire/chat/spoken.ts';
+import { spoken } from '../../../wire/chat/answer/spoken.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
 import { readLogprobs } from './logprobs.ts';

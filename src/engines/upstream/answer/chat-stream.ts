@@ -1,5 +1,5 @@
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.ts';
-import { spoken } from '../../../wire/chat/spoken.ts';
+import { spoken } from '../../../wire/chat/answer/spoken.ts';
 import { argumentsText, type ReadOptions, saidIn, signatureOf, toolCallsOf } from './chat-response.ts';
 import { type ChoiceReader, readChunks, type StreamOptions } from './chunk-stream.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';

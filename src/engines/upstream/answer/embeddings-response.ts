@@ -1,5 +1,5 @@
 import { ApiError, final, invalid } from '../../../core/errors.ts';
-import { estimateText } from '../../../wire/chat/estimate-prompt.ts';
+import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 import type { Embeddings } from '../../engines.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../core/errors.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
-import { estimateText } from '../../../wire/chat/estimate-prompt.ts';
+import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 
 /** More tokens than any request can have: beyond it an upstream's count is a fault. */

@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.ts';
-import { spoken } from '../../../wire/chat/spoken.ts';
+import { spoken } from '../../../wire/chat/answer/spoken.ts';
 import type { ChatStreamOptions } from '../answer/chat-stream.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from '../answer/finish-reason.ts';

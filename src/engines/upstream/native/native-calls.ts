@@ -1,4 +1,4 @@
-import { estimateText } from '../../../wire/chat/estimate-prompt.ts';
+import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';

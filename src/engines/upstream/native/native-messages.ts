@@ -1,4 +1,4 @@
-import { tokensOfBytes } from '../../../wire/chat/estimate-prompt.ts';
+import { tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { chatUsage } from '../messages/read-message.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';

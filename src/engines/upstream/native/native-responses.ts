@@ -1,4 +1,4 @@
-import { tokensOfBytes } from '../../../wire/chat/estimate-prompt.ts';
+import { tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';

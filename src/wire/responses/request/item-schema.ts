@@ -1,4 +1,4 @@
-import { chatLimits } from '../../chat/request-schema.ts';
+import { chatLimits } from '../../chat/request/request-schema.ts';
 import { Type } from '../../json-schema.ts';
 import { base64, ifThen, inputAudio, needs, oneOf, orNull, raw, stringOrNull, when } from '../../schema.ts';
 import { toolSchema } from './tool-schema.ts';

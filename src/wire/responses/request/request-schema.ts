@@ -1,5 +1,5 @@
 import { Type } from '../../json-schema.ts';
-import { chatLimits } from '../../chat/request-schema.ts';
+import { chatLimits } from '../../chat/request/request-schema.ts';
 import {
   anyObject,
   booleanOrNull,

@@ -5,7 +5,7 @@ import { faultsError, validator } from '../../validate.ts';
 import { summaryIn } from '../compaction.ts';
 import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
 import { itemsWithTools } from '../stored-items.ts';
-import { chatLimits } from '../../chat/request-schema.ts';
+import { chatLimits } from '../../chat/request/request-schema.ts';
 import { responsesRequestSchema } from './request-schema.ts';
 import type { ResponsesRequest, ResponsesTool } from '../responses.ts';
 import type { PlacedItem } from './to-chat-messages.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkChatRequest } from '../../chat/request.ts';
+import { checkChatRequest } from '../../chat/request/request.ts';
 import { movedError } from '../../places.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ResponsesRequest } from '../responses.ts';

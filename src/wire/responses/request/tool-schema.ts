@@ -1,4 +1,4 @@
-import { chatLimits } from '../../chat/request-schema.ts';
+import { chatLimits } from '../../chat/request/request-schema.ts';
 import { Type } from '../../json-schema.ts';
 import {
   booleanOrNull,

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import type { ChatRequest, ContentPart } from '../chat.ts';
+import { estimatePrompt } from './estimate-prompt.ts';
+
+const asking = (content: string | ContentPart[]): ChatRequest => ({
+  model: 'm',
+  messages: [{ role: 'user', content }],
+});
+const said = asking;
+
+it('estimates a token for four bytes, tools among them', () => {
+  const empty = estimatePrompt(said(''));
+  expect(estimatePrompt(said('x'.repeat(4_000))) - empty).toBe(1_000);
+  expect(estimatePrompt(said('ü'.repeat(2_000))) - empty).toBe(1_000);
+  const parameters = { type: 'object', description: 'x'.repeat(400) };
+  const tools = [{ type: 'function' as const, function: { name: 'a', parameters } }];
+  expect(estimatePrompt({ ...said(''), tools })).toBeGreaterThan(empty + 100);
+});
+
+const data = 'A'.repeat(1_000_000);
+it.each<ContentPart>([
+  { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } },
+  { type: 'input_audio', input_audio: { data, format: 'wav' } },
+  { type: 'file', file: { file_data: data, filename: 'a.pdf' } },
+])('counts $type by the piece, not by its bytes', (part) => {
+  expect(estimatePrompt(asking([part]))).toBeGreaterThan(1_000);
+  expect(estimatePrompt(asking([part]))).toBeLessThan(1_100);
+});
+
+it('counts what only looks like one in the parameters of a tool as the text that it is', () => {
+  const parameters = {
+    properties: { file: { type: 'string' }, url: { type: 'string' }, data: { const: data } },
+  };
+  const tools = [{ type: 'function' as const, function: { name: 'a', parameters } }];
+  expect(estimatePrompt({ ...asking('hi'), tools })).toBeGreaterThan(250_000);
+});

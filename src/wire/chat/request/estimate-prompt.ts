@@ -1,0 +1,33 @@
+import type { ChatRequest } from '../chat.ts';
+
+/** What an image counts as where nobody can tell; so does a piece of audio, or a file. */
+const mediaTokens = 1_000;
+const bytesPerToken = 4;
+const utf8 = new TextEncoder();
+
+/** Tokens of text, about: one for four bytes of UTF-8, as in English. */
+export function estimateText(text: string): number {
+  return tokensOfBytes(utf8.encode(text).length);
+}
+
+export function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / bytesPerToken);
+}
+
+/** Tokens of a prompt, about: its text, and a number for each picture, whose base64 is no text. */
+export function estimatePrompt({ messages, tools }: ChatRequest): number {
+  let media = 0;
+  const text = JSON.stringify([messages, tools ?? []], (key, value: unknown) => {
+    if (!isMedia(key, value)) return value;
+    media += 1;
+    return '';
+  });
+  return estimateText(text) + media * mediaTokens;
+}
+
+function isMedia(key: string, value: unknown): boolean {
+  if (key === 'url') return typeof value === 'string' && value.startsWith('data:');
+  const held = key === 'input_audio' ? 'data' : key === 'file' ? 'file_data' : undefined;
+  if (held === undefined || typeof value !== 'object' || value === null) return false;
+  return typeof (value as Record<string, unknown>)[held] === 'string';
+}

@@ -1,0 +1,111 @@
+import type { Fault } from '../../../core/errors.ts';
+import { parseJson, quoted } from '../../json/parse.ts';
+import { faultsError, validator } from '../../validate.ts';
+import type { BodyMessage, ChatBody } from './body.ts';
+import { type CanonicalChat, canonicalChat, isFunction } from './canonical.ts';
+import { chatRequestSchema } from './request-schema.ts';
+
+const checkShape = validator(chatRequestSchema);
+
+/**
+ * Reads a chat completion request, and makes it canonical.
+ * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
+ */
+export function parseChatRequest(text: string): CanonicalChat {
+  const { value, scan } = parseJson(text, { what: 'The request body' });
+  const faults = checkChatRequest(value);
+  if (faults.length > 0) throw faultsError(faults);
+  return canonicalChat({ value: value as ChatBody, text, scan });
+}
+
+/** Every fault of a parsed body; paths start at the body. Also the rule for a batch line's body. */
+export function checkChatRequest(value: unknown): Fault[] {
+  const faults = checkShape(value);
+  return faults.length > 0 ? faults : checkAgreement(value as ChatBody);
+}
+
+/** What no schema can say: fields that must agree with each other. */
+function checkAgreement(request: ChatBody): Fault[] {
+  const faults: Fault[] = [];
+  const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
+  if (typeof request.top_logprobs === 'number' && request.logprobs !== true)
+    add('top_logprobs', 'needs logprobs: true');
+  if (request.tools || request.tool_choice) checkTools(request, add);
+  if (request.functions || request.function_call) checkFunctions(request, add);
+  checkMessages(request.messages, add);
+  return faults;
+}
+
+type Add = (param: string, message: string) => void;
+
+function checkTools({ tools, tool_choice: choice }: ChatBody, add: Add): void {
+  if (!tools && !choice) return;
+  const functions = (tools ?? []).map((tool) => (isFunction(tool) ? tool.function.name : undefined));
+  const names = checkNames(functions, (index) => [`tools[${index}].function.name`, `tools[${index}]`], add);
+  if (choice === 'required' && names.size === 0) add('tool_choice', '"required" needs tools');
+  if (typeof choice !== 'object' || choice === null) return;
+  if (choice.type === 'function') {
+    const { name } = choice.function;
+    if (!names.has(name)) add('tool_choice.function.name', `${quoted(name)} is not among the tools`);
+    return;
+  }
+  const { mode, tools: allowed } = choice.allowed_tools;
+  if (mode === 'required' && !allowed.some((tool) => tool.function && names.has(tool.function.name)))
+    add('tool_choice.allowed_tools.tools', 'none of them is among the tools');
+}
+
+function checkFunctions(request: ChatBody, add: Add): void {
+  const { functions, function_call: choice } = request;
+  if (!functions && !choice) return;
+  const hasTools = (request.tools ?? request.tool_choice ?? null) !== null;
+  if (hasTools)
+    return add(functions ? 'functions' : 'function_call', 'cannot be mixed with tools: use one of the two');
+  const defined = (functions ?? []).map(({ name }) => name);
+  const names = checkNames(defined, (index) => [`functions[${index}].name`, `functions[${index}]`], add);
+  if (typeof choice === 'object' && choice !== null && !names.has(choice.name))
+    add('function_call.name', `${quoted(choice.name)} is not among the functions`);
+}
+
+/** The names that are there, and a fault for each that is there twice. */
+function checkNames(
+  given: readonly (string | undefined)[],
+  placesOf: (index: number) => [name: string, whole: string],
+  add: Add,
+): ReadonlySet<string> {
+  const names = new Map<string, number>();
+  for (const [index, name] of given.entries()) {
+    if (name === undefined) continue;
+    const first = names.get(name);
+    if (first === undefined) names.set(name, index);
+    else add(placesOf(index)[0], `${quoted(name)} is already the name of ${placesOf(first)[1]}`);
+  }
+  return new Set(names.keys());
+}
+
+function checkMessages(messages: BodyMessage[], add: Add): void {
+  const calls = new Set<string>();
+  const functions = new Set<string>();
+  for (const [index, message] of messages.entries()) {
+    const { role, name, tool_call_id: id, function_call: call } = message;
+    if (role === 'assistant') {
+      for (const each of message.tool_calls ?? []) calls.add(each.id);
+      if (call) functions.add(call.name);
+      if (call && message.tool_calls?.length)
+        add(`messages[${index}].function_call`, 'cannot be mixed with tool_calls: use one of the two');
+      else if (isSilent(message))
+        add(`messages[${index}].content`, 'an assistant message needs content, tool_calls or a refusal');
+    } else if (role === 'tool' && !calls.has(id!))
+      add(
+        `messages[${index}].tool_call_id`,
+        `no assistant message before this one made the call ${quoted(id!)}`,
+      );
+    else if (role === 'function' && !functions.has(name!))
+      add(`messages[${index}].name`, `no assistant message before this one called ${quoted(name!)}`);
+  }
+}
+
+function isSilent(message: BodyMessage): boolean {
+  const { content, refusal, reasoning, reasoning_content: thought } = message;
+  const says = (content ?? refusal ?? reasoning ?? thought ?? undefined) !== undefined;
+  return !says && !message.function_call && (message.tool_calls ?? []).length === 0;
+}

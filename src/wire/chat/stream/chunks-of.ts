@@ -1,0 +1,37 @@
+import type { AssistantMessage, ChatChunk, ChatDelta, ChatResponse } from '../chat.ts';
+
+/**
+ * A finished answer as the chunks of a stream (wire-formats.md, section 1a): of one that had to be checked before
+ * anyone saw it, or of a server that does not stream.
+ */
+export function* chunksOf(response: ChatResponse): Generator<ChatChunk> {
+  const { id, created, model, choices, usage } = response;
+  // Also the prompt, which clients of messages look for in the first one.
+  const base = { id, object: 'chat.completion.chunk', created, model, prompt: usage } as const;
+  for (const { index, message, logprobs, finish_reason, stop_reason } of choices) {
+    for (const delta of deltasOf(message)) {
+      const isContent = delta.content !== undefined && delta.role === undefined;
+      const shown = isContent ? { logprobs } : {};
+      yield { ...base, choices: [{ index, delta, ...shown, finish_reason: null }] };
+    }
+    const ending = { finish_reason, ...(stop_reason !== undefined && { stop_reason }) };
+    yield { ...base, choices: [{ index, delta: {}, ...ending }] };
+  }
+  yield { ...base, choices: [], usage };
+}
+
+function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
+  const { content, refusal, reasoning, reasoning_content, tool_calls: calls = [] } = message;
+  yield { role: 'assistant', content: '' };
+  if (reasoning !== undefined || reasoning_content !== undefined)
+    yield {
+      ...(reasoning !== undefined && { reasoning }),
+      ...(reasoning_content !== undefined && { reasoning_content }),
+    };
+  if (content) yield { content };
+  if (refusal) yield { refusal };
+  for (const [index, { function: called, ...call }] of calls.entries()) {
+    yield { tool_calls: [{ index, ...call, function: { name: called.name, arguments: '' } }] };
+    yield { tool_calls: [{ index, function: { arguments: called.arguments } }] };
+  }
+}

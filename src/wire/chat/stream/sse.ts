@@ -1,0 +1,45 @@
+import { errorObject } from '../../errors/error-body.ts';
+import type { CompletionChunk } from '../../completions/completions.ts';
+import type { ChatChunk } from '../chat.ts';
+import type { FunctionsChunk } from '../answer/function-answer.ts';
+
+/** The headers of every stream of server-sent events; the events of chat follow (wire-formats.md, section 1a). */
+export const sseHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  // nginx holds streams back otherwise.
+  'x-accel-buffering': 'no',
+} as const;
+
+/** Text completions are streamed in the same way. */
+type AnyChunk = ChatChunk | CompletionChunk;
+
+/**
+ * Makes the events of one stream. What all of its chunks say alike is made into JSON once.
+ * @returns the event of a chunk; without usage where that is absent
+ */
+export function chatEventWriter({
+  id,
+  object,
+  created,
+  model,
+}: Pick<AnyChunk, 'id' | 'object' | 'created' | 'model'>): (
+  chunk: Pick<AnyChunk | FunctionsChunk, 'choices' | 'usage'>,
+) => string {
+  const head = JSON.stringify({ id, object, created, model }).slice(0, -1);
+  return ({ choices, usage }) => {
+    const tail = usage === undefined ? '' : `,"usage":${JSON.stringify(usage)}`;
+    return `data: ${head},"choices":${JSON.stringify(choices)}${tail}}\n\n`;
+  };
+}
+
+/** Ends a stream that said everything. */
+export const chatDone = 'data: [DONE]\n\n';
+
+/** Ends a stream that broke: no `[DONE]` follows, and both SDKs raise it. */
+export function chatErrorEvent(error: unknown): string {
+  return `data: ${JSON.stringify({ error: errorObject(error) })}\n\n`;
+}
+
+/** A comment, which every client skips; unknown event types would break some. */
+export const sseKeepAlive = ': keep-alive\n\n';

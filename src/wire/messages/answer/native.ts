@@ -1,0 +1,30 @@
+import { editMembers } from '../../json/edit-members.ts';
+import { messageId } from './from-chat-response.ts';
+
+interface Name {
+  id: string;
+  model: string;
+}
+
+/** A message that came as one, to the byte but for its id and the name of its model. */
+export const nativeMessage = {
+  answer({ text }: { text: string }, { id, model }: Name): string {
+    return editMembers(
+      text,
+      new Map([
+        ['id', JSON.stringify(messageId(id))],
+        ['model', JSON.stringify(model)],
+      ]),
+    );
+  },
+
+  /** An event as it is written. */
+  event(
+    { type, data, fields }: { type: string; data: string; fields?: Record<string, unknown> },
+    { id, model }: Name,
+  ): string {
+    if (type !== 'message_start' || !fields) return `event: ${type}\ndata: ${data}\n\n`;
+    const message = { ...(fields['message'] as object), id: messageId(id), model };
+    return `event: ${type}\ndata: ${JSON.stringify({ ...fields, message })}\n\n`;
+  },
+};

@@ -1,0 +1,65 @@
+import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
+import { fromChatMessages } from './from-chat-messages.ts';
+import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messages.ts';
+
+/** What has to be told and chat clients need not tell. */
+const longestAnswer = 32_000;
+
+const jsonLine = 'Answer with one JSON object and with nothing else.';
+
+/**
+ * A chat request as messages have it, but for how hard to think. There is no word for seeds, penalties, log probabilities and
+ * several choices; a temperature above 1 is 1, and `top_p` is left out beside a temperature, because models take the one or
+ * the other.
+ */
+export function fromChatRequest(request: ChatRequest): MessagesRequest {
+  const { system, turns } = fromChatMessages(request.messages);
+  const { response_format: format, temperature, stop, stream } = request;
+  const lines = [system, ...(format?.type === 'json_object' ? [jsonLine] : [])].filter((line) => line !== '');
+  const schema = format?.type === 'json_schema' ? format.json_schema.schema : undefined;
+  const hasTemperature = typeof temperature === 'number';
+  return {
+    model: request.model,
+    max_tokens: request.max_completion_tokens ?? request.max_tokens ?? longestAnswer,
+    ...(lines.length > 0 && { system: lines.join('\n\n') }),
+    messages: turns,
+    ...(hasTemperature && { temperature: Math.min(1, temperature) }),
+    ...(!hasTemperature && typeof request.top_p === 'number' && { top_p: request.top_p }),
+    ...(typeof request.top_k === 'number' && { top_k: request.top_k }),
+    ...(stop?.length && { stop_sequences: [stop].flat() }),
+    ...toolsOf(request),
+    ...(schema !== undefined && { output_config: { format: { type: 'json_schema', schema } } }),
+    ...(stream === true && { stream }),
+  };
+}
+
+function toolsOf({
+  tools,
+  tool_choice: choice,
+  parallel_tool_calls: isParallel,
+}: ChatRequest): Pick<MessagesRequest, 'tools' | 'tool_choice'> {
+  if (!tools?.length) return {};
+  const alone = isParallel === false && choice !== 'none';
+  const isSaid = (choice ?? null) !== null || alone;
+  return {
+    tools: tools.map(toTool),
+    ...(isSaid && {
+      tool_choice: { ...toChoice(choice ?? 'auto'), ...(alone && { disable_parallel_tool_use: true }) },
+    }),
+  };
+}
+
+function toTool({ function: { name, description, parameters, strict } }: Tool): MessagesTool {
+  const schema = typeof parameters === 'object' ? parameters : {};
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    input_schema: { type: 'object', ...schema },
+    ...(strict === true && { strict }),
+  };
+}
+
+function toChoice(choice: ToolChoice): MessagesToolChoice {
+  if (typeof choice === 'object') return { type: 'tool', name: choice.function.name };
+  return { type: choice === 'required' ? 'any' : choice };
+}

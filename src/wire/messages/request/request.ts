@@ -1,0 +1,111 @@
+import { ApiError, type Fault } from '../../../core/errors.ts';
+import { parseExact } from '../../json/exact-numbers.ts';
+import { parseJson, quoted } from '../../json/parse.ts';
+import { faultsError, validator } from '../../validate.ts';
+import type { Block, MessagesRequest } from '../messages.ts';
+import { countTokensRequestSchema, messagesRequestSchema } from './request-schema.ts';
+import { isFunctionTool } from './to-chat-tools.ts';
+
+const checkWhole = validator(messagesRequestSchema);
+const checkPrompt = validator(countTokensRequestSchema);
+
+/**
+ * Reads the body of `POST /v1/messages`.
+ * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found, `thread_not_found` (404)
+ */
+export function parseMessagesRequest(text: string): MessagesRequest {
+  return read(text, checkWhole);
+}
+
+/** Reads the body of `POST /v1/messages/count_tokens`, which needs no `max_tokens`. Throws as the other. */
+export function parseCountTokensRequest(text: string): MessagesRequest {
+  return read(text, checkPrompt);
+}
+
+/** Every fault of a parsed body; paths start at the body. */
+export function checkMessagesRequest(value: unknown, checkShape = checkWhole): Fault[] {
+  const faults = checkShape(value);
+  if (faults.length > 0) return faults;
+  const request = value as MessagesRequest;
+  return request.thread?.type === 'continue' ? [threadNotFound] : checkAgreement(request);
+}
+
+function read(text: string, checkShape: typeof checkWhole): MessagesRequest {
+  const { value } = parseJson(text, { what: 'The request body' });
+  const faults = checkMessagesRequest(value, checkShape);
+  if (faults[0] === threadNotFound)
+    throw new ApiError('thread_not_found', threadNotFound.message, { param: 'thread', faults });
+  if (faults.length > 0) throw faultsError(faults);
+  return withExactInputs(value as MessagesRequest, text);
+}
+
+/**
+ * Conversations are not kept, so only their newest turn would be read. By this code the official client sends the whole
+ * conversation again; it asks to begin a thread with every new conversation, which costs nothing to let pass.
+ */
+const threadNotFound: Fault = {
+  param: 'thread',
+  code: 'thread_not_found',
+  message: 'There is no such thread: conversations are not kept here. Send all of its messages.',
+};
+
+type Add = (param: string, message: string) => void;
+
+/** What no schema can say: fields that must agree with each other. */
+function checkAgreement(request: MessagesRequest): Fault[] {
+  const faults: Fault[] = [];
+  const add: Add = (param, message) => faults.push({ param, code: 'validation_error', message });
+  checkTools(request, add);
+  checkResults(request, add);
+  return faults;
+}
+
+function checkTools({ tools, tool_choice: choice }: MessagesRequest, add: Add): void {
+  const names = new Map<string, number>();
+  for (const [index, tool] of (tools ?? []).entries()) {
+    if (!isFunctionTool(tool)) continue;
+    const first = names.get(tool.name);
+    if (first === undefined) names.set(tool.name, index);
+    else add(`tools[${index}].name`, `${quoted(tool.name)} is already the name of tools[${first}]`);
+  }
+  if (choice?.type === 'any' && names.size === 0)
+    add('tool_choice', '"any" needs tools of the client\'s own: others are not run here');
+  if (choice?.type === 'tool' && !names.has(choice.name!))
+    add('tool_choice.name', `${quoted(choice.name!)} is not among the tools that can be called here`);
+}
+
+/** A result answers a call made before it. */
+function checkResults({ messages }: MessagesRequest, add: Add): void {
+  const calls = new Set<string>();
+  for (const [at, { role, content }] of messages.entries()) {
+    if (typeof content === 'string') continue;
+    for (const [index, block] of content.entries()) {
+      if (role === 'assistant' && block.type === 'tool_use') calls.add(block.id!);
+      if (role === 'user' && block.type === 'tool_result' && !calls.has(block.tool_use_id!))
+        add(
+          `messages[${at}].content[${index}].tool_use_id`,
+          `no turn of the assistant before this one made the call ${quoted(block.tool_use_id!)}`,
+        );
+    }
+  }
+}
+
+/** A checked request; inputs of earlier calls go back to the model as text, of which every digit counts. */
+export function withExactInputs(request: MessagesRequest, text: string): MessagesRequest {
+  const exact = lazy(() => parseExact(text) as MessagesRequest);
+  const isLong = /\d{16}/.test(text);
+  if (!isLong) return request;
+  const messages = request.messages.map((turn, at) => {
+    if (turn.role !== 'assistant' || typeof turn.content === 'string') return turn;
+    const content = turn.content.map((block, index) =>
+      block.type === 'tool_use' ? (exact().messages[at]!.content as Block[])[index]! : block,
+    );
+    return { ...turn, content };
+  });
+  return { ...request, messages };
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,0 +1,127 @@
+import type { ChatMessage, ContentPart, ToolCall } from '../../chat/chat.ts';
+import type { Places } from '../../places.ts';
+import type { Block, MessagesRequest, Turn } from '../messages.ts';
+import { thoughtOf } from '../signature.ts';
+import { toChatParts } from './to-chat-parts.ts';
+
+/**
+ * The conversation as chat has it. What the system says before the first turn becomes one leading message, because many
+ * templates take no more; later it stays where it is. Results of tools become messages of their own, before the rest of
+ * their turn.
+ */
+export function toChatMessages({ system, messages: turns }: MessagesRequest, places: Places): ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  const add = (message: ChatMessage, place: string) => {
+    places.set(message, place);
+    messages.push(message);
+  };
+  const leading = turns.findIndex(({ role }) => role !== 'system');
+  const opening = leading < 0 ? turns : turns.slice(0, leading);
+  const said = [textOf(system ?? ''), ...opening.map(({ content }) => textOf(content))].filter(
+    (text) => text !== '',
+  );
+  if (said.length > 0) {
+    const place = system === undefined || system === null ? 'messages[0]' : 'system';
+    add({ role: 'system', content: said.join('\n\n') }, place);
+    if (place === 'system') places.set('messages[0].content', 'system');
+  }
+  const loop = toolLoopStart(turns);
+  for (let at = opening.length; at < turns.length; at++) {
+    const turn = turns[at]!;
+    const place = `messages[${at}]`;
+    if (turn.role === 'user') addUserTurn(blocksOf(turn), place, { add, places });
+    else if (turn.role === 'assistant') addAssistantTurn(blocksOf(turn), place, { add, thinks: at > loop });
+    else if (textOf(turn.content) !== '') add({ role: 'system', content: textOf(turn.content) }, place);
+  }
+  return messages;
+}
+
+function textOf(content: string | Block[]): string {
+  if (typeof content === 'string') return content;
+  const texts = content.map(({ text }) => text ?? '').filter((text) => text !== '');
+  return texts.join('\n\n');
+}
+
+function blocksOf({ content }: Turn): Block[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+}
+
+/**
+ * The last turn in which the user said something, instead of only handing over results. What the assistant thought
+ * before it is over and done with: templates leave it out too, and it would only cost tokens.
+ */
+function toolLoopStart(turns: readonly Turn[]): number {
+  return turns.findLastIndex(
+    (turn) => turn.role === 'user' && !blocksOf(turn).some(({ type }) => type === 'tool_result'),
+  );
+}
+
+type AddMessage = (message: ChatMessage, place: string) => void;
+
+function addUserTurn(
+  blocks: Block[],
+  place: string,
+  { add, places }: { add: AddMessage; places: Places },
+): void {
+  const rest: ContentPart[] = [];
+  for (const [index, block] of blocks.entries()) {
+    if (block.type !== 'tool_result') continue;
+    const at = `${place}.content[${index}]`;
+    const { texts, others } = resultParts(block, at, places);
+    add({ role: 'tool', tool_call_id: block.tool_use_id!, content: contentOf(texts) }, at);
+    // A tool's message holds text only: what it shows follows as if the user showed it.
+    rest.push(...others);
+  }
+  for (const [index, block] of blocks.entries())
+    rest.push(...toChatParts(block, `${place}.content[${index}]`, places));
+  const hasResults = blocks.some(({ type }) => type === 'tool_result');
+  if (rest.length > 0 || !hasResults) add({ role: 'user', content: contentOf(rest) }, place);
+}
+
+function resultParts(
+  { content, is_error: isError }: Block,
+  place: string,
+  places: Places,
+): { texts: ContentPart[]; others: ContentPart[] } {
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  const parts = blocks.flatMap((block, index) => toChatParts(block, `${place}.content[${index}]`, places));
+  const texts = parts.filter(({ type }) => type === 'text');
+  if (isError === true) {
+    const [first, ...others] = texts;
+    const text = first?.text === undefined ? 'Error' : `Error: ${first.text}`;
+    texts.splice(0, texts.length, { type: 'text', text }, ...others);
+  }
+  return { texts, others: parts.filter(({ type }) => type !== 'text') };
+}
+
+/** One text as a string: the one form that every engine reads. */
+function contentOf(parts: ContentPart[]): string | ContentPart[] {
+  if (parts.length === 0) return '';
+  const [first] = parts;
+  return parts.length === 1 && first!.type === 'text' ? first!.text! : parts;
+}
+
+function addAssistantTurn(
+  blocks: Block[],
+  place: string,
+  { add, thinks }: { add: AddMessage; thinks: boolean },
+): void {
+  const text = blocks.map((block) => (block.type === 'text' ? block.text! : '')).join('');
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toToolCall);
+  const thoughts = thinks ? blocks.filter(({ type }) => type === 'thinking').map(thoughtOf) : [];
+  const reasoning = thoughts.filter((thought) => thought !== '').join('\n\n');
+  if (text === '' && calls.length === 0 && reasoning === '') return;
+  add(
+    {
+      role: 'assistant',
+      content: text === '' && calls.length > 0 ? null : text,
+      ...(calls.length > 0 && { tool_calls: calls }),
+      ...(reasoning !== '' && { reasoning_content: reasoning }),
+    },
+    place,
+  );
+}
+
+function toToolCall({ id, name, input }: Block): ToolCall {
+  return { id: id!, type: 'function', function: { name: name!, arguments: JSON.stringify(input) } };
+}

@@ -1,0 +1,61 @@
+import { invalid } from '../../../core/errors.ts';
+import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
+import type { Places } from '../../places.ts';
+import type { MessagesRequest, OutputFormat } from '../messages.ts';
+import { reasoningEffort, thinkingBudget } from './reasoning-effort.ts';
+import { toChatMessages } from './to-chat-messages.ts';
+import { toChatTools } from './to-chat-tools.ts';
+
+export interface ConvertedRequest {
+  chat: ChatRequest;
+  /** Where its parts stood, for errors. */
+  places: Places;
+}
+
+/**
+ * A checked messages request as a chat request (wire-formats.md, section 2). What chat has no word for is left out.
+ * @throws ApiError `validation_error` (422) when nothing is left
+ */
+export function toChatRequest(request: MessagesRequest): ConvertedRequest {
+  const places: Places = new Map([
+    ['max_completion_tokens', 'max_tokens'],
+    ['stop', 'stop_sequences'],
+    ['reasoning_effort', 'thinking'],
+  ]);
+  const effort = reasoningEffort(request);
+  const messages = toChatMessages(request, places);
+  if (messages.length === 0) throw invalid('messages', 'nothing is said in them that could be answered');
+  const chat: ChatRequest = {
+    model: request.model,
+    messages,
+    ...given('max_completion_tokens', request.max_tokens),
+    ...given('temperature', request.temperature),
+    ...given('top_p', request.top_p),
+    ...given('top_k', request.top_k),
+    ...(request.stop_sequences?.length && { stop: request.stop_sequences }),
+    ...toChatTools(request, places),
+    ...given('response_format', responseFormat(request, places)),
+    ...given('reasoning_effort', effort),
+    ...given('thinking_budget_tokens', thinkingBudget(request)),
+    ...(request.stream === true && { stream: true, stream_options: { include_usage: true } }),
+  };
+  return { chat, places };
+}
+
+function given<T>(name: string, value: T | null | undefined): Record<string, T> {
+  return value === null || value === undefined ? {} : { [name]: value };
+}
+
+function responseFormat(
+  { output_config: config, output_format: older }: MessagesRequest,
+  places: Places,
+): ResponseFormat | undefined {
+  if (config?.format) return toResponseFormat(config.format, 'output_config.format', places);
+  return older ? toResponseFormat(older, 'output_format', places) : undefined;
+}
+
+function toResponseFormat({ schema }: OutputFormat, place: string, places: Places): ResponseFormat {
+  const json_schema = { name: 'response', strict: true, schema };
+  places.set(json_schema, place);
+  return { type: 'json_schema', json_schema };
+}

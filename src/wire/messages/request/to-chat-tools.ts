@@ -1,0 +1,48 @@
+import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
+import type { Places } from '../../places.ts';
+import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messages.ts';
+
+/** Whether the client itself runs the tool. The others, such as `web_search_20250305`, would run on the server. */
+export function isFunctionTool(tool: MessagesTool): boolean {
+  return (tool.type ?? 'custom') === 'custom';
+}
+
+/** Tools and their choice as chat has them; nothing without a tool that can be called. */
+export function toChatTools(
+  { tools: given, tool_choice: choice }: MessagesRequest,
+  places: Places,
+): Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
+  const tools: Tool[] = [];
+  for (const [index, tool] of (given ?? []).entries()) {
+    if (!isFunctionTool(tool)) continue;
+    const converted = toChatTool(tool);
+    places.set(converted, `tools[${index}]`).set(converted.function, `tools[${index}]`);
+    places.set(converted.function.parameters as object, `tools[${index}].input_schema`);
+    tools.push(converted);
+  }
+  if (tools.length === 0) return {};
+  return {
+    tools,
+    ...(choice && { tool_choice: choices[choice.type](choice.name ?? '') }),
+    ...(choice?.disable_parallel_tool_use === true && { parallel_tool_calls: false }),
+  };
+}
+
+function toChatTool({ name, description, input_schema: parameters, strict }: MessagesTool): Tool {
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(typeof description === 'string' && { description }),
+      parameters,
+      ...(typeof strict === 'boolean' && { strict }),
+    },
+  };
+}
+
+const choices: Record<MessagesToolChoice['type'], (name: string) => ToolChoice> = {
+  auto: () => 'auto',
+  none: () => 'none',
+  any: () => 'required',
+  tool: (name) => ({ type: 'function', function: { name } }),
+};

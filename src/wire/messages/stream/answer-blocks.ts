@@ -1,0 +1,135 @@
+import { ApiError } from '../../../core/errors.ts';
+import type { ChatDelta } from '../../chat/chat.ts';
+import type { AnswerBlock, BlockDelta, MessageEvent } from '../messages.ts';
+import { signatureFor } from '../signature.ts';
+import { isWholeInput, toolInput } from '../tool-input.ts';
+
+/**
+ * The blocks of a streamed answer, strictly one after the other. Chat lets calls grow side by side and text come between
+ * them; here a block that was closed is closed for good. So the first block that is not closed goes out as it comes, the
+ * ones behind it wait, and it is closed when another has begun and nothing more can belong to it: for a call, when its
+ * arguments are a whole object.
+ */
+export interface AnswerBlocks {
+  push(delta: ChatDelta): MessageEvent[];
+  /** What is still open or waiting. */
+  end(): MessageEvent[];
+  readonly hasCalls: boolean;
+}
+
+interface Growing {
+  kind: 'thinking' | 'text' | 'call';
+  /** Of a call: its place among the calls of the answer. */
+  call: number;
+  id: string;
+  name: string;
+  text: string;
+  /** The end of the text, which has not gone out. Kept apart: cutting it off the text would copy all of it every time. */
+  unsent: string;
+  /** The first letter of the text that is no blank, or empty. Kept apart for the same reason. */
+  first: string;
+}
+
+export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }): AnswerBlocks {
+  /** The first one is open when `isOpen`; the others wait. */
+  const growing: Growing[] = [];
+  const calls = new Map<number, Growing>();
+  let index = 0;
+  let isOpen = false;
+
+  function grow(kind: 'thinking' | 'text', text: string): void {
+    if (text === '') return;
+    let last = growing.at(-1);
+    if (last?.kind !== kind)
+      growing.push((last = { kind, call: -1, id: '', name: '', text: '', unsent: '', first: '' }));
+    append(last, text);
+  }
+
+  function growCall({ index: at, id, function: called }: NonNullable<ChatDelta['tool_calls']>[number]): void {
+    let call = calls.get(at);
+    if (!call) {
+      if (!id || !called?.name)
+        throw new ApiError('invalid_upstream_response', 'The engine called a tool without a name or an id.');
+      call = { kind: 'call', call: at, id, name: called.name, text: '', unsent: '', first: '' };
+      calls.set(at, call);
+      growing.push(call);
+    }
+    append(call, called?.arguments ?? '');
+  }
+
+  /** Sends what can be sent of the first block. Arguments that do not begin as an object wait until they are made one. */
+  function send(): MessageEvent[] {
+    const [block] = growing;
+    if (!block) return [];
+    const events: MessageEvent[] = [];
+    if (!isOpen) events.push({ type: 'content_block_start', index, content_block: startOf(block) });
+    isOpen = true;
+    if (isRepaired(block)) return events;
+    const rest = block.unsent;
+    block.unsent = '';
+    if (rest !== '' && !(block.kind === 'thinking' && hidesThinking))
+      events.push(delta(deltaOf(block, rest)));
+    return events;
+  }
+
+  function close(): MessageEvent[] {
+    const block = growing.shift()!;
+    const last: MessageEvent[] = [];
+    if (block.kind === 'thinking')
+      last.push(delta({ type: 'signature_delta', signature: signatureFor(block.text, hidesThinking) }));
+    if (isRepaired(block))
+      last.push(delta({ type: 'input_json_delta', partial_json: JSON.stringify(toolInput(block.text)) }));
+    last.push({ type: 'content_block_stop', index });
+    index += 1;
+    isOpen = false;
+    return last;
+  }
+
+  const delta = (what: BlockDelta): MessageEvent => ({ type: 'content_block_delta', index, delta: what });
+
+  function advance(isOver: boolean): MessageEvent[] {
+    const events = send();
+    while (growing.length > (isOver ? 0 : 1)) {
+      const [first] = growing;
+      if (!isOver && first!.kind === 'call' && !isWholeInput(first!.text)) break;
+      events.push(...close(), ...send());
+    }
+    return events;
+  }
+
+  return {
+    push({ reasoning_content: thought, reasoning, content, refusal, tool_calls: called }) {
+      grow('thinking', thought ?? reasoning ?? '');
+      grow('text', (content ?? '') + (refusal ?? ''));
+      for (const each of called ?? []) growCall(each);
+      return advance(false);
+    },
+    end: () => advance(true),
+    get hasCalls() {
+      return calls.size > 0;
+    },
+  };
+}
+
+function append(block: Growing, text: string): void {
+  block.text += text;
+  block.unsent += text;
+  if (block.first === '') block.first = text.trimStart().slice(0, 1);
+}
+
+/** Whether these are arguments that are no object as they come. */
+function isRepaired({ kind, first }: Growing): boolean {
+  return kind === 'call' && first !== '{';
+}
+
+function startOf({ kind, id, name }: Growing): AnswerBlock {
+  if (kind === 'text') return { type: 'text', text: '' };
+  if (kind === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
+  return { type: 'tool_use', id, name, input: {} };
+}
+
+function deltaOf({ kind }: Growing, text: string): BlockDelta {
+  if (kind === 'text') return { type: 'text_delta', text };
+  if (kind === 'thinking') return { type: 'thinking_delta', thinking: text };
+  return { type: 'input_json_delta', partial_json: text };
+}

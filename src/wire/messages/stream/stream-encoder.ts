@@ -1,0 +1,94 @@
+import { ApiError } from '../../../core/errors.ts';
+import type { ChatChunk, FinishReason } from '../../chat/chat.ts';
+import { createAnswerBlocks } from './answer-blocks.ts';
+import { type AnswerOptions, messageId } from '../answer/from-chat-response.ts';
+import { fromChatUsage, fromPromptUsage } from '../answer/from-chat-usage.ts';
+import { endingFields } from '../answer/map-stop-reason.ts';
+import type { MessageEvent, MessagesUsage } from '../messages.ts';
+
+export interface StreamOptions extends AnswerOptions {
+  /** Tokens of the prompt, where the first chunk does not tell them; the end tells the whole usage. */
+  inputTokens: number;
+}
+
+/** Makes the events of a streamed message from the chunks of a chat stream. */
+export interface MessageEncoder {
+  push(chunk: ChatChunk): MessageEvent[];
+  /**
+   * The last events.
+   * @throws ApiError `invalid_upstream_response` when the answer was not finished: a stream must never just stop
+   */
+  end(): MessageEvent[];
+}
+
+export function createMessageEncoder({ inputTokens, ...options }: StreamOptions): MessageEncoder {
+  const blocks = createAnswerBlocks(options);
+  let hasStarted = false;
+  let finish: FinishReason | null = null;
+  let stop: string | null = null;
+  let refusal: string | null = null;
+  let pieces = 0;
+  let usage: MessagesUsage | null = null;
+  let begun: MessagesUsage | null = null;
+
+  function start({ id, model, prompt }: ChatChunk): MessageEvent[] {
+    if (hasStarted) return [];
+    hasStarted = true;
+    return [
+      {
+        type: 'message_start',
+        message: {
+          id: messageId(id),
+          type: 'message',
+          role: 'assistant',
+          model,
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          stop_details: null,
+          container: null,
+          usage: (begun = prompt ? fromPromptUsage(prompt) : usageOf(inputTokens, 0)),
+        },
+      },
+    ];
+  }
+
+  return {
+    push(chunk) {
+      const events = start(chunk);
+      if (chunk.usage) usage = fromChatUsage(chunk.usage);
+      const [choice] = chunk.choices;
+      if (!choice) return events;
+      pieces += 1;
+      events.push(...blocks.push(choice.delta));
+      finish = choice.finish_reason ?? finish;
+      stop = choice.stop_reason ?? stop;
+      if (choice.delta.refusal) refusal = (refusal ?? '') + choice.delta.refusal;
+      return events;
+    },
+
+    end() {
+      if (finish === null)
+        throw new ApiError('invalid_upstream_response', 'The answer of the engine ended in the middle.');
+      const ending = { finish, hasCalls: blocks.hasCalls, stop, refusal };
+      return [
+        ...blocks.end(),
+        {
+          type: 'message_delta',
+          delta: { ...endingFields(ending), container: null },
+          usage: usage ?? { ...(begun ?? usageOf(inputTokens, 0)), output_tokens: pieces },
+        },
+        { type: 'message_stop' },
+      ];
+    },
+  };
+}
+
+function usageOf(input: number, output: number): MessagesUsage {
+  return {
+    input_tokens: input,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: output,
+  };
+}
