@@ -43,6 +43,15 @@ describe('Admission', () => {
     leave!();
   });
 
+  it('knows how many came at once though nobody asked for room meanwhile', () => {
+    const { clock, advance } = manualClock();
+    const admission = new Admission(pool(64), clock);
+    const leaves = Array.from({ length: 7 }, () => admission.enter('interactive'));
+    advance(30_000);
+    for (const leave of leaves.slice(1)) leave();
+    expect(admission.room).toBe(56);
+  });
+
   it('leaves one slot to batches where there is only one, while nobody uses it', () => {
     const { clock } = manualClock();
     const admission = new Admission(pool(1), clock);
@@ -65,13 +74,13 @@ describe('Admission', () => {
   it('counts its own lines, and shares with other processes', () => {
     const { clock } = manualClock();
     const admission = new Admission(pool(64), clock);
-    admission.setOthers(9, 2);
-    expect(admission.room).toBe(27);
+    admission.setOthers(8, 2);
+    expect(admission.room).toBe(24);
     const leave = admission.enter('batch');
-    expect(admission.room).toBe(26);
+    expect(admission.room).toBe(23);
     leave();
     leave();
-    expect(admission.room).toBe(27);
+    expect(admission.room).toBe(24);
   });
 
   it('keeps to the lines that are leased to it, as long as there are others', () => {

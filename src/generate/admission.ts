@@ -15,8 +15,8 @@ type AdmittedPool = Pick<Pool, 'slots' | 'most' | 'waiting'>;
  *   room = interactive idle for 10 s ? most : min(most, max(1, L - F) - I)
  *
  * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere. F are kept free for more of those: one more
- * than came at once lately finds a place, if that takes no more than an eighth of the slots. Processes that ask the same
- * servers lease the room from one another. Where they cannot, P of them take 1/P each, but one line at least while there is any room: few slots
+ * than came at once lately finds a place, if that takes no more than an eighth of the slots; an eighth where other processes have
+ * some, who tell of them seconds later. Processes that ask the same servers lease the room from one another. Where they cannot, P of them take 1/P each, but one line at least while there is any room: few slots
  * among many processes must not mean that nobody runs anything. Servers that take nothing are tried by each for itself.
  */
 export class Admission {
@@ -49,15 +49,17 @@ export class Admission {
     if (here > 0) this.#lastInteractive = now;
     const { slots, most } = this.#pool;
     if (here === 0 && now - this.#lastInteractive >= idleMs) return most;
-    const free = Math.min(Math.ceil(slots / 8), this.#mostAtOnce(here, now) + 1 - here);
+    const eighth = Math.ceil(slots / 8);
+    const free = this.#processes > 1 ? eighth : Math.min(eighth, this.#mostAtOnce(now) + 1 - here);
     return Math.min(most, Math.max(1, slots - free) - here);
   }
 
-  #mostAtOnce(here: number, now: number): number {
+  /** To be asked when a call has come and before one goes. */
+  #mostAtOnce(now: number): number {
     const { since, now: most } = this.#atOnce;
     if (now - since >= idleMs)
-      this.#atOnce = { since: now, now: here, before: now - since < 2 * idleMs ? most : 0 };
-    this.#atOnce.now = Math.max(this.#atOnce.now, here);
+      this.#atOnce = { since: now, now: 0, before: now - since < 2 * idleMs ? most : 0 };
+    this.#atOnce.now = Math.max(this.#atOnce.now, this.#interactive);
     return Math.max(this.#atOnce.now, this.#atOnce.before);
   }
 
@@ -83,15 +85,19 @@ export class Admission {
   /** Counts a call in; the returned function counts it out, once. */
   enter(priority: 'interactive' | 'batch'): () => void {
     if (priority === 'batch') this.#lines++;
-    else this.#mostAtOnce(++this.#interactive + this.#others, this.#clock.monotonic());
+    else {
+      this.#interactive++;
+      this.#mostAtOnce(this.#clock.monotonic());
+    }
     let left = false;
     return () => {
       if (left) return;
       left = true;
       if (priority === 'batch') this.#lines--;
       else {
-        this.#interactive--;
         this.#lastInteractive = this.#clock.monotonic();
+        this.#mostAtOnce(this.#lastInteractive);
+        this.#interactive--;
       }
       if (this.#isIdle) for (const resolve of this.#onIdle.splice(0)) resolve();
     };

@@ -41,13 +41,13 @@ export interface SchemasParts {
   runner?: SchemaRunner;
 }
 
-/** A refusal of one schema stays under a second; the schemas of a request share what each adds to it. */
+/** Of the processor. A refusal of one schema costs less than a second; the schemas of a request share what each adds to it. */
 const trialMs = { first: 800, each: 20 } as const;
 const checkMs = 2_000;
 /** Requests of one org that may wait for their schemas to be tried. */
 const mostWaiting = 1_000;
 const remembered = 4_096;
-/** A slow moment of the machine must not condemn a schema for good, nor may it be tried all the time. */
+/** What was too much on a busy or starved machine must not condemn a schema for good, nor may it be tried all the time. */
 const tooMuchForMs = { first: 10_000, most: 600_000 } as const;
 
 interface Known {
@@ -164,7 +164,7 @@ export function createSchemas({
   };
 }
 
-/** A batch tries again: the machine may have been busy. */
+/** A batch tries again: a machine that is starved gives up what it could do at another time. */
 function tooMuch(where: string): ApiError {
   return new ApiError('schema_too_complex', `${where}: the schema takes too long to compile or to check`, {
     param: where,

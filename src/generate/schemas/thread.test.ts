@@ -113,6 +113,28 @@ describe('SchemaThread', () => {
     expect(await take(thread({ clock }), { steps, limitMs: 60_000 })[0]).toEqual(steps.map(() => fine));
   });
 
+  it('gives up what the machine never gets to', async () => {
+    // An hour passes in each millisecond, of which the thread is given nothing.
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 3_600_000 };
+    const steps = [check(2, slow, endless)];
+    const own = thread({ clock: { ...clock, after: (_ms, fn) => systemClock.after(0, fn) } });
+    expect(await take(own, { steps, limitMs: 60_000 })[0]).toEqual([tooMuch]);
+  });
+
+  it('goes by the clock where Node does not tell what a thread took', async () => {
+    const untold = vi.spyOn(Worker.prototype, 'cpuUsage').mockImplementation(() => {
+      throw new TypeError('cpuUsage is not a function');
+    });
+    const own = thread();
+    const given = take(
+      own,
+      { steps: [check(2, slow, endless)], limitMs: 300 },
+      { steps: [trial(1, numbers)] },
+    );
+    expect(await Promise.all(given)).toEqual([[tooMuch], [fine]]);
+    expect(untold).toHaveBeenCalled();
+  });
+
   it('watches over each job', async () => {
     const slowOne = { steps: [check(2, slow, endless)], limitMs: 500 };
     const [first, stuck, later] = take(thread(), { steps: [trial(1, numbers)] }, slowOne, {

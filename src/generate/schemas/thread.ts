@@ -22,6 +22,8 @@ export interface SchemaWork {
 }
 
 const limits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+/** So many times its limit a job may last by the clock, however little of the processor it was given. */
+const patience = 10;
 /** What a thread keeps compiled; a batch usually repeats one schema. */
 const kept = { schemas: 256, characters: 1_048_576 } as const;
 
@@ -36,8 +38,9 @@ export class SchemaThread {
   /** The first one is being done. */
   #work: SchemaWork[] = [];
   #timer: Timer | null = null;
-  /** Processor time that the thread had taken when the first job began. */
+  /** Processor time that the thread had taken when the first job began, and the monotonic instant of that. */
   #spentMs = 0;
+  #begunAt = 0;
   /** By number: how long the source is of each schema that it has compiled. The one used last stands last. */
   #held = new Map<number, number>();
   #characters = 0;
@@ -103,23 +106,32 @@ export class SchemaThread {
   #begin(): void {
     if (this.#work.length === 0) return this.#parts.onIdle();
     this.#worker?.postMessage(this.#posted(this.#work.flatMap(({ job }) => job.steps)));
-    this.#watch();
+    this.#watchFirst();
   }
 
-  /** Looks after the first job when it can have taken all its time. */
-  #watch(leftMs = this.#work[0]?.job.limitMs): void {
-    if (leftMs !== undefined) this.#timer = this.#parts.clock.after(leftMs, () => void this.#look());
+  #watchFirst(): void {
+    this.#begunAt = this.#parts.clock.monotonic();
+    this.#watch(this.#work[0]!.job.limitMs);
   }
 
-  /** Gives the first job up if it has had its time. What the machine gave to others, on a busy day most of it, is not counted. */
+  #watch(leftMs: number): void {
+    this.#timer = this.#parts.clock.after(leftMs, () => void this.#look());
+  }
+
+  /**
+   * Gives the first job up if it has had its time. What the machine gave to others, on a busy day most of it, is not counted,
+   * unless it is so much that those who wait behind it would wait for ever.
+   */
   async #look(): Promise<void> {
     const worker = this.#worker;
     const [first] = this.#work;
-    // Of a thread that has ended there is nothing to be asked; its end is told elsewhere.
-    const taken = await worker?.cpuUsage().catch(() => null);
-    if (!taken || !first || worker !== this.#worker || first !== this.#work[0]) return;
+    if (!worker || !first) return;
+    const totalMs = await processorMs(worker);
+    if (worker !== this.#worker || first !== this.#work[0]) return;
     const { job, verdicts } = first;
-    const leftMs = job.limitMs - ((taken.user + taken.system) / 1000 - this.#spentMs);
+    const passedMs = this.#parts.clock.monotonic() - this.#begunAt;
+    const takenMs = totalMs === null ? passedMs : totalMs - this.#spentMs;
+    const leftMs = Math.min(job.limitMs - takenMs, patience * job.limitMs - passedMs);
     if (leftMs > 0) return this.#watch(Math.max(20, leftMs));
     const bytes = job.steps[verdicts.length]?.source.length;
     this.#parts.log.warn({ org: job.orgId, schema_bytes: bytes }, 'a schema took too long and was given up');
@@ -155,7 +167,7 @@ export class SchemaThread {
     this.#timer = null;
     const done = this.#work.shift();
     done?.resolve(done.verdicts);
-    if (this.#work.length > 0) this.#watch();
+    if (this.#work.length > 0) this.#watchFirst();
     else this.#parts.onIdle();
   }
 
@@ -190,5 +202,15 @@ export class SchemaThread {
     this.#held.clear();
     this.#characters = 0;
     return worker;
+  }
+}
+
+/** Processor time that a thread has taken since its start; null where it has ended, and of a Node before 24.6, which does not tell. */
+async function processorMs(worker: Worker): Promise<number | null> {
+  try {
+    const { user, system } = await worker.cpuUsage();
+    return (user + system) / 1000;
+  } catch {
+    return null;
   }
 }

@@ -209,6 +209,12 @@ const schemas: Record<string, object> = {
     additionalProperties: { type: 'integer' },
     maxProperties: 2,
   },
+  'a zero with and without its sign': {
+    type: 'object',
+    properties: { a: { enum: [0, 1], const: -0 }, b: { allOf: [{ enum: [-0, 'x'] }, { enum: [0] }] } },
+    required: ['a', 'b'],
+    additionalProperties: false,
+  },
   'no members': { type: 'object', additionalProperties: { type: 'integer' }, maxProperties: 0 },
   'a pattern that another branch leaves no room for': {
     allOf: [

@@ -59,7 +59,12 @@ export function normal(schema: SchemaObject): SchemaObject {
 
 function withValues(schema: SchemaObject, value: unknown): SchemaObject {
   const values = (schema.enum as unknown[] | undefined) ?? [value];
-  return { ...schema, enum: values.filter((one) => isDeepStrictEqual(one, value)) };
+  return { ...schema, enum: values.filter((one) => isSame(one, value)) };
+}
+
+/** In JSON 0 and -0 are one number. */
+function isSame(a: unknown, b: unknown): boolean {
+  return a === b || isDeepStrictEqual(a, b);
 }
 
 function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Schema) => Schema): Schema {
@@ -93,7 +98,7 @@ const everyPair: Rule = (a, b, merge) => {
 /** How a keyword that stands in both schemas is held. */
 const rules: Record<string, Rule> = {
   type: (a, b) => commonTypes(a, b),
-  enum: (a, b) => (a as unknown[]).filter((x) => (b as unknown[]).some((y) => isDeepStrictEqual(x, y))),
+  enum: (a, b) => (a as unknown[]).filter((x) => (b as unknown[]).some((y) => isSame(x, y))),
   required: (a, b) => [...new Set([...(a as string[]), ...(b as string[])])],
   minimum: greater,
   exclusiveMinimum: greater,
