@@ -178,8 +178,12 @@ function mustRun(program, args, cwd) {
   return new Promise((resolve, reject) => {
     // npm's words go to stderr: the output of the command that was asked for stays clean.
     const child = spawn(program, args, { cwd, stdio: ['ignore', 2, 2], shell: windows });
+    // Nobody else may begin to install while this one still does.
+    const end = () => child.kill();
+    process.once('SIGTERM', end);
     child.on('error', reject);
     child.on('exit', (code) => {
+      process.off('SIGTERM', end);
       if (code === 0) resolve();
       else reject(new Error(`${program} ${args[0]} failed; its message stands above`));
     });

@@ -68,6 +68,14 @@ describe('what goes wrong', () => {
     await expect(transport.send({ path: '/x' })).rejects.toBeInstanceOf(Unreachable);
   });
 
+  it('is told by its name when an upload is redirected', async () => {
+    const { transport } = transportTo(() => {
+      throw new TypeError('fetch failed', { cause: new Error('unexpected redirect') });
+    });
+    const upload = transport.send({ method: 'POST', path: '/v1/files', form: new FormData() });
+    await expect(upload).rejects.toThrow('http://h cannot be reached: it redirects uploads;');
+  });
+
   it('is the abort itself when the caller gave up', async () => {
     const stop = new AbortController();
     const { transport } = transportTo(() => {

@@ -94,5 +94,7 @@ function reasonOf(error: unknown): string {
   const code = 'code' in inner ? String(inner.code) : '';
   if (code === 'ECONNREFUSED') return 'nothing listens there';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'its name is not known';
+  if (inner.message === 'unexpected redirect')
+    return 'it redirects uploads; name the address that it redirects to';
   return inner.message || code || 'the connection failed';
 }

@@ -44,7 +44,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     options: { modelPath, sequences, contextSize, threads, flashAttention },
     spawn: deps.spawn ?? spawnChild,
     clock,
-    log: log.child({ model: name }),
+    log,
   });
   const newCallId = (): string => ids.next('call_');
 
