@@ -227,6 +227,7 @@ function checkText(path: string, source: string): string[] {
   }
   if (/\bimport\(\s*[^'"\s)]/.test(text))
     wrong.push('a computed import() hides from this table; write the path out');
+  if (pure.includes(rowOf(path)) && /\b(?:Buffer|process)\./.test(text)) wrong.push(nodeRefusal(path));
   const isPlaced = path === 'main.ts' || path === 'base/program.ts';
   if (!isPlaced && /\bimport\.meta\b/.test(text.replaceAll('createRequire(import.meta.url)', '')))
     wrong.push('in the package it stands elsewhere; ask base/program.ts for files');
@@ -310,9 +311,13 @@ function checkPackage(path: string, specifier: string): string[] {
   const home = drivers[specifier];
   if (home !== undefined && !path.startsWith(home)) return [`this driver belongs to ${home} alone`];
   if (isBuiltin(specifier) && pure.includes(rowOf(path))) {
-    return [`${rowOf(path)} runs anywhere, a browser included: nothing from Node, no I/O`];
+    return [nodeRefusal(path)];
   }
   return [];
+}
+
+function nodeRefusal(path: string): string {
+  return `${rowOf(path)} runs anywhere, a browser included: nothing from Node, no I/O`;
 }
 
 function findCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
@@ -472,6 +477,7 @@ describe('each rule refuses', () => {
       { 'wire/a.ts': "import { createHash } from 'node:crypto';" },
       'nothing from Node',
     ],
+    ["Node's globals", { 'wire/a.ts': "const text = Buffer.from('').toString();" }, 'nothing from Node'],
     ['Node without its prefix', { 'client/a.ts': "import fs from 'fs';" }, 'nothing from Node'],
     [
       'a driver elsewhere',

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
-import { sseHeaders, sseKeepAlive } from '../wire/chat/stream/sse.ts';
+import { sseHeaders, sseKeepAlive } from '../wire/sse.ts';
 import { aheadBytes, drained } from './drained.ts';
 
 /** Proxies and clients give up on silent connections after 30 to 60 s. */

@@ -83,3 +83,11 @@ export const inputAudio = { type: 'object', properties: { data: orNull(base64) }
 /** Names of functions, tools and schemas. */
 export const namePattern = '^[a-zA-Z0-9_-]{1,64}$';
 export const nameRule = { pattern: namePattern, expected: '1 to 64 letters, digits, _ or -' };
+
+/** What may be noted of a thing: 16 texts of 512 characters, with names of 64. */
+export const metadataSchema = raw({
+  type: ['object', 'null'],
+  maxProperties: 16,
+  propertyNames: { maxLength: 64 },
+  additionalProperties: { type: 'string', maxLength: 512 },
+});

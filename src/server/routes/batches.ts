@@ -7,7 +7,7 @@ import { createBatchSchema } from '../../wire/batch/create-schema.ts';
 import { batchErrorEvent, batchEvent } from '../../wire/batch/events.ts';
 import { parseBatchListQuery, parseResultsQuery } from '../../wire/batch/list.ts';
 import { type BatchView, batchJson, presentEstimate } from '../../wire/batch/present.ts';
-import { sseHeaders } from '../../wire/chat/stream/sse.ts';
+import { sseHeaders } from '../../wire/sse.ts';
 import { listJson } from '../../wire/list.ts';
 import { bytes, events, json, jsonText } from '../answer.ts';
 import { creationOf, replayHeaders } from '../creation.ts';

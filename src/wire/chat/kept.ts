@@ -5,8 +5,7 @@ import { Type } from '../json-schema.ts';
 import { parseJson } from '../json/parse.ts';
 import { parseItemsQuery } from '../items-page.ts';
 import { type Query, textParam } from '../list.ts';
-import { metadataSchema } from '../responses/request/request-schema.ts';
-import { oneOf, string } from '../schema.ts';
+import { metadataSchema, oneOf, string } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
 import type { ChatMessage } from './chat.ts';
 

@@ -2,10 +2,9 @@ import { unixSeconds } from '../../base/clock.ts';
 import type { KeptConversation } from '../../core/conversation.ts';
 import { Type } from '../json-schema.ts';
 import { parseJson } from '../json/parse.ts';
-import { oneOf, raw, string } from '../schema.ts';
+import { metadataSchema, oneOf, raw, string } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
 import { inputItemSchema } from '../responses/request/item-schema.ts';
-import { metadataSchema } from '../responses/request/request-schema.ts';
 import type { InputItem } from '../responses/responses.ts';
 
 /** So many items are added at a time. */

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../chat/chat.ts';
+import { marked, unmarked } from '../marked.ts';
 import type { InputItem, ResponseUsage, StoredItem } from './responses.ts';
 
 /** What `POST /v1/responses/compact` answers. Its output is the input to go on from. */
@@ -16,20 +17,13 @@ export interface CompactionItem {
   encrypted_content: string;
 }
 
-/**
- * Stands before the summary in a compaction item, in base64. It is no secret, and nothing is proven by it: what a client
- * says was said before is its own say, as with any message of its input. So no key has to be kept, and any process reads it.
- */
-const mark = 'offpeak1.';
-
 export function compactionItem(id: string, summary: string): CompactionItem {
-  return { id, type: 'compaction', encrypted_content: mark + Buffer.from(summary).toString('base64') };
+  return { id, type: 'compaction', encrypted_content: marked(summary) };
 }
 
 /** The summary in a compaction item of ours; undefined for an item of another type, or of another server. */
 export function summaryIn({ type, encrypted_content: content }: InputItem): string | undefined {
-  if (type !== 'compaction' || typeof content !== 'string' || !content.startsWith(mark)) return undefined;
-  return Buffer.from(content.slice(mark.length), 'base64').toString();
+  return type === 'compaction' ? unmarked(content) : undefined;
 }
 
 /** A summary as the model reads it. The user's, because somebody must have spoken last, and templates take few system messages. */

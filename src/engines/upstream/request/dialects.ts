@@ -1,7 +1,7 @@
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../../wire/chat/chat.ts';
 import { exactValue, parseExact } from '../../../wire/json/exact-numbers.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import { fromChatRequest } from '../../../wire/messages/request/from-chat-request.ts';
+import { fromChatRequest } from '../messages/from-chat-request.ts';
 import { readChatResponse, type ReadOptions } from '../answer/chat-response.ts';
 import { type ChatStreamOptions, readChatStream } from '../answer/chat-stream.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';

@@ -3,15 +3,7 @@ import type { CompletionChunk } from '../../completions/completions.ts';
 import type { ChatChunk } from '../chat.ts';
 import type { FunctionsChunk } from '../answer/function-answer.ts';
 
-/** The headers of every stream of server-sent events; the events of chat follow (wire-formats.md, section 1a). */
-export const sseHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
-  // nginx holds streams back otherwise.
-  'x-accel-buffering': 'no',
-} as const;
-
-/** Text completions are streamed in the same way. */
+/** The events of chat (wire-formats.md, section 1a). Text completions are streamed in the same way. */
 type AnyChunk = ChatChunk | CompletionChunk;
 
 /**
@@ -40,6 +32,3 @@ export const chatDone = 'data: [DONE]\n\n';
 export function chatErrorEvent(error: unknown): string {
   return `data: ${JSON.stringify({ error: errorObject(error) })}\n\n`;
 }
-
-/** A comment, which every client skips; unknown event types would break some. */
-export const sseKeepAlive = ': keep-alive\n\n';

@@ -1,4 +1,5 @@
 import { editMembers } from '../../json/edit-members.ts';
+import { namedEvent } from '../../sse.ts';
 import { messageId } from './from-chat-response.ts';
 
 interface Name {
@@ -23,8 +24,8 @@ export const nativeMessage = {
     { type, data, fields }: { type: string; data: string; fields?: Record<string, unknown> },
     { id, model }: Name,
   ): string {
-    if (type !== 'message_start' || !fields) return `event: ${type}\ndata: ${data}\n\n`;
+    if (type !== 'message_start' || !fields) return namedEvent(type, data);
     const message = { ...(fields['message'] as object), id: messageId(id), model };
-    return `event: ${type}\ndata: ${JSON.stringify({ ...fields, message })}\n\n`;
+    return namedEvent(type, JSON.stringify({ ...fields, message }));
   },
 };

@@ -2,9 +2,12 @@ import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
 import type { Places } from '../../places.ts';
 import type { MessagesRequest, OutputFormat } from '../messages.ts';
-import { reasoningEffort, thinkingBudget } from './reasoning-effort.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import { toChatTools } from './to-chat-tools.ts';
+
+/** Budgets up to which thinking counts as low, and as medium. */
+const lowBudget = 4_096;
+const mediumBudget = 16_384;
 
 export interface ConvertedRequest {
   chat: ChatRequest;
@@ -58,4 +61,22 @@ function toResponseFormat({ schema }: OutputFormat, place: string, places: Place
   const json_schema = { name: 'response', strict: true, schema };
   places.set(json_schema, place);
   return { type: 'json_schema', json_schema };
+}
+
+/**
+ * How hard the model shall think, in chat's words; undefined leaves it to the model. An effort that is told wins over one
+ * guessed from a budget.
+ */
+function reasoningEffort({ thinking, output_config: config }: MessagesRequest): string | undefined {
+  if (thinking?.type === 'disabled') return 'none';
+  if (config?.effort) return config.effort;
+  const budget = thinkingBudget({ thinking });
+  if (budget === undefined) return undefined;
+  if (budget <= lowBudget) return 'low';
+  return budget <= mediumBudget ? 'medium' : 'high';
+}
+
+/** The budget itself, for engines that can be told. */
+function thinkingBudget({ thinking }: Pick<MessagesRequest, 'thinking'>): number | undefined {
+  return thinking?.type === 'enabled' ? (thinking.budget_tokens ?? undefined) : undefined;
 }

@@ -1,9 +1,8 @@
+import { type Fields, isObject } from '../../../base/fields.ts';
 import type { ChatUsage } from '../../chat/chat.ts';
 import { outputItemId } from '../item-ids.ts';
 import { responseUsage } from './response-body.ts';
 import type { OutputItem, ResponseBody, ResponseEvent } from '../responses.ts';
-
-type Fields = Record<string, unknown>;
 
 /** What an event of a server holds, the last one with the usage of all. */
 export interface NativePiece {
@@ -104,8 +103,4 @@ export class NativeResponseStream {
     fields['sequence_number'] = this.#next++;
     return fields as ResponseEvent;
   }
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
 }

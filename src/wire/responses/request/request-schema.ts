@@ -5,6 +5,7 @@ import {
   booleanOrNull,
   ifThen,
   integerOrNull,
+  metadataSchema,
   nameRule,
   numberOrNull,
   oneOf,
@@ -73,14 +74,6 @@ const format = raw({
 });
 
 const refused = (expected: string) => raw({ type: 'null', expected, description: expected });
-
-/** What may be noted of a thing: 16 texts of 512 characters, with names of 64. */
-export const metadataSchema = raw({
-  type: ['object', 'null'],
-  maxProperties: 16,
-  propertyNames: { maxLength: 64 },
-  additionalProperties: { type: 'string', maxLength: 512 },
-});
 
 export const responsesRequestSchema = Type.Object(
   {

@@ -1,9 +1,10 @@
 import { errorObject } from '../../errors/error-body.ts';
+import { namedEvent } from '../../sse.ts';
 import type { ResponseEvent } from '../responses.ts';
 
 /** A server-sent event of a response, named by its type; never to be cut, because some parsers forget half of one. */
 export function responseEvent(event: ResponseEvent): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  return namedEvent(event.type, JSON.stringify(event));
 }
 
 /**

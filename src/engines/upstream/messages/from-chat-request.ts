@@ -1,6 +1,6 @@
-import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
+import type { ChatRequest, Tool, ToolChoice } from '../../../wire/chat/chat.ts';
 import { fromChatMessages } from './from-chat-messages.ts';
-import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messages.ts';
+import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../../../wire/messages/messages.ts';
 
 /** What has to be told and chat clients need not tell. */
 const longestAnswer = 32_000;

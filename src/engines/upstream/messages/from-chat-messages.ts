@@ -1,6 +1,7 @@
-import type { ChatMessage, ContentPart } from '../../chat/chat.ts';
-import type { Block, Turn } from '../messages.ts';
-import { toolInput } from '../tool-input.ts';
+import { fromBase64 } from '../../../base/base64.ts';
+import type { ChatMessage, ContentPart } from '../../../wire/chat/chat.ts';
+import type { Block, Turn } from '../../../wire/messages/messages.ts';
+import { toolInput } from '../../../wire/messages/tool-input.ts';
 
 /**
  * A chat conversation as turns. What the system says anywhere stands before all of them; messages of one side that follow
@@ -70,7 +71,7 @@ function toBlock(part: ContentPart): Block[] {
   const { file_data: data = '', filename } = part['file'] as { file_data?: string; filename?: string };
   const source = sourceOf(data);
   const isText = source.media_type?.startsWith('text/') === true;
-  const text = { type: 'text', media_type: 'text/plain', data: decoded(source.data ?? '') };
+  const text = { type: 'text', media_type: 'text/plain', data: fromBase64(source.data ?? '') };
   return [{ type: 'document', source: isText ? text : source, ...(filename && { title: filename }) }];
 }
 
@@ -78,8 +79,4 @@ function sourceOf(url: string): { type: string; media_type?: string; data?: stri
   const [, mediaType, data] = /^data:([^;,]+)[^,]*;base64,(.*)$/s.exec(url) ?? [];
   if (mediaType === undefined || data === undefined) return { type: 'url', url };
   return { type: 'base64', media_type: mediaType, data };
-}
-
-function decoded(base64: string): string {
-  return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
 }
