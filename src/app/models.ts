@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
@@ -110,7 +111,7 @@ export function modelServers(
       return alone(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
     }
     case 'openai': {
-      const replicas = engine.replicas.map((each, at) => upstreamReplica(engine, each, at));
+      const replicas = engine.replicas.map((each) => upstreamReplica(engine, each));
       const known = old?.engine.kind === 'openai' && before?.pool;
       return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared: true }) };
     }
@@ -120,11 +121,12 @@ export function modelServers(
     }
   }
 
-  function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig, at: number): ReplicaOptions {
+  function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
     const { apiKey, url, weight, drain } = replica;
     // What is remembered of a server is remembered by its name, and a server may give each key a limit of its own.
-    const same = upstream.replicas.slice(0, at).filter((each) => addressOf(each) === addressOf(replica));
-    const name = addressOf(replica) + (same.length > 0 ? `#${same.length + 1}` : '');
+    const address = addressOf(replica);
+    const isShared = upstream.replicas.some((each) => addressOf(each) === address && each.apiKey !== apiKey);
+    const name = isShared && apiKey !== null ? `${address}#${markOf(apiKey)}` : address;
     const asked =
       engineBefore(upstream, replica) ??
       createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
@@ -149,6 +151,11 @@ export function modelServers(
 function addressOf({ url }: ReplicaConfig): string {
   const { host, pathname } = new URL(url);
   return host + pathname;
+}
+
+/** Tells keys at one address apart, wherever they stand in the list. Logs show it: it is too short to find a key by. */
+function markOf(apiKey: string): string {
+  return hash('sha256', apiKey, 'hex').slice(0, 4);
 }
 
 /** What the engine of a server is made of. */

@@ -19,3 +19,20 @@ export function onAbort(signal: Watched, fn: () => void): void {
 export function offAbort(signal: Watched, fn: () => void): void {
   signal[waiting]?.delete(fn);
 }
+
+/**
+ * Waits for `work`, which cannot be called off, for as long as `signal` has not aborted.
+ * @throws the signal's reason
+ */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason as Error);
+  onAbort(signal, abort);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    offAbort(signal, abort);
+    work.catch(() => {});
+  }
+}

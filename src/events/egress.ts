@@ -4,6 +4,7 @@ import { type LookupFunction, isIP } from 'node:net';
 import { Client } from 'undici';
 import { addressMatcher, isAddressRange, plainAddress } from '../base/addresses.ts';
 import { networkReason } from '../base/network-reason.ts';
+import { unlessAborted } from '../base/on-abort.ts';
 import { isPublicAddress } from './public-addresses.ts';
 
 /** The only way to an address that a client named. */
@@ -88,6 +89,7 @@ export function createEgress({ allow, resolve = resolveHost }: EgressOptions): E
     check: async (text) => void (await reach(text)),
 
     async post(text, { headers, body }, signal) {
+      // A lookup cannot be called off, but nobody has to wait for it.
       const { url, addresses } = await unlessAborted(reach(text), signal);
       const client = new Client(url.origin, {
         allowH2: false,
@@ -129,20 +131,6 @@ function pinnedTo(addresses: LookupAddress[]): LookupFunction {
     if (options.all === true) callback(null, addresses);
     else callback(null, first!.address, first!.family);
   };
-}
-
-/** A lookup cannot be called off, but nobody has to wait for it. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-    work.catch(() => {});
-  }
 }
 
 function retryAfter(value: string | string[] | undefined): number | undefined {

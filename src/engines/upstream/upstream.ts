@@ -15,11 +15,12 @@ import { addressOf } from './connection/address.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
 import { allChoices, streamAllChoices } from './answer/choices.ts';
 import { createCompletionCalls } from './completions/completion-calls.ts';
+import { createChatAsking } from './probe/chat-asking.ts';
 import { type Counter, countTimeouts, createCounter, type Post } from './probe/count-tokens.ts';
 import { type Dialect, dialects } from './request/dialects.ts';
 import { noEmbeddings, readEmbeddings, refusedDimensions } from './answer/embeddings-response.ts';
 import { createExchanges } from './connection/exchanges.ts';
-import { fieldsOf } from '../../base/fields.ts';
+import { type Fields, fieldsOf } from '../../base/fields.ts';
 import { flavorOf, hasModel } from './flavors/find-flavor.ts';
 import { flavorTraits, traitsOf } from './flavors/flavors.ts';
 import type { FlavorTraits } from './flavors/traits.ts';
@@ -31,7 +32,7 @@ import { rateTold } from './connection/rate-headers.ts';
 import { askHowItIs } from './probe/reports.ts';
 import { chatMembers, completionsMembers, embeddingsMembers } from './request/request-members.ts';
 import { embeddingsText, type Wording } from './request/request-text.ts';
-import { AbsentError, errorForStatus, noChat, type RefusalContext } from './connection/status-errors.ts';
+import { AbsentError, errorForStatus, type RefusalContext } from './connection/status-errors.ts';
 import { defaultTimeouts, type Timeouts } from './connection/timeouts.ts';
 import { usageReader } from './answer/own-usage.ts';
 import { createTransport, type Reply, type Transport } from './connection/transport.ts';
@@ -224,37 +225,24 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     pathOf: address.path,
     context,
     noteRepairs,
-    explain,
   });
 
-  /** What is not there is a call that the model lacks, where its server works and has the model; else it is the server. */
-  async function explain(error: unknown, path: string): Promise<unknown> {
-    if (!(error instanceof AbsentError)) return error;
-    if (path === embeddingsPath()) return (await listsModel()) ? noEmbeddings() : error;
-    return (await embeds()) ? noChat() : error;
-  }
-
-  /** A proxy may list models of servers that are being rolled out. One that embeds with the model has it. */
-  async function embeds(): Promise<boolean> {
-    try {
-      const text = JSON.stringify({ model, input: 'a' });
-      const { status, body } = await connected().counting.post(address.path(embeddingsPath()), text, never);
-      return status === 200 && Array.isArray(fieldsOf(JSON.parse(body.toString()))['data']);
-    } catch {
-      return false;
-    }
-  }
-
-  async function listsModel(): Promise<boolean> {
-    try {
-      const { status, body } = await connected().counting.get(address.path('/models'), never);
-      return status === 200 && hasModel(fieldsOf(JSON.parse(body.toString())), model);
-    } catch {
-      return false;
-    }
-  }
-
+  const chatPath = () => traits.paths?.value.chat ?? dialect.path;
   const embeddingsPath = () => traits.paths?.value.embeddings ?? '/embeddings';
+
+  /** Whether it works and has the model: what is not there then is a call that the model lacks, not the server. */
+  const listsModel = () =>
+    says(
+      () => connected().counting.get(address.path('/models'), never),
+      (fields) => hasModel(fields, model),
+    );
+
+  const answered = createChatAsking(clock, () =>
+    says(
+      async () => postBeside(address.path(embeddingsPath()), { model, input: 'a' }),
+      ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
+    ),
+  );
 
   const cutsAt = () => (traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null);
 
@@ -277,12 +265,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     if (traits.alwaysAnswers) hangs.begin();
     const repairs: Repairs = new Set();
     const text = dialect.text(request, false, wording);
-    const { fields, bytes } = await exchanges.ask(
-      traits.paths?.value.chat ?? dialect.path,
-      text,
-      signal,
-      repairs,
-    );
+    const once = () => exchanges.ask(chatPath(), text, signal, repairs);
+    const { fields, bytes } = await answered(once, signal);
     const response = dialect.read(fields, bytes, readingOf(request, repairs));
     noteRepairs(repairs);
     return response;
@@ -291,7 +275,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
     const repairs: Repairs = new Set();
     const text = dialect.text(request, true, wording);
-    const reply = await exchanges.open(traits.paths?.value.chat ?? dialect.path, text, signal, repairs);
+    const reply = await answered(() => exchanges.open(chatPath(), text, signal, repairs), signal);
     const reading = readingOf(request, repairs);
     if (reply.isStream) {
       const { body, finish, hurry } = reply;
@@ -347,7 +331,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       const text = embeddingsText(request, embeddingsWording);
       const { fields } = await exchanges
         .ask(embeddingsPath(), text, signal, repairs)
-        .catch((error: unknown) => {
+        .catch(async (error: unknown) => {
+          if (error instanceof AbsentError && (await listsModel())) throw noEmbeddings();
           throw refusedDimensions(error, request.value);
         });
       const embeddings = readEmbeddings(fields, request.value, repairs, cutsAt());
@@ -385,4 +370,17 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 function speechOf({ speaks = {}, completions }: FlavorTraits): Capabilities['speaks'] {
   const told = Object.entries(speaks).map(([op, { value }]) => [op, value]);
   return { ...Object.fromEntries(told), completions: completions ? 'native' : 'no' };
+}
+
+/** Whether its reply is what is looked for; not where it is away. */
+async function says(
+  asked: () => Promise<Reply<Buffer>>,
+  isIt: (fields: Fields) => boolean,
+): Promise<boolean> {
+  try {
+    const { status, body } = await asked();
+    return status === 200 && isIt(fieldsOf(JSON.parse(body.toString())));
+  } catch {
+    return false;
+  }
 }

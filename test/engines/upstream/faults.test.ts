@@ -12,7 +12,7 @@ import {
   streamed,
   usageFrame,
 } from '../../support/fake-upstream.ts';
-import type { Answer } from '../../support/fake-upstream.ts';
+import type { Answer, FakeUpstream } from '../../support/fake-upstream.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
 import type { Fault } from '../../support/fault-proxy.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -50,28 +50,86 @@ const status = (code: number, body: unknown = { error: { message: 'because' } },
 const generate = (engine: Engine) => engine.generate(ask(), call());
 
 describe('a server that only embeds with the model', () => {
-  const embeds = { data: [{ index: 0, embedding: [1, 0] }] };
-  const lacksChat = (code: number, body: unknown): Answer => {
-    return (response, { path }) =>
-      path.endsWith('/embeddings') ? send(response, 200, embeds) : send(response, code, body);
+  const embeds: Answer = (response) => send(response, 200, { data: [{ index: 0, embedding: [1, 0] }] });
+  const absent = status(404, { detail: 'Not Found' });
+  const words = 'This server does not support completions. Start it without `--embeddings`';
+  const lacking = { code: 'model_not_found', status: 404, param: 'model', blame: final };
+  const replicas = { code: 'upstream_error', blame: unclear };
+  /** Embeds, and answers the calls for answers one after the other; the last answer is that of all others, too. */
+  const embedding = (...answers: Answer[]): Answer => {
+    const next = answers.values();
+    const last = answers.at(-1)!;
+    return (response, request) =>
+      (request.path.endsWith('/embeddings') ? embeds : (next.next().value ?? last))(response, request);
   };
+  const paths = ({ received }: FakeUpstream) => received.map(({ path }) => path.split('/').at(-1));
 
   it.each([
-    [404, { detail: 'Not Found' }],
-    [
-      501,
-      { error: { message: 'This server does not support completions. Start it without `--embeddings`' } },
-    ],
-  ])('has no answers: %i is about the model asked for, not about the server', async (code, body) => {
-    const { engine } = await upstream(lacksChat(code, body));
-    const lacking = { code: 'model_not_found', status: 404, param: 'model', blame: final };
-    await expect(generate(engine)).rejects.toMatchObject(lacking);
-    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(lacking);
+    [404, { detail: 'Not Found' }, '(status 404).'],
+    [501, { error: { message: words } }, `(status 501): ${words}`],
+  ])('has no answers: %i is about the model asked for, not about the server', async (code, body, told) => {
+    const { engine } = await upstream(embedding(status(code, body)));
+    const error = { ...lacking, message: expect.stringContaining(`it only makes embeddings ${told}`) };
+    await expect(generate(engine)).rejects.toMatchObject(error);
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(error);
   });
 
   it('is told from one that is being rolled out, which embeds nothing either', async () => {
-    const { engine } = await upstream(status(404, { detail: 'Not Found' }));
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: unclear });
+    const { engine } = await upstream(absent);
+    await expect(generate(engine)).rejects.toMatchObject(replicas);
+  });
+
+  it('is told from one that came up between the refusal and the question: that is asked again', async () => {
+    const { engine } = await upstream(embedding(absent, complete('Up.')));
+    expect((await generate(engine)).body.choices[0]!.message.content).toBe('Up.');
+    const { engine: other } = await upstream(embedding(absent, complete('Up.')));
+    expect(said(await collect(other.stream(ask(), call())))).toBe('Up.');
+    const { engine: failing } = await upstream(embedding(absent, status(503)));
+    await expect(generate(failing)).rejects.toMatchObject({ code: 'engine_overloaded', blame: away });
+  });
+
+  it('is told from one that has answered before, which is asked nothing else', async () => {
+    const { engine, fake } = await upstream(embedding(complete(), absent));
+    await generate(engine);
+    await expect(generate(engine)).rejects.toMatchObject(replicas);
+    expect(paths(fake)).toEqual(['completions', 'completions']);
+  });
+
+  it('is told from one that lacks another path: what is said there is of the server, as ever', async () => {
+    const { engine, fake } = await upstream(embedding(absent));
+    const body = json({ model: 'public', prompt: 'a', messages: [], input: 'a', max_tokens: 1 });
+    for (const op of ['completions', 'responses', 'messages'] as const)
+      await expect(engine.native!.ask(op, body, call())).rejects.toMatchObject(replicas);
+    expect(paths(fake)).toEqual(['completions', 'responses', 'messages']);
+  });
+
+  it('is asked whether it embeds once in 30 s, however many calls it refuses', async () => {
+    const clock = createManualClock();
+    const { engine, fake } = await upstream(embedding(absent), { clock });
+    const asked = () => paths(fake).filter((path) => path === 'embeddings').length;
+    const all = await Promise.allSettled([generate(engine), generate(engine), generate(engine)]);
+    for (const each of all) expect(each).toMatchObject({ status: 'rejected', reason: lacking });
+    await clock.advance(29_999);
+    await expect(generate(engine)).rejects.toMatchObject(lacking);
+    expect(asked()).toBe(1);
+    await clock.advance(1);
+    await expect(generate(engine)).rejects.toMatchObject(lacking);
+    expect(asked()).toBe(2);
+  });
+
+  it('is not waited for by those that have gone', async () => {
+    const clock = createManualClock();
+    const { engine, fake } = await upstream(
+      (response, request) => {
+        if (!request.path.endsWith('/embeddings')) absent(response, request);
+      },
+      { clock },
+    );
+    const client = new AbortController();
+    const gone = engine.generate(ask(), call(client.signal));
+    await until('it is asked', () => paths(fake).includes('embeddings'));
+    client.abort(new Error('the client left'));
+    await expect(gone).rejects.toThrow('the client left');
   });
 });
 

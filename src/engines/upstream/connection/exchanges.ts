@@ -27,27 +27,16 @@ export interface ExchangesParts extends Pick<Exchanges, 'context' | 'noteRepairs
   transport: () => Transport;
   /** Behind the base of the URL. */
   pathOf: (path: string) => string;
-  /** What a failure means, where finding out takes another question. */
-  explain: (error: unknown, path: string) => Promise<unknown>;
 }
 
-export function createExchanges(parts: ExchangesParts): Exchanges {
-  const { transport, pathOf, context, noteRepairs, explain } = parts;
-
-  async function read(path: string, reply: Reply<Buffer>, repairs: Repairs) {
-    try {
-      return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
-    } catch (error) {
-      throw await explain(error, path);
-    }
-  }
-
+export function createExchanges({ transport, pathOf, context, noteRepairs }: ExchangesParts): Exchanges {
   return {
     context,
     noteRepairs,
 
     async ask(path, text, signal, repairs) {
-      return read(path, await transport().post(pathOf(path), text, signal), repairs);
+      const reply = await transport().post(pathOf(path), text, signal);
+      return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
     },
 
     async open(path, text, signal, repairs) {
@@ -56,10 +45,8 @@ export function createExchanges(parts: ExchangesParts): Exchanges {
         requirePlainStream(reply);
         return { isStream: true, ...reply };
       }
-      return {
-        isStream: false,
-        ...(await read(path, { ...reply, body: await wholeBody(reply.body) }, repairs)),
-      };
+      const bytes = await wholeBody(reply.body);
+      return { isStream: false, fields: parseBody({ ...reply, body: bytes }, context(), repairs), bytes };
     },
   };
 }

@@ -45,6 +45,15 @@ it('does not take every 404 for a missing model', () => {
   expect(error.code).toBe('upstream_error');
 });
 
+it('does not take every lack of a model that answers for a server that only embeds', () => {
+  const error = (message: string) => {
+    const text = JSON.stringify({ error: { message } });
+    return errorForStatus({ status: 500, headers: {}, text }, { now: 0, secrets: [], note: () => {} });
+  };
+  for (const lack of ['chat templates', 'completions with tools'])
+    expect(error(`This server does not support ${lack}`).code).toBe('upstream_error');
+});
+
 describe('what is told of the words of a server', () => {
   const key = 'sk-live-0123456789abcdef0123456789abcdef';
   const words = `top_p is wrong, says ${key.slice(0, 20)}**** at /usr/lib/python3/site-packages/vllm/engine.py`;

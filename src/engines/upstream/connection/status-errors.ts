@@ -62,7 +62,7 @@ export function errorForStatus(
 const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
   [/is too large to process/, tooLong],
   [/ input is not supported|does not support embeddings/, refusedField],
-  [/does not support (chat|completions)/, noChat],
+  [/This server does not support completions\. Start it without `--embeddings`/, noChat],
 ];
 
 function tooLong(tail: string): ApiError {
@@ -80,21 +80,28 @@ function refused(said: UpstreamError, status: number, tail: string): ApiError {
       blame: { scope: 'model', certain: true, retry: true },
     });
   if (aboutTheRequest.has(status)) return refusedField(tail);
-  // What is not there may be on its way: a proxy answers so while its server is rolled out.
+  if (absent.has(status)) return new AbsentError(tail);
   const words = `The model's server refused the request ${tail}`;
-  if (absent.has(status))
-    return new AbsentError('upstream_error', words, { blame: unclear, shouldRetry: false });
   return new ApiError('upstream_error', words, { blame: final, shouldRetry: false });
 }
 
 /** What stands for an answer of a server that only embeds with the model. */
-export function noChat(): ApiError {
-  const told = 'The server of this model answers nothing with it, it only makes embeddings.';
+export function noChat(tail: string): ApiError {
+  const told = `The server of this model answers nothing with it, it only makes embeddings ${tail}`;
   return new ApiError('model_not_found', told, { param: 'model', blame: final });
 }
 
-/** What was asked for is not there: the call, or the whole server. */
-export class AbsentError extends ApiError {}
+/** What was asked for is not there: the call, or the whole server, for a proxy answers so while that is rolled out. */
+export class AbsentError extends ApiError {
+  /** What is told at the end of any sentence about it. */
+  readonly tail: string;
+
+  constructor(tail: string) {
+    const words = `The model's server refused the request ${tail}`;
+    super('upstream_error', words, { blame: unclear, shouldRetry: false });
+    this.tail = tail;
+  }
+}
 
 /** What servers answer to a field they do not take. Any other 4xx is between them and us. */
 const aboutTheRequest = new Set([400, 413, 422]);
