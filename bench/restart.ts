@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ChildProcess } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -13,7 +14,9 @@ import type { Report, Workload } from './support/report.ts';
 
 const rounds = 5;
 const rows = 10_000;
-const command = fileURLToPath(new URL('../bin/offpeak.cjs', import.meta.url));
+const fileOf = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+/** Of a checkout, and of the package that is made of it. */
+const programs = { checkout: fileOf('bin/offpeak.cjs'), package: fileOf('dist/main.js') };
 
 /** How long a server that was killed with a batch in hand takes until it is ready again. */
 export const restart: Workload = {
@@ -22,13 +25,20 @@ export const restart: Workload = {
 
   async run(): Promise<Report> {
     // Nobody listens there: starting must not need the upstream.
-    const remote = await restartsOf({ kind: 'openai', url: 'http://127.0.0.1:9/v1', slots: 64 });
-    const path = fileURLToPath(new URL('../models/offpeak-tiny.gguf', import.meta.url));
-    const embedded = await restartsOf({ kind: 'llama', path });
+    const upstream = { kind: 'openai', url: 'http://127.0.0.1:9/v1', slots: 64 };
+    const remote = await restartsOf(programs.checkout, upstream);
+    execFileSync(process.execPath, [fileOf('tools/build.mjs')]);
+    const packaged = await restartsOf(programs.package, upstream);
+    const embedded = await restartsOf(programs.checkout, {
+      kind: 'llama',
+      path: fileOf('models/offpeak-tiny.gguf'),
+    });
     return {
       figures: [
         { name: 'ready with an upstream engine', value: remote.ms, unit: 'ms', atMost: 1000 },
         { name: 'CPU until then', value: remote.cpuMs, unit: 'ms' },
+        { name: 'ready with an upstream engine, from the package', value: packaged.ms, unit: 'ms' },
+        { name: 'CPU until then, from the package', value: packaged.cpuMs, unit: 'ms', atMost: 600 },
         { name: 'ready with the embedded engine', value: embedded.ms, unit: 'ms', atMost: 3000 },
         { name: 'CPU until then, without the child process', value: embedded.cpuMs, unit: 'ms' },
       ],
@@ -43,19 +53,19 @@ interface Server {
   readyMs: number;
 }
 
-async function restartsOf(engine: object): Promise<{ ms: number; cpuMs: number }> {
+async function restartsOf(program: string, engine: object): Promise<{ ms: number; cpuMs: number }> {
   const data = createDataFolder();
   const models = [{ id: 'bench', aliases: ['bench-alias'], serves: ['chat'], engine }];
   // JSON is YAML.
   writeFileSync(join(data.path, 'offpeak.yaml'), JSON.stringify({ models, api_key: apiKey, data: 'data' }));
-  let server = await serve(data.path);
+  let server = await serve(program, data.path);
   try {
     await beginBatch(server.url);
     const ms: number[] = [];
     const cpu: number[] = [];
     for (let round = 0; round < rounds; round++) {
       await stop(server.child, 'SIGKILL');
-      server = await serve(data.path);
+      server = await serve(program, data.path);
       ms.push(server.readyMs);
       cpu.push(cpuMsOf(server.child));
     }
@@ -66,12 +76,12 @@ async function restartsOf(engine: object): Promise<{ ms: number; cpuMs: number }
   }
 }
 
-async function serve(folder: string): Promise<Server> {
+async function serve(program: string, folder: string): Promise<Server> {
   const url = `http://127.0.0.1:${await freePort()}`;
   const began = performance.now();
   const log = join(folder, 'log');
   const flags = ['serve', '--config', join(folder, 'offpeak.yaml'), '--port', new URL(url).port];
-  const child = start('target', process.execPath, [command, ...flags], { log });
+  const child = start('target', process.execPath, [program, ...flags], { log });
   child.stdout?.resume();
   while (!(await isReady(url))) {
     if (child.exitCode !== null) throw new Error(`the server did not start: ${tailOf(log)}`);
