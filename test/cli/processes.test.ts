@@ -1,18 +1,35 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startCountingUpstream } from '../support/counting-upstream.ts';
+import type { CountingUpstream } from '../support/counting-upstream.ts';
 import { freePort } from '../support/free-port.ts';
 import { runCli } from './support/run-cli.ts';
 import { createWorkspace, requests } from './support/processes.ts';
 import type { Workspace } from './support/processes.ts';
 
 let place: Workspace;
+let upstream: CountingUpstream | undefined;
 
 beforeEach(() => {
-  place = createWorkspace('20ms');
+  place = createWorkspace();
 });
 
-afterEach(() => place.remove());
+afterEach(async () => {
+  await place.remove();
+  await upstream?.close();
+  upstream = undefined;
+});
+
+/** A server whose batches come to no end before `release`, however long the test looks away. */
+async function serveHeld(flags: string[] = []) {
+  const held = await startCountingUpstream();
+  upstream = held;
+  held.holdAfter = 20;
+  const engine = `{ kind: openai, flavor: openai, url: "${held.url}", model: real, slots: 4 }`;
+  place.write('offpeak.yaml', `models:\n  - { id: m, serves: [chat], engine: ${engine} }\n`);
+  return { ...(await place.serve(flags)), release: () => held.release() };
+}
 
 function customIds(file: string): string[] {
   const lines = readFileSync(join(place.folder, file), 'utf8').trimEnd().split('\n');
@@ -109,7 +126,7 @@ describe('against a real server', () => {
   });
 
   it('goes on with a batch after the command was killed', async () => {
-    const server = await place.serve();
+    const server = await serveHeld();
     place.write('in.jsonl', requests(200));
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'];
     const killed = place.start(argv, server.env);
@@ -117,6 +134,7 @@ describe('against a real server', () => {
     killed.child.kill('SIGKILL');
     await killed.exit;
     expect(existsSync(join(place.folder, 'out.jsonl'))).toBe(false);
+    server.release();
     const again = await place.run(argv, server.env);
     expect(again.code).toBe(0);
     expect(again.err).toContain('Going on with batch_');
@@ -125,8 +143,8 @@ describe('against a real server', () => {
   });
 
   it('leaves the batch running at Ctrl-C and says how to go on', async () => {
-    const server = await place.serve();
-    place.write('in.jsonl', requests(5_000));
+    const server = await serveHeld();
+    place.write('in.jsonl', requests(200));
     const command = place.start(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], server.env);
     await command.line(/^in_progress/);
     command.child.kill('SIGINT');
@@ -137,13 +155,14 @@ describe('against a real server', () => {
 
   it('waits for a server that is killed under a batch and started again', async () => {
     const port = ['--port', String(await freePort())];
-    const server = await place.serve(port);
+    const server = await serveHeld(port);
     place.write('in.jsonl', requests(200));
     const command = place.start(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], server.env);
     await command.line(/^in_progress/);
     server.child.kill('SIGKILL');
     await server.exit;
     await command.line(/Waiting for the server/);
+    server.release();
     await place.serve(port);
     expect((await command.exit).code).toBe(0);
     expect(customIds('out.jsonl')).toEqual(inOrder(200));

@@ -20,7 +20,7 @@ export interface Exit {
 export interface Running {
   child: ChildProcess;
   exit: Promise<Exit>;
-  /** The first line of stderr or stdout that matches. Rejects when the process ends without it. */
+  /** The first line of stderr or stdout that matches, told already or to come. Rejects when the process ends without it. */
   line(pattern: RegExp): Promise<string>;
 }
 
@@ -74,11 +74,15 @@ export function createWorkspace(delay = '1ms'): Workspace {
       ...seen,
     }));
     const readers = [child.stdout, child.stderr].map((input) => createInterface({ input }));
+    const told: string[] = [];
+    for (const reader of readers) reader.on('line', (line) => told.push(line));
     const one: Running = {
       child,
       exit,
       line: (pattern) =>
         new Promise((resolve, reject) => {
+          const known = told.find((line) => pattern.test(line));
+          if (known !== undefined) return resolve(known);
           for (const reader of readers) reader.on('line', (line) => pattern.test(line) && resolve(line));
           void exit.then(({ err }) => reject(new Error(`ended without ${String(pattern)}: ${err}`)));
         }),
