@@ -5,9 +5,6 @@ import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { InputIndex } from './input-index.ts';
 import { prefixHashes, prefixLevels } from './prefix-hashes.ts';
 
-/** Embeddings share no prompt. */
-const none = new Uint32Array(prefixLevels);
-
 /** Collects the index of an input file, line by line. */
 export class IndexBuilder {
   readonly #models = new Map<string, number>();
@@ -16,22 +13,24 @@ export class IndexBuilder {
   readonly #sum: number[] = [];
   readonly #model: number[] = [];
   readonly #est: number[] = [];
-  readonly #hashes: Uint32Array[] = [];
+  /** In one piece that grows: an array a line would cost more to keep than to fill. */
+  #hashes = new Uint32Array(256 * prefixLevels);
 
   add(line: SplitLine, checked: CheckedLine): void {
-    const { model } = checked;
+    const { model, prompt } = checked;
+    const at = this.#offset.length * prefixLevels;
+    if (at === this.#hashes.length) this.#grow();
+    // Embeddings share no prompt.
+    if (prompt) prefixHashes(prompt.chat as ChatRequest, this.#hashes, at);
     if (!this.#models.has(model)) this.#models.set(model, this.#models.size);
     this.#offset.push(line.offset);
     this.#length.push(line.length);
     this.#sum.push(crc32(line.bytes));
     this.#model.push(this.#models.get(model)!);
     this.#est.push(checked.est);
-    this.#hashes.push(checked.prompt ? prefixHashes(checked.prompt.chat as ChatRequest) : none);
   }
 
   build(): InputIndex {
-    const hashes = new Uint32Array(this.#hashes.length * prefixLevels);
-    for (const [line, each] of this.#hashes.entries()) hashes.set(each, line * prefixLevels);
     return {
       count: this.#offset.length,
       models: [...this.#models.keys()],
@@ -40,7 +39,13 @@ export class IndexBuilder {
       sum: Uint32Array.from(this.#sum),
       model: Uint16Array.from(this.#model),
       est: Uint32Array.from(this.#est),
-      hashes,
+      hashes: this.#hashes.slice(0, this.#offset.length * prefixLevels),
     };
+  }
+
+  #grow(): void {
+    const grown = new Uint32Array(this.#hashes.length * 2);
+    grown.set(this.#hashes);
+    this.#hashes = grown;
   }
 }

@@ -17,7 +17,15 @@ const longest = firstLevel << (prefixLevels - 1);
 const bytes = Buffer.alloc(longest);
 const words = new Uint32Array(bytes.buffer, bytes.byteOffset, longest / 4);
 
-export function prefixHashes({ tools, messages }: Pick<ChatRequest, 'messages' | 'tools'>): Uint32Array {
+/**
+ * @param hashes where they are put, from `at` on; it holds zeros there
+ * @returns `hashes`
+ */
+export function prefixHashes(
+  { tools, messages }: Pick<ChatRequest, 'messages' | 'tools'>,
+  hashes = new Uint32Array(prefixLevels),
+  at = 0,
+): Uint32Array {
   /** Where tools and messages end. */
   const ends: number[] = [];
   let length = 0;
@@ -31,7 +39,8 @@ export function prefixHashes({ tools, messages }: Pick<ChatRequest, 'messages' |
     length = putMark('', putContent(message, length));
     ends.push(length);
   }
-  return hashLevels(length, ends);
+  hashLevels(length, ends, hashes, at);
+  return hashes;
 }
 
 /** @returns where it ends, or where the room does */
@@ -53,8 +62,7 @@ function putContent({ content, tool_calls: calls }: ChatMessage, from: number): 
   return calls ? put(JSON.stringify(calls), at) : at;
 }
 
-function hashLevels(length: number, ends: readonly number[]): Uint32Array {
-  const hashes = new Uint32Array(prefixLevels);
+function hashLevels(length: number, ends: readonly number[], hashes: Uint32Array, at: number): void {
   const state = { even: 0, odd: 0, words: 0 };
   let next = 0;
   for (let level = 0; level < prefixLevels; level += 1) {
@@ -63,9 +71,8 @@ function hashLevels(length: number, ends: readonly number[]): Uint32Array {
     let end = cut;
     for (; next < ends.length && ends[next]! <= cut; next += 1) end = ends[next]!;
     mixWords(state, (end >> 3) * 2);
-    hashes[level] = finish(state, end);
+    hashes[at + level] = finish(state, end);
   }
-  return hashes;
 }
 
 /** Two lanes that do not wait for each other. */

@@ -3,6 +3,7 @@ import type { ApiError } from '../../core/errors.ts';
 import { createCatalog } from '../../core/model.ts';
 import { modelFor } from '../../core/model-access.ts';
 import { type CheckedLine, type LineCheckerOptions, createLineChecker } from './line.ts';
+import { readLine } from './read-line.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 const catalog = createCatalog([
@@ -37,11 +38,10 @@ function messagesOf(text: string): string[] {
 }
 
 describe('a good line', () => {
-  it('tells its parts, and where the body stands', () => {
+  it('tells its parts', () => {
     const text = ` { "custom_id":"a", "method" : "POST","url":"/v1/chat/completions","body": ${JSON.stringify(chatBody)} }`;
     const checked = checker().check(text, 1) as CheckedLine;
     expect([checked.ok, checked.customId, checked.url, checked.model]).toEqual([true, 'a', good.url, 'tiny']);
-    expect(text.slice(checked.body.start, checked.body.end)).toBe(JSON.stringify(chatBody));
   });
 
   it('is estimated by its bytes and what it may produce', () => {
@@ -210,8 +210,8 @@ describe('the rules of a line', () => {
     const body =
       '{"model":"tiny","messages":[{"role":"user","content":"x"}],"seed":12345678901234567890,"x":1e400,"y":-0,"z":1.10}';
     const text = `{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":${body}}`;
-    const checked = checker().check(text, 1) as CheckedLine;
-    expect(text.slice(checked.body.start, checked.body.end)).toBe(body);
+    expect(checker().check(text, 1).ok).toBe(true);
+    expect(readLine(text).text).toBe(body);
   });
 
   it('B23: a key that stands twice anywhere is refused', () => {

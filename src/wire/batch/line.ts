@@ -4,8 +4,7 @@ import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import { type FileContent, fileParts } from '../file/file-parts.ts';
 import { describe, joinPath } from '../explain.ts';
-import { type JsonProblem, type JsonReading, readJson } from '../json/parse.ts';
-import type { JsonMember } from '../json/scan.ts';
+import { type JsonProblem, readJson } from '../json/parse.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 
 /** What a line told when it obeys the rules. */
@@ -15,8 +14,6 @@ export interface CheckedLine {
   url: BatchEndpoint;
   /** As the line spells it. */
   model: string;
-  /** Where the body stands in the text. */
-  body: { start: number; end: number };
   /** Estimated tokens: bytes / 4, and what the answer is taken to have. */
   est: number;
   /** What is asked, where there is a prompt. */
@@ -140,7 +137,7 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
       const known = customIdFault(customId) ? undefined : (customId as string);
       return { ok: false, faults: placed(faults, number, known) };
     }
-    return checked(line, reading, read!.prompt, bytes);
+    return checked(line, read!.prompt, bytes);
   };
 
   return {
@@ -246,20 +243,13 @@ export function notOpen(value: unknown, endpoints: readonly BatchEndpoint[]): st
   return isClosed ? `${message}, which batch.endpoints of the server's configuration would open` : message;
 }
 
-function checked(
-  line: Record<string, unknown>,
-  reading: Exclude<JsonReading, { problem: JsonProblem }>,
-  prompt: LinePrompt | null,
-  bytes: number,
-): CheckedLine {
+function checked(line: Record<string, unknown>, prompt: LinePrompt | null, bytes: number): CheckedLine {
   const { model } = line['body'] as { model: string };
-  const { start, end } = reading.scan.members.find((member) => member.name === 'body') as JsonMember;
   return {
     ok: true,
     customId: line['custom_id'] as string,
     url: line['url'] as BatchEndpoint,
     model,
-    body: { start, end },
     est: Math.ceil(bytes / 4) + (prompt?.output ?? 0),
     prompt,
   };
