@@ -35,7 +35,7 @@ const maxClosing = 64;
 export interface RunnerParts {
   store: Store;
   blobs: Blobs;
-  files: Pick<Files, 'inline'>;
+  files: Pick<Files, 'inline' | 'purposes'>;
   limits: { lineBytes: number };
   generate: Generate;
   closer: Closer;

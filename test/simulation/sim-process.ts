@@ -66,6 +66,7 @@ export class SimProcess implements Worker {
         requireContent: async () => {},
         index: (file) => this.#turn().then(() => world.indexOf(file)),
         read: createVerifiedReads(world.blobs.seenThrough(() => this.#turn())),
+        purposes: ['batch'],
         inline: async (_orgId, text) => text,
       } as Partial<Files> as Files,
       generate: world.calls.seenThrough(this, generate),

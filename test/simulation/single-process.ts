@@ -118,6 +118,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
       requireContent: async () => {},
       index: async (file) => inputs.get(file.id)!.index,
       read: createVerifiedReads(blobs),
+      purposes: ['batch', 'user_data'],
       async inline(_orgId, text, _mostBytes, hold) {
         if (options.filledBytes !== undefined) await hold(options.filledBytes);
         if (unreadable.has('files')) throw unreadable.get('files')!;

@@ -5,8 +5,9 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
+import type { Model } from '../../core/model.ts';
 import type { Files } from '../../files/files.ts';
-import type { Generate, LineCall } from '../../generate/generate.ts';
+import type { Generate, LineAnswer, LineCall } from '../../generate/generate.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
@@ -28,7 +29,7 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 export interface DispatcherParts {
   generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'workedAt' | 'waiting' | 'standIns'>;
-  files: Pick<Files, 'inline'>;
+  files: Pick<Files, 'inline' | 'purposes'>;
   limits: { lineBytes: number };
   work: WorkInHand;
   suspects: Suspects;
@@ -65,11 +66,14 @@ export class Dispatcher {
   #stopped = true;
   /** A line is short where it names a file, and its body may be as long as any. */
   #filled: FairGate;
+  /** Where files are kept for batches alone, no line waits to have its own looked for. */
+  #mayNameFiles: boolean;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     const room = filledAtOnce * parts.limits.lineBytes;
     this.#filled = createFairGate({ room, each: room / 2, mostWaiting: Infinity, full });
+    this.#mayNameFiles = parts.files.purposes.some((purpose) => purpose !== 'batch');
   }
 
   start(): void {
@@ -124,17 +128,26 @@ export class Dispatcher {
   }
 
   async #run(held: HeldChunk, ref: LineRef): Promise<void> {
-    const { demand, leaders } = this.#parts;
+    const { demand, leaders, generate } = this.#parts;
     const { chunk, model } = held;
     const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
     if (!line) return demand.starting(model, -1);
     const fail = (error: unknown) => this.#failed(held, ref, line, error);
-    const asking = await this.#prepare(held, line).catch(fail);
+    let asking: Asking | undefined;
+    try {
+      const found = this.#find(held);
+      asking = this.#mayNameFiles ? await this.#filledIn(held, line, found) : asItStands(line, found);
+    } catch (error) {
+      fail(error);
+    }
     // Until the engine counts it, in the same turn.
     demand.starting(model, -1);
     if (!asking) return;
+    const { model: found, asked } = asking;
+    const { abort, orgId, priced } = held.batch;
     try {
-      this.#resolve(held, ref, await this.#answer(held, ref, line, asking));
+      const call = { model: found, asked, priced, orgId, prefix: chunk.prefix, signal: abort.signal };
+      this.#resolve(held, ref, this.#result(held, ref, line, await generate.runLine(call)));
       leaders.answered(model, chunk.prefix);
     } catch (error) {
       fail(error);
@@ -152,16 +165,21 @@ export class Dispatcher {
     return setbacks.add(batch.id, error, inputFault(error));
   }
 
-  /** Who is asked for what, with the content of the files that the line names. */
-  async #prepare({ batch, chunk }: HeldChunk, line: BatchLine): Promise<Asking> {
-    const { generate, files, limits } = this.#parts;
-    const model = generate.catalog.find(chunk.model);
+  /** Who is asked. */
+  #find({ chunk }: HeldChunk): Model {
+    const model = this.#parts.generate.catalog.find(chunk.model);
     if (!model) throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`);
     if (chunk.kills >= poisonKills)
       throw new ApiError(
         'poison_request',
         'The process died each time this request was running; it is not tried again.',
       );
+    return model;
+  }
+
+  /** What is asked, with the content of the files that the line names. */
+  async #filledIn({ batch }: HeldChunk, line: BatchLine, model: Model): Promise<Asking> {
+    const { files, limits } = this.#parts;
     const { orgId, abort } = batch;
     let leave = () => {};
     const hold = async (bytes: number) => {
@@ -176,17 +194,9 @@ export class Dispatcher {
     }
   }
 
-  async #answer(
-    held: HeldChunk,
-    ref: LineRef,
-    line: BatchLine,
-    { model, asked }: Asking,
-  ): Promise<LineResult> {
-    const { generate, fairness } = this.#parts;
+  #result(held: HeldChunk, ref: LineRef, line: BatchLine, answer: LineAnswer): LineResult {
+    const { fairness } = this.#parts;
     const { batch, chunk } = held;
-    const { abort, orgId, priced } = batch;
-    const call = { model, asked, priced, orgId, prefix: chunk.prefix, signal: abort.signal };
-    const answer = await generate.runLine(call);
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(held));
     const { made } = held.attempts.get(ref.line) ?? noAttempts;
     // Billed under the name whose price the batch froze, whatever the model is called now.
@@ -248,6 +258,10 @@ export class Dispatcher {
 
 /** As many wait as there are slots. */
 const full = () => new ApiError('server_overloaded', 'Too many lines wait for room for their files.');
+
+function asItStands({ asked }: BatchLine, model: Model): Asking {
+  return { model, asked, leave: () => {} };
+}
 
 /** Tokens one line of the chunk is expected to take. */
 function estimate(held: HeldChunk): number {
