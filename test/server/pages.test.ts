@@ -131,7 +131,7 @@ describe('llms.txt', () => {
     for (const at of ['/llms.txt', '/docs/llms.txt']) {
       const { text, headers } = await get(at);
       expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
-      const lines = [...text.matchAll(/^- \[.+\]\((.+)\): .{20,}\.$/gm)].map(
+      const lines = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\): .{20,}\.$/gm)].map(
         ([, href = '']) => new URL(href, `http://docs${at}`).pathname,
       );
       const pages = names.filter((name) => name !== 'README').map((name) => `/docs/${name}.md`);
