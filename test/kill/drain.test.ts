@@ -42,7 +42,7 @@ describe('SIGTERM', () => {
     expect([...upstream.calls.values()].filter((calls) => calls !== 1)).toEqual([]);
   });
 
-  it('aborts what is not done within the drain time, without counting it against the line', async () => {
+  it('gives back what does not end by itself, without counting it against the line', async () => {
     installation = install(scriptedYaml({ slots: 4, more: 'drain: 500ms\n' }));
     const first = await installation.start();
     const contents = (n: number) => (n < 3 ? `[[hang]] ${n}` : `row-${n}`);

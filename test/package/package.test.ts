@@ -43,7 +43,11 @@ beforeAll(async () => {
 /** Also where an expectation failed: the next server needs the same data folder. */
 afterEach(async () => {
   for (const [child, exited] of running) {
-    process.kill(-child.pid!, 'SIGKILL');
+    try {
+      process.kill(-child.pid!, 'SIGKILL');
+    } catch {
+      // It has ended by itself, and its pipes are about to close.
+    }
     await exited;
   }
 });
