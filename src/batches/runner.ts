@@ -165,9 +165,10 @@ export class Runner {
     if (strays.length > 0) await store.batches.release(worker, strays);
   }
 
-  /** What cannot be given back now goes back after the next heartbeat. */
+  /** Once its answers are recorded: whoever takes it before would ask for them again. What cannot go back now goes after the next heartbeat. */
   async #giveBack(leases: Lease[]): Promise<void> {
     const { store, worker, log } = this.#parts;
+    await this.#recorder.flush();
     await store.batches
       .release(worker, leases)
       .catch((error: unknown) => log.warn({ err: error, leases: leases.length }, 'leases were kept'));

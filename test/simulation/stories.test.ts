@@ -95,7 +95,7 @@ it('ends a batch whose input is gone, however often that cannot be written down'
   await single.pass(60_000);
   expect((await single.find(id)).closing).toBeNull();
   single.failing.clear();
-  await single.pass(40_000);
+  await single.pass(60_000);
   expect(await single.find(id)).toMatchObject({
     status: 'failed',
     ok: 0,
