@@ -1,10 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Pool } from '../engines/engines.ts';
 
-/**
- * How long after the last interactive call batches may use the slots kept free for the next one, and for how long it is known at
- * least how many came at once.
- */
+/** How long after the last interactive call batches may use the slots kept free for the next one. */
 const idleMs = 10_000;
 
 type AdmittedPool = Pick<Pool, 'slots' | 'most' | 'waiting'>;
@@ -12,11 +9,10 @@ type AdmittedPool = Pick<Pool, 'slots' | 'most' | 'waiting'>;
 /**
  * Counts what one model has in flight and says how many more batch lines it can take (batch-engine.md, "Running"):
  *
- *   room = interactive idle for 10 s ? most : min(most, max(1, L - F) - I)
+ *   room = interactive idle for 10 s ? most : min(most, max(1, floor(L x 7/8)) - I)
  *
- * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere. F are kept free for more of those: one more
- * than came at once lately finds a place, if that takes no more than an eighth of the slots; an eighth where other processes have
- * some, who tell of them seconds later. Processes that ask the same servers lease the room from one another. Where they cannot, P of them take 1/P each, but one line at least while there is any room: few slots
+ * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere. Processes that ask the same servers lease
+ * it from one another. Where they cannot, P of them take 1/P each, but one line at least while there is any room: few slots
  * among many processes must not mean that nobody runs anything. Servers that take nothing are tried by each for itself.
  */
 export class Admission {
@@ -28,8 +24,6 @@ export class Admission {
   #processes = 1;
   #leased: number | null = null;
   #lastInteractive = Number.NEGATIVE_INFINITY;
-  /** The most interactive calls at once: since then, and in the stretch of time before. */
-  #atOnce = { since: Number.NEGATIVE_INFINITY, now: 0, before: 0 };
   #onIdle: (() => void)[] = [];
 
   constructor(pool: AdmittedPool, clock: Clock) {
@@ -45,22 +39,10 @@ export class Admission {
   /** Lines that all processes together may have in flight. */
   get limit(): number {
     const here = this.#interactive + this.#others;
-    const now = this.#clock.monotonic();
-    if (here > 0) this.#lastInteractive = now;
+    if (here > 0) this.#lastInteractive = this.#clock.monotonic();
+    const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
     const { slots, most } = this.#pool;
-    if (here === 0 && now - this.#lastInteractive >= idleMs) return most;
-    const eighth = Math.ceil(slots / 8);
-    const free = this.#processes > 1 ? eighth : Math.min(eighth, this.#mostAtOnce(now) + 1 - here);
-    return Math.min(most, Math.max(1, slots - free) - here);
-  }
-
-  /** To be asked when a call has come and before one goes. */
-  #mostAtOnce(now: number): number {
-    const { since, now: most } = this.#atOnce;
-    if (now - since >= idleMs)
-      this.#atOnce = { since: now, now: 0, before: now - since < 2 * idleMs ? most : 0 };
-    this.#atOnce.now = Math.max(this.#atOnce.now, this.#interactive);
-    return Math.max(this.#atOnce.now, this.#atOnce.before);
+    return idle ? most : Math.min(most, Math.max(1, Math.floor((slots * 7) / 8)) - here);
   }
 
   get room(): number {
@@ -84,20 +66,16 @@ export class Admission {
 
   /** Counts a call in; the returned function counts it out, once. */
   enter(priority: 'interactive' | 'batch'): () => void {
-    if (priority === 'batch') this.#lines++;
-    else {
-      this.#interactive++;
-      this.#mostAtOnce(this.#clock.monotonic());
-    }
+    if (priority === 'interactive') this.#interactive++;
+    else this.#lines++;
     let left = false;
     return () => {
       if (left) return;
       left = true;
       if (priority === 'batch') this.#lines--;
       else {
-        this.#lastInteractive = this.#clock.monotonic();
-        this.#mostAtOnce(this.#lastInteractive);
         this.#interactive--;
+        this.#lastInteractive = this.#clock.monotonic();
       }
       if (this.#isIdle) for (const resolve of this.#onIdle.splice(0)) resolve();
     };
