@@ -91,7 +91,7 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
       served.refusals++;
       if (now > 1000) served.lateRefusals++;
       limit.dropped(ticket);
-      limit.refused(inFlight());
+      limit.refused(Math.min(ticket.inFlight - 1, inFlight()));
       continue;
     }
     const isFull = inFlight() >= limit.most * 0.75;

@@ -87,6 +87,15 @@ describe('createBreaker', () => {
     expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
   });
 
+  it('goes on where a few that were sent later are refused, too, while what it gives comes down', async () => {
+    breaker.failed(busy(1), 45, clock.monotonic());
+    await clock.advance(5);
+    for (let later = 0; later < 4; later++) breaker.failed(busy(1), 44, clock.monotonic());
+    expect(breaker.health).toBe('up');
+    breaker.failed(busy(1), 44, clock.monotonic());
+    expect(breaker.reason).toBe('asked');
+  });
+
   it('is not kept busy by a server that refuses at once what is sent in the place of what it refused', () => {
     const refusals = [1, 2, 3].map(() => breaker.failed(busy(5), 2, clock.monotonic()));
     expect(refusals).toEqual([false, true, false]);

@@ -14,6 +14,8 @@ const pauses = { firstMs: 1_000, longestMs: 30_000 };
 const longestWellMs = 4_000;
 /** A `retry-after` is held up to this long. */
 const longestAskedMs = 15 * 60_000;
+/** The share of what it keeps that may be refused after the first, while what it is given comes down. */
+const surplus = 0.1;
 /** How long others wait for who tries. */
 const laterMs = 2_000;
 
@@ -27,7 +29,7 @@ const laterMs = 2_000;
  *
  * A pause that the server asked for (`retry-after`) is held to its end, whatever is answered meanwhile. Only where it works
  * on others, what it is given at once is cut first (`limit.ts`): it may have places for those, and no more. If it refuses
- * what replaces them, too, it meant its rate.
+ * much of what replaces them, too, it meant its rate.
  */
 export interface Breaker {
   readonly health: 'up' | 'open' | 'half-open';
@@ -66,8 +68,9 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
   let openUntil: number | null = null;
   let trips = 0;
   let failuresInRow = 0;
-  /** When a burst of refusals began. */
+  /** When a burst of refusals began, and how many of them were sent later. */
   let refusedAt = Number.NEGATIVE_INFINITY;
+  let refusedLater = 0;
   let cause: Waiting | null = null;
   let isCertain = false;
   let isWell = false;
@@ -96,10 +99,14 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     if (blame.scope === 'replica') toldUntil = until;
   }
 
-  /** Whether it is the first to be refused for long, or was sent before that was. */
-  function isOfBurst(sentAt: number, pauseMs: number): boolean {
-    if (now() - refusedAt <= pauseMs) return sentAt < refusedAt;
+  /**
+   * Whether it is the first to be refused for long, or was sent before that was, or is one of a few that were sent when
+   * answers on their way left room here and not there.
+   */
+  function isOfBurst(sentAt: number, others: number, pauseMs: number): boolean {
+    if (now() - refusedAt <= pauseMs) return sentAt < refusedAt || ++refusedLater <= others * surplus;
     refusedAt = now();
+    refusedLater = 0;
     return true;
   }
 
@@ -108,7 +115,7 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     const askedMs = Math.min(longestAskedMs, (error.retryAfter ?? 0) * 1000);
     // One that asks for no time at all would be asked again without end.
     if (askedMs > 0) {
-      if (isOfBurst(sentAt, askedMs) && others > 0) return false;
+      if (isOfBurst(sentAt, others, askedMs) && others > 0) return false;
       note(error);
       askedUntil = Math.max(askedUntil, now() + askedMs);
       tell(error, now() + askedMs);

@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chatRequest, chatResponse, createFakeEngine } from '../../../test/support/fake-engine.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { randomOf } from '../../../test/support/slot-server.ts';
 import { silent } from '../../base/log.ts';
 import { ApiError, away } from '../../core/errors.ts';
 import type { Engine, RateTold } from '../engines.ts';
@@ -44,42 +45,59 @@ function provider(clock: ManualClock, perSecond: number, most: number, tells: bo
   return { engine, counts };
 }
 
-describe('F19: a provider that takes so many requests a second', () => {
-  let clock: ManualClock;
-  beforeEach(() => {
-    clock = createManualClock();
-  });
-
-  async function run(slots: number | null, { tells = false, seconds = 400 } = {}) {
-    const { engine, counts } = provider(clock, 10, tells ? 300 : 10, tells);
-    const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.999_999 };
-    const replica = {
-      name: 'it',
-      engine: { ...engine, slots },
-      account: 'key',
-      weight: 1,
-      isDraining: false,
-    };
-    const pool = createPool({ replicas: [replica], clock, random, log: silent });
-    const leave = new AbortController();
-    let inFlight = 0;
-    const fill = () => {
-      while (inFlight < pool.most) {
-        inFlight++;
-        void pool
-          .generate(chatRequest(), { signal: leave.signal, priority: 'batch' })
-          .catch(() => {})
-          .finally(() => {
-            inFlight--;
-            if (!leave.signal.aborted) fill();
-          });
+/** A server of 48 slots that refuses what is more, and asks for a pause of a second: its answers are on their way for 2 ms. */
+function crowded(clock: ManualClock) {
+  const uniform = randomOf(3);
+  let inWork = 0;
+  const counts = { busyMs: 0, refused: 0 };
+  const generate: Engine['generate'] = () =>
+    new Promise((resolve, reject) => {
+      if (inWork >= 48) {
+        counts.refused++;
+        const error = new ApiError('engine_overloaded', 'Full.', { blame: away, retryAfter: 1 });
+        clock.after(2, () => reject(error));
+        return;
       }
-    };
-    pool.onRoom(fill);
-    fill();
-    await clock.advance(seconds * 1_000);
-    leave.abort();
-    await pool.stop();
+      const ms = 45 + Math.floor(uniform() * 10);
+      inWork++;
+      counts.busyMs += ms;
+      clock.after(ms, () => inWork--);
+      clock.after(ms + 2, () => resolve({ body: chatResponse('ok') }));
+    });
+  return { engine: { ...createFakeEngine(), generate }, counts };
+}
+
+/** Keeps a pool over the server as full as it may be. */
+async function keepFull(clock: ManualClock, engine: Engine, seconds: number): Promise<void> {
+  const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.999_999 };
+  const replica = { name: 'it', engine, account: 'key', weight: 1, isDraining: false };
+  const pool = createPool({ replicas: [replica], clock, random, log: silent });
+  const leave = new AbortController();
+  let inFlight = 0;
+  const fill = () => {
+    while (inFlight < pool.most) {
+      inFlight++;
+      void pool
+        .generate(chatRequest(), { signal: leave.signal, priority: 'batch' })
+        .catch(() => {})
+        .finally(() => {
+          inFlight--;
+          if (!leave.signal.aborted) fill();
+        });
+    }
+  };
+  pool.onRoom(fill);
+  fill();
+  await clock.advance(seconds * 1_000);
+  leave.abort();
+  await pool.stop();
+}
+
+describe('F19: a provider that takes so many requests a second', () => {
+  async function run(slots: number | null, { tells = false, seconds = 400 } = {}) {
+    const clock = createManualClock();
+    const { engine, counts } = provider(clock, 10, tells ? 300 : 10, tells);
+    await keepFull(clock, { ...engine, slots }, seconds);
     return {
       refused: counts.refused / counts.asked,
       served: counts.served / (10 * seconds + (tells ? 300 : 10)),
@@ -100,6 +118,14 @@ describe('F19: a provider that takes so many requests a second', () => {
     expect(served).toBeGreaterThan(0.9);
     expect(refused).toBeLessThan(0.01);
   });
+});
+
+it('a server that refuses what is above its slots is left no pause for it, whatever it asks for', async () => {
+  const clock = createManualClock();
+  const { engine, counts } = crowded(clock);
+  await keepFull(clock, { ...engine, slots: null }, 4);
+  expect(counts.busyMs / (48 * 4_000)).toBeGreaterThan(0.88);
+  expect(counts.refused).toBeLessThan(40);
 });
 
 it('a server that refuses whatever it is sent for a while tells nothing of its rate', async () => {

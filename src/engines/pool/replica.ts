@@ -261,7 +261,9 @@ export class Replica implements Choice {
 
   /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */
   #refused(sent: Sent, { retryAfter }: ApiError): void {
-    if (!this.#rate.isKnown) this.#limit.refused(this.#inFlight + this.#others);
+    // What came before it was there already; what it has left may be refused as well.
+    const atMost = Math.min(sent.inFlight - 1, this.#inFlight + this.#others);
+    if (!this.#rate.isKnown) this.#limit.refused(atMost);
     if (retryAfter) this.#rate.refused(sent.at);
   }
 
