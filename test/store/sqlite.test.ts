@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silent } from '../../src/base/log.ts';
 import { systemClock } from '../../src/base/system.ts';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { migrate } from '../../src/store/migrations/migrate.ts';
+import { createSqlStore } from '../../src/store/sql/sql-store.ts';
+import { openSqlite } from '../../src/store/sqlite/db.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import { storeConformance } from './conformance.ts';
 import { addBatch, claimOf, makeFile, output, range, start } from './fixtures.ts';
@@ -50,4 +53,29 @@ test('a beat and answers go before the requests that came before them', async ()
   expect(order.slice(-250)).toEqual(Array(250).fill('request'));
   await store.stop();
   rmSync(folder, { recursive: true });
+});
+
+test('a poll is compiled once, whatever its limit', async () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+  const db = openSqlite(':memory:', { now: () => start });
+  const connection = prepare.mock.contexts[0] as DatabaseSync;
+  prepare.mockRestore();
+  await migrate(db);
+  const { batches, results } = createSqlStore(db);
+  const poll = async (limit: number) => {
+    await batches.expire(start + limit, limit);
+    await results.leftovers(limit);
+  };
+  let compiled = 0;
+  // SQLite asks this whenever it compiles a statement.
+  connection.setAuthorizer(() => {
+    compiled++;
+    return 0;
+  });
+  await poll(1);
+  compiled = 0;
+  await poll(2);
+  connection.setAuthorizer(null);
+  await db.close();
+  expect(compiled).toBe(0);
 });
