@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
 import querystring from 'node:querystring';
 import { pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
+import { loadPackage } from '../base/load-package.ts';
 import { keyRemover } from '../base/key-shapes.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../core/config.ts';
@@ -9,7 +9,7 @@ import type { Config } from '../core/config.ts';
 /** A line of the log as people read it: time, level, words, and the fields behind them. */
 export function forPeople(): (line: string) => string {
   // A service has no terminal, and starts a little quicker without it.
-  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
+  const { prettyFactory } = loadPackage('pino-pretty') as typeof PinoPretty;
   const show = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss', singleLine: true });
   return (line) => show(line) ?? line;
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { v7 } from 'uuid';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
@@ -38,10 +37,21 @@ export function createIds(clock: Clock, random: Random): Ids {
       const ms = Math.max(clock.now(), lastMs);
       sequence = ms === lastMs ? sequence + 1 : 0;
       lastMs = ms;
-      v7({ msecs: ms, seq: sequence, random: random.bytes(16) }, uuid);
+      uuid.set(random.bytes(16));
+      writeOrder(uuid, ms, sequence);
       return prefix + uuid.toString('hex');
     },
   };
+}
+
+/** What a version 7 UUID (RFC 9562) sorts by: its millisecond, then 32 bits that count within it. */
+function writeOrder(uuid: Buffer, ms: number, sequence: number): void {
+  uuid.writeUIntBE(ms, 0, 6);
+  uuid[6] = 0x70 | (sequence >>> 28);
+  uuid[7] = sequence >>> 20;
+  uuid[8] = 0x80 | ((sequence >>> 14) & 0x3f);
+  uuid[9] = sequence >>> 6;
+  uuid[10] = (sequence << 2) | (uuid[10]! & 0x03);
 }
 
 /** The id of what `name` says, which sorts by `at` among the others and is the same whenever it is made again. */

@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import type { Document, LineCounter, Node, Pair } from 'yaml';
+import { loadPackage } from './load-package.ts';
 import type { Checker, Located } from './located.ts';
 
 /** What `${name}` in a scalar stands for; undefined when there is no such thing. */
@@ -44,7 +44,7 @@ export function parseLocatedYaml(
 }
 
 /** Most commands read no such file: they start without it. */
-const loadYaml = () => createRequire(import.meta.url)('yaml') as typeof Yaml;
+const loadYaml = () => loadPackage('yaml') as typeof Yaml;
 
 /** `{ key: ${NAME} }`, in which YAML takes the inner braces for its own. */
 const bareVariable = /[{[,].*?:?\s(\$\{[^}]*\})/;

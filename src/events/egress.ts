@@ -1,7 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { type LookupFunction, isIP } from 'node:net';
-import { Client } from 'undici';
 import { addressMatcher, isAddressRange, plainAddress } from '../base/addresses.ts';
 import { networkReason } from '../base/network-reason.ts';
 import { unlessAborted } from '../base/on-abort.ts';
@@ -91,6 +90,8 @@ export function createEgress({ allow, resolve = resolveHost }: EgressOptions): E
     async post(text, { headers, body }, signal) {
       // A lookup cannot be called off, but nobody has to wait for it.
       const { url, addresses } = await unlessAborted(reach(text), signal);
+      // Many servers never send one.
+      const { Client } = await import('undici');
       const client = new Client(url.origin, {
         allowH2: false,
         headersTimeout: 0,

@@ -1,4 +1,6 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type * as AjvPackage from 'ajv';
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
+import { loadPackage } from '../base/load-package.ts';
 import type { Schema } from './json-schema.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import { explain } from './explain.ts';
@@ -20,11 +22,11 @@ export function validator(schema: Schema): Validator {
   let quick: ValidateFunction | undefined;
   let full: ValidateFunction | undefined;
   return (value) => {
-    quick ??= quickAjv.compile(schema);
+    quick ??= compilers().quick.compile(schema);
     if (quick(value)) return [];
     const first = quick.errors ?? [];
     if (isTooMany(first[0])) return explain(first, value, maxFaults);
-    full ??= fullAjv.compile(schema);
+    full ??= compilers().full.compile(schema);
     full(value);
     return explain(full.errors ?? first, value, maxFaults);
   };
@@ -40,8 +42,14 @@ const options = {
   addUsedSchema: false,
   verbose: true,
 };
-const quickAjv = new Ajv(options);
-const fullAjv = new Ajv({ ...options, allErrors: true, code: { ...asMade, process: boundLoops } });
+let made: { quick: Ajv; full: Ajv } | undefined;
+
+function compilers(): { quick: Ajv; full: Ajv } {
+  if (made) return made;
+  const { Ajv } = loadPackage('ajv') as typeof AjvPackage;
+  const full = new Ajv({ ...options, allErrors: true, code: { ...asMade, process: boundLoops } });
+  return (made = { quick: new Ajv(options), full });
+}
 
 /** Enough for `maxFaults`: some errors are no faults, and some tell the same. */
 const maxErrors = 4 * maxFaults;

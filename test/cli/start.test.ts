@@ -1,7 +1,9 @@
 // What a start costs is what it loads: files are counted here, not milliseconds.
 
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -15,14 +17,14 @@ const tellLoaded = `data:text/javascript,${encodeURIComponent(`
   registerHooks({ load(url, context, next) { process._rawDebug(url); return next(url, context); } });
 `)}`;
 
-/** The files that a command line loads, as paths in the repository. */
-function loadedBy(...argv: string[]): string[] {
+/** The files that a command line loads before it ends with `code`, as paths in the repository. */
+function loadedBy(argv: string[], code = 0): string[] {
   const { stderr, status } = spawnSync(
     process.execPath,
     ['--import', tellLoaded, join(root, 'src/main.ts'), ...argv],
     { encoding: 'utf8', env: { PATH: process.env.PATH } },
   );
-  expect(status).toBe(0);
+  expect(status).toBe(code);
   return [...stderr.matchAll(/^file:\/\/(.*)$/gm)].map(([, path = '']) => path.slice(root.length + 1));
 }
 
@@ -33,11 +35,44 @@ describe.each([
   ['offpeak', '--version'],
 ])('%s %s', (_, flag) => {
   it('loads no command and no package but the one that reads the command line', () => {
-    const loaded = loadedBy(flag);
+    const loaded = loadedBy([flag]);
     expect(new Set(loaded.flatMap((path) => packageOf(path) ?? []))).toEqual(new Set(['commander']));
     const own = loaded.filter((path) => path.startsWith('src/'));
     expect(own).toContain('src/cli/run.ts');
     expect(own.length).toBeLessThan(20);
+  });
+});
+
+describe('offpeak serve', () => {
+  it('loads no package before it is needed, and of undici what speaks to upstreams', async () => {
+    const data = join(folder, 'data');
+    const config = join(folder, 'offpeak.yaml');
+    const engine = { kind: 'openai', url: 'http://127.0.0.1:9/v1' };
+    writeFileSync(config, JSON.stringify({ models: [{ id: 'm', serves: ['chat'], engine }], data }));
+    // The door is what opens last: where it cannot, all that a start loads was loaded.
+    const taken = createServer();
+    await once(taken.listen(0, '127.0.0.1'), 'listening');
+    const { port } = taken.address() as AddressInfo;
+    try {
+      const loaded = loadedBy(['serve', '--config', config, '--port', String(port)], 1);
+      const packages = new Set(loaded.flatMap((path) => packageOf(path) ?? []));
+      expect([...packages]).toEqual(expect.arrayContaining(['fastify', 'pino', 'undici', 'yaml']));
+      const later = [
+        '@huggingface/jinja',
+        'ajv',
+        'ajv-formats',
+        'cli-table3',
+        'marked',
+        'pg',
+        'pino-pretty',
+        'ws',
+      ];
+      expect(later.filter((name) => packages.has(name))).toEqual([]);
+      expect(loaded).not.toContain('node_modules/undici/index.js');
+      expect(loaded.filter((path) => packageOf(path)).length).toBeLessThan(350);
+    } finally {
+      taken.close();
+    }
   });
 });
 

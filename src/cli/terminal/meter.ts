@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
 import type { styleText } from 'node:util';
 import type CliProgress from 'cli-progress';
+import { loadPackage } from '../../base/load-package.ts';
 import { cleanLine, shorten } from './clean-text.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -57,7 +57,7 @@ export function createMeter(terminal: Terminal): Meter {
 
 function openBar(terminal: Terminal): CliProgress.SingleBar {
   // Most commands show none: they start without it.
-  const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof CliProgress;
+  const { SingleBar } = loadPackage('cli-progress') as typeof CliProgress;
   const format = (_: unknown, { maxWidth }: { maxWidth: number }, measured: Measured) => {
     const { before, filled, empty, after } = layOut(measured, maxWidth);
     return `${before}${terminal.paintNote(measured.colour ?? 'cyan', filled)}${empty}${after}`;

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import type CliTable from 'cli-table3';
+import { loadPackage } from '../../base/load-package.ts';
 import { shorten } from './clean-text.ts';
 
 const widestCell = 80;
@@ -29,7 +29,7 @@ export function drawTable(
   );
   if (widths === undefined) return lines.map((line) => paragraph(titles, line, width, paintHead)).join('\n');
   // Most commands draw none: they start without it.
-  const Table = createRequire(import.meta.url)('cli-table3') as typeof CliTable;
+  const Table = loadPackage('cli-table3') as typeof CliTable;
   const table = new Table({
     head: titles.map(paintHead),
     colWidths: widths.map((cell) => cell + 2),

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import websocket, { type WebSocket } from '@fastify/websocket';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { WebSocket } from 'ws';
 import type { Ids } from '../../base/ids.ts';
 import { refuseDuplicates } from '../headers.ts';
 import { callerOf, type Mounting } from '../mount.ts';
 import { sendError } from '../send.ts';
 import { toApiError, wrongMethod } from '../to-api-error.ts';
+import { takeHandshakes } from './handshakes.ts';
 import { type ResponseSocket, serveResponses } from './response-socket.ts';
 
 const path = '/v1/responses';
@@ -84,27 +85,26 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
     if (traffic.draining) served.drain();
   }
 
-  // The plugin hooks into every request of its scope.
-  app.register(async (scope) => {
-    await scope.register(websocket, {
-      options: { maxPayload: limits.bodyBytes, perMessageDeflate: false },
-      errorHandler(error, socket, request) {
-        // What a client did wrong has a code of the library and was answered with one; all else is a fault of ours.
-        if (!('code' in error && String(error.code).startsWith('WS_ERR_')))
-          log.error(
-            { request_id: traffic.of(request).requestId, route: path, err: error },
-            'WebSocket failed',
-          );
-        socket.terminate();
-      },
-    });
-    scope.route({
-      method: 'GET',
-      url: path,
-      onRequest: enter,
-      handler: () => {},
-      wsHandler: serve,
-    });
+  const complete = takeHandshakes(app, { maxPayload: limits.bodyBytes, perMessageDeflate: false });
+  app.route({
+    method: 'GET',
+    url: path,
+    onRequest: enter,
+    handler(request, reply) {
+      reply.hijack();
+      complete(request.raw, (socket) => {
+        socket.on('error', (error) => {
+          // What a client did wrong has a code of the library and was answered with one; all else is a fault of ours.
+          if (!('code' in error && String(error.code).startsWith('WS_ERR_')))
+            log.error(
+              { request_id: traffic.of(request).requestId, route: path, err: error },
+              'WebSocket failed',
+            );
+          socket.terminate();
+        });
+        serve(socket, request);
+      });
+    },
   });
 
   return {

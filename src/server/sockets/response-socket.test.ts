@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import type { WebSocket } from '@fastify/websocket';
 import { expect, test, vi } from 'vitest';
+import type { WebSocket } from 'ws';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import type { ResponseSession } from '../../responses/session.ts';
 import { serveResponses } from './response-socket.ts';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { WebSocket } from '@fastify/websocket';
+import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { InteractiveCall } from '../../generate/generate.ts';

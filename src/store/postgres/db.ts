@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import type * as Driver from 'pg';
 import type { Pool, PoolClient } from 'pg';
+import { loadPackage } from '../../base/load-package.ts';
 import type { Log } from '../../base/log.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import { isConflict, isLost, isUnanswered, translate } from './errors.ts';
@@ -49,7 +49,7 @@ export interface Share {
  */
 export function openPostgres(url: string, log: Log, { connections, bounds }: Share = usualShare): Db {
   // A service on the embedded database starts without the driver.
-  const { Pool, types } = createRequire(import.meta.url)('pg') as typeof Driver;
+  const { Pool, types } = loadPackage('pg') as typeof Driver;
   const sockets = new Set<Socket>();
   const pool = new Pool({
     connectionString: url,

@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, request } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { networkReason } from '../../../base/network-reason.ts';
 import { isTrusted } from '../../../core/model-source.ts';
 import { Broken, ModelFileError } from './faults.ts';
@@ -38,18 +38,21 @@ const usualTimeouts: WebTimeouts = { connectMs: 15_000, idleMs: 60_000 };
 const mostRedirects = 10;
 
 export function createWeb(hub: Hub, timeouts: WebTimeouts = usualTimeouts): Web {
-  const dispatcher = new Agent({
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: timeouts.idleMs,
-    bodyTimeout: timeouts.idleMs,
-    allowH2: false,
-  });
+  let dispatcher: Agent | undefined;
   const hubOrigin = new URL(hub.endpoint).origin;
 
   async function ask(url: URL, range: Range | undefined, signal: AbortSignal) {
     const headers: Record<string, string> = { 'accept-encoding': 'identity', 'user-agent': 'offpeak' };
     if (range !== undefined) headers.range = `bytes=${range.start}-${range.end - 1}`;
     if (hub.token !== null && url.origin === hubOrigin) headers.authorization = `Bearer ${hub.token}`;
+    // Most starts fetch nothing.
+    const { Agent, request } = await import('undici');
+    dispatcher ??= new Agent({
+      connect: { timeout: timeouts.connectMs },
+      headersTimeout: timeouts.idleMs,
+      bodyTimeout: timeouts.idleMs,
+      allowH2: false,
+    });
     try {
       return await request(url, { dispatcher, headers, signal });
     } catch (error) {
@@ -73,7 +76,7 @@ export function createWeb(hub: Hub, timeouts: WebTimeouts = usualTimeouts): Web 
       }
       throw new ModelFileError(`${begin.host} redirects in circles.`);
     },
-    close: () => dispatcher.destroy(),
+    close: async () => dispatcher?.destroy(),
   };
 }
 

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Pool, buildConnector } from 'undici';
+import type { Pool } from 'undici';
 import type { Clock } from '../../../base/clock.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import { exchange, type Exchange, type Sink, tooLong } from './exchange.ts';
 import type { Timeouts } from './timeouts.ts';
+import { loadUndici } from './undici.ts';
 import { createUnread } from '../answer/unread.ts';
 
 export interface Reply<Body> {
@@ -170,6 +171,7 @@ function createPool({
   connections,
   timeouts,
 }: Pick<TransportOptions, 'origin' | 'ca' | 'connections' | 'timeouts'>): Pool {
+  const { Pool, buildConnector } = loadUndici();
   const connect = buildConnector({ timeout: timeouts.connectMs, allowH2: false, ...(ca && { ca }) });
   return new Pool(origin, {
     connections,

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
-import { buildConnector } from 'undici';
 import type { Clock } from '../../../base/clock.ts';
 import type { Finding } from '../../../core/examination.ts';
 import { seconds } from '../connection/network-errors.ts';
+import { loadUndici } from '../connection/undici.ts';
 
 interface Connecting {
   url: string;
@@ -67,7 +67,7 @@ function rest(url: string): string {
 
 function connect({ url, ca, connectMs }: Connecting, rejectUnauthorized = true): Promise<void> {
   const { hostname, host, port, protocol } = new URL(url);
-  const open = buildConnector({
+  const open = loadUndici().buildConnector({
     timeout: connectMs,
     allowH2: false,
     rejectUnauthorized,
