@@ -204,7 +204,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     const { spawn } = overrides;
     return models.map((asked) => {
       const known = before.find(({ config: { id } }) => id === asked.id);
-      const made = { ...shared, log: log.child({ model: asked.id }), modelFiles, ...(spawn && { spawn }) };
+      const own = { log: log.child({ model: asked.id }), modelFiles, isShared: !embedded };
+      const made = { ...shared, ...own, ...(spawn && { spawn }) };
       const servers = modelServers(asked, made, known);
       const createdAt = known?.model.createdAt ?? clock.now();
       return { ...servers, model: publicModel(asked, servers.pool, createdAt) };

@@ -90,10 +90,13 @@ export interface ModelServers {
   replicas: readonly ReplicaOptions[];
 }
 
-/** @param before the model's as it was configured until now: a server that is as before keeps what was learned of it */
+/**
+ * @param isShared whether other processes may be on the same database, and ask the same servers
+ * @param before the model's as it was configured until now: a server that is as before keeps what was learned of it
+ */
 export function modelServers(
   config: ModelConfig,
-  { modelFiles, ...parts }: EngineParts & { modelFiles: ModelFiles },
+  { modelFiles, isShared, ...parts }: EngineParts & { modelFiles: ModelFiles; isShared: boolean },
   before?: ModelServers,
 ): ModelServers {
   const { id, serves, engine } = config;
@@ -113,7 +116,7 @@ export function modelServers(
     case 'openai': {
       const replicas = engine.replicas.map((each) => upstreamReplica(engine, each));
       const known = old?.engine.kind === 'openai' && before?.pool;
-      return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared: true }) };
+      return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared }) };
     }
     case 'scripted': {
       const { slots, delayMs } = engine;
@@ -125,8 +128,8 @@ export function modelServers(
     const { apiKey, url, weight, drain } = replica;
     // What is remembered of a server is remembered by its name, and a server may give each key a limit of its own.
     const address = addressOf(replica);
-    const isShared = upstream.replicas.some((each) => addressOf(each) === address && each.apiKey !== apiKey);
-    const name = isShared && apiKey !== null ? `${address}#${markOf(apiKey)}` : address;
+    const hasOther = upstream.replicas.some((each) => addressOf(each) === address && each.apiKey !== apiKey);
+    const name = hasOther && apiKey !== null ? `${address}#${markOf(apiKey)}` : address;
     const asked =
       engineBefore(upstream, replica) ??
       createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });

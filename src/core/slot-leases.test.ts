@@ -39,6 +39,14 @@ describe('leaseSlots', () => {
     ]);
   });
 
+  it('tells who gets less than his share, and whether others want what he has', () => {
+    const told = (before: SlotLease[], wants: number) =>
+      leaseSlots(before, 'me', { limit: 64, wants, inFlight: 0 }, now).share;
+    expect(told([lease('a', 64)], 64)).toMatchObject({ isOwed: true, isWanted: false });
+    expect(told([lease('a', 32, 64)], 64)).toMatchObject({ isOwed: false, isWanted: true });
+    expect(told([lease('a', 5)], 9)).toMatchObject({ isOwed: false, isWanted: false });
+  });
+
   it('forgets leases that were not renewed, and those of who has nothing to do any more', () => {
     expect(ask([{ ...lease('a', 64), until: now }], 64)).toBe(64);
     expect(leaseSlots([lease('me', 9)], 'me', { limit: 64, wants: 0, inFlight: 0 }, now).leases).toEqual([]);
@@ -62,9 +70,9 @@ describe('leaseSlots', () => {
     const younger = { ...lease('z', 4, 64), found: found(900) };
     const ours = { limit: 8, wants: 64, inFlight: 0, found: { gpu: 8 } };
     const follows = leaseSlots([younger, elder], 'me', ours, now);
-    expect(follows.share).toEqual({ lines: 13, others: 24, found: { gpu: 40 } });
+    expect(follows.share).toMatchObject({ lines: 13, others: 24, found: { gpu: 40 } });
     expect(follows.leases.at(-1)).toMatchObject({ worker: 'me', slots: 13, found: found(8) });
-    expect(leaseSlots([younger], 'me', ours, now).share).toEqual({ lines: 4, others: 4, found: null });
+    expect(leaseSlots([younger], 'me', ours, now).share).toMatchObject({ lines: 4, others: 4, found: null });
     expect(leaseSlots([{ ...elder, wants: 0 }], 'me', ours, now).share.found).toBeNull();
     expect(leaseSlots([elder], 'me', { limit: 64, wants: 64, inFlight: 0 }, now).share).toMatchObject({
       lines: 32,

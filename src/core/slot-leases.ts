@@ -48,6 +48,14 @@ export interface SlotShare {
   closed?: ClosedServers;
 }
 
+/** What a process is told that asked. */
+export interface LeasedShare extends SlotShare {
+  /** Its fair share is more: others have still to give it back. */
+  isOwed: boolean;
+  /** Others want more than they may have. */
+  isWanted: boolean;
+}
+
 /** How long a lease lasts that is not renewed. */
 export const slotLeaseMs = 3_000;
 /** How long what was found is kept for those that start later, and as whose. */
@@ -66,7 +74,7 @@ export function leaseSlots(
   worker: string,
   { limit: own, wants, inFlight, found, closed = {} }: SlotAsk,
   now: number,
-): { share: SlotShare; leases: SlotLease[] } {
+): { share: LeasedShare; leases: SlotLease[] } {
   const others = before.filter((lease) => lease.worker !== worker && lease.until > now);
   const elder = found && oldest(others.filter((lease) => lease.found && lease.wants > 0));
   const kept = others.find((lease) => !isProcess(lease));
@@ -91,6 +99,8 @@ export function leaseSlots(
     share: {
       lines,
       others: held,
+      isOwed: lines < share,
+      isWanted: others.some((lease) => lease.wants > lease.slots),
       found: leader?.slots ?? null,
       ...(kept?.found && { before: kept.found.slots }),
       ...(heard && { closed: heard }),

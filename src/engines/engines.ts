@@ -74,7 +74,7 @@ export interface Pool extends Engine {
    * nobody takes any, 1 while it is tried out whether somebody does again.
    */
   readonly most: number;
-  /** Whether other processes ask the same servers, where they serve the same model. */
+  /** Whether other processes may ask the same servers, where they serve the same model. */
   readonly isShared: boolean;
   /**
    * When the latest request was sent that was answered, or a server said that it is well; in monotonic milliseconds.

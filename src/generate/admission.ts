@@ -50,7 +50,7 @@ export class Admission {
   }
 
   #share(all: number): number {
-    if (this.#processes === 1 || all <= 0 || this.#pool.waiting) return all;
+    if (all <= 0 || this.#pool.waiting) return all;
     return Math.min(all, this.#leased ?? Math.max(1, Math.floor(all / this.#processes)));
   }
 

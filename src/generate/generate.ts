@@ -93,7 +93,7 @@ export interface Generate extends Service {
   interactiveLoad(): Record<string, number>;
   /** What the other processes alive reported. */
   setOthers(others: readonly OtherProcess[]): void;
-  /** Models whose servers other processes ask, too: those share what may be in flight there. */
+  /** Models whose servers other processes may ask, too: those share what may be in flight there. */
   contended(): readonly string[];
   /** How many batch lines of `modelId` all processes together may have in flight. */
   limit(modelId: string): number;

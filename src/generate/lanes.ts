@@ -61,16 +61,10 @@ export class Lanes {
 
   setOthers(others: readonly OtherProcess[]): void {
     this.#others = others;
-    this.#contended = [];
     for (const [id, { pool, admission }] of this.#lanes) {
       const sharing = pool.isShared ? others.filter(({ serves }) => serves?.includes(id) ?? true) : [];
       const calls = sharing.reduce((sum, { interactive }) => sum + (interactive[id] ?? 0), 0);
       admission.setOthers(calls, sharing.length + 1);
-      if (sharing.length > 0) this.#contended.push(id);
-      else {
-        admission.lease(null);
-        pool.share(null);
-      }
     }
   }
 
@@ -108,6 +102,7 @@ export class Lanes {
         return [model.id, { model, pool, admission, countPrompt }];
       }),
     );
+    this.#contended = models.filter(({ pool }) => pool.isShared).map(({ model }) => model.id);
     this.#current = createCatalog(models.map(({ model }: { model: Model }) => model));
   }
 

@@ -15,7 +15,7 @@ import { createGenerate } from '../../src/generate/create-generate.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { createMemoryBlobs } from '../support/memory-blobs.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
-import { createVirtualTime } from '../support/virtual-clock.ts';
+import { createVirtualTime, type ProcessTime } from '../support/virtual-clock.ts';
 import type { Database } from './database.ts';
 import { prices } from './engines.ts';
 import { makeInput } from './input.ts';
@@ -50,6 +50,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const random = createSeededRandom(1);
   const time = createVirtualTime(random);
   const clock = time.process();
+  const clocks = [clock, ...Array.from({ length: processes - 1 }, () => time.process())];
   await database.reset(clock);
   const blobs = createMemoryBlobs();
   const inputs = new Map<string, ReturnType<typeof makeInput>>();
@@ -93,21 +94,29 @@ export async function startSingle(database: Database, options: SingleOptions = {
     },
     probe: () => reach().then(() => engine.probe()),
   };
-  const pools = Array.from({ length: processes }, () =>
-    poolOf(engineThere, { clock, random, isShared: processes > 1 }),
+  /** Nothing reaches a process that is dead. */
+  const alive = <T>(own: ProcessTime, answer: T): T | Promise<never> =>
+    own.alive ? answer : new Promise(() => {});
+  const pools = clocks.map((own) =>
+    poolOf(
+      {
+        ...engineThere,
+        generate: async (request, call) => alive(own, await engineThere.generate(request, call)),
+      },
+      { clock: own, random, isShared: processes > 1 },
+    ),
   );
-  const generates = pools.map((pool) =>
+  const generates = pools.map((pool, n) =>
     createGenerate({
       models: [{ model, pool }],
       accounts: { charge: () => Promise.resolve() },
-      schemas: createInlineSchemas(clock),
-      clock,
+      schemas: createInlineSchemas(clocks[n]!),
+      clock: clocks[n]!,
       ids,
       log: silent,
     }),
   );
-  const parts: Omit<BatchesParts, 'generate'> = {
-    store,
+  const parts: Omit<BatchesParts, 'generate' | 'clock' | 'time' | 'store'> = {
     blobs: blobs.seenThrough(async (operation, name) => {
       blobCalls.push(operation);
       const faults = /^(read|slices?)$/.test(operation) ? unreadable : unwritable;
@@ -125,8 +134,6 @@ export async function startSingle(database: Database, options: SingleOptions = {
         return text;
       },
     } as Partial<Files> as Files,
-    clock,
-    time: new StoreTime(clock),
     ids,
     random,
     log: silent,
@@ -141,7 +148,11 @@ export async function startSingle(database: Database, options: SingleOptions = {
     drainMs,
     exclusive,
   };
-  const all = generates.map((generate) => createBatches({ ...parts, generate }));
+  const all = generates.map((generate, n) => {
+    const own = clocks[n]!;
+    const seen = storeThrough(store, async (_name, _args, operate) => alive(own, await operate()));
+    return createBatches({ ...parts, generate, store: seen, clock: own, time: new StoreTime(own) });
+  });
   const [batches] = all as [Batches, ...Batches[]];
 
   /** Runs until `promise` is settled; fails when that takes longer than `withinMs` of virtual time. */
@@ -174,8 +185,11 @@ export async function startSingle(database: Database, options: SingleOptions = {
     /** The model has this id and these aliases from now on. */
     rename: (id: string, ...others: string[]) =>
       settle(generates[0]!.replaceModels([{ model: { ...model, id, aliases: others }, pool: pools[0]! }])),
-    /** Calls that the engine works on, and all that it was sent. */
+    /** As kill -9 does; what it has in flight goes on at the engine. */
+    kill: (process: number) => clocks[process]!.kill(),
+    /** Calls that the engine works on, those that wait there, and all that it was sent. */
     running: () => engine.stats().running,
+    waiting: () => engine.stats().waiting,
     sent: () => engine.stats().calls,
     /** Runs for `ms`. */
     pass: (ms: number) => time.run(time.elapsed + ms),

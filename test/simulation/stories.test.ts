@@ -281,6 +281,35 @@ it('runs 20 lines of a second in little more, however many processes have the 64
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
+it('sends a server no more than it takes, and fills it, whichever process comes or dies', async () => {
+  const single = await startSingle(database, { slots: 64, processes: 4 });
+  const [first, second, third, last] = single.all;
+  let most = 0;
+  /** How much of the slots was used. */
+  const pass = async (ms: number) => {
+    let used = 0;
+    for (let at = 0; at < ms; at += 10) {
+      await single.pass(10);
+      used += single.running() * 10;
+      most = Math.max(most, single.running() + single.waiting());
+    }
+    return used / (64 * ms);
+  };
+  await single.settle(first!.start());
+  const id = await single.create('b0', 4_000, { delayMs: 200 });
+  await pass(500);
+  // None of them has heard of the others, whose next heartbeats are seconds away.
+  for (const each of [second, third, last]) await single.settle(each!.start());
+  expect(await pass(5_000)).toBeGreaterThan(0.95);
+  single.kill(1);
+  // What it had in flight is missed until its lease lapses.
+  await pass(4_000);
+  expect(await pass(1_000)).toBeGreaterThan(0.98);
+  await pass(60_000);
+  expect(most).toBeLessThanOrEqual(72);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 4_000 });
+});
+
 it('runs batches in the hours of their model, and tells of the others', async () => {
   const minute = 60_000;
   const hours = { ...parseHours('00:20-00:10')!, share: 0 };

@@ -14,6 +14,8 @@ describe('SlotLeases', () => {
   let inFlight: number;
   let asked: SlotAsk[];
   let grant: () => number;
+  let isOwed: boolean;
+  let isWanted: boolean;
   let leased: (number | null)[];
   let isAway: boolean;
   let answer: Promise<void>;
@@ -31,6 +33,8 @@ describe('SlotLeases', () => {
     inFlight = 0;
     asked = [];
     grant = () => 20;
+    isOwed = false;
+    isWanted = false;
     leased = [];
     isAway = false;
     answer = Promise.resolve();
@@ -49,7 +53,7 @@ describe('SlotLeases', () => {
             return Object.fromEntries(
               Object.keys(asks).map((model) => [
                 model,
-                { lines: grant(), others: 0, found: null, ...(before && { before }) },
+                { lines: grant(), others: 0, found: null, isOwed, isWanted, ...(before && { before }) },
               ]),
             );
           },
@@ -145,11 +149,53 @@ describe('SlotLeases', () => {
     expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0 });
   });
 
-  it('asks for more four times a second', async () => {
+  it('asks for more than its share four times a second', async () => {
     grant = () => 8;
     slots.look();
     expect(await after(0)).toBe(1);
     expect(await after(1_000)).toBe(5);
+  });
+
+  it('asks ten times a second for what others have still to give back', async () => {
+    grant = () => 8;
+    isOwed = true;
+    slots.look();
+    await after(0);
+    expect(await after(1_000)).toBe(11);
+  });
+
+  it('asks soon for more than it asked for, and gives soon what others want', async () => {
+    slots.look();
+    await after(0);
+    unsent = 20;
+    slots.look();
+    expect(await after(49)).toBe(1);
+    grant = () => 8;
+    isWanted = true;
+    expect(await after(1)).toBe(2);
+    expect(asked.at(-1)).toMatchObject({ wants: 40, inFlight: 20 });
+    inFlight = 10;
+    slots.look();
+    expect(await after(50)).toBe(3);
+    expect(asked.at(-1)).toMatchObject({ wants: 30, inFlight: 10 });
+    expect(await after(249)).toBe(3);
+  });
+
+  it('lets nothing be sent before the first answer, unless there is none', async () => {
+    expect(slots.isAsking('m')).toBe(true);
+    isAway = true;
+    slots.look();
+    await after(0);
+    expect(slots.isAsking('m')).toBe(false);
+    isAway = false;
+    await after(250);
+    expect([slots.isAsking('m'), leased]).toEqual([false, [20]]);
+    [unsent, inFlight] = [0, 0];
+    await after(1_000);
+    unsent = 5;
+    expect(slots.isAsking('m')).toBe(true);
+    contended = [];
+    expect(slots.isAsking('m')).toBe(false);
   });
 
   it('asks nobody where nobody else is, or nothing is to be done', async () => {

@@ -1,13 +1,16 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { type SlotAsk, slotLeaseMs, type SlotShare } from '../../core/slot-leases.ts';
+import { type LeasedShare, type SlotAsk, slotLeaseMs } from '../../core/slot-leases.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 import type { HeldChunks } from '../hand/held-chunks.ts';
 
-/** How often leases are renewed, and asked for again where they do not do. */
-const renewMs = { sated: 1_000, hungry: 250 } as const;
+/**
+ * How long after it asked a process asks again: with what it wants, with less, with less than its fair share, which others have
+ * still to give back, and when its needs changed, be it that it wants more than it asked for or keeps what others want.
+ */
+const renewMs = { sated: 1_000, hungry: 250, owed: 100, changed: 50 } as const;
 /** How often the slots that a process found alone are written down. */
 const rememberMs = 15_000;
 
@@ -25,16 +28,23 @@ export interface SlotLeasesParts {
   onRoom: () => void;
 }
 
+/** What this process has of a model. */
+interface Leased extends Pick<LeasedShare, 'lines' | 'isOwed' | 'isWanted'> {
+  /** What it asked for. */
+  wants: number;
+  /** What is written down as its own: more than `lines` while that is in flight. */
+  slots: number;
+}
+
 /**
- * Slots of servers that several processes ask: each leases as many as it has work for, for a second or two, and gives back
- * what it does not use. With it goes what each found out of those servers. Who is alone with a model only writes down
- * what slots it found, and reads that when it starts. Without the database each goes on with what it has until that lapses,
- * and then with its share.
+ * Slots of servers that several processes may ask: each leases as many as it has work for, for a second or two, sends nothing
+ * before it has asked, whether it knows of others or not, and gives back what it does not use. With it goes what each found out
+ * of those servers. Where nobody else can be, only the slots that were found are written down, and read at the start.
+ * Without the database each goes on with what it has until that lapses, and then with its share.
  */
 export class SlotLeases {
   #parts: SlotLeasesParts;
-  /** By model, how many lines may be in flight. */
-  #leased = new Map<string, number>();
+  #leased = new Map<string, Leased>();
   /** What of its servers was written down last, by model. */
   #remembered = new Map<string, string>();
   #rememberedAt = Number.NEGATIVE_INFINITY;
@@ -69,13 +79,31 @@ export class SlotLeases {
     else this.#schedule(left);
   }
 
+  /** Whether lines of a model wait for the answer to the first question for its slots. */
+  isAsking(model: string): boolean {
+    return (
+      !this.#failed &&
+      !this.#leased.has(model) &&
+      this.#parts.generate.contended().includes(model) &&
+      this.#wants(model) > 0
+    );
+  }
+
   /** How long after it was asked last a model is asked for again. */
   #wait(model: string): number {
     const wants = this.#wants(model);
-    if (wants === 0) return this.#isClosed(model) ? renewMs.sated : Number.POSITIVE_INFINITY;
     const leased = this.#leased.get(model);
-    if (leased === undefined) return this.#failed ? renewMs.hungry : 0;
-    return leased < wants ? renewMs.hungry : renewMs.sated;
+    if (leased?.isWanted && leased.slots > this.#keeps(model, leased)) return renewMs.changed;
+    if (wants === 0) return this.#isClosed(model) ? renewMs.sated : Number.POSITIVE_INFINITY;
+    if (!leased) return this.#failed ? renewMs.hungry : 0;
+    if (leased.isOwed) return renewMs.owed;
+    if (leased.lines >= wants) return renewMs.sated;
+    return leased.lines < leased.wants ? renewMs.hungry : renewMs.changed;
+  }
+
+  /** What is in flight, and what may come to be before the next answer. */
+  #keeps(model: string, leased: Leased | undefined): number {
+    return Math.max(this.#parts.held.inFlight(model), Math.min(leased?.lines ?? 0, this.#wants(model)));
   }
 
   /** Servers that take nothing are tried by each process for itself. */
@@ -131,9 +159,9 @@ export class SlotLeases {
     const asks = this.#asksFor(models);
     this.#asking = true;
     this.#askedAt = clock.monotonic();
-    this.#failed = false;
     try {
       const shares = await store.workers.leaseSlots(worker, asks, time.now());
+      this.#failed = false;
       for (const model of this.#leased.keys()) if (!(model in asks)) this.#leased.delete(model);
       for (const [model, share] of Object.entries(shares)) this.#learn(model, asks[model]!, share);
       this.#lapseIn(this.#askedAt + slotLeaseMs - clock.monotonic());
@@ -149,11 +177,11 @@ export class SlotLeases {
   }
 
   #asksFor(models: readonly string[]): Record<string, SlotAsk> {
-    const { held, generate } = this.#parts;
+    const { generate } = this.#parts;
     const asks: Record<string, SlotAsk> = {};
     for (const model of models) {
       const limit = this.#parts.limit(model);
-      const inFlight = held.inFlight(model);
+      const inFlight = this.#keeps(model, this.#leased.get(model));
       const wants = this.#wants(model);
       const found = generate.found(model);
       const closed = generate.closed(model);
@@ -163,10 +191,17 @@ export class SlotLeases {
     return asks;
   }
 
-  #learn(model: string, { wants, inFlight }: SlotAsk, share: SlotShare): void {
-    if (wants === 0 && inFlight === 0) this.#leased.delete(model);
-    else this.#leased.set(model, share.lines);
-    this.#parts.generate.lease(model, share);
+  #learn(model: string, { wants, inFlight }: SlotAsk, share: LeasedShare): void {
+    const { generate } = this.#parts;
+    const { lines, isOwed, isWanted } = share;
+    generate.lease(model, share);
+    if (wants + inFlight > 0)
+      this.#leased.set(model, { lines, isOwed, isWanted, wants, slots: Math.max(lines, inFlight) });
+    else {
+      this.#leased.delete(model);
+      // It asks again before it sends anything.
+      generate.lease(model, null);
+    }
   }
 
   /** Unless it is renewed before; counted from when it was asked for, as the database does, however long the answer took. */
@@ -180,6 +215,7 @@ export class SlotLeases {
     const { generate, onRoom } = this.#parts;
     for (const model of this.#leased.keys()) generate.lease(model, null);
     this.#leased.clear();
+    this.#failed = true;
     onRoom();
   }
 }

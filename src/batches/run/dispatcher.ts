@@ -37,7 +37,7 @@ export interface DispatcherParts {
   fairness: Fairness;
   leaders: PrefixLeaders;
   lanes: PrefixLanes;
-  slots: Pick<SlotLeases, 'look'>;
+  slots: Pick<SlotLeases, 'look' | 'isAsking'>;
   recorder: Recorder;
   setbacks: Pick<Setbacks, 'add'>;
   clock: Clock;
@@ -87,16 +87,16 @@ export class Dispatcher {
 
   /** Fills every engine from what is in hand, and asks for more where that does not do. */
   dispatch(): void {
-    const { demand, fetch, work, generate, holdsLeases } = this.#parts;
+    const { demand, fetch, work, generate, slots, holdsLeases } = this.#parts;
     // A process that stood still may wake here before it knows what it has lost.
     if (this.#stopped || !holdsLeases()) return;
     for (const model of demand.models()) {
       // What could not be sent has its turn again; until then other lines try whether it works.
       if (generate.waiting(model) === null) work.held.unpark(model);
-      while (demand.room(model) > 0 && this.#sendNext(model));
+      while (demand.room(model) > 0 && !slots.isAsking(model) && this.#sendNext(model));
       if (demand.wants(model)) fetch();
     }
-    this.#parts.slots.look();
+    slots.look();
   }
 
   #sendNext(model: string): boolean {

@@ -1,4 +1,4 @@
-import type { SlotAsk, SlotShare } from '../../core/slot-leases.ts';
+import type { SlotAsk, LeasedShare } from '../../core/slot-leases.ts';
 import type { Lease } from './claim.ts';
 
 export interface WorkerLoad {
@@ -25,7 +25,7 @@ export interface WorkerStore {
   /**
    * Leases slots to `id` for some seconds, by model (`core/slot-leases.ts`), and answers its share of each. What is not asked for again lapses.
    */
-  leaseSlots(id: string, asks: Record<string, SlotAsk>, now: number): Promise<Record<string, SlotShare>>;
+  leaseSlots(id: string, asks: Record<string, SlotAsk>, now: number): Promise<Record<string, LeasedShare>>;
   /** What `id` has leased. */
   leases(id: string): Promise<Lease[]>;
   /** Takes chunks back from owners without a beat since `before` (kills + 1) and forgets them. Returns how many. */

@@ -56,7 +56,7 @@ export function workerTests(on: Stores): void {
       await renew();
       expect((await renew()).toSorted((a, b) => a - b)).toEqual([2, 2, 2, 2, 3, 3, 3, 3]);
       expect(await on.store.workers.leaseSlots('late', ask(5), start + 60_000)).toEqual({
-        m1: { lines: 5, others: 0, found: null },
+        m1: { lines: 5, others: 0, found: null, isOwed: false, isWanted: false },
       });
       expect(await on.store.workers.leaseSlots('late', {}, start)).toEqual({});
     });

@@ -1,4 +1,4 @@
-import { leaseSlots, type SlotAsk, type SlotLease, type SlotShare } from '../../../core/slot-leases.ts';
+import { leaseSlots, type SlotAsk, type SlotLease, type LeasedShare } from '../../../core/slot-leases.ts';
 import type { Db, Queries } from '../../db.ts';
 
 /** One row is one lock: processes are served one after the other, model by model. */
@@ -7,9 +7,9 @@ export function leaseSlotsOf(
   worker: string,
   asks: Record<string, SlotAsk>,
   now: number,
-): Promise<Record<string, SlotShare>> {
+): Promise<Record<string, LeasedShare>> {
   return db.tx(async (q) => {
-    const shares: Record<string, SlotShare> = {};
+    const shares: Record<string, LeasedShare> = {};
     for (const model of Object.keys(asks).toSorted()) {
       const renewed = leaseSlots(await locked(q, model), worker, asks[model]!, now);
       await q.all('UPDATE slot_leases SET leases = ? WHERE model = ?', [
