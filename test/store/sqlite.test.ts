@@ -65,6 +65,7 @@ test('a poll is compiled once, whatever its limit', async () => {
   const poll = async (limit: number) => {
     await batches.expire(start + limit, limit);
     await results.leftovers(limit);
+    await results.tail('batch_1', 'errors', limit, { rows: limit, bytes: limit });
   };
   let compiled = 0;
   // SQLite asks this whenever it compiles a statement.

@@ -22,14 +22,15 @@ export function createResults(db: Db): Reading {
       return rows.map((row) => row.line);
     },
 
-    // What fits is found out from the lengths alone: bodies that do not are not read.
+    // What fits is found out from the lengths alone: bodies that do not are not read. A bare `stream = ?` would have SQLite
+    // compile this anew at every run, for the index that holds one stream alone.
     tail: (batchId, stream, after, { rows, bytes }) =>
       db.all<ResultRow>(
-        `SELECT n, line, body FROM batch_results WHERE batch_id = ? AND stream = ? AND n > ? AND n <= (
+        `SELECT n, line, body FROM batch_results WHERE batch_id = ? AND stream = CAST(? AS text) AND n > ? AND n <= (
            SELECT max(n) FROM (
              SELECT n, sum(size) OVER (ORDER BY n) - size AS before FROM (
                SELECT n, length(body) AS size FROM batch_results
-               WHERE batch_id = ? AND stream = ? AND n > ? ORDER BY n LIMIT ?) AS sizes) AS page
+               WHERE batch_id = ? AND stream = CAST(? AS text) AND n > ? ORDER BY n LIMIT ?) AS sizes) AS page
            WHERE before < ?)
          ORDER BY n`,
         [batchId, stream, after, batchId, stream, after, rows, bytes],
