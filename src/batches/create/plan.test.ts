@@ -49,7 +49,7 @@ describe('10,000 lines with 20 system prompts in any order', () => {
   const lines = shuffled(
     Array.from({ length: 10_000 }, (_, at) => ({
       system: system(`assistant ${at % 20}`),
-      user: `question ${at}`,
+      user: `question ${at} `.repeat(200),
     })),
   );
   const chunks = plan(lines);
@@ -76,6 +76,13 @@ describe('10,000 lines with 20 system prompts in any order', () => {
     }
     expect(systemOfPrefix.size).toBe(20);
     expect(systemOfPrefix.has('')).toBe(false);
+  });
+
+  it('takes the lines of a prompt as they stand in the file, so that chunks claimed together are near each other there', () => {
+    const inOrder = (numbers: number[]) =>
+      numbers.every((number, at) => at === 0 || number > numbers[at - 1]!);
+    expect(chunks.every((chunk) => inOrder(linesOf(chunk)))).toBe(true);
+    expect(inOrder(chunks.slice(0, 20).map((chunk) => linesOf(chunk)[0]!))).toBe(true);
   });
 
   it('fills chunks to 64 lines but for the last of each prompt', () => {

@@ -7,8 +7,9 @@ const firstWorthyLevel = 2;
 /**
  * Cuts a batch into chunks of neighbours that share a prompt prefix (batch-engine.md, "From upload to chunks"). Pure.
  *
- * Lines are sorted by model and cumulative prefix hashes, so that nested prefixes become neighbours; a chunk ends at a
- * model change, at `size`, or where the shared depth falls. A group that barely overflows stays whole. Chunks are then
+ * Lines are sorted by model and cumulative prefix hashes, so that nested prefixes become neighbours, prefixes in the order in
+ * which the file begins with them: chunks that are claimed together stand near each other there, and are read at once. A chunk
+ * ends at a model change, at `size`, or where the shared depth falls. A group that barely overflows stays whole. Chunks are then
  * numbered in stripes (the first of every group, then the second...), so that consecutive claims differ in prefix.
  * @param modelOf the id a line's model name stands for; the name itself when nothing does
  */
@@ -23,16 +24,32 @@ export function planChunks(batchId: string, index: InputIndex, modelOf: (name: s
 function sortedLines(index: InputIndex, models: string[]): number[] {
   const rank = new Map([...new Set(models)].toSorted().map((model, at) => [model, at]));
   const modelRank = models.map((model) => rank.get(model) ?? 0);
+  const first = firstLines(index);
   const order = Array.from({ length: index.count }, (_, line) => line);
   return order.toSorted((a, b) => {
     const byModel = modelRank[index.model[a]!]! - modelRank[index.model[b]!]!;
     if (byModel !== 0) return byModel;
     for (let level = 0; level < prefixLevels; level++) {
-      const difference = index.hashes[a * prefixLevels + level]! - index.hashes[b * prefixLevels + level]!;
+      const difference = first[a * prefixLevels + level]! - first[b * prefixLevels + level]!;
       if (difference !== 0) return difference;
     }
     return a - b;
   });
+}
+
+/** By line and level, the first line with the same hash; the line itself where its prompt is shorter. */
+function firstLines({ count, hashes }: InputIndex): Uint32Array {
+  const first = new Uint32Array(count * prefixLevels);
+  for (let level = 0; level < prefixLevels; level++) {
+    const seen = new Map<number, number>();
+    for (let line = 0, at = level; line < count; line++, at += prefixLevels) {
+      const hash = hashes[at]!;
+      const known = hash === 0 ? line : seen.get(hash);
+      first[at] = known ?? line;
+      if (known === undefined) seen.set(hash, line);
+    }
+  }
+  return first;
 }
 
 /** How many levels two lines share from the start; 0 hashes (shorter prompts) share nothing. */
