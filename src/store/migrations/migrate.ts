@@ -11,6 +11,7 @@ import { batchLists } from './0008-batch-lists.ts';
 import { queue } from './0009-queue.ts';
 import { keptConversations } from './0010-conversations.ts';
 import { chats } from './0011-chats.ts';
+import { roomForCounts } from './0012-room-for-counts.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
@@ -26,6 +27,7 @@ export const migrations: readonly Migration[] = [
   queue,
   keptConversations,
   chats,
+  roomForCounts,
 ];
 
 /**

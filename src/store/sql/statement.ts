@@ -42,22 +42,30 @@ export function slices<T>(rows: readonly T[], max = 64): T[][] {
   return cut;
 }
 
+/**
+ * The same for rows that may come twice: the last slice is filled up to a power of two by repeating its last row, so that there
+ * are no more slices than needed.
+ */
+export function padded<T>(rows: readonly T[], max: number): T[][] {
+  const cut: T[][] = [];
+  for (let from = 0; from < rows.length; from += max) {
+    const slice = rows.slice(from, from + max);
+    const size = 2 ** Math.ceil(Math.log2(slice.length));
+    while (slice.length < size) slice.push(slice.at(-1)!);
+    cut.push(slice);
+  }
+  return cut;
+}
+
 export interface InList {
   /** `(?,?,?,?)` */
   sql: string;
   params: Value[];
 }
 
-/** Lists for `IN`, padded to a power of two by repeating the last value; none for no values. */
+/** Lists for `IN`, padded; none for no values. */
 export function inLists(values: readonly Value[]): InList[] {
-  const lists: InList[] = [];
-  for (let from = 0; from < values.length; from += maxParameters) {
-    const params = values.slice(from, from + maxParameters);
-    const size = 2 ** Math.ceil(Math.log2(params.length));
-    while (params.length < size) params.push(params.at(-1)!);
-    lists.push({ sql: tuples(1, size), params });
-  }
-  return lists;
+  return padded(values, maxParameters).map((params) => ({ sql: tuples(1, params.length), params }));
 }
 
 /** Sorts behind every id: where a list begins that has no cursor. */

@@ -1,7 +1,7 @@
 import type { ReadyChunk } from '../../../core/fair-choice.ts';
 import type { Queries, Value } from '../../db.ts';
 import type { ClaimOptions, Wanted } from '../../contract/claim.ts';
-import { inLists, slices, tuples, typedTuples } from '../statement.ts';
+import { inLists, padded, tuples, typedTuples } from '../statement.ts';
 
 /**
  * What is ready, read from the index of ready chunks and from nothing else: nobody counts, so no count can be wrong.
@@ -26,7 +26,7 @@ export async function earlierNames(q: Queries, wanted: readonly Wanted[]): Promi
     names.flatMap((name) => Object.entries(before).map(([orgId, due]) => [name, orgId, due] as const)),
   );
   const found: string[] = [];
-  for (const slice of slices(asked, 256)) {
+  for (const slice of padded(asked, 256)) {
     const rows = await q.all<{ name: string }>(
       `WITH asked(name, org_id, due) AS (VALUES ${typedTuples(slice.length, ['text', 'text', 'bigint'])})
        SELECT DISTINCT name FROM asked
@@ -114,11 +114,8 @@ export async function readyHeads(
         ${filter.and}
       ORDER BY c.due, c.batch_id, c.kills, c.seq LIMIT ?) AS heads`;
   const rows: HeadRow[] = [];
-  for (let from = 0; from < queues.length; from += mostTerms) {
-    const part = queues.slice(from, from + mostTerms);
-    // A handful of texts for every number of queues; what is asked twice is told twice.
-    const size = 2 ** Math.ceil(Math.log2(part.length));
-    const asked = Array.from({ length: size }, (_, at) => part[Math.min(at, part.length - 1)]!);
+  // What is asked twice is told twice.
+  for (const asked of padded(queues, mostTerms)) {
     const told = await q.all<HeadRow>(`${filter.with} ${asked.map(() => term).join(' UNION ALL ')}`, [
       ...filter.params,
       ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),

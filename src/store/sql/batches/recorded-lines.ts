@@ -1,5 +1,5 @@
 import type { Queries } from '../../db.ts';
-import { slices, typedTuples } from '../statement.ts';
+import { padded, typedTuples } from '../statement.ts';
 
 /** A line of a batch. */
 interface Line {
@@ -29,7 +29,7 @@ class Lines {
 /** Those lines that have a result. */
 export async function recordedLines(q: Queries, lines: readonly Line[]): Promise<Lines> {
   const recorded = new Lines();
-  for (const slice of slices(lines, 256)) {
+  for (const slice of padded(lines, 256)) {
     const rows = await q.all<{ batch_id: string; line: number }>(
       `WITH asked(batch_id, line) AS (VALUES ${typedTuples(slice.length, ['text', 'integer'])})
        SELECT batch_id, line FROM asked
