@@ -34,16 +34,20 @@ export class DistinctSchemas {
     this.#orgId = orgId;
   }
 
-  /** @param placed puts the place of the line before that of the schema */
-  note(body: ChatBody, placed: (fault: Fault) => Fault): void {
+  /**
+   * @param textOf what a string of the body says
+   * @param placed puts the place of the line before that of the schema
+   */
+  note(body: ChatBody, textOf: (characters: string) => string, placed: (fault: Fault) => Fault): void {
     if (!body.response_format && !body.tools && !body.functions) return;
-    for (const given of schemasOf(body)) {
-      const text = JSON.stringify(given.schema);
+    for (const { schema, where } of schemasOf(body)) {
+      const text = JSON.stringify(schema);
       if (this.#seen.has(text)) continue;
       this.#characters += text.length;
       if (this.#seen.size === most.schemas || this.#characters > most.characters) continue;
       const order = this.#seen.size;
       this.#seen.add(text);
+      const given: PlacedSchema = { schema: JSON.parse(textOf(text)), where };
       this.#waiting.push(async () => {
         const fault = await this.#check(given, this.#orgId);
         if (fault) this.#faults.push({ order, fault: placed(fault) });

@@ -330,6 +330,17 @@ describe('the schemas in an upload', () => {
     await expectNothingStored();
   });
 
+  it('are tried as they are written, also where that is not ASCII', async () => {
+    const tried: unknown[] = [];
+    await checkedBy(async ({ schema }) => {
+      tried.push(schema);
+      return null;
+    });
+    const schema = { properties: { größe: { enum: ['日本語', '😀'] } } };
+    await seal(line('a', withFormat(schema)));
+    expect(tried).toEqual([schema]);
+  });
+
   it('are told by their request in an inline batch', async () => {
     await checkedBy(bad);
     const { faults } = await refusal(`${line('a')}\n${line('b', withTool({ pattern: '(' }))}`, undefined, {

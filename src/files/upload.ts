@@ -213,7 +213,7 @@ export class SpooledUpload implements Upload {
       if (item.fault) this.#faults.add([this.#inLine(item.fault)]);
       if (item.fault && item.fatal) this.#fatal = true;
       if (item.line) {
-        const verdict = this.#checker.check(item.line.text, item.line.number, item.line.length);
+        const verdict = this.#checker.check(item.line.bytes, item.line.number);
         if (!verdict.ok) this.#faults.add(verdict.faults);
         else if (!this.#faults.any) this.#accept(item.line, verdict);
       }
@@ -224,10 +224,10 @@ export class SpooledUpload implements Upload {
 
   #accept(line: SplitLine, checked: CheckedLine): void {
     this.#index.add(line, checked);
-    const { prompt, customId } = checked;
+    const { prompt, customId, textOf } = checked;
     if (!prompt) return;
     const { number } = line;
-    this.#schemas.note(prompt.chat, (given) => {
+    this.#schemas.note(prompt.chat, textOf, (given) => {
       const fault = prompt.moved(given);
       return this.#inLine({ ...fault, line: number, custom_id: customId, param: `body.${fault.param}` });
     });

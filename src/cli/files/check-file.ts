@@ -49,7 +49,7 @@ export async function checkFile(path: string, limits: FileLimits): Promise<FileV
         continue;
       }
       sums.requests++;
-      const verdict = checker.check(item.line.text, item.line.number, item.line.length);
+      const verdict = checker.check(item.line.bytes, item.line.number);
       if (verdict.ok) sums.estimatedTokens += verdict.est;
       else add(verdict.faults);
     }

@@ -1,8 +1,9 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../core/errors.ts';
 import { createCatalog } from '../../core/model.ts';
 import { modelFor } from '../../core/model-access.ts';
-import { type CheckedLine, type LineCheckerOptions, createLineChecker } from './line.ts';
+import { type CheckedLine, type LineCheckerOptions, type LineVerdict, createLineChecker } from './line.ts';
 import { readLine } from './read-line.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
@@ -19,7 +20,17 @@ const refuseModel: LineCheckerOptions['refuseModel'] = (name, serves) => {
     return error as ApiError;
   }
 };
-const checker = (options: Partial<LineCheckerOptions> = {}) => createLineChecker({ refuseModel, ...options });
+
+/** Takes lines as text. */
+function checker(options: Partial<LineCheckerOptions> = {}) {
+  const lines = createLineChecker({ refuseModel, ...options });
+  return {
+    check: (text: string, number: number) => lines.check(Buffer.from(text), number),
+    get endpoint() {
+      return lines.endpoint;
+    },
+  };
+}
 
 const chatBody = { model: 'tiny', messages: [{ role: 'user', content: 'hi' }] };
 const good = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: chatBody };
@@ -45,8 +56,8 @@ describe('a good line', () => {
   });
 
   it('is estimated by its bytes and what it may produce', () => {
-    const est = (body: object, bytes?: number) =>
-      (checker().check(line({ body: { ...chatBody, ...body } }), 1, bytes) as CheckedLine).est;
+    const est = (body: object, bytes: number) =>
+      (checker().check(line({ body: { ...chatBody, ...body } }).padEnd(bytes), 1) as CheckedLine).est;
     expect(est({}, 400)).toBe(100 + 512);
     expect(est({ max_tokens: 20 }, 401)).toBe(101 + 20);
     expect(est({ max_tokens: 20, max_completion_tokens: 30 }, 400)).toBe(100 + 30);
@@ -55,8 +66,9 @@ describe('a good line', () => {
 
   it('of embeddings has no output to estimate', () => {
     const body = { model: 'vectors', input: ['a'] };
-    const checked = checker().check(line({ url: '/v1/embeddings', body }), 1, 40) as CheckedLine;
-    expect([checked.est, checked.prompt]).toEqual([10, null]);
+    const text = line({ url: '/v1/embeddings', body }).padEnd(200);
+    const checked = checker().check(text, 1) as CheckedLine;
+    expect([checked.est, checked.prompt]).toEqual([50, null]);
   });
 
   it('may name its model by an alias', () => {
@@ -298,5 +310,67 @@ describe('the rules of a line', () => {
     expect(check.check('nonsense', 3)).toMatchObject({
       faults: [{ param: 'requests[2]', code: 'invalid_json_line' }],
     });
+  });
+});
+
+describe('a line that is not ASCII', () => {
+  const escaped = (text: string) =>
+    text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+  it('is told the same as one whose characters are escaped', () => {
+    const word = fc.constantFrom('a', 'ä', 'Ã¤', '–', '日', '😀', '\u0085', '\u00a0', 'user', 'tool', '');
+    const value: fc.Arbitrary<unknown> = fc.oneof(word, fc.constantFrom(null, 1, [], {}));
+    const message = fc.record({ role: word, content: value, name: value, tool_call_id: value });
+    const body = fc.record({
+      model: fc.constantFrom('tiny', 'größe', 'groesse'),
+      messages: fc.oneof(fc.array(fc.oneof(fc.constant(chatBody.messages[0]), message)), value),
+      tools: fc.oneof(fc.constant(undefined), fc.array(fc.record({ type: word, function: value }))),
+      stop: value,
+    });
+    const one = fc.record({
+      custom_id: fc.oneof(word, value),
+      method: fc.constantFrom('POST', 'PÖST'),
+      url: fc.constantFrom(good.url, '/v1/ä'),
+      body: fc.oneof(body, value),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            one,
+            fc.record({ custom_id: word }).map((id) => ({ ...good, ...id })),
+          ),
+        ),
+        (lines) => {
+          const [raw, plain] = [checker(), checker()];
+          for (const [at, each] of lines.entries()) {
+            const text = JSON.stringify(each);
+            const told = (verdict: LineVerdict) =>
+              verdict.ok ? [verdict.customId, verdict.model, verdict.url] : verdict.faults;
+            expect(told(raw.check(text, at + 1))).toEqual(told(plain.check(escaped(text), at + 1)));
+          }
+        },
+      ),
+    );
+  });
+
+  it('may not have a key twice, once escaped', () => {
+    const text = line({ body: { ...chatBody, user: 'x' } });
+    expect(faultsOf(text.replace('"user":"x"', '"ä":1,"\\u00e4":2'))).toEqual(['duplicate_key -']);
+  });
+
+  it('tells the column of a fault in characters', () => {
+    expect(messagesOf('{"custom_id":"日本語" x')).toEqual([
+      "not valid JSON: expected a comma or }, not 'x' (column 20)",
+    ]);
+  });
+
+  it('has an id and a model of that name, once', () => {
+    const names: string[] = [];
+    const check = checker({ refuseModel: (name) => void names.push(name) });
+    const text = line({ custom_id: 'süß', body: { ...chatBody, model: 'größe' } });
+    expect(check.check(text, 1)).toMatchObject({ ok: true, customId: 'süß', model: 'größe' });
+    expect(check.check(escaped(text), 2)).toMatchObject({ faults: [{ code: 'duplicate_custom_id' }] });
+    expect(names).toEqual(['größe']);
   });
 });

@@ -1,3 +1,4 @@
+import { byteCharacters, isAscii, textOfBytes } from '../../base/byte-text.ts';
 import { isObject } from '../../base/fields.ts';
 import { type BatchEndpoint, batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
@@ -5,6 +6,7 @@ import type { Serves } from '../../core/model.ts';
 import { type FileContent, fileParts } from '../file/file-parts.ts';
 import { describe, joinPath } from '../explain.ts';
 import { type JsonProblem, readJson } from '../json/parse.ts';
+import { decodeUtf8 } from '../utf8.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 
 /** What a line told when it obeys the rules. */
@@ -18,6 +20,8 @@ export interface CheckedLine {
   est: number;
   /** What is asked, where there is a prompt. */
   prompt: LinePrompt | null;
+  /** What a string of the prompt says: its characters may be bytes. */
+  textOf: (characters: string) => string;
 }
 
 export type LineVerdict = CheckedLine | { ok: false; faults: Fault[] };
@@ -41,10 +45,10 @@ export interface LineChecker {
   /** Whether a body named a file. */
   readonly namesFiles: boolean;
   /**
+   * @param bytes UTF-8
    * @param number 1-based; of the line in the file, or of the request in the list
-   * @param bytes length of the line as UTF-8, for the estimate
    */
-  check(text: string, number: number, bytes?: number): LineVerdict;
+  check(bytes: Uint8Array, number: number): LineVerdict;
 }
 
 export const customIdLimit = 512;
@@ -110,34 +114,60 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
     return { param: 'url', code: 'url_mismatch', message: `${whose} "${endpoint}", got "${known}"` };
   };
 
-  const check = (text: string, number: number, bytes = text.length): LineVerdict => {
+  const judge = (text: string, textOf: CheckedLine['textOf']): Judged => {
     const reading = readJson(text);
-    if (reading.problem)
-      return { ok: false, faults: placed([jsonFault(reading.problem)], number, undefined) };
+    if (reading.problem) return { faults: [jsonFault(reading.problem)] };
     const { value: line } = reading;
-    if (!isObject(line)) {
-      const message = `expected a JSON object, got ${describe(line)}`;
-      return { ok: false, faults: placed([{ code: 'invalid_json_line', message }], number, undefined) };
-    }
-    const { custom_id: customId, url } = line;
+    if (!isObject(line))
+      return {
+        faults: [{ code: 'invalid_json_line', message: `expected a JSON object, got ${describe(line)}` }],
+      };
+    const { custom_id: id, url, body } = line;
     if (options.takesFiles === true && text.includes('"file_id"'))
-      for (const { fileId, put } of fileParts(line['body'])) {
+      for (const { fileId, put } of fileParts(body)) {
         namesFiles = true;
         put(standIn(fileId));
       }
-    const found = [checkCustomId(customId, number), checkUrl(url), ...shapeFaults(line)];
-    const faults = found.filter((fault) => fault !== undefined);
+    const faults = shapeFaults(line);
     const target = endpoints.find((name) => name === url) ?? endpoint;
-    const read = target && isObject(line['body']) ? readBody(line['body'], target) : undefined;
+    const read = target && isObject(body) ? readBody(body, target) : undefined;
     if (read) faults.push(...read.faults);
-    const { model } = (isObject(line['body']) ? line['body'] : {}) as { model?: unknown };
-    const refused = target && typeof model === 'string' && model !== '' ? refusal(model, target) : undefined;
+    const model = isObject(body) && typeof body['model'] === 'string' ? textOf(body['model']) : '';
+    const refused = target && model !== '' ? refusal(model, target) : undefined;
     if (refused) faults.push({ param: 'body.model', code: refused.code, message: refused.message });
+    const told = (value: unknown) => (typeof value === 'string' ? textOf(value) : value);
+    const prompt = read?.prompt ?? null;
+    return { faults, line: { customId: told(id), url: told(url), model, prompt, textOf } };
+  };
+
+  const check = (bytes: Uint8Array, number: number): LineVerdict => {
+    // Halves what reading costs where a line is not ASCII.
+    const characters = byteCharacters(bytes);
+    const isText = isAscii(bytes);
+    const isQuick = isText || !characters.includes('\\u');
+    let judged = isQuick ? judge(characters, isText ? asItIs : textOfBytes) : undefined;
+    // What is wrong is told of the text itself.
+    if (!judged || (judged.faults.length > 0 && !isText)) judged = judge(decodeUtf8(bytes) as string, asItIs);
+    const { line } = judged;
+    if (!line) return { ok: false, faults: placed(judged.faults, number, undefined) };
+    const { customId, url } = line;
+    const found = [checkCustomId(customId, number), checkUrl(url), ...judged.faults];
+    const faults = found.filter((fault) => fault !== undefined);
     if (faults.length > 0) {
       const known = customIdFault(customId) ? undefined : (customId as string);
       return { ok: false, faults: placed(faults, number, known) };
     }
-    return checked(line, read!.prompt, bytes);
+    const { model, prompt, textOf } = line;
+    const est = Math.ceil(bytes.length / 4) + (prompt?.output ?? 0);
+    return {
+      ok: true,
+      customId: customId as string,
+      url: url as BatchEndpoint,
+      model,
+      est,
+      prompt,
+      textOf,
+    };
   };
 
   return {
@@ -150,6 +180,15 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
     check,
   };
 }
+
+/** What a line is by itself, whatever stands before it. */
+interface Judged {
+  faults: Fault[];
+  /** Absent where it is no JSON object. */
+  line?: Pick<CheckedLine, 'model' | 'prompt' | 'textOf'> & { customId: unknown; url: unknown };
+}
+
+const asItIs = (text: string): string => text;
 
 /** Why a value is no custom_id, or undefined (reliability.md, B13, B15, B27). */
 export function customIdFault(value: unknown): string | undefined {
@@ -241,16 +280,4 @@ export function notOpen(value: unknown, endpoints: readonly BatchEndpoint[]): st
   const message = `expected ${known.join(' or ')}, got ${describe(value)}`;
   const isClosed = batchEndpoints.some((name) => name === value);
   return isClosed ? `${message}, which batch.endpoints of the server's configuration would open` : message;
-}
-
-function checked(line: Record<string, unknown>, prompt: LinePrompt | null, bytes: number): CheckedLine {
-  const { model } = line['body'] as { model: string };
-  return {
-    ok: true,
-    customId: line['custom_id'] as string,
-    url: line['url'] as BatchEndpoint,
-    model,
-    est: Math.ceil(bytes / 4) + (prompt?.output ?? 0),
-    prompt,
-  };
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from '../../base/byte-text.ts';
 import type { Fault } from '../../core/errors.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { detectBytes, detectFirstLine, headLength } from './detect.ts';
@@ -10,9 +11,8 @@ export interface SplitLine {
   offset: number;
   /** Bytes without the newline, and without the carriage return before it. */
   length: number;
-  /** Those bytes; only until the next line is asked for. */
+  /** Those bytes, known to be UTF-8; only until the next line is asked for. */
   bytes: Uint8Array;
-  text: string;
 }
 
 /** What the splitter found next: a line, or why there is none. A fatal fault ends the file. */
@@ -175,15 +175,15 @@ class LineSplitter implements Splitter {
     if (isBlank(content)) return undefined;
     const fault = byteFault(content);
     if (fault) return { fault: { line: number, ...fault }, fatal: false };
-    const text = decodeUtf8(content);
-    if (typeof text !== 'string') {
-      const message = `byte ${offset + text.invalidAt} of the file (byte ${text.invalidAt} of the line) is not valid UTF-8`;
+    if (!isUtf8(content)) {
+      const { invalidAt } = decodeUtf8(content) as { invalidAt: number };
+      const message = `byte ${offset + invalidAt} of the file (byte ${invalidAt} of the line) is not valid UTF-8`;
       return { fault: { line: number, code: 'invalid_encoding', message }, fatal: false };
     }
-    const what = this.#seenText ? undefined : detectFirstLine(text);
+    const what = this.#seenText ? undefined : detectFirstLine(decodeUtf8(content) as string);
     this.#seenText = true;
     if (what) return this.#fatal('invalid_json_line', what, number);
-    return { line: { number, offset, length: content.length, bytes: content, text } };
+    return { line: { number, offset, length: content.length, bytes: content } };
   }
 
   #fatal(code: 'invalid_encoding' | 'invalid_json_line', what: string, line?: number): SplitItem {
