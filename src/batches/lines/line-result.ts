@@ -44,7 +44,7 @@ export function outputResult(
     batchId,
     line,
     stream: 'output',
-    body: Buffer.from(text),
+    body: bytesOf(text),
     model,
     usage: answer.usage,
     attempts,
@@ -75,10 +75,17 @@ export function failedResult(
     batchId,
     line,
     stream: 'errors',
-    body: Buffer.from(text),
+    body: bytesOf(text),
     model,
     usage: noUsage,
     attempts,
     code: error.code,
   };
+}
+
+const encoder = new TextEncoder();
+
+/** In memory of its own: a few hundred bytes of the pool that buffers share would keep 64 KiB until they are recorded. */
+function bytesOf(text: string): Buffer {
+  return Buffer.from(encoder.encode(text).buffer);
 }
