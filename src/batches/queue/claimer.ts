@@ -91,6 +91,8 @@ export class Claimer {
 
   #look(): void {
     this.#parts.demand.refresh();
+    // The claim under way may not bring what there is now.
+    this.#again = this.#fetching !== null;
     this.fetch();
   }
 
@@ -99,12 +101,9 @@ export class Claimer {
     await this.#fetching;
   }
 
+  /** More is wanted. While something is being claimed that waits: what is wanted then is asked for after it, by `dispatch`. */
   fetch(): void {
-    if (this.#stopped || this.#pause) return;
-    if (this.#fetching) {
-      this.#again = true;
-      return;
-    }
+    if (this.#stopped || this.#pause || this.#fetching) return;
     this.#poll?.cancel();
     this.#fetching = this.#claimAll()
       .catch((error: unknown) => this.#failed(error))
@@ -136,7 +135,7 @@ export class Claimer {
     }
     const { demand, clock, dispatch } = this.#parts;
     dispatch();
-    if (this.#pause) return;
+    if (this.#pause || this.#fetching) return;
     const hasRoom = demand.models().some((model) => demand.room(model) > 0);
     this.#poll = clock.after(hasRoom ? this.#pollMs : polls.longestMs, () => {
       this.#pollMs = Math.min(this.#pollMs * 2, polls.longestMs);

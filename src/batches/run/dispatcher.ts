@@ -93,7 +93,8 @@ export class Dispatcher {
     for (const model of demand.models()) {
       // What could not be sent has its turn again; until then other lines try whether it works.
       if (generate.waiting(model) === null) work.held.unpark(model);
-      while (demand.room(model) > 0 && !slots.isAsking(model) && this.#sendNext(model));
+      let room = slots.isAsking(model) ? 0 : demand.room(model);
+      while (room > 0 && this.#sendNext(model)) room--;
       if (demand.wants(model)) fetch();
     }
     slots.look();

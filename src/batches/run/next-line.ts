@@ -17,17 +17,20 @@ export function nextChunk(
   mayRun: (batch: RunningBatch) => boolean = () => true,
 ): HeldChunk | undefined {
   let best: HeldChunk | undefined;
+  let bestWaits = false;
   for (const candidate of held.chunks) {
     if (candidate.model !== model || candidate.todo.length === 0 || candidate.batch.stopping) continue;
     if (lanes?.isFull(candidate) || !mayRun(candidate.batch)) continue;
-    if (!best || comesBefore(candidate, best)) best = candidate;
+    const waits = leaders.shouldWait(model, candidate.chunk.prefix);
+    if (best && (waits === bestWaits ? !comesBefore(candidate, best) : waits)) continue;
+    best = candidate;
+    bestWaits = waits;
   }
   return best;
 
   /** Asked for a few chunks at each line: it stops at the first difference, and allocates nothing. */
   function comesBefore(a: HeldChunk, b: HeldChunk): boolean {
     const order =
-      Number(waits(a)) - Number(waits(b)) ||
       (a.batch === b.batch ? 0 : served(a) - served(b) || a.batch.due - b.batch.due) ||
       (lanes
         ? lanes.inFlight(a) - lanes.inFlight(b) || Number(lanes.isCold(a)) - Number(lanes.isCold(b))
@@ -35,10 +38,6 @@ export function nextChunk(
       a.inFlight - b.inFlight ||
       a.chunk.seq - b.chunk.seq;
     return order < 0;
-  }
-
-  function waits({ chunk }: HeldChunk): boolean {
-    return leaders.shouldWait(model, chunk.prefix);
   }
 
   function served({ batch }: HeldChunk): number {

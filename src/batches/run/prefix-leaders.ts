@@ -18,6 +18,8 @@ export class PrefixLeaders {
   #clock: Clock;
   /** By model and prefix: they are asked for all chunks in hand at each line. */
   #leaders = new Map<string, Map<string, Leader>>();
+  /** How many of them nobody has answered: none, mostly. */
+  #cold = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -25,7 +27,7 @@ export class PrefixLeaders {
 
   /** Whether a line with this prefix should wait. */
   shouldWait(model: string, prefix: string): boolean {
-    if (prefix === '') return false;
+    if (prefix === '' || this.#cold === 0) return false;
     const leader = this.#leaders.get(model)?.get(prefix);
     return leader !== undefined && !leader.warm && this.#clock.monotonic() - leader.since < leaderMs;
   }
@@ -36,17 +38,25 @@ export class PrefixLeaders {
     if (ofModel.has(prefix)) return;
     this.#leaders.set(model, ofModel);
     ofModel.set(prefix, { since: this.#clock.monotonic(), warm: false });
-    if (ofModel.size > remembered) ofModel.delete(ofModel.keys().next().value ?? '');
+    this.#cold++;
+    if (ofModel.size > remembered) this.#forget(ofModel, ofModel.keys().next().value!);
   }
 
   answered(model: string, prefix: string): void {
     const leader = this.#leaders.get(model)?.get(prefix);
-    if (leader) leader.warm = true;
+    if (!leader || leader.warm) return;
+    leader.warm = true;
+    this.#cold--;
   }
 
   /** The leader failed: the next line leads. */
   failed(model: string, prefix: string): void {
     const ofModel = this.#leaders.get(model);
-    if (ofModel?.get(prefix)?.warm === false) ofModel.delete(prefix);
+    if (ofModel?.get(prefix)?.warm === false) this.#forget(ofModel, prefix);
+  }
+
+  #forget(ofModel: Map<string, Leader>, prefix: string): void {
+    if (ofModel.get(prefix)?.warm === false) this.#cold--;
+    ofModel.delete(prefix);
   }
 }

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { sleep, type Clock, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { oneTimer } from '../../base/one-timer.ts';
 import { programFile } from '../../base/program.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
@@ -22,7 +23,7 @@ const answerMs = 60_000;
 const endMs = 15_000;
 
 interface Call {
-  sentAt: number;
+  timer: Timer;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
@@ -58,35 +59,23 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   let lastId = 0;
-  /** Oldest first. */
   const calls = new Map<number, Call>();
-  let watch: Timer | undefined;
+  const unanswered = oneTimer(clock, answerMs);
 
   const send = (request: Request, transfer: ArrayBuffer[] = []) => worker!.postMessage(request, transfer);
 
   const rejectAll = (reason: string) => {
-    for (const call of calls.values())
+    for (const call of calls.values()) {
+      call.timer.cancel();
       call.reject(new StoreError('stopped', reason, 'Start the service again; what was answered is stored.'));
+    }
     calls.clear();
-  };
-
-  /** One timer for all: it goes off when the oldest call has waited long enough. */
-  const watchFor = (ms: number) => {
-    watch = clock.after(ms, () => {
-      watch = undefined;
-      const now = clock.monotonic();
-      for (const [id, call] of calls) {
-        const waited = now - call.sentAt;
-        if (waited < answerMs) return watchFor(answerMs - waited);
-        calls.delete(id);
-        call.reject(silent(path));
-      }
-    });
   };
 
   const settle = (message: Extract<Reply, { id: number }>) => {
     const call = calls.get(message.id);
     calls.delete(message.id);
+    call?.timer.cancel();
     if (message.type === 'done') call?.resolve(unpackRows(message.value));
     else call?.reject(unpackError(message.error));
   };
@@ -126,7 +115,6 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
     ending.once('exit', () => exited.abort());
     send({ type: 'stop' });
     await sleep(clock, endMs, exited.signal);
-    watch?.cancel();
     rejectAll('The store was stopped.');
     if (exited.signal.aborted) return;
     log.error({ database: path }, 'The database thread does not end: its disk does not answer.');
@@ -143,8 +131,11 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
         const id = ++lastId;
         const packed = args.map(packRows);
         send({ type: 'call', id, group, operation, args: packed, now: clock.now() }, buffersOf(packed));
-        calls.set(id, { sentAt: clock.monotonic(), resolve, reject });
-        if (!watch) watchFor(answerMs);
+        const timer = unanswered(() => {
+          calls.delete(id);
+          reject(silent(path));
+        });
+        calls.set(id, { timer, resolve, reject });
       });
     },
   };

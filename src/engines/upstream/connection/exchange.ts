@@ -30,6 +30,8 @@ export interface ExchangeParts {
   pool: Pool;
   request: { method: 'GET' | 'POST'; path: string; body: string | null; headers: string[] };
   timeouts: Timeouts;
+  /** Calls it when `timeouts.totalMs` are over. */
+  overdue: (fn: () => void) => Timer;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -45,7 +47,10 @@ const staleWithinMs = 1000;
  * before a byte of the answer came and within a second, which is what a server does that had just decided the connection
  * was idle.
  */
-export function exchange({ pool, request, timeouts, clock, signal }: ExchangeParts, sink: Sink): Exchange {
+export function exchange(
+  { pool, request, timeouts, overdue, clock, signal }: ExchangeParts,
+  sink: Sink,
+): Exchange {
   let controller: Dispatcher.DispatchController | undefined;
   let settled = false;
   let sent = false;
@@ -55,7 +60,7 @@ export function exchange({ pool, request, timeouts, clock, signal }: ExchangePar
   let ended: (() => void) | undefined;
   let hurrying: Timer | undefined;
 
-  const timer = clock.after(timeouts.totalMs, () =>
+  const timer = overdue(() =>
     cancel(timedOut(`did not finish its answer within ${seconds(timeouts.totalMs)}`)),
   );
   const aborted = () => cancel(signal.reason);

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Pool } from 'undici';
 import type { Clock } from '../../../base/clock.ts';
+import { oneTimer } from '../../../base/one-timer.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import { exchange, type Exchange, type Sink, tooLong } from './exchange.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -70,6 +71,7 @@ export function createTransport({
   onHeaders,
 }: TransportOptions): Transport {
   const pool = createPool({ origin, ca, connections, timeouts });
+  const overdue = oneTimer(clock, timeouts.totalMs);
   /** The oldest first. */
   const plain = new Set<PlainCall>();
   /** A set that grew old still points to what was taken out of it: that must not hold a call and its bodies with it. */
@@ -81,7 +83,7 @@ export function createTransport({
 
   const send = (path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange => {
     const request = { method: body === null ? 'GET' : 'POST', path, body, headers: flatHeaders } as const;
-    return exchange({ pool, request, timeouts, clock, signal }, sink);
+    return exchange({ pool, request, timeouts, overdue, clock, signal }, sink);
   };
 
   function whole(path: string, body: string | null, signal: AbortSignal): Promise<Reply<Buffer>> {

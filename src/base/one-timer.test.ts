@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import { createManualClock } from '../../test/support/manual-clock.ts';
+import { oneTimer } from './one-timer.ts';
+
+it('goes off for each in its time, and not for those that were cancelled', async () => {
+  const clock = createManualClock();
+  const after = oneTimer(clock, 100);
+  const rang: string[] = [];
+  const start = (name: string) => after(() => void rang.push(name));
+  start('a');
+  await clock.advance(30);
+  const second = start('b');
+  start('c');
+  await clock.advance(30);
+  start('d');
+  second.cancel();
+  await clock.advance(39);
+  expect(rang).toEqual([]);
+  await clock.advance(1);
+  expect(rang).toEqual(['a']);
+  await clock.advance(30);
+  expect(rang).toEqual(['a', 'c']);
+  await clock.advance(30);
+  expect(rang).toEqual(['a', 'c', 'd']);
+});
+
+it('leaves no timer behind when nobody waits, and begins anew', async () => {
+  const clock = createManualClock();
+  const set: number[] = [];
+  let cancelled = 0;
+  const after = oneTimer(
+    {
+      monotonic: () => clock.monotonic(),
+      after(ms, fn) {
+        set.push(ms);
+        const timer = clock.after(ms, fn);
+        return { cancel: () => (cancelled++, timer.cancel()) };
+      },
+    },
+    100,
+  );
+  const first = after(() => {});
+  const second = after(() => {});
+  first.cancel();
+  expect(cancelled).toBe(0);
+  second.cancel();
+  expect(cancelled).toBe(1);
+  let rang = 0;
+  after(() => rang++);
+  await clock.advance(99);
+  expect(rang).toBe(0);
+  await clock.advance(1);
+  expect([rang, set.length]).toEqual([1, 2]);
+});
+
+it('takes who comes while it goes off', async () => {
+  const clock = createManualClock();
+  const after = oneTimer(clock, 100);
+  const rang: string[] = [];
+  after(() => {
+    rang.push('first');
+    after(() => void rang.push('next'));
+  });
+  await clock.advance(100);
+  expect(rang).toEqual(['first']);
+  await clock.advance(100);
+  expect(rang).toEqual(['first', 'next']);
+});
