@@ -20,6 +20,7 @@ export type StoreErrorCode =
   | 'corrupt'
   | 'not_a_database'
   | 'newer_schema'
+  | 'older_schema'
   | 'mismatch'
   | 'unwritable'
   | 'disk_full'

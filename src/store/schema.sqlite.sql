@@ -23,7 +23,10 @@ CREATE TABLE batch_chunks (
   state text NOT NULL,
   owner text,
   epoch integer NOT NULL,
-  kills integer NOT NULL, org_id text NOT NULL DEFAULT '', due bigint NOT NULL DEFAULT 0, n integer NOT NULL DEFAULT 1,
+  kills integer NOT NULL,
+  org_id text NOT NULL DEFAULT '',
+  due bigint NOT NULL DEFAULT 0,
+  n integer NOT NULL DEFAULT 1,
   PRIMARY KEY (batch_id, seq));
 
 CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased';
@@ -81,7 +84,11 @@ CREATE TABLE batches (
   expired_at bigint,
   cancelling_at bigint,
   cancelled_at bigint,
-  purged integer NOT NULL DEFAULT 0, at_risk_at bigint, retry_of text, paused_at bigint, paused_ms bigint NOT NULL DEFAULT 0);
+  purged integer NOT NULL DEFAULT 0,
+  at_risk_at bigint,
+  retry_of text,
+  paused_at bigint,
+  paused_ms bigint NOT NULL DEFAULT 0);
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 

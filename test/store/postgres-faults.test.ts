@@ -11,7 +11,6 @@ import { startSilentLine } from '../support/silent-line.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { addBatch, claimOf, makeOrg, output, range, start } from './fixtures.ts';
-import { expectOldResponses } from './old-responses.ts';
 import { dumpPostgres } from './schema-dump.ts';
 
 const server = await startPostgres();
@@ -44,8 +43,6 @@ function faultTests(postgres: PostgresServer): void {
       await expect(await dumpPostgres(db)).toMatchFileSnapshot('../../src/store/schema.postgres.sql');
     }));
 
-  test('the schema gives stored responses their sizes', () => withDb(expectOldResponses));
-
   test('F49: several processes that start together migrate once', async () => {
     const url = await postgres.createDatabase();
     const stores = range(0, 5).map(() => createPostgresStore({ url, log: silent }));
@@ -54,8 +51,7 @@ function faultTests(postgres: PostgresServer): void {
     await Promise.all(stores.map((store) => store.stop()));
     const db = openPostgres(url, silent);
     const versions = await db.all<{ version: number }>('SELECT version FROM schema_version ORDER BY version');
-    expect(versions.map(({ version }) => version)).toEqual(range(1, versions.length + 1));
-    expect(versions.length).toBeGreaterThan(0);
+    expect(versions).toEqual(migrations.map(({ version }) => ({ version })));
     await db.close();
   });
 
@@ -343,7 +339,7 @@ function faultTests(postgres: PostgresServer): void {
     // What a release may do to a schema that its predecessor still uses: add.
     const tables = ['batches', 'batch_chunks', 'batch_results', 'files', 'workers', 'queues'];
     const added = tables.map((table) => `ALTER TABLE ${table} ADD COLUMN later text DEFAULT 'x' NOT NULL`);
-    const next = { version: migrations.length + 1, name: 'next', statements: () => added };
+    const next = { version: migrations.at(-1)!.version + 1, name: 'next', statements: () => added };
     await migrate(newer, [...migrations, next]);
     expect([await work(), await work()]).toEqual([
       [true, 1, 2],

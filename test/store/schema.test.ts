@@ -1,12 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/system.ts';
 import type { Db, Queries } from '../../src/store/db.ts';
-import { migrate } from '../../src/store/migrations/migrate.ts';
+import { migrate, migrations } from '../../src/store/migrations/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
-import { expectOldResponses } from './old-responses.ts';
 import { dumpSqlite } from './schema-dump.ts';
 
 const open = () => openSqlite(':memory:', systemClock);
+
+/** What a later version of Offpeak may add. */
+const next = {
+  version: migrations.at(-1)!.version + 1,
+  name: 'next',
+  statements: () => [
+    "ALTER TABLE batches ADD COLUMN later text DEFAULT 'x' NOT NULL",
+    'DROP INDEX batches_by_org',
+  ],
+};
 
 /** The same database, whose statements fail from the given one on. */
 function failingFrom(db: Db, statement: number): Db {
@@ -37,33 +46,34 @@ describe('the schema', () => {
   test('F49: is there whole or not at all, wherever a migration was cut, and is then taken up', async () => {
     const whole = open();
     const versions = [''];
-    await migrate({
+    const steps = [...migrations, next];
+    const watched: Db = {
       ...whole,
       async tx(work) {
         const applied = await whole.tx(work);
         versions.push(await dumpSqlite(whole));
         return applied;
       },
-    });
+    };
+    await migrate(watched, steps);
+    expect(new Set(versions).size).toBeGreaterThan(2);
     const expected = versions.at(-1);
     let cuts = 0;
     for (let statement = 1; ; statement++) {
       const db = open();
-      const outcome = await migrate(failingFrom(db, statement)).then(
+      const outcome = await migrate(failingFrom(db, statement), steps).then(
         () => 'done',
         () => 'cut',
       );
       if (outcome === 'done') break;
       cuts++;
       expect(versions).toContain(await dumpSqlite(db));
-      await migrate(db);
+      await migrate(db, steps);
       expect(await dumpSqlite(db)).toBe(expected);
       await db.close();
     }
     expect(cuts).toBeGreaterThan(20);
   });
-
-  test('gives stored responses their sizes', () => expectOldResponses(open()));
 
   test('of a newer version is refused and not touched', async () => {
     const db = open();
@@ -74,6 +84,20 @@ describe('the schema', () => {
       name: 'StoreError',
       code: 'newer_schema',
       message: expect.stringMatching(/schema version 99; this version of Offpeak knows up to \d+/),
+      hint: expect.stringContaining('Nothing was changed'),
+    });
+    expect(await dumpSqlite(db)).toBe(before);
+  });
+
+  test('of a version that no step leads on from is refused and not touched', async () => {
+    const db = open();
+    await migrate(db);
+    await db.all('UPDATE schema_version SET version = version - 9');
+    const before = await dumpSqlite(db);
+    await expect(migrate(db)).rejects.toMatchObject({
+      name: 'StoreError',
+      code: 'older_schema',
+      message: expect.stringMatching(/schema version 3; this version of Offpeak takes those from \d+ on/),
       hint: expect.stringContaining('Nothing was changed'),
     });
     expect(await dumpSqlite(db)).toBe(before);

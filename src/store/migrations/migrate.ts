@@ -1,39 +1,16 @@
 import type { Db, Queries } from '../db.ts';
 import { StoreError } from '../../core/store-error.ts';
-import { initial } from './0001-initial.ts';
-import { responses } from './0002-responses.ts';
-import { installation } from './0003-installation.ts';
-import { conversations } from './0004-conversations.ts';
-import { webhooks } from './0005-webhooks.ts';
-import { batchStates } from './0006-batch-states.ts';
-import { fleet } from './0007-fleet.ts';
-import { batchLists } from './0008-batch-lists.ts';
-import { queue } from './0009-queue.ts';
-import { keptConversations } from './0010-conversations.ts';
-import { chats } from './0011-chats.ts';
+import { initial } from './0011-initial.ts';
 import { roomForCounts } from './0012-room-for-counts.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
-export const migrations: readonly Migration[] = [
-  initial,
-  responses,
-  installation,
-  conversations,
-  webhooks,
-  batchStates,
-  fleet,
-  batchLists,
-  queue,
-  keptConversations,
-  chats,
-  roomForCounts,
-];
+export const migrations: readonly Migration[] = [initial, roomForCounts];
 
 /**
  * Brings the schema up to date. Each step and its row in `schema_version` are one transaction: a start that is killed
  * half-way is taken up by the next, and of two that start together one waits.
- * @throws StoreError `newer_schema`
+ * @throws StoreError `newer_schema`, `older_schema`
  */
 export async function migrate(db: Db, steps = migrations): Promise<void> {
   while (await applyNext(db, steps));
@@ -42,8 +19,8 @@ export async function migrate(db: Db, steps = migrations): Promise<void> {
 function applyNext(db: Db, steps: readonly Migration[]): Promise<boolean> {
   return db.tx(async (q) => {
     if (db.types.migrationLock !== '') await q.all(db.types.migrationLock);
-    const version = await readVersion(db, q, steps.length);
-    const next = steps.find((migration) => migration.version === version + 1);
+    const version = await readVersion(db, q, steps);
+    const next = steps.find((migration) => migration.version > version);
     if (!next) return false;
     for (const statement of next.statements(db.types)) await q.all(statement);
     await q.all('INSERT INTO schema_version (version, name, applied_at) VALUES (?, ?, ?)', [
@@ -55,7 +32,7 @@ function applyNext(db: Db, steps: readonly Migration[]): Promise<boolean> {
   });
 }
 
-async function readVersion(db: Db, q: Queries, known: number): Promise<number> {
+async function readVersion(db: Db, q: Queries, steps: readonly Migration[]): Promise<number> {
   await q.all(`CREATE TABLE IF NOT EXISTS schema_version (
     version integer PRIMARY KEY,
     name ${db.types.text} NOT NULL,
@@ -63,11 +40,19 @@ async function readVersion(db: Db, q: Queries, known: number): Promise<number> {
   const [row] = await q.all<{ version: number }>(
     'SELECT COALESCE(max(version), 0) AS version FROM schema_version',
   );
-  if (row!.version > known)
+  const { version } = row!;
+  const [first, last] = [steps[0]!.version, steps.at(-1)!.version];
+  if (version > last)
     throw new StoreError(
       'newer_schema',
-      `The database has schema version ${row!.version}; this version of Offpeak knows up to ${known}.`,
+      `The database has schema version ${version}; this version of Offpeak knows up to ${last}.`,
       'Start the Offpeak version that wrote it, or a newer one. Nothing was changed.',
     );
-  return row!.version;
+  if (version > 0 && version < first)
+    throw new StoreError(
+      'older_schema',
+      `The database has schema version ${version}; this version of Offpeak takes those from ${first} on.`,
+      'Start a version in between first, or begin with a new database. Nothing was changed.',
+    );
+  return version;
 }

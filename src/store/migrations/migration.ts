@@ -2,7 +2,7 @@ import type { ColumnTypes } from '../db.ts';
 
 /** One step of the schema. Once released it never changes; a later step corrects it. */
 export interface Migration {
-  /** From 1, without gaps. */
+  /** Each is one more than the one before. */
   version: number;
   name: string;
   statements(types: ColumnTypes): string[];

@@ -1,0 +1,287 @@
+import type { ColumnTypes } from '../db.ts';
+import type { Migration } from './migration.ts';
+
+/** What the eleven steps before the first release came to: a database that these made is up to date. */
+export const initial: Migration = {
+  version: 11,
+  name: 'initial',
+  statements: ({ blob, text }: ColumnTypes) => [
+    `CREATE TABLE orgs (
+      id ${text} PRIMARY KEY,
+      name ${text} NOT NULL,
+      created_at bigint NOT NULL)`,
+
+    `CREATE TABLE api_keys (
+      id ${text} PRIMARY KEY,
+      org_id ${text} NOT NULL,
+      hash ${text} NOT NULL UNIQUE,
+      name ${text} NOT NULL,
+      prefix ${text} NOT NULL,
+      scopes ${text} NOT NULL,
+      models ${text},
+      created_at bigint NOT NULL,
+      expires_at bigint,
+      revoked_at bigint,
+      last_used_at bigint)`,
+    'CREATE INDEX api_keys_by_org ON api_keys (org_id, id)',
+
+    `CREATE TABLE files (
+      id ${text} PRIMARY KEY,
+      org_id ${text} NOT NULL,
+      purpose ${text} NOT NULL,
+      filename ${text} NOT NULL,
+      bytes bigint NOT NULL,
+      blob_id ${text} NOT NULL UNIQUE,
+      sha256 ${text} NOT NULL,
+      requests integer,
+      endpoint ${text},
+      created_at bigint NOT NULL,
+      expires_at bigint)`,
+    'CREATE INDEX files_by_org ON files (org_id, id)',
+    'CREATE INDEX files_by_expiry ON files (expires_at, id) WHERE expires_at IS NOT NULL',
+
+    // ok and err are live and exact: they are written in the transaction that writes the results they count.
+    `CREATE TABLE batches (
+      id ${text} PRIMARY KEY,
+      org_id ${text} NOT NULL,
+      key_id ${text} NOT NULL,
+      endpoint ${text} NOT NULL,
+      status ${text} NOT NULL,
+      total integer NOT NULL,
+      ok integer NOT NULL,
+      err integer NOT NULL,
+      due bigint NOT NULL,
+      closing ${text},
+      accept_until bigint NOT NULL,
+      input_file_id ${text} NOT NULL,
+      output_file_id ${text},
+      error_file_id ${text},
+      model ${text},
+      metadata ${text},
+      prices ${text} NOT NULL,
+      price_factor double precision NOT NULL,
+      errors ${text} NOT NULL,
+      error_summary ${text},
+      result_ttl_ms bigint NOT NULL,
+      created_at bigint NOT NULL,
+      in_progress_at bigint,
+      expires_at bigint NOT NULL,
+      completed_at bigint,
+      failed_at bigint,
+      expired_at bigint,
+      cancelling_at bigint,
+      cancelled_at bigint,
+      purged integer NOT NULL DEFAULT 0,
+      at_risk_at bigint,
+      retry_of ${text},
+      paused_at bigint,
+      paused_ms bigint NOT NULL DEFAULT 0)`,
+    'CREATE INDEX batches_by_org ON batches (org_id, id)',
+    'CREATE INDEX batches_by_status ON batches (org_id, status, id)',
+    'CREATE INDEX batches_by_creation ON batches (org_id, created_at, id)',
+    `CREATE INDEX batches_by_expiry ON batches (expires_at, id) WHERE ${undecided}`,
+    `CREATE INDEX batches_open_by_org ON batches (org_id) WHERE ${open}`,
+    `CREATE INDEX batches_open_by_input ON batches (input_file_id) WHERE ${open}`,
+    `CREATE INDEX batches_to_purge ON batches (id)
+      WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired')`,
+
+    // lines: [[line, offset, length], ...] in dispatch order, n of them. state: ready, leased, done; held for closing chunks.
+    // Org and urgency are those of the batch.
+    `CREATE TABLE batch_chunks (
+      batch_id ${text} NOT NULL,
+      seq integer NOT NULL,
+      model ${text} NOT NULL,
+      prefix ${text} NOT NULL,
+      lines ${text} NOT NULL,
+      est bigint NOT NULL,
+      state ${text} NOT NULL,
+      owner ${text},
+      epoch integer NOT NULL,
+      kills integer NOT NULL,
+      org_id ${text} NOT NULL DEFAULT '',
+      due bigint NOT NULL DEFAULT 0,
+      n integer NOT NULL DEFAULT 1,
+      PRIMARY KEY (batch_id, seq))`,
+    // The queue.
+    `CREATE INDEX batch_chunks_ready ON batch_chunks (model, org_id, due, batch_id, kills, seq)
+      WHERE state = 'ready' AND seq > 0`,
+    "CREATE INDEX batch_chunks_to_close ON batch_chunks (due, batch_id) WHERE state = 'ready' AND seq = 0",
+    "CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased'",
+
+    // n: the place in its stream and in the file made of it. The body comes last, so that sums need not read it.
+    `CREATE TABLE batch_results (
+      batch_id ${text} NOT NULL,
+      line integer NOT NULL,
+      stream ${text} NOT NULL,
+      n integer NOT NULL,
+      model ${text} NOT NULL,
+      input_tokens bigint NOT NULL,
+      cached_tokens bigint NOT NULL,
+      output_tokens bigint NOT NULL,
+      attempts integer NOT NULL,
+      code ${text},
+      body ${blob} NOT NULL,
+      PRIMARY KEY (batch_id, line))`,
+    'CREATE UNIQUE INDEX batch_results_in_order ON batch_results (batch_id, stream, n)',
+    "CREATE INDEX batch_results_by_code ON batch_results (batch_id, code, n) WHERE stream = 'errors'",
+
+    `CREATE TABLE workers (
+      id ${text} PRIMARY KEY,
+      beat_at bigint NOT NULL,
+      load ${text} NOT NULL)`,
+
+    `CREATE TABLE usage_ledger (
+      source_id ${text} NOT NULL,
+      model ${text} NOT NULL,
+      day ${text} NOT NULL,
+      org_id ${text} NOT NULL,
+      requests bigint NOT NULL,
+      input_tokens bigint NOT NULL,
+      cached_tokens bigint NOT NULL,
+      output_tokens bigint NOT NULL,
+      amount bigint,
+      PRIMARY KEY (source_id, model, day))`,
+    'CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, day)',
+
+    `CREATE TABLE creates (
+      org_id ${text} NOT NULL,
+      token ${text} NOT NULL,
+      body_hash ${text} NOT NULL,
+      resource_id ${text} NOT NULL,
+      started_at bigint NOT NULL,
+      retry integer NOT NULL,
+      forget_at bigint NOT NULL,
+      PRIMARY KEY (org_id, token))`,
+    'CREATE INDEX creates_by_resource ON creates (resource_id)',
+    'CREATE INDEX creates_by_age ON creates (forget_at)',
+
+    // One row a model: its virtual time in estimated tokens, and the lock of whoever chooses among its orgs.
+    `CREATE TABLE queues (
+      model ${text} PRIMARY KEY,
+      virtual_time bigint NOT NULL)`,
+    `CREATE TABLE queue_shares (
+      model ${text} NOT NULL,
+      org_id ${text} NOT NULL,
+      served bigint NOT NULL,
+      PRIMARY KEY (model, org_id))`,
+
+    // Models that chunks name and no process serves: since when, and when that was seen last.
+    `CREATE TABLE missing_models (
+      model ${text} PRIMARY KEY,
+      since bigint NOT NULL,
+      seen_at bigint NOT NULL)`,
+
+    // Who may have how many lines of a model in flight, as JSON (slot-leases.ts): one row is one lock.
+    `CREATE TABLE slot_leases (
+      model ${text} PRIMARY KEY,
+      leases ${text} NOT NULL)`,
+
+    // At most one row. The folder of the blobs bears the same id.
+    `CREATE TABLE installation (
+      one integer PRIMARY KEY CHECK (one = 1),
+      id ${text} NOT NULL,
+      made_at bigint NOT NULL)`,
+
+    // Blobs whose file row is gone, until they are gone too: what was deleted is not kept because a process died.
+    `CREATE TABLE removed_blobs (
+      blob_id ${text} PRIMARY KEY,
+      removed_at bigint NOT NULL)`,
+
+    // alive_until is null once the response is finished. input, output, body and pieces are JSON, and come last: what is
+    // before them is read without them.
+    `CREATE TABLE responses (
+      id ${text} NOT NULL,
+      org_id ${text} NOT NULL,
+      status ${text} NOT NULL,
+      previous_id ${text},
+      created_at bigint NOT NULL,
+      expires_at bigint NOT NULL,
+      alive_until bigint,
+      said_bytes bigint NOT NULL,
+      input ${text} NOT NULL,
+      output ${text} NOT NULL,
+      body ${text} NOT NULL,
+      pieces ${text},
+      CONSTRAINT responses_by_id PRIMARY KEY (id))`,
+    'CREATE INDEX responses_by_expiry ON responses (expires_at, id)',
+    'CREATE INDEX responses_unfinished ON responses (alive_until, id) WHERE alive_until IS NOT NULL',
+
+    `CREATE TABLE response_usage (
+      org_id ${text} PRIMARY KEY,
+      bytes bigint NOT NULL)`,
+
+    // bytes are those of the items, last_seq the highest there ever was. metadata is JSON.
+    `CREATE TABLE conversations (
+      id ${text} NOT NULL,
+      org_id ${text} NOT NULL,
+      created_at bigint NOT NULL,
+      expires_at bigint NOT NULL,
+      last_seq bigint NOT NULL,
+      bytes bigint NOT NULL,
+      metadata ${text} NOT NULL,
+      CONSTRAINT conversations_by_id PRIMARY KEY (id))`,
+    'CREATE INDEX conversations_by_expiry ON conversations (expires_at, id)',
+    `CREATE TABLE conversation_items (
+      conversation_id ${text} NOT NULL,
+      seq bigint NOT NULL,
+      id ${text} NOT NULL,
+      item ${text} NOT NULL,
+      CONSTRAINT conversation_items_by_place PRIMARY KEY (conversation_id, seq))`,
+    'CREATE UNIQUE INDEX conversation_items_by_id ON conversation_items (conversation_id, id)',
+
+    // metadata, messages and body are JSON, and come last: what is before them is read without them.
+    `CREATE TABLE chats (
+      id ${text} NOT NULL,
+      org_id ${text} NOT NULL,
+      created_at bigint NOT NULL,
+      expires_at bigint NOT NULL,
+      model ${text} NOT NULL,
+      metadata ${text} NOT NULL,
+      body ${text} NOT NULL,
+      messages ${text} NOT NULL,
+      CONSTRAINT chats_by_id PRIMARY KEY (id))`,
+    'CREATE INDEX chats_by_org ON chats (org_id, id)',
+    'CREATE INDEX chats_by_expiry ON chats (expires_at, id)',
+
+    `CREATE TABLE webhooks (
+      id ${text} PRIMARY KEY,
+      org_id ${text} NOT NULL,
+      name ${text} NOT NULL,
+      url ${text} NOT NULL,
+      event_types ${text} NOT NULL,
+      secret ${text} NOT NULL,
+      old_secret ${text},
+      old_secret_until bigint,
+      created_at bigint NOT NULL,
+      disabled_at bigint,
+      disabled_reason ${text})`,
+    'CREATE INDEX webhooks_by_org ON webhooks (org_id, id)',
+
+    // due_at is null once nothing is to be done any more; while an owner is at it, it is when his lease ends.
+    `CREATE TABLE webhook_deliveries (
+      id ${text} PRIMARY KEY,
+      org_id ${text} NOT NULL,
+      webhook_id ${text} NOT NULL,
+      event_id ${text} NOT NULL,
+      event_type ${text} NOT NULL,
+      event_at bigint NOT NULL,
+      resource_id ${text} NOT NULL,
+      created_at bigint NOT NULL,
+      status ${text} NOT NULL,
+      attempts integer NOT NULL,
+      owner ${text},
+      due_at bigint,
+      last_attempt_at bigint,
+      last_status integer,
+      last_error ${text})`,
+    'CREATE INDEX webhook_deliveries_due ON webhook_deliveries (due_at) WHERE due_at IS NOT NULL',
+    'CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (webhook_id, due_at, id) WHERE due_at IS NOT NULL',
+    'CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, id)',
+    'CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_at, id)',
+  ],
+};
+
+/** Batches that lines may still be claimed of. */
+const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
+/** Batches that are not finished. */
+const open = "status IN ('validating', 'in_progress', 'cancelling')";
