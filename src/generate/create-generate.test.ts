@@ -325,6 +325,25 @@ describe('createGenerate', () => {
         signal: call.signal,
       });
 
+    it('has no schema tried for a line, or a chat, that is called off', async () => {
+      const client = new AbortController();
+      call = { ...call, signal: client.signal };
+      client.abort(new Error('called off'));
+      const schema = { title: 'not seen before' };
+      const request = chatRequest({
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+      });
+      const given: (AbortSignal | undefined)[] = [];
+      const admit = schemas.admit.bind(schemas);
+      schemas.admit = (all, orgId, signal) => {
+        given.push(signal);
+        return admit(all, orgId, signal);
+      };
+      await expect(line('/v1/chat/completions', 'm', { ...request.value })).rejects.toThrow('called off');
+      await expect(generate.chat(request, call)).rejects.toThrow('called off');
+      expect(given).toEqual([client.signal, client.signal]);
+    });
+
     it('runs a line as batch work with its prefix, counts its usage and charges nothing', async () => {
       engine.answers = [chatResponse('hi')];
       const { value } = chatRequest();

@@ -82,15 +82,15 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       log.debug({ model: model.id, code }, `an answer was not taken and is asked for again: ${message}`),
   });
 
-  const promiseOf = async (engine: Engine, request: ChatRequest, orgId: string) => {
+  const promiseOf = async (engine: Engine, request: ChatRequest, orgId: string, signal: AbortSignal) => {
     requireInputs(request, engine);
-    return createPromise(request, schemas, orgId);
+    return createPromise(request, schemas, orgId, signal);
   };
 
   /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
-  const admitChat = async (request: ChatRequest, caller: InteractiveCall['caller']) => {
+  const admitChat = async (request: ChatRequest, { caller, signal }: InteractiveCall) => {
     const { id } = modelFor(catalog, caller, request.model, 'chat');
-    const promised = await promiseOf(laneOf(id).pool, request, caller.orgId);
+    const promised = await promiseOf(laneOf(id).pool, request, caller.orgId, signal);
     return { promised, ...enter(id) };
   };
 
@@ -187,7 +187,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     replaceModels: (next) => lanes.replace(next),
 
     async chat(request, call) {
-      const lane = await admitChat(request.value, call.caller);
+      const lane = await admitChat(request.value, call);
       return answered(lane, call, async () => {
         const response = await chatOnce(lane, request, lane.promised, howOf(call, prefixOf(request.value)));
         return [response, usageOf(response.usage)];
@@ -196,7 +196,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     chatStream: (request, call) =>
       metered(async () => {
-        const lane = await admitChat(request.value, call.caller);
+        const lane = await admitChat(request.value, call);
         const { model, pool, promised } = lane;
         const name = nameOf(model);
         const meter = new Meter(lane.leave);
@@ -222,7 +222,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async native(op, { request, chat }, call, naming) {
-      const lane = await admitChat(chat, call.caller);
+      const lane = await admitChat(chat, call);
       const answer = await answered(lane, call, async () => {
         const given = await lane.pool.native.ask(op, request, howOf(call, prefixOf(chat)));
         return [given, usageOf(given.usage)];
@@ -232,7 +232,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     nativeStream: (op, { request, chat }, call, naming) =>
       metered(async () => {
-        const lane = await admitChat(chat, call.caller);
+        const lane = await admitChat(chat, call);
         const name = nameOf(lane.model);
         const meter = new Meter(lane.leave);
         return {
@@ -310,7 +310,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
           return { body: response, usage: usageOf(response.usage) };
         }
         const { chat, native } = asked;
-        const promised = await promiseOf(pool, chat, orgId);
+        const promised = await promiseOf(pool, chat, orgId, signal);
         if (native && speaks(pool, native.op, chat)) {
           const answer = await pool.native.ask(native.op, native.request(), how);
           return { body: native.answer(answer, nameOf(model)), usage: usageOf(answer.usage) };

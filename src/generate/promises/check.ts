@@ -1,7 +1,7 @@
 import { isObject, parsed } from '../../base/fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
-import type { AdmittedSchema, Schemas } from '../schemas/schemas.ts';
+import type { AdmittedSchema, GivenSchema, Schemas } from '../schemas/schemas.ts';
 import { type Beginning, hasBegun, isWhole } from './begun.ts';
 import { type Rule, strictNames } from './rule.ts';
 
@@ -23,6 +23,7 @@ export class UnfitCall extends ApiError {
 
 /**
  * How an answer is checked; null where there is nothing to check, of text and of calls that are neither forced nor strict.
+ * @param signal of the request: once it aborts, nothing is begun for it any more
  * @throws ApiError (422) for a schema over the budget or that cannot be compiled
  */
 export async function createCheck(
@@ -30,8 +31,9 @@ export async function createCheck(
   rule: Rule,
   schemas: Schemas,
   orgId: string,
+  signal?: AbortSignal,
 ): Promise<Check | null> {
-  const { tools, content } = await admitAll(request, schemas, orgId);
+  const { tools, content } = await admitAll(request, (given) => schemas.admit(given, orgId, signal));
   if (rule.kind === 'call') return ofChoices('call', (choice) => checkCalls(choice, rule, tools));
   const strict = strictNames(request);
   const checked: ToolSchemas = new Map([...tools].filter(([name]) => strict.has(name)));
@@ -56,7 +58,10 @@ interface Admitted {
   content: AdmittedSchema | null;
 }
 
-async function admitAll(request: ChatRequest, schemas: Schemas, orgId: string): Promise<Admitted> {
+async function admitAll(
+  request: ChatRequest,
+  admit: (given: readonly GivenSchema[]) => Promise<AdmittedSchema[]>,
+): Promise<Admitted> {
   const { tools: given, response_format: format } = request;
   const tools = (given ?? []).map(({ function: { name, parameters } }, at) => ({
     name,
@@ -70,7 +75,7 @@ async function admitAll(request: ChatRequest, schemas: Schemas, orgId: string): 
       : [];
   const taking = tools.filter(({ schema }) => schema !== null);
   const all = [...taking, ...formats];
-  const admitted = all.length > 0 ? await schemas.admit(all, orgId) : [];
+  const admitted = all.length > 0 ? await admit(all) : [];
   const byName = new Map<string, AdmittedSchema | null>(tools.map(({ name }) => [name, null]));
   for (const [at, { name }] of taking.entries()) byName.set(name, admitted[at]!);
   return { tools: byName, content: admitted[taking.length] ?? null };

@@ -24,16 +24,18 @@ export interface Promised {
 /**
  * Every schema of the request passes the gate, also that of a tool which need not be called: engines read them all.
  * @param orgId for whom the schemas are compiled and applied
+ * @param signal of the request: no schema is compiled or applied for one that has gone
  * @throws ApiError (422) for a schema over the budget or that cannot be compiled
  */
 export async function createPromise(
   request: ChatRequest,
   schemas: Schemas,
   orgId: string,
+  signal?: AbortSignal,
 ): Promise<Promised> {
   if (promisesNothing(request)) return nothing;
   const rule = ruleOf(request);
-  const check = await createCheck(request, rule, schemas, orgId);
+  const check = await createCheck(request, rule, schemas, orgId, signal);
   return {
     run: (asking, call) => runPromised({ ...asking, rule, check }, call),
     stream: (asking, call, produced) => streamPromised({ ...asking, rule, check }, call, produced),

@@ -32,8 +32,12 @@ export type SchemaVerdict =
 export interface SchemaRunner {
   /** Jobs of an org that did not begin yet. */
   waiting(orgId: string): number;
-  /** @returns a verdict for each step; after one that was too much the rest are missing */
-  run(job: SchemaJob): Promise<SchemaVerdict[]>;
+  /**
+   * @param signal when it aborts, a job that did not begin yet is left out
+   * @returns a verdict for each step; after one that was too much the rest are missing
+   * @throws the signal's reason
+   */
+  run(job: SchemaJob, signal?: AbortSignal): Promise<SchemaVerdict[]>;
   stop(): Promise<void>;
 }
 

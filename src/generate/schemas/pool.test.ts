@@ -43,8 +43,8 @@ function poolOf(threads: number) {
     return thread;
   };
   const pool = createSchemaPool({ clock, log: silent, threads, newThread });
-  const send = (orgId: string, number = 1) =>
-    pool.run({ orgId, steps: [{ number, source: '{}', text: null }], limitMs: 1_000 });
+  const send = (orgId: string, number = 1, signal?: AbortSignal) =>
+    pool.run({ orgId, steps: [{ number, source: '{}', text: null }], limitMs: 1_000 }, signal);
   return { pool, made, send };
 }
 
@@ -115,6 +115,23 @@ describe('createSchemaPool', () => {
     await made[1]!.finish(1);
     void send('c', 2);
     expect(made.map(orgsAt)).toEqual([[], ['c']]);
+  });
+
+  it('leaves out what nobody waits for any more, and finishes what was begun', async () => {
+    const { pool, made, send } = poolOf(2);
+    const gone = new AbortController();
+    const begun = send('a', 1, gone.signal);
+    const waiting = send('a', 2, gone.signal);
+    const other = send('a', 3);
+    expect(pool.waiting('a')).toBe(2);
+    gone.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    await expect(send('a', 4, gone.signal)).rejects.toThrow('gone');
+    expect(pool.waiting('a')).toBe(1);
+    await made[0]!.finish(1);
+    expect(made[0]!.work.map(({ job }) => job.steps[0]!.number)).toEqual([3]);
+    await made[0]!.finish(1);
+    expect([await begun, await other]).toEqual([[{ kind: 'fine' }], [{ kind: 'fine' }]]);
   });
 
   it('takes nothing once it is stopped', async () => {

@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { offAbort, onAbort } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { SchemaRunner } from './job.ts';
+import type { SchemaRunner, SchemaVerdict } from './job.ts';
 import { SchemaThread, type SchemaThreadParts, type SchemaWork } from './thread.ts';
 
 export interface SchemaPoolParts {
@@ -108,14 +109,24 @@ export function createSchemaPool(parts: SchemaPoolParts): SchemaRunner {
   return {
     waiting: (orgId) => shares.get(orgId)?.waiting.length ?? 0,
 
-    run(job) {
-      if (stopped) return Promise.reject(shuttingDown());
-      return new Promise((resolve, reject) => {
-        const share = shareOf(job.orgId);
-        if (share.waiting.length === 0 && share.running === 0) share.served = Math.max(share.served, time);
-        share.waiting.push({ job, verdicts: [], resolve, reject });
-        dispatch();
-      });
+    async run(job, signal) {
+      if (stopped) throw shuttingDown();
+      signal?.throwIfAborted();
+      const { promise, resolve, reject } = Promise.withResolvers<SchemaVerdict[]>();
+      const share = shareOf(job.orgId);
+      if (share.waiting.length === 0 && share.running === 0) share.served = Math.max(share.served, time);
+      const work = { job, verdicts: [], resolve, reject };
+      share.waiting.push(work);
+      dispatch();
+      if (!signal) return promise;
+      const leave = () => {
+        const at = share.waiting.indexOf(work);
+        if (at < 0) return;
+        share.waiting.splice(at, 1);
+        reject(signal.reason);
+      };
+      onAbort(signal, leave);
+      return promise.finally(() => offAbort(signal, leave));
     },
 
     async stop() {

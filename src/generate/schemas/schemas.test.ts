@@ -9,11 +9,13 @@ import { createSchemas } from './schemas.ts';
 function gateOf(verdictOf: (source: string, text: string | null) => SchemaVerdict | null) {
   const clock = createManualClock();
   const jobs: SchemaJob[] = [];
+  const signals: (AbortSignal | undefined)[] = [];
   let waiting = 0;
   const runner = {
     waiting: (orgId: string) => (orgId === 'org_full' ? waiting : 0),
-    async run(job: SchemaJob) {
+    async run(job: SchemaJob, signal?: AbortSignal) {
       jobs.push(job);
+      signals.push(signal);
       const verdicts = job.steps.map(({ source, text }) => verdictOf(source, text));
       return verdicts.filter((verdict) => verdict !== null);
     },
@@ -25,7 +27,7 @@ function gateOf(verdictOf: (source: string, text: string | null) => SchemaVerdic
       schemas.map((schema, at) => ({ schema, where: `tools[${at}]` })),
       orgId,
     );
-  return { admit, jobs, clock, fill: (count: number) => (waiting = count) };
+  return { admit, gate, jobs, signals, clock, fill: (count: number) => (waiting = count) };
 }
 
 const fine: SchemaVerdict = { kind: 'fine' };
@@ -102,6 +104,41 @@ describe('createSchemas', () => {
     await Promise.all([admit('org_1', {}), admit('org_1', {}), admit('org_2', {})]);
     expect(jobs.map(({ orgId }) => orgId)).toEqual(['org_1', 'org_2']);
     expect(jobs[0]!.steps[0]!.number).toBe(jobs[1]!.steps[0]!.number);
+  });
+
+  it('has a schema left out once all that wait for it are gone, and tried for whoever comes then', async () => {
+    const asked: AbortSignal[] = [];
+    const runner = {
+      waiting: () => 0,
+      run(_job: SchemaJob, signal = new AbortController().signal) {
+        asked.push(signal);
+        const { promise, reject } = Promise.withResolvers<SchemaVerdict[]>();
+        signal.addEventListener('abort', () => reject(signal.reason));
+        return promise;
+      },
+      async stop() {},
+    };
+    const gate = createSchemas({ clock: createManualClock(), log: silent, runner });
+    const come = () => {
+      const client = new AbortController();
+      return { client, admitted: gate.admit([{ schema: {}, where: 'x' }], 'org_1', client.signal) };
+    };
+    const [first, second] = [come(), come()];
+    first.client.abort(new Error('gone'));
+    await expect(first.admitted).rejects.toThrow('gone');
+    expect(asked.map(({ aborted }) => aborted)).toEqual([false]);
+    second.client.abort(new Error('gone too'));
+    void come();
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true, false]);
+    await expect(second.admitted).rejects.toThrow('gone too');
+  });
+
+  it('holds no answer against a schema for a request that has gone', async () => {
+    const { gate, signals } = gateOf(() => fine);
+    const { signal } = new AbortController();
+    const [admitted] = await gate.admit([{ schema: {}, where: 'x' }], 'org_1', signal);
+    await admitted!.fault('{}');
+    expect(signals.at(-1)).toBe(signal);
   });
 
   it('refuses more requests of an org whose own queue is long', async () => {

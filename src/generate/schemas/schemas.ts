@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { offAbort, onAbort, unlessAborted } from '../../base/on-abort.ts';
 import { ApiError, invalid, passing } from '../../core/errors.ts';
 import { schemaBudget } from './gate.ts';
 import type { SchemaRunner, SchemaVerdict } from './job.ts';
@@ -15,9 +16,11 @@ export interface Schemas {
   /**
    * Admits the schemas of a request, or throws for the first that cannot be.
    * @param orgId who asks: orgs take turns at the threads
-   * @throws ApiError `schema_too_complex`, `unsupported_keyword` or `validation_error` (422), `engine_overloaded` (503)
+   * @param signal that of the request: what only this one waits for is not begun once it has aborted, also for answers
+   * @throws ApiError `schema_too_complex`, `unsupported_keyword` or `validation_error` (422), `engine_overloaded` (503);
+   * the signal's reason
    */
-  admit(given: readonly GivenSchema[], orgId: string): Promise<AdmittedSchema[]>;
+  admit(given: readonly GivenSchema[], orgId: string, signal?: AbortSignal): Promise<AdmittedSchema[]>;
   stop(): Promise<void>;
 }
 
@@ -55,10 +58,23 @@ interface Known {
   readonly number: number;
   verdict: SchemaVerdict | null;
   /** By org that waits for the verdict; each in its own turn, however long others have waited for theirs. */
-  readonly trials: Map<string, Promise<SchemaVerdict>>;
+  readonly trials: Map<string, Trial>;
   /** Of a verdict of too much: the monotonic instant until which it holds, and for how long it was given. */
   until: number;
   heldMs: number;
+}
+
+interface Trial {
+  verdict: Promise<SchemaVerdict>;
+  job: TrialJob;
+}
+
+/** What is tried in one go, for all requests of an org that wait for it. */
+interface TrialJob {
+  waiting: number;
+  /** Of those that wait: nobody does any more. */
+  left: AbortController;
+  done: Promise<unknown>;
 }
 
 interface AskedSchema {
@@ -107,7 +123,8 @@ export function createSchemas({
   function tryNew(asked: readonly AskedSchema[], orgId: string): void {
     const fresh = new Map<Known, string>();
     for (const { known, source } of asked)
-      if (!settled(known) && !known.trials.has(orgId)) fresh.set(known, source);
+      if (!settled(known) && known.trials.get(orgId)?.job.left.signal.aborted !== false)
+        fresh.set(known, source);
     if (fresh.size === 0) return;
     if (runner.waiting(orgId) >= mostWaiting)
       throw new ApiError(
@@ -119,24 +136,38 @@ export function createSchemas({
       );
     const steps = Array.from(fresh, ([{ number }, source]) => ({ number, source, text: null }));
     const limitMs = trialMs.first + trialMs.each * (steps.length - 1);
-    const job = runner.run({ orgId, steps, limitMs });
+    const left = new AbortController();
+    const verdicts = runner.run({ orgId, steps, limitMs }, left.signal);
+    const job: TrialJob = { waiting: 0, left, done: verdicts.catch(() => {}) };
     for (const [at, known] of [...fresh.keys()].entries()) {
-      const trial = job
-        .then((verdicts) => {
-          const verdict = verdicts[at];
-          if (verdict) settle(known, verdict);
-          return verdict ?? ({ kind: 'too much' } as const);
+      const verdict = verdicts
+        .then(({ [at]: own }) => {
+          if (own) settle(known, own);
+          return own ?? ({ kind: 'too much' } as const);
         })
-        .finally(() => known.trials.delete(orgId));
-      known.trials.set(orgId, trial);
+        .finally(() => known.trials.get(orgId)?.job === job && known.trials.delete(orgId));
+      known.trials.set(orgId, { verdict, job });
     }
   }
 
-  function admitted({ where, source, known }: AskedSchema, orgId: string): AdmittedSchema {
+  /** Keeps a job from being left out for as long as the request is there. */
+  function waitFor(job: TrialJob, signal: AbortSignal | undefined): void {
+    job.waiting++;
+    if (!signal) return;
+    const leave = () => --job.waiting === 0 && job.left.abort(signal.reason);
+    onAbort(signal, leave);
+    void job.done.then(() => offAbort(signal, leave));
+  }
+
+  function admitted(
+    { where, source, known }: AskedSchema,
+    orgId: string,
+    signal: AbortSignal | undefined,
+  ): AdmittedSchema {
     return {
       async fault(text) {
         const steps = [{ number: known.number, source, text }];
-        const [verdict] = await runner.run({ orgId, steps, limitMs: checkMs });
+        const [verdict] = await runner.run({ orgId, steps, limitMs: checkMs }, signal);
         if (verdict?.kind === 'fine') return null;
         if (verdict?.kind === 'missed') return verdict.how;
         settle(known, { kind: 'too much' });
@@ -146,18 +177,20 @@ export function createSchemas({
   }
 
   return {
-    async admit(given, orgId) {
+    async admit(given, orgId, signal) {
       const asked = given.map(ask);
+      signal?.throwIfAborted();
       tryNew(asked, orgId);
-      const verdicts = await Promise.all(
-        asked.map(async ({ known }) => settled(known) ?? known.trials.get(orgId)),
-      );
+      const trials = asked.map(({ known }) => (settled(known) ? undefined : known.trials.get(orgId)));
+      for (const job of new Set(trials.flatMap((trial) => trial?.job ?? []))) waitFor(job, signal);
+      const judged = Promise.all(asked.map(async ({ known }, at) => trials[at]?.verdict ?? settled(known)));
+      const verdicts = await (signal ? unlessAborted(judged, signal) : judged);
       return asked.map((each, at) => {
         const verdict = verdicts[at];
         if (verdict?.kind === 'refused')
           throw invalid(each.where + verdict.at, verdict.message, verdict.code);
         if (verdict?.kind !== 'fine') throw tooMuch(each.where);
-        return admitted(each, orgId);
+        return admitted(each, orgId, signal);
       });
     },
     stop: () => runner.stop(),
