@@ -281,7 +281,7 @@ it('runs 20 lines of a second in little more, however many processes have the 64
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
-it('sends a server no more than it takes, and fills it, whichever process comes or dies', async () => {
+it('F08: sends a server no more than it takes, and fills it, whichever process comes or dies', async () => {
   const single = await startSingle(database, { slots: 64, processes: 4 });
   const [first, second, third, last] = single.all;
   let most = 0;
