@@ -35,7 +35,6 @@ import { createSchemaRefusal } from './generate/schemas/refusal.ts';
 import { createSchemas } from './generate/schemas/schemas.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
-import { createPostgresStore } from './store/postgres/postgres.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
 import type { Store } from './store/store.ts';
 
@@ -74,13 +73,14 @@ export interface Overrides {
 }
 
 /**
- * Builds and wires everything; the only file that names implementations.
+ * Builds and wires everything; the only file that names implementations. Those that not every configuration has are loaded
+ * where one has them.
  *
  * `start` brings the parts up from the store to the door and rejects with a sentence for the operator (and a `hint` where
  * there is one) when the data folder, a model or the port cannot be had; what had started is stopped again. `stop` drains
  * (batch-engine.md, "Leases"): the door closes and nothing is claimed, work in flight has `drainMs`, then it is given back.
  */
-export function createApp(config: Config, overrides: Overrides = {}): App {
+export async function createApp(config: Config, overrides: Overrides = {}): Promise<App> {
   const { clock = systemClock, random = systemRandom } = overrides;
   const { log, hide, flush } = overrides.log
     ? { log: overrides.log, hide: () => {}, flush: () => {} }
@@ -92,14 +92,14 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
 
   const store: Store = embedded
     ? createSqliteStore({ path: join(config.data, 'offpeak.db'), clock, log })
-    : createPostgresStore({ url: config.database, log });
+    : (await import('./store/postgres/postgres.ts')).createPostgresStore({ url: config.database, log });
   const blobFolder = join(config.data, 'blobs');
   const blobs = createDiskBlobs({ folder: blobFolder, log });
   const installation = createInstallation({ ...shared, store, blobs, folder: blobFolder });
   const accounts = createAccounts({ ...shared, store, config: givenKeys(config) });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
-  let served = serve(config, []);
+  let served = await serve(config, []);
   const schemas = createSchemas(shared);
   const generate = createGenerate({ ...shared, models: served, accounts, schemas });
   const { catalog } = generate;
@@ -200,23 +200,24 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   }
 
   /** The models of a configuration; servers that are as before keep what was learned of them. */
-  function serve({ models }: Config, before: readonly Served[]): Served[] {
+  function serve({ models }: Config, before: readonly Served[]): Promise<Served[]> {
     const { spawn } = overrides;
-    return models.map((asked) => {
+    const made = models.map(async (asked) => {
       const known = before.find(({ config: { id } }) => id === asked.id);
       const own = { log: log.child({ model: asked.id }), modelFiles, isShared: !embedded };
-      const made = { ...shared, ...own, ...(spawn && { spawn }) };
-      const servers = modelServers(asked, made, known);
+      const given = { ...shared, ...own, ...(spawn && { spawn }) };
+      const servers = await modelServers(asked, given, known);
       const createdAt = known?.model.createdAt ?? clock.now();
       return { ...servers, model: publicModel(asked, servers.pool, createdAt) };
     });
+    return Promise.all(made);
   }
 
   async function reload(read: () => Config): Promise<void> {
     const next = read();
     hide(secretsOf(next));
     await createStartPulls(modelFiles, modelSources(next).filter(isRemote), log).start();
-    const models = serve(next, served);
+    const models = await serve(next, served);
     await generate.replaceModels(models);
     const replaced = models.filter(({ replicas }) => !served.some((each) => each.replicas === replicas));
     const known = replaced.filter(({ pool }) => served.some((each) => each.pool === pool));

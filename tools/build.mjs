@@ -17,6 +17,12 @@ const bundle = await rolldown({
   platform: 'node',
   external: /^[^./]/,
 });
-await bundle.write({ dir: dist, entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js' });
+await bundle.write({
+  dir: dist,
+  entryFileNames: '[name].js',
+  chunkFileNames: 'chunks/[name].js',
+  // What nearly all share stands in one file, not in one for each set of files that share it.
+  codeSplitting: { groups: [{ name: 'shared', test: /src\/(base|core)\// }] },
+});
 // The script of the API reference is a file of the package, which then needs no other package for it.
 writeFileSync(join(dist, 'scalar.js.gz'), await zipScript());

@@ -3,7 +3,7 @@ import { createApp } from '../../src/app.ts';
 import type { Config } from '../../src/config.ts';
 import { answerFigures } from './measured.ts';
 
-const app = createApp(JSON.parse(process.argv[2] ?? '') as Config);
+const app = await createApp(JSON.parse(process.argv[2] ?? '') as Config);
 await app.start();
 answerFigures();
 console.log(JSON.stringify({ url: app.url }));

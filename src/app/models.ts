@@ -12,12 +12,9 @@ import type { Model, Serves } from '../core/model.ts';
 import { type ModelSource, type RemoteSource, readModelSource } from '../core/model-source.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { Spawn } from '../engines/llama/child-process.ts';
-import { createLlamaEngine } from '../engines/llama/engine.ts';
 import { type ModelFiles, createModelFiles } from '../engines/llama/files/model-files.ts';
 import { createPool, type ServerPool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
-import { createScriptedEngine } from '../engines/scripted/scripted.ts';
-import { examineUpstream } from '../engines/upstream/probe/examine.ts';
 import { type UpstreamOptions, createUpstreamEngine } from '../engines/upstream/upstream.ts';
 
 /** The GGUF files of this machine, for a server and for the commands that need none. */
@@ -94,11 +91,11 @@ export interface ModelServers {
  * @param isShared whether other processes may be on the same database, and ask the same servers
  * @param before the model's as it was configured until now: a server that is as before keeps what was learned of it
  */
-export function modelServers(
+export async function modelServers(
   config: ModelConfig,
   { modelFiles, isShared, ...parts }: EngineParts & { modelFiles: ModelFiles; isShared: boolean },
   before?: ModelServers,
-): ModelServers {
+): Promise<ModelServers> {
   const { id, serves, engine } = config;
   const old = before?.config;
   const taken = new Set<Engine>();
@@ -109,6 +106,7 @@ export function modelServers(
   };
   switch (engine.kind) {
     case 'llama': {
+      const { createLlamaEngine } = await import('../engines/llama/engine.ts');
       const { path, context, ...rest } = engine;
       const modelPath = modelFiles.pathOf(modelSource(path));
       return alone(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
@@ -119,6 +117,7 @@ export function modelServers(
       return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared }) };
     }
     case 'scripted': {
+      const { createScriptedEngine } = await import('../engines/scripted/scripted.ts');
       const { slots, delayMs } = engine;
       return alone(id, createScriptedEngine({ ...parts, slots, delayMs }));
     }
@@ -196,7 +195,8 @@ export interface ExaminedServer {
 }
 
 /** Asks every server that models are configured with what it can do, in their order. */
-export function examineServers(config: Config, how: { generates: boolean }): Promise<ExaminedServer[]> {
+export async function examineServers(config: Config, how: { generates: boolean }): Promise<ExaminedServer[]> {
+  const { examineUpstream } = await import('../engines/upstream/probe/examine.ts');
   const parts = { clock: systemClock, ids: createIds(systemClock, systemRandom) };
   const asked = config.models.flatMap((model) => {
     const { engine } = model;

@@ -44,7 +44,7 @@ describe.each([
 });
 
 describe('offpeak serve', () => {
-  it('loads no package before it is needed, and of undici what speaks to upstreams', async () => {
+  it('loads no package before it is needed, of undici what speaks to upstreams, and no engine but its own', async () => {
     const data = join(folder, 'data');
     const config = join(folder, 'offpeak.yaml');
     const engine = { kind: 'openai', url: 'http://127.0.0.1:9/v1' };
@@ -69,7 +69,9 @@ describe('offpeak serve', () => {
       ];
       expect(later.filter((name) => packages.has(name))).toEqual([]);
       expect(loaded).not.toContain('node_modules/undici/index.js');
-      expect(loaded.filter((path) => packageOf(path)).length).toBeLessThan(350);
+      expect(loaded.filter((path) => packageOf(path)).length).toBeLessThan(320);
+      const elsewhere = /^src\/(engines\/(llama\/gguf|scripted|upstream\/probe\/examine)|store\/postgres)/;
+      expect(loaded.filter((path) => elsewhere.test(path))).toEqual([]);
     } finally {
       taken.close();
     }

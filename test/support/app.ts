@@ -75,7 +75,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     logLevel: 'silent',
   };
   const keys = await seedKeys(data, options.keys ?? []);
-  const app = createApp(config, { log: silent, ...options.overrides });
+  const app = await createApp(config, { log: silent, ...options.overrides });
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     await app.start();

@@ -32,7 +32,7 @@ export async function runDemo(cli: Cli, keep: boolean): Promise<void> {
   // Nothing of this machine's configuration: the demo is the same everywhere.
   const config = loadConfig({ flags, env: {}, cwd: folder });
   const { createApp } = await import('../../app.ts');
-  const app = createApp(config);
+  const app = await createApp(config);
   const signal = firstSignal();
   terminal.note(`Starting Offpeak with its built-in model, data in ${folder} ...`);
   const interrupted = signal.then((): never => {

@@ -18,7 +18,7 @@ export function serve(cli: Cli): Command {
       const config = configOf(cli, flags);
       // Client commands start faster without everything that a server is made of.
       const { createApp } = await import('../../app.ts');
-      const app = createApp(config);
+      const app = await createApp(config);
       const signal = firstSignal();
       try {
         const begun = app.start().catch((error: unknown) => {

@@ -3,7 +3,8 @@ import type { InspectRequest, ModelReport } from '../../../core/model-file.ts';
 import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { describeModel } from '../gguf/describe.ts';
 import { sizeOf } from './pull-file.ts';
-import { type ModelDeps, localPath, partSources } from './pull-model.ts';
+import { localPath, partSources } from './places.ts';
+import type { ModelDeps } from './pull-model.ts';
 import { type ReadFile, named, readModel, readModelFile } from './read-model.ts';
 import { readRemoteHeader } from './remote-header.ts';
 

@@ -9,10 +9,8 @@ import type {
   PulledModel,
 } from '../../../core/model-file.ts';
 import type { ModelSource } from '../../../core/model-source.ts';
-import { inspectModel } from './inspect.ts';
-import { localModels } from './local-models.ts';
 import type { ModelFs } from './part-file.ts';
-import { localPath, partSources, pullModel } from './pull-model.ts';
+import { localPath, partSources } from './places.ts';
 import { type Hub, type WebTimeouts, createWeb } from './web.ts';
 
 /**
@@ -61,9 +59,10 @@ export function createModelFiles(options: ModelFilesOptions): ModelFiles {
   };
   return {
     pathOf: (source) => (source.kind === 'path' ? source.path : localPath(partSources(source)[0]!, folder)),
-    pull: (request) => pullModel(request, deps),
-    inspect: (request) => inspectModel(request, deps),
-    local: () => localModels(folder, fs),
+    // A server whose models are all here needs none of these.
+    pull: async (request) => (await import('./pull-model.ts')).pullModel(request, deps),
+    inspect: async (request) => (await import('./inspect.ts')).inspectModel(request, deps),
+    local: async () => (await import('./local-models.ts')).localModels(folder, fs),
     close: () => web.close(),
   };
 }

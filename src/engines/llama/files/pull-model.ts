@@ -1,13 +1,13 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { PullRequest, PulledFile, PulledModel } from '../../../core/model-file.ts';
-import { type RemoteSource, localParts, showSource } from '../../../core/model-source.ts';
+import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { checkSpace } from './disk-space.ts';
 import { ModelFileError } from './faults.ts';
 import { shareDone } from './part-file.ts';
+import { localPath, partSources, urlOf } from './places.ts';
 import { type PullDeps, pullFile, sizeOf } from './pull-file.ts';
 import { type RemoteFile, lookAt } from './remote.ts';
 import { type RetryCall, retried } from './retried.ts';
-import { allParts } from './split.ts';
 
 export interface ModelDeps extends PullDeps {
   /** Where fetched models stand. */
@@ -61,30 +61,6 @@ export async function pullModel(request: PullRequest, deps: ModelDeps): Promise<
     files.push(pulled);
   }
   return { path: files[0]!.path, files };
-}
-
-/** The sources of all files of the model that one file belongs to. */
-export function partSources(source: RemoteSource): RemoteSource[] {
-  if (source.kind === 'hub') return allParts(source.file).map((file) => ({ ...source, file }));
-  const url = new URL(source.url);
-  const [, folder = '', name = ''] = /^(.*\/)([^/]*)$/.exec(url.pathname) ?? [];
-  return allParts(decodeURIComponent(name)).map((part) => {
-    const one = new URL(url);
-    one.pathname = folder + encodeURIComponent(part);
-    return { kind: 'url', url: one.href };
-  });
-}
-
-export function localPath(source: RemoteSource, folder: string, to?: string): string {
-  const parts = localParts(source);
-  return to === undefined ? join(folder, ...parts) : join(to, parts.at(-1)!);
-}
-
-/** Where a source's bytes are asked for. */
-export function urlOf(source: RemoteSource, hubEndpoint: string): string {
-  if (source.kind === 'url') return source.url;
-  const parts = [...source.repo.split('/'), 'resolve', source.revision, ...source.file.split('/')];
-  return `${hubEndpoint}/${parts.map(encodeURIComponent).join('/')}`;
 }
 
 async function planFile(
