@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { PassThrough } from 'node:stream';
-import { afterEach, describe, expect, it } from 'vitest';
+import { PassThrough, Readable } from 'node:stream';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readBody } from './read-body.ts';
 
 let counting = false;
@@ -41,5 +41,25 @@ describe('readBody', () => {
 
   it('gives small ones at once', async () => {
     expect(new Set(await turnsOf(5, 65_535)).size).toBe(1);
+  });
+
+  it.each([
+    ['declared', 300_000],
+    ['not declared', undefined],
+  ])('puts pieces together as they come, where their length is %s', async (_, declared) => {
+    const pieces = Array.from({ length: 30 }, (_each, at) => Buffer.alloc(10_000, at));
+    const whole = Buffer.concat(pieces);
+    const atOnce = vi.spyOn(Buffer, 'concat');
+    try {
+      const headers = declared === undefined ? {} : { 'content-length': `${declared}` };
+      const request = Object.assign(Readable.from(pieces), { headers }) as unknown as IncomingMessage;
+      const body = await readBody(request, 1e9, { hold: () => {} });
+      expect(body.equals(whole)).toBe(true);
+      // Of a length that is known, memory is taken once.
+      if (declared !== undefined) expect(body.buffer.byteLength).toBe(declared);
+      expect(atOnce).not.toHaveBeenCalled();
+    } finally {
+      atOnce.mockRestore();
+    }
   });
 });

@@ -7,6 +7,7 @@ import type { BodyShare } from './body-budget.ts';
 /** From this size on, in bytes, reading a body as JSON takes long enough for others to notice. */
 const large = 65_536;
 const turns = new LoopTurns();
+const empty: Buffer = Buffer.alloc(0);
 
 /**
  * The whole body, refused as soon as it grows too large, declared or not. The connection stays usable for an answer. Of
@@ -26,7 +27,7 @@ export async function readBody(
 function collect(request: IncomingMessage, maxBytes: number, share: BodyShare): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let body = empty;
     let size = 0;
     const done = (outcome: () => void) => {
       request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
@@ -37,22 +38,35 @@ function collect(request: IncomingMessage, maxBytes: number, share: BodyShare): 
       share.hold(bytes);
     };
     const onData = (chunk: Buffer) => {
+      const filled = size;
       size += chunk.length;
       try {
         if (size > declared) check(size);
-        chunks.push(chunk);
+        body = appended(body, filled, chunk, declared);
       } catch (error) {
         request.pause();
         done(() => reject(error));
       }
     };
-    const onEnd = () =>
-      done(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)));
+    const onEnd = () => done(() => resolve(body.length === size ? body : body.subarray(0, size)));
     const onError = (error: Error) => done(() => reject(error));
     const onClose = () => onError(new Error('the client went away'));
     check(declared);
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
+}
+
+/**
+ * What comes at once is not copied, and what is declared is copied once, piece by piece as it comes: forty megabytes in one
+ * go would hold up everybody.
+ */
+function appended(body: Buffer, filled: number, chunk: Buffer, declared: number): Buffer {
+  const needed = filled + chunk.length;
+  if (filled === 0 && needed >= declared) return chunk;
+  const room = needed <= body.length ? body : Buffer.allocUnsafeSlow(Math.max(needed, declared, filled * 2));
+  if (room !== body) body.copy(room, 0, 0, filled);
+  chunk.copy(room, filled);
+  return room;
 }
 
 function tooLarge(maxBytes: number): ApiError {

@@ -1,3 +1,4 @@
+import { byteCharacters } from '../../base/byte-text.ts';
 import type { Fault } from '../../core/errors.ts';
 import { type JsonMember, scanJson } from '../json/scan.ts';
 import { readFrame, readRequests, type RequestLimits } from '../batch/create.ts';
@@ -8,7 +9,6 @@ import { faultsError, maxFaults, validator } from '../validate.ts';
 import { frameSchema } from './schemas.ts';
 
 const checkFrame = validator(frameSchema);
-const encoder = new TextEncoder();
 /** So many bytes are made into lines between two pauses. */
 const pauseEvery = 131_072;
 
@@ -30,17 +30,10 @@ export function* parseCreateMessageBatch(
   const lines: Uint8Array[] = [];
   let sinceLast = 0;
   for (const [index, request] of requests.entries()) {
-    const text = decodeUtf8(request) as string;
-    const { inside, members } = scanJson(text);
-    for (const { name } of members)
-      if (!Object.hasOwn(places, name) && faults.length < maxFaults)
-        faults.push({
-          param: joinPath(`requests[${index}]`, name),
-          code: 'validation_error',
-          message: 'unknown field; a request has custom_id and params',
-        });
+    const { inside, members } = scanJson(byteCharacters(request));
+    if (!members.every(isKnown)) faults.push(...unknownFields(request, index, maxFaults - faults.length));
     // What is no object is told of by the rules of a line.
-    lines.push(inside < 0 ? request : encoder.encode(lineOf(text, members)));
+    lines.push(inside < 0 ? request : lineOf(request, members));
     sinceLast += request.length;
     if (sinceLast < pauseEvery) continue;
     sinceLast = 0;
@@ -50,12 +43,45 @@ export function* parseCreateMessageBatch(
   return lines;
 }
 
+const encoder = new TextEncoder();
+const begin = encoder.encode('{"method":"POST","url":"/v1/messages"');
+const end = encoder.encode('}');
 /** What the fields of a request are in a line. */
-const places: Readonly<Record<string, string>> = { custom_id: 'custom_id', params: 'body' };
+const fields: Readonly<Record<string, Uint8Array>> = {
+  custom_id: encoder.encode(',"custom_id":'),
+  params: encoder.encode(',"body":'),
+};
 
-function lineOf(text: string, members: readonly JsonMember[]): string {
-  const fields = members.map(({ name, start, end }) => `"${places[name]}":${text.slice(start, end)}`);
-  return `{${['"method":"POST"', '"url":"/v1/messages"', ...fields].join(',')}}`;
+function isKnown({ name }: JsonMember): boolean {
+  return Object.hasOwn(fields, name);
+}
+
+function unknownFields(request: Uint8Array, index: number, most: number): Fault[] {
+  const { members } = scanJson(decodeUtf8(request) as string);
+  const unknown = members.filter((member) => !isKnown(member)).slice(0, most);
+  return unknown.map(({ name }) => ({
+    param: joinPath(`requests[${index}]`, name),
+    code: 'validation_error',
+    message: 'unknown field; a request has custom_id and params',
+  }));
+}
+
+/** @param members by their bytes; one that is not known is left out, and refused */
+function lineOf(request: Uint8Array, members: readonly JsonMember[]): Uint8Array {
+  const values = members
+    .filter(isKnown)
+    .flatMap(({ name, start, end: to }) => [fields[name]!, request.subarray(start, to)]);
+  return joined([begin, ...values, end]);
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }
 
 /** An error about the lines, in the places of the requests. */
