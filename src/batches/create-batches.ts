@@ -69,12 +69,13 @@ export interface BatchesParts {
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
   const { store, generate, time, ids, log, limits, batch: settings } = parts;
-  const { catalog } = generate;
+  const { catalog, fleetModels } = generate;
   const worker = ids.next('wrk_');
   // A heartbeat reads and writes, and touches no batch.
   const load = (): WorkerLoad => ({
     interactive: generate.interactiveLoad(),
     serves: catalog.list().flatMap(({ id, aliases }) => [id, ...aliases]),
+    models: catalog.list(),
   });
   const probe = () => store.workers.beat(worker, load());
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
@@ -107,7 +108,7 @@ export function createBatches(parts: BatchesParts): Batches {
     purge: (batchId) => closer.purge(batchId),
   });
   // Windows are counted in the database's time, whatever the wall clock of this machine says.
-  const creating: CreateParts = { ...parts, clock: time, catalog, limits, batch: settings };
+  const creating: CreateParts = { ...parts, clock: time, catalog: fleetModels, limits, batch: settings };
   let stopping: Promise<void> | null = null;
   let started = false;
 
@@ -150,7 +151,7 @@ export function createBatches(parts: BatchesParts): Batches {
   /** Removes what was written of the input. */
   const priceAndCount = async (caller: Caller, opened: BatchInput) => {
     try {
-      const prices = freezePrices(catalog, caller, opened);
+      const prices = freezePrices(fleetModels, caller, opened);
       return { prices, counted: await countInput(parts, caller.orgId, opened) };
     } finally {
       await opened.sealed?.discard();
@@ -195,7 +196,7 @@ export function createBatches(parts: BatchesParts): Batches {
       const opened = await openInput(creating, caller, input);
       const { index } = opened;
       const { prices, counted } = await priceAndCount(caller, opened);
-      const byModel = estimateUsage(index, catalog.idOf, counted);
+      const byModel = estimateUsage(index, fleetModels.idOf, counted);
       return {
         endpoint: input.endpoint,
         total: index.count,

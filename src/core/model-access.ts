@@ -10,7 +10,7 @@ const endpointOf: Record<Serves, string> = {
 
 /** The fallbacks of a model that `caller` may use for `serves`, in their order. */
 export function fallbacksFor(
-  catalog: Catalog,
+  catalog: Pick<Catalog, 'find'>,
   { fallbacks = [] }: Model,
   caller: Pick<Caller, 'models'>,
   serves: Serves,
@@ -24,7 +24,7 @@ export function fallbacksFor(
  * @throws ApiError `model_not_found` (404) for an unknown name or a model of the other kind, `model_not_allowed` (403)
  */
 export function modelFor(
-  catalog: Catalog,
+  catalog: Pick<Catalog, 'find'>,
   caller: Pick<Caller, 'models'>,
   name: string,
   serves: Serves,

@@ -20,7 +20,7 @@ import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 export interface FilesDeps {
   store: SweeperDeps['store'];
   blobs: Blobs;
-  catalog: Catalog;
+  catalog: Pick<Catalog, 'find'>;
   clock: Clock;
   ids: Ids;
   log: Log;

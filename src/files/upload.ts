@@ -36,7 +36,7 @@ export interface OtherFiles {
 
 export interface UploadDeps {
   blobs: Blobs;
-  catalog: Catalog;
+  catalog: Pick<Catalog, 'find'>;
   clock: Clock;
   ids: Ids;
   limits: FileLimits;

@@ -175,6 +175,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
   return {
     catalog,
+    fleetModels: lanes.fleetModels,
 
     async start() {
       await lanes.start();

@@ -29,6 +29,8 @@ import type { JsonBody } from '../wire/json/json-body.ts';
 export interface Generate extends Service {
   /** Of the models that are served now. */
   readonly catalog: Catalog;
+  /** Those of the other processes too, for which batches may be created here. */
+  readonly fleetModels: Pick<Catalog, 'find' | 'idOf'>;
   /**
    * Serves these models from now on. What is in flight ends where it began; a pool that is not among them any more stops
    * when it has nothing left to do. Pools that are among them go on as they are.
@@ -110,6 +112,8 @@ export interface OtherProcess {
   interactive: Record<string, number>;
   /** Names of the models it serves; it may serve any where it does not say. */
   serves?: readonly string[];
+  /** The same models, with what it takes to accept batches for them. */
+  models?: readonly Model[];
 }
 
 export interface ServedModel {

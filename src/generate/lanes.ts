@@ -4,6 +4,7 @@ import { type Catalog, createCatalog, type Model } from '../core/model.ts';
 import type { Pool } from '../engines/engines.ts';
 import { Admission } from './admission.ts';
 import { createCountPrompt } from './count-tokens.ts';
+import { FleetModels } from './fleet-models.ts';
 import type { OtherProcess, ServedModel } from './generate.ts';
 
 /** A model with all that serves it in this process. */
@@ -19,6 +20,7 @@ export class Lanes {
     find: (name) => this.#current.find(name),
     idOf: (name) => this.#current.idOf(name),
   };
+  readonly fleetModels: FleetModels;
   #clock: Clock;
   #initial: readonly ServedModel[];
   #current: Catalog = createCatalog([]);
@@ -32,6 +34,7 @@ export class Lanes {
 
   constructor(models: readonly ServedModel[], clock: Clock) {
     this.#clock = clock;
+    this.fleetModels = new FleetModels(this.catalog, clock);
     this.#initial = models;
     this.#serve(models);
   }
@@ -61,6 +64,7 @@ export class Lanes {
 
   setOthers(others: readonly OtherProcess[]): void {
     this.#others = others;
+    this.fleetModels.learn(others.flatMap(({ models = [] }) => models));
     for (const [id, { pool, admission }] of this.#lanes) {
       const sharing = pool.isShared ? others.filter(({ serves }) => serves?.includes(id) ?? true) : [];
       const calls = sharing.reduce((sum, { interactive }) => sum + (interactive[id] ?? 0), 0);

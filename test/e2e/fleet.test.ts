@@ -94,6 +94,24 @@ function fleetTests(server: PostgresServer): void {
     });
   });
 
+  describe('a process that is asked for a model of another', () => {
+    it('takes its batches, which cost what they cost there', async () => {
+      upstream = await startFakeUpstream(complete('ok'));
+      const database = await server.createDatabase();
+      const a = await join(database, { models: [served('m1')] });
+      const b = await join(database, { models: [served('m2')] });
+      const costOf = async ({ api }: RunningApp, model: string) => {
+        const { id } = await api.upload(linesOf(model, 6));
+        const batch = await api.finished((await api.createBatch(id)).id);
+        expect(batch).toMatchObject({ request_counts: { completed: 6, failed: 0 } });
+        return batch.cost.amount;
+      };
+      const there = await costOf(a, 'm1');
+      expect(Number(there)).toBeGreaterThan(0);
+      expect(await costOf(b, 'm1-alias')).toBe(there);
+    });
+  });
+
   describe('processes that ask the same server', () => {
     it('lease its slots: one with work has what the others do not use, and no more than there are', async () => {
       const held: (() => void)[] = [];

@@ -9,9 +9,17 @@ import type { World } from './world.ts';
 /** Nano-dollars per million tokens; odd, so that rounding shows. */
 export const prices = { input: 150_000_001, cachedInput: 75_000_003, output: 600_000_007 };
 
+export const modelOf = (id: string): Model => ({
+  id,
+  aliases: [`${id}-alias`],
+  serves: ['chat', 'embeddings'],
+  prices,
+  createdAt: 0,
+});
+
 export function createEngines(world: World, process: SimProcess): { model: Model; engine: Engine }[] {
   return world.plan.models.map((id) => ({
-    model: { id, aliases: [`${id}-alias`], serves: ['chat', 'embeddings'], prices, createdAt: 0 },
+    model: modelOf(id),
     engine: troubled(
       world,
       process,

@@ -6,13 +6,15 @@ import type { Batches } from '../../src/batches/batches.ts';
 import { type BatchesParts, createBatches } from '../../src/batches/create-batches.ts';
 import { usualLimits } from '../../src/core/batch.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
+import { createCatalog } from '../../src/core/model.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import { createGenerate } from '../../src/generate/create-generate.ts';
+import type { Generate } from '../../src/generate/generate.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ProcessTime } from '../support/virtual-clock.ts';
-import { createEngines } from './engines.ts';
+import { createEngines, modelOf } from './engines.ts';
 import type { Worker } from './observer.ts';
 import type { Plant } from './plant.ts';
 import { storeThrough } from './store-view.ts';
@@ -69,7 +71,7 @@ export class SimProcess implements Worker {
         purposes: ['batch'],
         inline: async (_orgId, text) => text,
       } as Partial<Files> as Files,
-      generate: world.calls.seenThrough(this, generate),
+      generate: world.calls.seenThrough(this, { ...generate, fleetModels: withGone(generate.fleetModels) }),
       clock,
       time: new StoreTime(clock),
       ids,
@@ -153,4 +155,10 @@ function traced(world: World, process: SimProcess): Log {
     world.trace.add(process.name, `error: ${message} ${err instanceof Error ? err.message : ''}`);
   };
   return { ...silent, error, child: () => traced(world, process) };
+}
+
+/** A model that a process told of which is there no more. */
+function withGone(known: Generate['fleetModels']): Generate['fleetModels'] {
+  const gone = createCatalog([modelOf('gone')]);
+  return { find: (name) => known.find(name) ?? gone.find(name), idOf: known.idOf };
 }

@@ -120,12 +120,6 @@ describe('createBatch', () => {
     expect(created[0]?.batch.model).toBeNull();
   });
 
-  it('accepts a model that left the catalog since the upload: its lines end as errors', async () => {
-    names = ['gone'];
-    await create();
-    expect(created[0]?.batch).toMatchObject({ model: 'gone', prices: {} });
-  });
-
   it.each([
     ['an unknown file', () => create({ inputFileId: 'file-x' }), 'validation_error', 422],
     [
@@ -145,6 +139,12 @@ describe('createBatch', () => {
       () => createBatch(parts, { ...caller, models: ['n'] }, { endpoint, inputFileId: file.id }, undefined),
       'model_not_allowed',
       403,
+    ],
+    [
+      'a model that nobody serves any more, which has no price',
+      () => ((names = ['m', 'gone']), create()),
+      'model_not_found',
+      404,
     ],
   ])('refuses %s, and stores nothing', async (_what, attempt, code, status) => {
     await expect(attempt()).rejects.toMatchObject({ code, status });

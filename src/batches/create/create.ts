@@ -24,7 +24,8 @@ const drainGraceMs = 2_000;
 export interface CreateParts {
   store: Store;
   files: Files;
-  catalog: Catalog;
+  /** Of all processes: whoever takes a batch need not be one that runs it. */
+  catalog: Pick<Catalog, 'find' | 'idOf'>;
   ids: Ids;
   clock: Pick<Clock, 'now'>;
   limits: { openBatchesPerOrg: number };
@@ -114,7 +115,7 @@ async function newInput(
 
 /** The prices of every model of the input and of those that may answer in its place, frozen. @throws ApiError when the caller may not use one of them */
 export function freezePrices(
-  catalog: Catalog,
+  catalog: Pick<Catalog, 'find'>,
   caller: Caller,
   { file, index }: BatchInput,
 ): Record<string, FrozenPrices> {
@@ -122,8 +123,6 @@ export function freezePrices(
   const prices: Record<string, FrozenPrices> = Object.create(null);
   const standIns: Model[] = [];
   for (const name of index.models) {
-    // A model that left the catalog since the upload: its lines end as errors of their own.
-    if (!catalog.find(name)) continue;
     const model = modelFor(catalog, caller, name, serves);
     prices[model.id] = model.prices;
     if (model.batchFallbacksAfterMs !== undefined)

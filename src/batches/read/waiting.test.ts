@@ -35,10 +35,6 @@ describe('a batch waits', () => {
     expect(seen({}, { away: ['a', 'b'], inFlight: 3 })?.reason).toBe('engine_unavailable');
   });
 
-  it('for its model also where that had left the catalog when it was created', () => {
-    expect(seen({ prices: {}, model: 'gone' }, { away: ['gone'] })?.reason).toBe('engine_unavailable');
-  });
-
   it('in the queue while others have all places of all its models, and nothing of it is under way', () => {
     expect(seen({}, { full: ['a', 'b'] })).toMatchObject({ reason: 'queued', since: 2 });
     expect(seen({ status: 'validating', inProgressAt: null }, { full: ['a', 'b'] })?.since).toBe(1);

@@ -19,9 +19,7 @@ export function waitingOf(batch: Batch, inFlight: number, { waiting, room }: Sur
   if (isFinal(status) || closing !== null) return null;
   if (pausedAt !== null)
     return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
-  // One that had left the catalog when the batch was created has no price.
-  const priced = Object.keys(prices).filter((model) => !prices[model]!.isFallback);
-  const models = [...new Set([...priced, ...(batch.model === null ? [] : [batch.model])])];
+  const models = Object.keys(prices).filter((model) => !prices[model]!.isFallback);
   const causes = models.flatMap((model) => waiting(model) ?? []);
   // What other processes hold unsent counts as in flight: of models that all wait it tells nothing.
   if (causes[0] && (inFlight <= 0 || causes.length === models.length))

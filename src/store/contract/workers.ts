@@ -1,3 +1,4 @@
+import type { Model } from '../../core/model.ts';
 import type { SlotAsk, LeasedShare } from '../../core/slot-leases.ts';
 import type { Lease } from './claim.ts';
 
@@ -6,6 +7,8 @@ export interface WorkerLoad {
   interactive: Record<string, number>;
   /** Names of the models it serves, aliases among them. Absent: a version that did not say so, which may serve any. */
   serves?: readonly string[];
+  /** The same models, with what it takes to accept batches for them. */
+  models?: readonly Model[];
 }
 
 /** A model that chunks name and no process alive serves. */
