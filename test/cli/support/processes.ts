@@ -50,13 +50,16 @@ export interface ReadyLine {
   keys: { key: string; admin_key: string } | null;
 }
 
+/** Of all workspaces: none outlives the tests. */
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 /** @param delay of every answer, such as `20ms` */
 export function createWorkspace(delay = '1ms'): Workspace {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-process-'));
   const running = new Set<Running>();
-  process.once('exit', () => {
-    for (const { child } of running) child.kill('SIGKILL');
-  });
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('OFFPEAK_'));
 
   function start(argv: string[], env: Record<string, string> = {}, files = [main]): Running {
@@ -88,6 +91,8 @@ export function createWorkspace(delay = '1ms'): Workspace {
         }),
     };
     running.add(one);
+    children.add(child);
+    child.once('close', () => children.delete(child));
     return one;
   }
 
