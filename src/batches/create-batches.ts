@@ -13,7 +13,6 @@ import type { Files } from '../files/files.ts';
 import type { Generate } from '../generate/generate.ts';
 import type { Store } from '../store/store.ts';
 import type { LedgerRow } from '../store/contract/accounts.ts';
-import type { WorkerLoad } from '../store/contract/workers.ts';
 import type { Batches } from './batches.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import { Closer } from './close/closer.ts';
@@ -28,6 +27,7 @@ import {
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { removeFiles, requireFinished } from './remove.ts';
 import { isDatabaseAway } from './database-fault.ts';
+import { Fleet } from './fleet.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
 import { countInput } from './create/count-input.ts';
@@ -71,17 +71,14 @@ export function createBatches(parts: BatchesParts): Batches {
   const { store, generate, time, ids, log, limits, batch: settings } = parts;
   const { catalog, fleetModels } = generate;
   const worker = ids.next('wrk_');
+  const fleet = new Fleet(generate);
+  const load = () => fleet.load();
   // A heartbeat reads and writes, and touches no batch.
-  const load = (): WorkerLoad => ({
-    interactive: generate.interactiveLoad(),
-    serves: catalog.list().flatMap(({ id, aliases }) => [id, ...aliases]),
-    models: catalog.list(),
-  });
   const probe = () => store.workers.beat(worker, load());
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
-  const missing = new MissingModels({ ...parts, lostAfterMs: settings.lostModelAfterMs });
+  const missing = new MissingModels({ ...parts, fleet, lostAfterMs: settings.lostModelAfterMs });
   const hours = new OpenHours(catalog, time);
-  const inner = { ...parts, worker, isAway, missing, hours };
+  const inner = { ...parts, worker, isAway, fleet, missing, hours };
   const closer = new Closer(inner);
   const runner = new Runner({ ...inner, closer, holdsLeases: (since) => heartbeat.holds(since) });
   // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
@@ -95,7 +92,10 @@ export function createBatches(parts: BatchesParts): Batches {
   const heartbeat: Heartbeat = new Heartbeat({
     ...inner,
     load,
-    onOthers: (others) => missing.learn(others),
+    onOthers(others) {
+      fleet.learn(others);
+      missing.learned();
+    },
     giveBackStrays: () => runner.giveBackStrays(),
     onReaped: () => runner.wake(),
     moveWindows: parts.exclusive ? moveWindows : null,
@@ -114,10 +114,11 @@ export function createBatches(parts: BatchesParts): Batches {
 
   const surroundings: Surroundings = {
     waiting(name) {
-      const cause = missing.waiting(name) ?? generate.waiting(catalog.idOf(name));
+      const cause = missing.waiting(name) ?? fleet.waiting(name);
       return hours.waiting(name) ?? (cause && waitingFor(cause));
     },
-    room: (name) => generate.room(catalog.idOf(name)),
+    // Nobody here knows how much room others have.
+    room: (name) => (fleet.isElsewhere(name) ? Number.POSITIVE_INFINITY : generate.room(catalog.idOf(name))),
   };
 
   const view = async (batch: Batch, known?: LedgerRow[]): Promise<BatchView> => {

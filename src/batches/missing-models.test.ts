@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { createCatalog } from '../core/model.ts';
 import { StoreTime } from '../base/store-time.ts';
+import { Fleet } from './fleet.ts';
+import type { WorkerLoad } from '../store/contract/workers.ts';
 import { MissingModels } from './missing-models.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
@@ -13,6 +15,7 @@ describe('MissingModels (F34)', () => {
   let found: Record<string, number>;
   let looks: number;
   let catalog = createCatalog([model]);
+  let fleet: Fleet;
   let missing: MissingModels;
 
   beforeEach(() => {
@@ -24,18 +27,26 @@ describe('MissingModels (F34)', () => {
       looks++;
       return Object.entries(found).map(([name, since]) => ({ model: name, since }));
     };
+    fleet = new Fleet({
+      get catalog() {
+        return catalog;
+      },
+      interactiveLoad: () => ({}),
+      waiting: () => null,
+    });
     missing = new MissingModels({
       store: { workers: { missingModels } },
-      generate: {
-        get catalog() {
-          return catalog;
-        },
-      },
+      fleet,
       clock,
       time: new StoreTime(clock),
       lostAfterMs: 10 * minute,
     });
   });
+
+  function learn(others: readonly WorkerLoad[]): void {
+    fleet.learn(others);
+    missing.learned();
+  }
 
   async function lookAfter(ms: number): Promise<string[]> {
     await clock.advance(ms);
@@ -74,9 +85,9 @@ describe('MissingModels (F34)', () => {
     found = { gone: clock.now() };
     await lookAfter(0);
     expect(await lookAfter(10 * minute)).toEqual(['gone']);
-    missing.learn([{ interactive: {}, serves: ['other', 'gone'] }]);
+    learn([{ interactive: {}, serves: ['other', 'gone'] }]);
     expect([missing.lost, missing.isLost('gone')]).toEqual([[], false]);
-    missing.learn([]);
+    learn([]);
     catalog = createCatalog([{ ...model, aliases: ['gone'] }]);
     expect(missing.lost).toEqual([]);
   });
@@ -85,8 +96,8 @@ describe('MissingModels (F34)', () => {
     found = { gone: clock.now() };
     await lookAfter(0);
     expect(await lookAfter(10 * minute)).toEqual(['gone']);
-    missing.learn([{ interactive: {}, serves: ['gone'] }]);
-    missing.learn([]);
+    learn([{ interactive: {}, serves: ['gone'] }]);
+    learn([]);
     found = { gone: clock.now() };
     expect(missing.lost).toEqual([]);
     expect(await lookAfter(10 * minute - 1)).toEqual([]);
@@ -99,9 +110,9 @@ describe('MissingModels (F34)', () => {
     await clock.advance(minute);
     expect(missing.waiting('gone')).toMatchObject({ since });
     expect([missing.waiting('mine'), missing.waiting('also-mine')]).toEqual([null, null]);
-    missing.learn([{ interactive: {}, serves: ['gone'] }]);
+    learn([{ interactive: {}, serves: ['gone'] }]);
     expect(missing.waiting('gone')).toBeNull();
-    missing.learn([{ interactive: {} }]);
+    learn([{ interactive: {} }]);
     expect(missing.waiting('gone')).toBeNull();
   });
 });

@@ -1,16 +1,15 @@
 import type { Clock } from '../base/clock.ts';
 import type { WaitingCause } from '../core/waiting.ts';
-import type { Generate } from '../generate/generate.ts';
 import type { Store } from '../store/store.ts';
-import type { WorkerLoad } from '../store/contract/workers.ts';
 import type { StoreTime } from '../base/store-time.ts';
+import type { Fleet } from './fleet.ts';
 
 /** How often they are looked for, at most and at least. */
 const look = { mostMs: 60_000, leastMs: 1_000 } as const;
 
 export interface MissingModelsParts {
   store: { workers: Pick<Store['workers'], 'missingModels'> };
-  generate: Pick<Generate, 'catalog'>;
+  fleet: Pick<Fleet, 'serves'>;
   clock: Clock;
   time: StoreTime;
   /** A model that nobody has served for so long is lost. */
@@ -28,16 +27,14 @@ export class MissingModels {
   #since = new Map<string, number>();
   /** Those that were asked for before the first look at them. */
   #noticed = new Map<string, number>();
-  #others: readonly WorkerLoad[] = [];
 
   constructor(parts: MissingModelsParts) {
     this.#parts = parts;
     this.#lookMs = Math.max(look.leastMs, Math.min(look.mostMs, parts.lostAfterMs / 4));
   }
 
-  /** What the other processes alive said last. What is served again has its whole grace when it goes the next time. */
-  learn(others: readonly WorkerLoad[]): void {
-    this.#others = others;
+  /** The other processes alive told what they serve. What is served again has its whole grace when it goes the next time. */
+  learned(): void {
     for (const model of this.#since.keys()) if (!this.#isMissing(model)) this.#since.delete(model);
   }
 
@@ -75,7 +72,6 @@ export class MissingModels {
   }
 
   #isMissing(model: string): boolean {
-    if (this.#parts.generate.catalog.find(model)) return false;
-    return !this.#others.some(({ serves }) => serves?.includes(model) ?? true);
+    return !this.#parts.fleet.serves(model);
   }
 }

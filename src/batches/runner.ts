@@ -12,6 +12,7 @@ import type { RecordOutcome } from '../store/contract/results.ts';
 import { Claimer } from './queue/claimer.ts';
 import type { Closer } from './close/closer.ts';
 import type { StoreTime } from '../base/store-time.ts';
+import type { Fleet } from './fleet.ts';
 import type { MissingModels } from './missing-models.ts';
 import type { OpenHours } from './open-hours.ts';
 import { Demand } from './queue/demand.ts';
@@ -39,6 +40,7 @@ export interface RunnerParts {
   limits: { lineBytes: number };
   generate: Generate;
   closer: Closer;
+  fleet: Fleet;
   missing: MissingModels;
   hours: OpenHours;
   worker: string;

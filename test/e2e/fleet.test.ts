@@ -2,8 +2,8 @@ import { afterAll, afterEach, describe, expect, it, test } from 'vitest';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { AppOptions, RunningApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
-import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -124,6 +124,53 @@ function fleetTests(server: PostgresServer): void {
       await until('all lines are in flight', () => held.length === 9);
       for (const answer of held.splice(0)) answer();
       expect(await fleet[0]!.api.finished(id)).toMatchObject({ request_counts: { completed: 9 } });
+    });
+  });
+
+  describe('processes whose ways to a model are broken (F33)', () => {
+    const refuse: Answer = (response) => send(response, 401, { error: { message: 'no such key' } });
+
+    it('leave its lines to those that can send them', async () => {
+      const asked: string[] = [];
+      const answer: Answer = (response, received) => {
+        asked.push(received.text);
+        complete('ok')(response, received);
+      };
+      const turns: (() => void)[] = [];
+      upstream = await startFakeUpstream(answer);
+      const other = await startFakeUpstream(refuse);
+      const away = await startFakeUpstream(refuse);
+      await away.close();
+      const database = await server.createDatabase();
+      const at = (url: string) => ({ ...testModel(upstreamEngine(url)), id: 'm', aliases: [] });
+      const well = await join(database, { models: [at(upstream.url)] });
+      const refused = await join(database, { models: [at(other.url)] });
+      await join(database, { models: [at(away.url)] });
+      const waitingAt = async ({ api }: RunningApp, id: string) =>
+        (await api.get<{ waiting: { reason: string } | null }>(`/v1/batches/${id}`)).waiting;
+      const done = { request_counts: { completed: 400, failed: 0 } };
+
+      const first = await refused.api.createBatch({ requests: linesOf('m', 400) });
+      expect(await refused.api.finished(first.id)).toMatchObject(done);
+      expect([asked.length, new Set(asked).size]).toEqual([400, 400]);
+
+      // The roles change while the next one runs.
+      upstream.answer = (...call) => void turns.push(() => answer(...call));
+      const second = await refused.api.createBatch({ requests: linesOf('m', 400) });
+      await until('its slots are full', () => turns.length >= 7);
+      expect(await waitingAt(refused, second.id)).toBeNull();
+      asked.splice(0);
+      for (const turn of turns) turn();
+      upstream.answer = refuse;
+      const told = await until('it waits', () => waitingAt(refused, second.id));
+      expect([told.reason, (await waitingAt(well, second.id))?.reason]).toEqual([
+        'credentials_refused',
+        'credentials_refused',
+      ]);
+      other.answer = answer;
+      expect(await well.api.finished(second.id)).toMatchObject(done);
+      expect([asked.length, new Set(asked).size]).toEqual([400, 400]);
+      await other.close();
     });
   });
 }

@@ -147,18 +147,18 @@ export class Claimer {
     const { holdsLeases, missing } = this.#parts;
     if (!holdsLeases()) return this.#pauseFor(polls.longestMs);
     await missing.look();
-    this.#giveUpForeign();
+    this.#giveUp();
     await this.#claimClosings();
     let lacking = true;
     while (lacking && !this.#stopped && holdsLeases()) lacking = await this.#claimLines();
     this.#failures = 0;
   }
 
-  /** What is in hand for a model that is not run here any more, or has another id now, is for whoever claims it next. */
-  #giveUpForeign(): void {
+  /** What is in hand for a model that is not run here any more, or has another id now, or that takes nothing here, is for others. */
+  #giveUp(): void {
     const { work, demand } = this.#parts;
     const models = new Set(demand.models());
-    for (const held of work.held.chunks) if (!models.has(held.model)) work.yieldChunk(held);
+    for (const held of work.held.chunks) if (demand.isForOthers(held, models)) work.yieldChunk(held);
   }
 
   async #claimClosings(): Promise<void> {

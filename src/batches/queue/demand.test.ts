@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { createCatalog } from '../../core/model.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
 import { Demand } from './demand.ts';
 import { WorkInHand } from '../hand/work-in-hand.ts';
 
@@ -12,6 +13,8 @@ describe('Demand', () => {
   let recorder: { hasRoom: boolean };
   let lanes: { lacking(model: string): number };
   let room: number;
+  let waiting: WaitingCause | null;
+  let others: { serve: boolean; send: boolean };
   let lost: string[];
   let share: number;
   let clock: ManualClock;
@@ -23,6 +26,8 @@ describe('Demand', () => {
     recorder = { hasRoom: true };
     lanes = { lacking: () => 0 };
     room = 8;
+    waiting = null;
+    others = { serve: true, send: true };
     lost = [];
     share = 1;
     const missing = {
@@ -33,7 +38,8 @@ describe('Demand', () => {
     };
     const catalog = createCatalog([{ id: 'm', aliases: ['alias'], serves: ['chat'], prices, createdAt: 0 }]);
     demand = new Demand({
-      generate: { catalog, room: () => room, limit: () => 10 },
+      generate: { catalog, room: () => room, limit: () => 10, waiting: () => waiting },
+      fleet: { othersServe: () => others.serve, isElsewhere: () => others.send },
       hours: { share: () => share },
       missing,
       work,
@@ -138,6 +144,63 @@ describe('Demand', () => {
     expect(demand.room('m')).toBe(2);
     room = 1;
     expect(demand.room('m')).toBe(1);
+  });
+
+  describe('of a model that takes nothing here, while others serve it', () => {
+    const refused = (code: WaitingCause['code']): WaitingCause => ({
+      scope: 'account',
+      code,
+      message: 'No such key.',
+      since: clock.now(),
+    });
+
+    beforeEach(() => {
+      waiting = refused('upstream_error');
+      room = 0;
+      lanes.lacking = () => 3;
+    });
+
+    it('claims the line alone that tries, also after lines were answered', async () => {
+      expect(demand.wanted()).toEqual([]);
+      waiting = null;
+      demand.wanted();
+      for (let n = 0; n < 500; n++) demand.answered('m');
+      await clock.advance(1_000);
+      waiting = refused('upstream_error');
+      room = 1;
+      expect(demand.wanted()).toMatchObject([{ lines: 1, chunks: 0, before: {} }]);
+      work.held.add(heldChunk({ lines: 2 }));
+      expect(demand.wanted()).toEqual([]);
+    });
+
+    it('leaves what it has in hand to them, unless that may be tried now or has failed in ways they do not know', () => {
+      const held = heldChunk({});
+      const models = new Set(['m']);
+      const isForOthers = () => demand.isForOthers(held, models);
+      expect(isForOthers()).toBe(true);
+      room = 1;
+      expect(isForOthers()).toBe(false);
+      room = 0;
+      held.attempts.set(100, { made: 1, own: 0, suspected: 0 });
+      expect(isForOthers()).toBe(true);
+      others.send = false;
+      expect(isForOthers()).toBe(false);
+      held.attempts.clear();
+      expect(isForOthers()).toBe(true);
+      models.clear();
+      waiting = null;
+      expect(isForOthers()).toBe(true);
+    });
+
+    it('keeps all where nobody else serves it, and where it will soon have done what it has to do', async () => {
+      others = { serve: false, send: false };
+      expect([demand.wanted()[0]!.lines, demand.onlyTries('m')]).toEqual([64, false]);
+      others.serve = true;
+      waiting = refused('engine_overloaded');
+      expect(demand.onlyTries('m')).toBe(false);
+      await clock.advance(5_000);
+      expect(demand.onlyTries('m')).toBe(true);
+    });
   });
 
   it('runs the lines of models that are lost, which no engine holds up', () => {

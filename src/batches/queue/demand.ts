@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Wanted } from '../../store/contract/claim.ts';
 import type { Generate } from '../../generate/generate.ts';
+import type { Fleet } from '../fleet.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
+import type { HeldChunk } from '../hand/held-chunks.ts';
 import type { PrefixLanes } from '../hand/prefix-lanes.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
@@ -11,16 +13,19 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 const leastAhead = 64;
 /** So that a fast engine costs a few claims a second, each brings what is answered in this time, and at most this many lines. */
 const ahead = { ms: 250, most: 512 } as const;
+/** A server that has too much to do takes requests again before others would have claimed what is given back. */
+const overloadedMs = 5_000;
 
 export interface DemandParts {
-  generate: Pick<Generate, 'catalog' | 'room' | 'limit'>;
+  generate: Pick<Generate, 'catalog' | 'room' | 'limit' | 'waiting'>;
+  fleet: Pick<Fleet, 'othersServe' | 'isElsewhere'>;
   hours: Pick<OpenHours, 'share'>;
   /** Lines of the lost end as errors, which no engine holds up. */
   missing: Pick<MissingModels, 'lost' | 'isLost'>;
   work: WorkInHand;
   lanes: Pick<PrefixLanes, 'lacking'>;
   recorder: Pick<Recorder, 'hasRoom'>;
-  clock: Pick<Clock, 'monotonic'>;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
 /** How fast lines of a model are answered: what is sent again and again tells nothing. */
@@ -84,36 +89,67 @@ export class Demand {
     return Math.ceil(generate.limit(generate.catalog.idOf(model)) * hours.share(model));
   }
 
+  /**
+   * Whether nothing of a model can be sent, while other processes serve it, too: this one then claims the lines with which it
+   * tries whether its servers take requests again, and no others. Not whether those others can send them: they try as well.
+   */
+  onlyTries(model: string): boolean {
+    const { generate, fleet, clock } = this.#parts;
+    const cause = generate.waiting(model);
+    if (!cause || (cause.code === 'engine_overloaded' && clock.now() - cause.since < overloadedMs))
+      return false;
+    return fleet.othersServe(model);
+  }
+
+  /** Whether a chunk is for whoever claims it next: its model is not run here any more, or nothing of it can be sent. */
+  isForOthers({ model, attempts }: HeldChunk, models: ReadonlySet<string>): boolean {
+    if (!models.has(model)) return true;
+    if (this.room(model) > 0 || !this.onlyTries(model)) return false;
+    // What became of its lines nobody else would know, and those that fail by themselves would never be given up.
+    return attempts.size === 0 || this.#parts.fleet.isElsewhere(model);
+  }
+
   /** Whether more lines of a model should be claimed. */
   wants(model: string): boolean {
     if (!this.#parts.recorder.hasRoom || this.#dry.has(model)) return false;
-    return this.#lacking(model) > 0 || this.#parts.lanes.lacking(model) > 0;
+    return this.#lacking(model) > 0 || this.#lackingChunks(model) > 0;
   }
 
   /** What may be claimed now, of all models. */
   wanted(): Wanted[] {
-    const { recorder, lanes, generate } = this.#parts;
+    const { recorder, generate } = this.#parts;
     if (!recorder.hasRoom) return [];
     const inHand = this.#leastDue();
     return this.models().flatMap((model) => {
       const wants = this.wants(model);
-      const before = inHand.get(model) ?? {};
+      const before = this.onlyTries(model) ? {} : (inHand.get(model) ?? {});
       if (!wants && Object.keys(before).length === 0) return [];
       const { aliases = [] } = generate.catalog.find(model) ?? {};
       const lines = wants ? this.#lines(model) : 0;
-      return { model, names: [model, ...aliases], lines, chunks: wants ? lanes.lacking(model) : 0, before };
+      return {
+        model,
+        names: [model, ...aliases],
+        lines,
+        chunks: wants ? this.#lackingChunks(model) : 0,
+        before,
+      };
     });
   }
 
   /** How many lines fewer are in hand than should be. */
   #lacking(model: string): number {
-    return Math.max(0, this.room(model)) + leastAhead - this.#parts.work.held.unsent(model);
+    const more = this.onlyTries(model) ? 0 : leastAhead;
+    return Math.max(0, this.room(model)) + more - this.#parts.work.held.unsent(model);
+  }
+
+  #lackingChunks(model: string): number {
+    return this.onlyTries(model) ? 0 : this.#parts.lanes.lacking(model);
   }
 
   /** How many lines are claimed where some are lacking, and where only prefixes are, none. */
   #lines(model: string): number {
     const lacking = this.#lacking(model);
-    if (lacking <= 0) return 0;
+    if (lacking <= 0 || this.onlyTries(model)) return Math.max(0, lacking);
     const now = this.#parts.clock.monotonic();
     const { answered, claimedAt } = this.#paces.get(model) ?? { answered: 0, claimedAt: now };
     this.#paces.set(model, { answered: 0, claimedAt: now });

@@ -7,6 +7,8 @@ import type { WorkerLoad } from '../../store/contract/workers.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 
 const beatMs = 10_000;
+/** While it waits for the servers of a model, and once afterwards: the others should know soon. */
+const waitingMs = 2_000;
 const leastWaitMs = 1_000;
 /** An owner silent for this long is dead: others take its work. */
 export const leaseLifeMs = 30_000;
@@ -55,6 +57,8 @@ export class Heartbeat {
   #behind = 0;
   #begun = 0;
   #stopped = true;
+  /** Whether it told that it waits for something. */
+  #waited = false;
   #beating: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
 
@@ -98,17 +102,26 @@ export class Heartbeat {
     const { clock, log } = this.#parts;
     // From beat to beat, however long the last one took.
     const wait = Math.max(leastWaitMs, this.#begun + beatMs - clock.monotonic());
-    this.#timer = clock.after(wait, () => {
+    this.#timer = clock.after(Math.min(wait, waitingMs), () => {
+      if (!this.#isDue()) return this.#schedule();
       this.#beating = this.#beat()
         .catch((error: unknown) => log.error({ err: error }, 'the heartbeat failed'))
         .finally(() => this.#schedule());
     });
   }
 
+  #isDue(): boolean {
+    const { clock, load } = this.#parts;
+    const isTime = clock.monotonic() > this.#begun + beatMs - leastWaitMs;
+    return isTime || this.#waited || load().waits !== undefined;
+  }
+
   async #beat(): Promise<void> {
     const { store, generate, worker, clock, load, onOthers } = this.#parts;
     const before = (this.#begun = clock.monotonic());
-    const { now, others } = await store.workers.beat(worker, load());
+    const told = load();
+    const { now, others } = await store.workers.beat(worker, told);
+    this.#waited = told.waits !== undefined;
     await this.#learn(now, before);
     // This beat must not prolong what has run out.
     if (!this.#isFirst && !this.holds()) await this.#return();

@@ -1,5 +1,6 @@
 import type { Model } from '../../core/model.ts';
 import type { SlotAsk, LeasedShare } from '../../core/slot-leases.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
 import type { Lease } from './claim.ts';
 
 export interface WorkerLoad {
@@ -9,6 +10,8 @@ export interface WorkerLoad {
   serves?: readonly string[];
   /** The same models, with what it takes to accept batches for them. */
   models?: readonly Model[];
+  /** Why it sends no requests of some of them at present, by those names. */
+  waits?: Record<string, WaitingCause>;
 }
 
 /** A model that chunks name and no process alive serves. */
