@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { isWorthAskingElsewhere } from '../core/errors.ts';
 import { shareAt } from '../core/hours.ts';
-import type { Generate } from './generate.ts';
+import type { Generate, LineAnswer, LineCall } from './generate.ts';
 
 const none: readonly string[] = [];
 
@@ -30,6 +30,30 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
     return other === undefined ? of(modelId) : Math.max(of(modelId), of(other));
   }
 
+  async function runLine(call: LineCall, others: readonly string[]): Promise<LineAnswer> {
+    let first: unknown;
+    if (generate.room(call.model.id) > 0)
+      try {
+        return await generate.runLine(call);
+      } catch (error) {
+        if (!isWorthAskingElsewhere(error)) throw error;
+        first = error;
+      }
+    for (const id of others) {
+      const model = catalog.find(id);
+      const paid = call.priced.find((name) => catalog.idOf(name) === id);
+      if (!model || paid === undefined) continue;
+      try {
+        return { ...(await generate.runLine({ ...call, model })), model: paid };
+      } catch (error) {
+        if (!isWorthAskingElsewhere(error)) throw error;
+        first ??= error;
+      }
+    }
+    if (first !== undefined) throw first;
+    return generate.runLine(call);
+  }
+
   return {
     ...generate,
     room: (modelId) => most(modelId, (id) => generate.room(id)),
@@ -39,29 +63,9 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
     // One line after the other tries whether the model takes requests again.
     standIns: (modelId) => (generate.room(modelId) > 0 ? none : usable(modelId)),
 
-    async runLine(call) {
+    runLine(call) {
       const others = usable(call.model.id);
-      let first: unknown;
-      if (others.length === 0 || generate.room(call.model.id) > 0)
-        try {
-          return await generate.runLine(call);
-        } catch (error) {
-          if (others.length === 0 || !isWorthAskingElsewhere(error)) throw error;
-          first = error;
-        }
-      for (const id of others) {
-        const model = catalog.find(id);
-        const paid = call.priced.find((name) => catalog.idOf(name) === id);
-        if (!model || paid === undefined) continue;
-        try {
-          return { ...(await generate.runLine({ ...call, model })), model: paid };
-        } catch (error) {
-          if (!isWorthAskingElsewhere(error)) throw error;
-          first ??= error;
-        }
-      }
-      if (first !== undefined) throw first;
-      return generate.runLine(call);
+      return others.length === 0 ? generate.runLine(call) : runLine(call, others);
     },
   };
 }

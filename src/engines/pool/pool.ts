@@ -113,7 +113,8 @@ export function createPool({
 
   async function ask<T>(call: EngineCall, run: (engine: Engine) => Promise<T>, weigh: (answer: T) => number) {
     let tried: Set<Replica> | undefined;
-    for (let at = await entrance.enter(call); ;) {
+    const entered = entrance.enter(call);
+    for (let at = entered instanceof Promise ? await entered : entered; ;) {
       const { replica } = at;
       try {
         const answer = await run(replica.engine);

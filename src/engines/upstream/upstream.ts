@@ -305,6 +305,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
     async generate(request, { signal }) {
       const once = (each: JsonBody<ChatRequest>) => complete(each, signal);
+      if ((request.value.n ?? 1) === 1) return { body: await once(request) };
       return { body: await allChoices(request, once, traits.choicesApart?.value) };
     },
 

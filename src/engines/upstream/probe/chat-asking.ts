@@ -21,19 +21,20 @@ export function createChatAsking(clock: Clock, embeds: () => Promise<boolean>) {
   }
 
   return async <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> => {
-    const once = async () => {
+    try {
       const answer = await ask();
       hasAnswered = true;
       return answer;
-    };
-    try {
-      return await once();
     } catch (error) {
       if (!(error instanceof AbsentError) || hasAnswered) throw error;
       if (!(await unlessAborted(embedsLately(), signal))) throw error;
     }
-    return once().catch((error: unknown) => {
+    try {
+      const answer = await ask();
+      hasAnswered = true;
+      return answer;
+    } catch (error) {
       throw error instanceof AbsentError ? noChat(error.tail) : error;
-    });
+    }
   };
 }
