@@ -1,5 +1,13 @@
 import type { Checker, Located } from '../base/located.ts';
-import { finishReasons, type Flavor, flavors, type OwnTraits, usageFigures } from '../core/flavor.ts';
+import {
+  failureStatuses,
+  finishReasons,
+  type Flavor,
+  flavors,
+  type OwnFailure,
+  type OwnTraits,
+  usageFigures,
+} from '../core/flavor.ts';
 import { configKeys } from './keys.ts';
 
 /** What kind of server it is: one that is known, or a row of its own over one of those. */
@@ -20,9 +28,9 @@ export function flavorOf(
     flavor: check.choice(fields.like, flavors) ?? 'generic',
     ownTraits: {
       paths: { ...(chat && { chat }), ...(embeddings && { embeddings }) },
-      ...(header !== undefined && {
-        auth: { header: header.toLowerCase(), scheme: scheme ? `${scheme} ` : '' },
-      }),
+      ...(header !== undefined
+        ? { auth: { header: header.toLowerCase(), scheme: scheme ? `${scheme} ` : '' } }
+        : scheme !== undefined && { auth: { scheme: `${scheme} ` } }),
       fields: list(fields.fields),
       names: pairs(fields.rename, check, (each) => memberName(each, check)),
       without: list(fields.drop, /^(?:messages\.)?\w{1,64}$/),
@@ -33,7 +41,31 @@ export function flavorOf(
         }),
       ),
       finish: pairs(fields.finish, check, (each) => check.choice(each, finishReasons)),
+      ...(fields.effort && { effort: pairs(fields.effort, check, (each) => check.text(each)) }),
+      failures: (check.list(fields.failures) ?? []).flatMap((each) => failure(each, check) ?? []),
     },
+  };
+}
+
+function failure(at: Located, check: Checker): OwnFailure | undefined {
+  const fields = check.object(at, configKeys.failures);
+  const [code, says] = [check.text(fields.code), check.text(fields.says)];
+  const status = check.whole(fields.status, { min: 400, max: 599 });
+  const asked = check.whole(fields.means);
+  if (code === undefined && says === undefined && status === undefined)
+    return check.fail(
+      at,
+      'says of no failure what it is',
+      'Give its status, its code or how its sentence begins (says).',
+    );
+  const means = failureStatuses.find((each) => each === asked);
+  if (means === undefined)
+    return check.fail(fields.means ?? at, `means must be one of ${failureStatuses.join(', ')}`);
+  return {
+    ...(status !== undefined && { status }),
+    ...(code !== undefined && { code }),
+    ...(says !== undefined && { says }),
+    means,
   };
 }
 

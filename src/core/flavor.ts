@@ -25,13 +25,26 @@ export const usageFigures = [
 ] as const;
 export type UsageFigure = (typeof usageFigures)[number];
 
+/** By what a failure may be judged: by each of these, requests, keys, credit, models and servers are told apart. */
+export const failureStatuses = [400, 401, 402, 403, 404, 408, 413, 429, 500, 503] as const;
+export type FailureStatus = (typeof failureStatuses)[number];
+
+/** A failure that a server tells in a way of its own, and the status that says the same elsewhere. */
+export interface OwnFailure {
+  status?: number;
+  code?: string;
+  /** How its sentence begins. */
+  says?: string;
+  means: FailureStatus;
+}
+
 export const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
 
 /** What the configuration says of a server that no flavor describes, over the one that it is most like. */
 export interface OwnTraits {
   /** Behind the base of the URL; `{model}` stands for the server's name of the model. */
   paths: { chat?: string; embeddings?: string };
-  auth?: { header: string; scheme: string };
+  auth?: { header?: string; scheme?: string };
   /** Members of requests that it is sent beside those of all. */
   fields: string[];
   /** What it calls a member that has another name here. */
@@ -42,4 +55,7 @@ export interface OwnTraits {
   usage: Partial<Record<UsageFigure, string[]>>;
   /** Its words for why an answer ended, and ours. */
   finish: Record<string, (typeof finishReasons)[number]>;
+  /** Its words for how hard to think, by ours. */
+  effort?: Record<string, string>;
+  failures: OwnFailure[];
 }

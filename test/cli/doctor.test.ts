@@ -174,6 +174,13 @@ describe('offpeak doctor', () => {
     expect(await fault('--no-generate')).toEqual({ code: 1, line: told });
   });
 
+  it('knows how a provider says that the key is wrong', async () => {
+    const message = 'API key not valid. Please pass a valid API key.';
+    upstream.models = (response) => send(response, 400, [{ error: { code: 400, message } }]);
+    configure({ url: upstream.url, model, flavor: 'gemini', api_key: 'wrong' });
+    expect((await fault('--no-generate')).line).toMatch(/engine\.api_key: it refuses the key \(status 400\)/);
+  });
+
   it('finds nobody', async () => {
     const gone = createServer();
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));

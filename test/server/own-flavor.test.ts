@@ -59,6 +59,14 @@ it('is asked at its path, with its key, in its words', async () => {
   });
 });
 
+it('is told in its words how hard to think', async () => {
+  fake.answer = (reply) => send(reply, 200, { choices: [{ message: { role: 'assistant', content: 'Hi' } }] });
+  for (const [effort, told] of Object.entries({ none: 'off', xhigh: 'max', low: 'low' })) {
+    await ask({ reasoning_effort: effort });
+    expect(JSON.parse(fake.received.at(-1)!.text)).toMatchObject({ reasoning_effort: told });
+  }
+});
+
 it('streams, and tells its usage in an event', async () => {
   const event = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`;
   const piece = (content: string, finish: string | null) =>
@@ -70,4 +78,11 @@ it('streams, and tells its usage in an event', async () => {
   const sent = JSON.parse(fake.received.at(-1)!.text) as object;
   expect(sent).toMatchObject({ stream: true, max_length: 5 });
   expect(sent).not.toHaveProperty('stream_options');
+});
+
+it('says in its words that the key is wrong, which no client is told', async () => {
+  fake.answer = (reply) => send(reply, 400, { message: 'unknown key 123' });
+  const { error } = JSON.parse(await ask({})) as { error: { code: string; message: string } };
+  expect(error).toMatchObject({ code: 'upstream_error' });
+  expect(error.message).not.toContain('unknown');
 });

@@ -199,7 +199,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     knock: () => connected().counting.get(address.path('/models'), never),
   });
 
-  const context = (): RefusalContext => ({ now: clock.now(), secrets, note: noteRefusal });
+  const context = (): RefusalContext => ({
+    now: clock.now(),
+    secrets,
+    failures: traits.failures?.value,
+    note: noteRefusal,
+  });
 
   /** Logs `message` unless it was logged a moment ago. */
   function say(message: string, fields: object): void {

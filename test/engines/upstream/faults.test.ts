@@ -255,6 +255,33 @@ describe('statuses', () => {
     },
   );
 
+  it.each([
+    ['gemini', 400, [{ error: { code: 400, message: 'API key not valid. Please pass another.' } }], true],
+    ['gemini', 400, { error: { message: 'API key expired. Please renew the API key.' } }, true],
+    ['gemini', 400, { error: { message: 'User location is not supported for the API use.' } }, false],
+    ['xai', 400, { code: 'x', error: 'Incorrect API key provided: na***ys.' }, true],
+    ['xai', 429, { error: 'Your team 16f2 has either used all available credits or reached its' }, false],
+    ['openai', 429, { error: { message: 'You exceeded your quota.', type: 'insufficient_quota' } }, false],
+    ['azure', 400, { error: { message: 'x', code: 'billing_hard_limit_reached' } }, false],
+    ['anthropic', 400, { error: { message: 'Your credit balance is too low to access it.' } }, false],
+    ['generic', 429, { error: { message: 'x', code: 'insufficient_quota' } }, false],
+  ] as const)('F22: %s tells of the account with %i', async (flavor, code, body, certain) => {
+    const { engine } = await upstream(status(code, body), { flavor });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'upstream_error',
+      blame: { scope: 'account', certain },
+    });
+  });
+
+  it.each([
+    ['gemini', 400, 'Invalid value: "API key not valid."'],
+    ['xai', 400, 'Unknown name "Incorrect API key provided"'],
+    ['vllm', 400, 'API key not valid'],
+  ] as const)('F22: not what a request may have it say: %s, %s', async (flavor, code, message) => {
+    const { engine } = await upstream(status(code, { error: { message } }), { flavor });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', blame: final });
+  });
+
   it('follows no redirect', async () => {
     const { fake, engine } = await upstream(status(307, '', { location: 'http://169.254.169.254/' }));
     await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: away });

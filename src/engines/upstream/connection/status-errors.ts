@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError, away, final, unclear } from '../../../core/errors.ts';
+import { type FailureRow, meantStatus } from './failures.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 import { scrub } from './scrub.ts';
 
@@ -14,6 +15,8 @@ export interface RefusalContext {
   /** Epoch milliseconds, for `retry-after` dates. */
   now: number;
   secrets: readonly string[];
+  /** What this kind of server tells in a way of its own. */
+  failures?: readonly FailureRow[] | undefined;
   /** Takes what the upstream said and no client is told, fit to be logged. */
   note: (status: number, words: string) => void;
 }
@@ -24,10 +27,10 @@ export interface RefusalContext {
  */
 export function errorForStatus(
   { status: given, headers, text }: Refusal,
-  { now, secrets, note }: RefusalContext,
+  { now, secrets, failures, note }: RefusalContext,
 ): ApiError {
   const said = readError(text);
-  const status = isOutOfCredit(said) ? 402 : given;
+  const status = meantStatus({ ...said, status: given }, failures);
   const words = scrub(said.message, secrets);
   const fault =
     status >= 500 ? faultsOfRequests.find(([pattern]) => pattern.test(said.message))?.[1] : undefined;
@@ -164,11 +167,6 @@ const contextWords =
 function isContextLength({ code, type, message }: UpstreamError): boolean {
   const names = ['context_length_exceeded', 'exceed_context_size_error'];
   return names.includes(code) || names.includes(type) || contextWords.test(message);
-}
-
-/** Anthropic says so with 400. */
-function isOutOfCredit({ type, message }: UpstreamError): boolean {
-  return type === 'invalid_request_error' && /credit balance is too low/i.test(message);
 }
 
 function isUnknownModel({ code, type, message }: UpstreamError, status: number): boolean {

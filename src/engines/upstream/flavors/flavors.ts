@@ -1,4 +1,5 @@
-import type { Flavor, OwnTraits } from '../../../core/flavor.ts';
+import type { Flavor, OwnFailure, OwnTraits } from '../../../core/flavor.ts';
+import type { FailureRow } from '../connection/failures.ts';
 import { anthropic } from './anthropic.ts';
 import { azure } from './azure.ts';
 import { deepseek } from './deepseek.ts';
@@ -38,15 +39,22 @@ export function traitsOf(flavor: Flavor | 'auto', own: OwnTraits | undefined): F
   const like = flavorTraits[flavor === 'auto' ? 'generic' : flavor];
   if (!own) return like;
   const reason = 'configured';
-  const { paths, auth, names, without, usage, finish } = own;
+  const { paths, auth, names, without, usage, finish, effort, failures } = own;
   return {
     ...like,
-    ...(auth && { auth: { value: auth, reason } }),
+    ...(auth && { auth: { value: { ...like.auth.value, ...auth }, reason } }),
     paths: { value: paths, reason },
     fields: { value: [...like.fields.value, ...own.fields], reason },
     names: { value: { ...like.names.value, ...names }, reason },
     without: { value: [...like.without.value, ...without], reason },
     ...(Object.keys(usage).length > 0 && { usage: { value: usage, reason } }),
     finish: { value: finish, reason },
+    ...(effort && { effort: { value: effort, reason } }),
+    failures: { value: [...failures.map(rowOf), ...(like.failures?.value ?? [])], reason },
   };
+}
+
+function rowOf({ says, ...row }: OwnFailure): FailureRow {
+  const begins = (message: string) => message.toLowerCase().startsWith(says?.toLowerCase() ?? '');
+  return { ...row, says: { test: begins } };
 }

@@ -17,5 +17,12 @@ export const gemini: FlavorTraits = {
     value: { xhigh: 'high', max: 'high' },
     reason: 'minimal, low, medium and high are documented, none by models that can go without',
   },
+  failures: {
+    value: [
+      { status: 400, says: /^API key (not valid|expired)/, means: 401 },
+      { status: 400, says: /^User location is not supported/, means: 403 },
+    ],
+    reason: 'a key that it refuses, and a country, are an INVALID_ARGUMENT (openai-scala-client #109)',
+  },
   inputs: { value: ['image', 'audio'], reason: 'documented' },
 };

@@ -18,5 +18,9 @@ export const openai: FlavorTraits = {
   developerRole: { value: true, reason: 'documented' },
   effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
   counter: { value: [], reason: 'it counts requests of another format only' },
+  failures: {
+    value: [{ code: 'billing_hard_limit_reached', means: 402 }],
+    reason: 'a limit of the account that was reached is a 400',
+  },
   inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
 };

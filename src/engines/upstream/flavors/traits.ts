@@ -1,6 +1,7 @@
 import type { OwnTraits } from '../../../core/flavor.ts';
 import type { ModelInput } from '../../../core/model.ts';
 import type { Capabilities, Op, Speech } from '../../engines.ts';
+import type { FailureRow } from '../connection/failures.ts';
 import type { Apart } from '../answer/choices.ts';
 import type { CompletionAbility } from '../completions/plan.ts';
 import type { CountWay } from '../probe/count-tokens.ts';
@@ -47,6 +48,8 @@ export interface FlavorTraits {
   usage?: Flag<OwnTraits['usage']>;
   /** Its own words for why an answer ended (`finish-reason.ts` has those of others). */
   finish?: Flag<OwnTraits['finish']>;
+  /** What it tells in a way of its own of why it refused or failed. */
+  failures?: Flag<readonly FailureRow[]>;
   /** How it tells how it is, and what its model can do. */
   report: Flag<ReportWay>;
   /** When several choices are asked for one after the other: always, or where nothing is left to chance (temperature 0). */

@@ -4,6 +4,7 @@ import type { Flavor } from '../../../core/flavor.ts';
 import { addressOf } from '../connection/address.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { flavorOf } from '../flavors/find-flavor.ts';
+import { type FailureRow, meantStatus } from '../connection/failures.ts';
 import { readError } from '../connection/status-errors.ts';
 import type { Transport } from '../connection/transport.ts';
 
@@ -17,6 +18,8 @@ interface Asking {
   /** The server's name of the model. */
   model: string;
   hasKey: boolean;
+  /** What this kind of server tells in a way of its own. */
+  failures: readonly FailureRow[] | undefined;
   transport: Pick<Transport, 'get'>;
   elapsed: () => number;
 }
@@ -60,10 +63,13 @@ function examineList(listed: Fields, model: string, ms: number): Finding {
   };
 }
 
-async function refusalOf({ url, model, hasKey, transport }: Asking, status: number, body: Buffer) {
+async function refusalOf(asking: Asking, status: number, body: Buffer) {
+  const { url, model, hasKey, failures, transport } = asking;
   const about = 'models' as const;
   const verdict = 'fault' as const;
-  if (status === 401 || status === 403)
+  const said = readError(body.toString());
+  const meant = meantStatus({ ...said, status }, failures);
+  if (meant === 401 || meant === 403)
     return {
       about,
       verdict,
@@ -72,9 +78,9 @@ async function refusalOf({ url, model, hasKey, transport }: Asking, status: numb
       advice: hasKey ? 'Set another one.' : 'Set api_key.',
     };
   if (status !== 404 && status !== 405) {
-    const { message } = readError(body.toString());
-    const said = message === '' ? '' : `: ${message.slice(0, 200)}`;
-    return { about, verdict, told: `it answers with status ${status}${said}`, advice: 'See its log.' };
+    const words = said.message === '' ? '' : `: ${said.message.slice(0, 200)}`;
+    const advice = meant === 402 ? 'See to the account: it has no credit.' : 'See its log.';
+    return { about, verdict, told: `it answers with status ${status}${words}`, advice };
   }
   const better = await betterUrl(url, model, transport);
   if (better === null)

@@ -8,6 +8,7 @@ import { examineConnection, findHttps } from './examine-connection.ts';
 import { examineModels } from './examine-models.ts';
 import { headersOf } from '../connection/headers.ts';
 import { countTimeouts } from './count-tokens.ts';
+import { traitsOf } from '../flavors/flavors.ts';
 import { createTransport } from '../connection/transport.ts';
 import { createUpstreamEngine, type UpstreamOptions } from '../upstream.ts';
 
@@ -58,7 +59,8 @@ export async function examineUpstream(
   let flavor: string = options.flavor ?? 'generic';
   try {
     const hasKey = Boolean(options.apiKey);
-    const asked = await examineModels({ url, model, hasKey, transport, elapsed: begin() });
+    const failures = traitsOf(options.flavor ?? 'generic', options.ownTraits).failures?.value;
+    const asked = await examineModels({ url, model, hasKey, failures, transport, elapsed: begin() });
     if (flavor === 'auto') flavor = asked.flavor;
     if (!add(asked.finding)) {
       const https = asked.finding.key === undefined ? await findHttps(connecting) : null;

@@ -1,0 +1,36 @@
+import type { FailureStatus } from '../../../core/flavor.ts';
+
+/** A failure that a server tells in a way of its own. All that is said of it must be so. */
+export interface FailureRow {
+  status?: number;
+  /** The `code` or the `type` of its error. */
+  code?: string;
+  /** Its sentence. From the start, or a request that is quoted in another could say the same. */
+  says?: Pick<RegExp, 'test'>;
+  /** The status that says the same elsewhere, and by which everything else goes. */
+  means: FailureStatus;
+}
+
+interface Told {
+  status: number;
+  code: string;
+  type: string;
+  message: string;
+}
+
+/** Said by several services, and passed on by what stands before them. */
+const everywhere: readonly FailureRow[] = [
+  { code: 'insufficient_quota', means: 402 },
+  { status: 400, says: /^Your credit balance is too low/, means: 402 },
+];
+
+/** The status by which a failure is judged. */
+export function meantStatus({ status, code, type, message }: Told, rows: readonly FailureRow[] = []): number {
+  const row = [...rows, ...everywhere].find(
+    (each) =>
+      (each.status === undefined || each.status === status) &&
+      (each.code === undefined || each.code === code || each.code === type) &&
+      (each.says === undefined || each.says.test(message)),
+  );
+  return row?.means ?? status;
+}
