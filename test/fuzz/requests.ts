@@ -247,6 +247,7 @@ function messagesTools({ names, schemas: inputs, choice }: Tools, alone: boolean
     input_schema: inputs[at] ?? { type: 'object' },
   }));
   list.push({ type: 'web_search_20250305', name: 'web_search', max_uses: 3 });
+  list.push({ type: 'bash_20250124', name: 'bash' });
   const types = { named: 'tool', required: 'any', auto: 'auto', none: 'none', allowed: 'auto' } as const;
   if (choice === null) return { tools: list };
   const chosen = { type: types[choice], ...(choice === 'named' && { name: names[0] }) };

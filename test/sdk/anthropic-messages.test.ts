@@ -6,6 +6,7 @@ import { complete, frame, send, startFakeUpstream, streamed, usageFrame } from '
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { createMessagesClient, messagesSdks } from './anthropic-clients.ts';
 import type { MessagesClient } from './anthropic-clients.ts';
+import type { ChatRequest } from '../../src/wire/chat/chat.ts';
 
 const say = (content: string) => [{ role: 'user' as const, content }];
 const base = { model: 'default', max_tokens: 100 };
@@ -226,6 +227,63 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
       { role: 'user', content: 'How is Rome?' },
       { role: 'assistant', tool_calls: [toolCall] },
       { role: 'tool', tool_call_id: 'call_1', content: '12 degrees' },
+    ]);
+  });
+
+  it('has any model call the tools that the format defines, plain, streamed and in what was said before', async () => {
+    upstream.received.length = 0;
+    const call = (id: string, name: string, json: string) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: json },
+    });
+    const ran = call('call_1', 'bash', '{"command":"ls"}');
+    const edited = call('call_2', 'str_replace_based_edit_tool', '{"command":"view","path":"/a"}');
+    const message = { role: 'assistant', content: null, tool_calls: [ran] };
+    upstream.answer = complete('', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
+    const asked = {
+      ...base,
+      model: 'remote',
+      tools: [
+        { type: 'bash_20250124' as const, name: 'bash' as const },
+        { type: 'text_editor_20250728' as const, name: 'str_replace_based_edit_tool' as const },
+        { type: 'web_search_20250305' as const, name: 'web_search' as const },
+      ],
+    };
+    const first = await client.messages.create({ ...asked, messages: say('What is here?') });
+    expect(first).toMatchObject({
+      stop_reason: 'tool_use',
+      content: [{ type: 'tool_use', id: 'call_1', name: 'bash', input: { command: 'ls' } }],
+    });
+    upstream.answer = streamed([
+      frame({ tool_calls: [{ index: 0, ...edited, function: { ...edited.function, arguments: '' } }] }),
+      frame({ tool_calls: [{ index: 0, function: { arguments: edited.function.arguments } }] }),
+      frame({}, 'tool_calls'),
+      usageFrame,
+      'data: [DONE]\n\n',
+    ]);
+    const second = await client.messages
+      .stream({
+        ...asked,
+        messages: [
+          ...say('What is here?'),
+          { role: 'assistant', content: first.content },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'a' }] },
+        ],
+      })
+      .finalMessage();
+    expect(second.content).toMatchObject([
+      { type: 'tool_use', name: edited.function.name, input: { command: 'view', path: '/a' } },
+    ]);
+    const sent = upstream.received.map(({ text }) => JSON.parse(text) as ChatRequest);
+    for (const { tools } of sent)
+      expect(tools).toMatchObject([
+        { type: 'function', function: { name: 'bash', parameters: { properties: { command: {} } } } },
+        { type: 'function', function: { name: edited.function.name } },
+      ]);
+    expect(sent[1]!.messages.slice(1)).toMatchObject([
+      { role: 'assistant', tool_calls: [ran] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'a' },
     ]);
   });
 

@@ -58,12 +58,16 @@ export interface Source {
 }
 
 export interface MessagesTool {
-  /** Absent or `custom` for a function of the client's; all else runs on somebody's server. */
+  /** Absent or `custom` for a function of the client's; the rest the format defines, for the client or a server to run. */
   type?: string | null;
   name: string;
   description?: string | null;
   input_schema: JsonSchema;
   strict?: boolean | null;
+  /** Of a `computer`. */
+  display_width_px?: number | null;
+  display_height_px?: number | null;
+  enable_zoom?: boolean | null;
 }
 
 export interface MessagesToolChoice {

@@ -11,6 +11,7 @@ import {
   stringOrNull,
   when,
 } from '../../schema.ts';
+import { definedTypes } from './client-tools.ts';
 
 /**
  * What a messages request may hold (wire-formats.md, section 1c). Strict about what Offpeak uses; other fields, tools that
@@ -191,6 +192,18 @@ const tool = raw({
           description: stringOrNull(),
           input_schema: anyObject({ description: 'JSON Schema of the input.' }),
           strict: booleanOrNull(),
+        },
+      },
+    },
+    {
+      if: { required: ['type'], properties: { type: { type: 'string', pattern: definedTypes } } },
+      then: {
+        required: ['name'],
+        properties: {
+          name: string(toolName),
+          display_width_px: integerOrNull(),
+          display_height_px: integerOrNull(),
+          enable_zoom: booleanOrNull(),
         },
       },
     },

@@ -122,8 +122,20 @@ describe('a messages request', () => {
           weather,
           { type: 'web_search_20250305', name: 'web_search', max_uses: 3 },
           { type: 'mcp_toolset', mcp_server_name: 'x' },
-          { type: 'bash_20250124', name: 'bash' },
+          { type: 'computer_toolset_20260801' },
         ],
+      },
+    ],
+    [
+      'tools that the format defines',
+      {
+        tools: [
+          { type: 'bash_20250124', name: 'bash' },
+          { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 9 },
+          { type: 'computer_20251124', name: 'computer', display_width_px: 9, display_height_px: 9 },
+          { type: 'memory_20250818', name: 'memory', ...cached },
+        ],
+        tool_choice: { type: 'tool', name: 'bash' },
       },
     ],
     [
@@ -200,6 +212,17 @@ describe('a messages request', () => {
     [
       { ...base, tools: [{ ...weather, type: 'custom', input_schema: 'x' }] },
       'tools[0].input_schema: expected an object, got "x"',
+    ],
+    [{ ...base, tools: [{ type: 'bash_20250124' }] }, 'tools[0].name: required, but missing'],
+    [
+      {
+        ...base,
+        tools: [
+          { ...weather, name: 'bash' },
+          { type: 'bash_20250124', name: 'bash' },
+        ],
+      },
+      'tools[1].name: "bash" is already the name of tools[0]',
     ],
     [{ ...base, tools: [weather, weather] }, 'tools[1].name: "weather" is already the name of tools[0]'],
     [

@@ -4,7 +4,7 @@ import { parseJson, quoted } from '../../json/parse.ts';
 import { faultsError, validator } from '../../validate.ts';
 import type { Block, MessagesRequest } from '../messages.ts';
 import { countTokensRequestSchema, messagesRequestSchema } from './request-schema.ts';
-import { isFunctionTool } from './to-chat-tools.ts';
+import { isClientTool } from './to-chat-tools.ts';
 
 const checkWhole = validator(messagesRequestSchema);
 const checkPrompt = validator(countTokensRequestSchema);
@@ -63,7 +63,7 @@ function checkAgreement(request: MessagesRequest): Fault[] {
 function checkTools({ tools, tool_choice: choice }: MessagesRequest, add: Add): void {
   const names = new Map<string, number>();
   for (const [index, tool] of (tools ?? []).entries()) {
-    if (!isFunctionTool(tool)) continue;
+    if (!isClientTool(tool)) continue;
     const first = names.get(tool.name);
     if (first === undefined) names.set(tool.name, index);
     else add(`tools[${index}].name`, `${quoted(tool.name)} is already the name of tools[${first}]`);

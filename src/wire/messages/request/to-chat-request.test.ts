@@ -105,6 +105,61 @@ describe('tools', () => {
   });
 
   it.each([
+    ['bash_20241022', 'bash', 'command restart', undefined],
+    ['bash_20250124', 'bash', 'command restart', undefined],
+    [
+      'text_editor_20250124',
+      'str_replace_editor',
+      'command path file_text old_str new_str insert_line view_range',
+      'view create str_replace insert undo_edit',
+    ],
+    [
+      'text_editor_20250728',
+      'str_replace_based_edit_tool',
+      'command path file_text old_str new_str insert_line insert_text view_range',
+      'view create str_replace insert',
+    ],
+    [
+      'memory_20250818',
+      'memory',
+      'command path file_text old_str new_str insert_line insert_text view_range old_path new_path',
+      'view create str_replace insert delete rename',
+    ],
+    [
+      'computer_20241022',
+      'computer',
+      'action coordinate text',
+      'key type mouse_move left_click left_click_drag right_click middle_click double_click screenshot cursor_position',
+    ],
+  ])('that the format defines, such as %s, are told to the model', (type, name, properties, commands) => {
+    const { tools } = chatOf({ tools: [{ type, name } as never] });
+    const { parameters, ...told } = tools![0]!.function;
+    expect(told).toEqual({ name, description: expect.stringMatching(/\.$/) });
+    const input = parameters as { properties: Record<string, { enum?: string[] }> };
+    expect(Object.keys(input.properties).join(' ')).toBe(properties);
+    expect((input.properties['command'] ?? input.properties['action'])?.enum?.join(' ')).toBe(commands);
+  });
+
+  it('that the format defines have what their version and their fields say', () => {
+    const computer = (type: string, more = {}) => {
+      const [tool] = chatOf({ tools: [{ type, name: 'computer', ...more } as never] }).tools!;
+      const { properties } = tool!.function.parameters as { properties: Record<string, object> };
+      return { about: tool!.function.description, fields: Object.keys(properties), ...properties['action'] };
+    };
+    const size = { display_width_px: 1_280, display_height_px: 800 };
+    expect(computer('computer_20250124', size)).toMatchObject({
+      about: expect.stringContaining('1280 pixels wide and 800 high'),
+      enum: expect.arrayContaining(['screenshot', 'scroll', 'wait']),
+      fields: expect.arrayContaining(['start_coordinate', 'scroll_amount', 'duration']),
+    });
+    expect(computer('computer_20251124', size).fields).not.toContain('region');
+    const zooming = computer('computer_20251124', { enable_zoom: true });
+    expect(zooming).toMatchObject({ enum: expect.arrayContaining(['zoom']) });
+    expect(zooming.fields).toContain('region');
+    expect(zooming.about).not.toContain('pixels');
+  });
+
+  it.each([
     [{ type: 'auto' }, 'auto'],
     [{ type: 'none' }, 'none'],
     [{ type: 'any' }, 'required'],
@@ -277,13 +332,19 @@ describe('an error about the chat request', () => {
     max_tokens: 5,
     system: 'kind',
     messages: [hi, said(call('t')), user(text('a'), result('t', { content: 'x' }), png)],
-    tools: [{ type: 'web_search_20250305', name: 'web_search' } as never, look],
+    tools: [
+      { type: 'web_search_20250305', name: 'web_search' } as never,
+      look,
+      { type: 'bash_20250124', name: 'bash' } as never,
+    ],
     output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
   };
 
   it.each([
     ['tools[0].function.parameters', 'tools[1].input_schema'],
     ['tools[0].function.name', 'tools[1].name'],
+    ['tools[1].function.name', 'tools[2].name'],
+    ['tools[1].function.parameters', 'tools[2].parameters'],
     ['response_format.json_schema.schema', 'output_config.format.schema'],
     ['messages[0].content', 'system'],
     ['messages[1].content', 'messages[0].content'],

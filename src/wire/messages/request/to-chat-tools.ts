@@ -1,10 +1,11 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
 import type { Places } from '../../places.ts';
 import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messages.ts';
+import { definitionOf, isDefined } from './client-tools.ts';
 
 /** Whether the client itself runs the tool. The others, such as `web_search_20250305`, would run on the server. */
-export function isFunctionTool(tool: MessagesTool): boolean {
-  return (tool.type ?? 'custom') === 'custom';
+export function isClientTool(tool: MessagesTool): boolean {
+  return (tool.type ?? 'custom') === 'custom' || isDefined(tool);
 }
 
 /** Tools and their choice as chat has them; nothing without a tool that can be called. */
@@ -14,10 +15,11 @@ export function toChatTools(
 ): Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   const tools: Tool[] = [];
   for (const [index, tool] of (given ?? []).entries()) {
-    if (!isFunctionTool(tool)) continue;
-    const converted = toChatTool(tool);
+    if (!isClientTool(tool)) continue;
+    const definition = definitionOf(tool);
+    const converted = toChatTool({ ...tool, ...definition });
     places.set(converted, `tools[${index}]`).set(converted.function, `tools[${index}]`);
-    places.set(converted.function.parameters as object, `tools[${index}].input_schema`);
+    if (!definition) places.set(converted.function.parameters as object, `tools[${index}].input_schema`);
     tools.push(converted);
   }
   if (tools.length === 0) return {};

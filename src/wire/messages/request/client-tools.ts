@@ -1,0 +1,136 @@
+import type { JsonSchema } from '../../chat/chat.ts';
+import type { MessagesTool } from '../messages.ts';
+
+/**
+ * Tools that the client runs and the format itself defines: a request names them, and models of other makers have to be told
+ * what they are. Their names and inputs are as Anthropic documents them; a version that is not known is taken for the latest.
+ */
+export const definedTypes = '^(bash|text_editor|computer|memory)_[0-9]{8}$';
+const typePattern = new RegExp(definedTypes);
+
+/** What a tool is for, and its input. */
+interface Definition {
+  description: string;
+  input_schema: JsonSchema;
+}
+
+/** @returns undefined for a tool of another type */
+export function definitionOf(tool: MessagesTool): Definition | undefined {
+  const family = typePattern.exec(tool.type ?? '')?.[1];
+  return family ? families[family as keyof typeof families](tool, tool.type!.slice(-8)) : undefined;
+}
+
+export function isDefined({ type }: MessagesTool): boolean {
+  return typePattern.test(type ?? '');
+}
+
+type Properties = Record<string, Record<string, unknown>>;
+
+const input = (properties: Properties, required: readonly string[] = []): JsonSchema => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+const text = (description: string) => ({ type: 'string', description });
+const line = (description: string) => ({ type: 'integer', description });
+const pixels = (length: number, description: string) => ({
+  type: 'array',
+  items: { type: 'integer' },
+  minItems: length,
+  maxItems: length,
+  description,
+});
+
+const bash: Definition = {
+  description:
+    'Runs commands in a bash session that lives on between calls. Nothing can be typed into a command.',
+  input_schema: input({
+    command: text('The command to run. Required unless restart is true.'),
+    restart: { type: 'boolean', description: 'True to start the session anew.' },
+  }),
+};
+
+const fileCommands = ['view', 'create', 'str_replace', 'insert'];
+const fileInput: Properties = {
+  path: text('Of the file or directory.'),
+  file_text: text('For create: the whole content of the file.'),
+  old_str: text('For str_replace: the text to replace. It stands in the file exactly once, blanks included.'),
+  new_str: text('For str_replace: the text to put there; without it the old one is deleted.'),
+  insert_line: line('For insert: the line after which the text goes; 0 for the start of the file.'),
+  insert_text: text('For insert: the text to insert.'),
+  view_range: pixels(2, 'For view: the first line and the last, counted from 1; -1 is the end of the file.'),
+};
+
+const editor: Definition = {
+  description: 'Views, creates and edits text files, and lists directories.',
+  input_schema: input({ command: { type: 'string', enum: fileCommands }, ...fileInput }, ['command', 'path']),
+};
+
+/** Up to the version 20250124: it could undo, and inserted what stood in `new_str`. */
+const { insert_text: _, ...olderInput } = fileInput;
+const olderEditor: Definition = {
+  description: editor.description,
+  input_schema: input(
+    {
+      command: { type: 'string', enum: [...fileCommands, 'undo_edit'] },
+      ...olderInput,
+      new_str: text(
+        'For str_replace: the text to put there; without it the old one is deleted. For insert: the text.',
+      ),
+    },
+    ['command', 'path'],
+  ),
+};
+
+const memory: Definition = {
+  description:
+    'Keeps files in the directory /memories from one conversation to the next. View it before anything else, and write down what will be needed later.',
+  input_schema: input(
+    {
+      command: { type: 'string', enum: [...fileCommands, 'delete', 'rename'] },
+      ...fileInput,
+      path: text('Of the file or directory, from /memories on. For all but rename.'),
+      old_path: text('For rename: where the file is.'),
+      new_path: text('For rename: where it goes.'),
+    },
+    ['command'],
+  ),
+};
+
+const firstActions =
+  'key type mouse_move left_click left_click_drag right_click middle_click double_click screenshot cursor_position';
+const laterActions = 'hold_key left_mouse_down left_mouse_up triple_click scroll wait';
+
+function computer(tool: MessagesTool, version: string): Definition {
+  const { display_width_px: width, display_height_px: height, enable_zoom: zooms } = tool;
+  const isFirst = version < '20250124';
+  const size = width && height ? ` The screen is ${width} pixels wide and ${height} high.` : '';
+  const actions = `${firstActions}${isFirst ? '' : ` ${laterActions}`}${zooms ? ' zoom' : ''}`.split(' ');
+  return {
+    description: `Controls a screen, its mouse and its keyboard.${size} Take a screenshot to see what an action did.`,
+    input_schema: input(
+      {
+        action: { type: 'string', enum: actions },
+        coordinate: pixels(2, 'Of the mouse: pixels from the left and from the top.'),
+        text: text('What to type, or for key and hold_key the keys, such as ctrl+s or Return.'),
+        ...(!isFirst && {
+          start_coordinate: pixels(2, 'For left_click_drag: where it starts.'),
+          scroll_direction: { type: 'string', enum: ['up', 'down', 'left', 'right'] },
+          scroll_amount: line('For scroll: the clicks of the wheel.'),
+          duration: { type: 'number', description: 'For hold_key and wait: seconds.' },
+        }),
+        ...(zooms && { region: pixels(4, 'For zoom: left, top, right and bottom.') }),
+      },
+      ['action'],
+    ),
+  };
+}
+
+const families = {
+  bash: () => bash,
+  text_editor: (_tool: MessagesTool, version: string) => (version <= '20250124' ? olderEditor : editor),
+  memory: () => memory,
+  computer,
+};
