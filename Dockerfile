@@ -15,7 +15,7 @@ USER 1000:1000
 WORKDIR /data
 VOLUME /data
 EXPOSE 8080
-# Work in flight has 25 seconds to end (server.drain): stop the container with at least --stop-timeout 30.
+# Work in flight has 25 seconds to end (drain): stop the container with at least --stop-timeout 30.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]

@@ -37,7 +37,7 @@ import { Followers } from './read/followers.ts';
 import { readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
 import { amountOf, viewOf } from './read/view.ts';
-import { type Surroundings, waitingOf } from './read/waiting.ts';
+import { modelsOf, type Surroundings, waitingOf } from './read/waiting.ts';
 import { Watch } from './watch/watch.ts';
 
 export interface BatchesParts {
@@ -128,7 +128,7 @@ export function createBatches(parts: BatchesParts): Batches {
       batch.err > 0 ? store.results.errorSummary(batch.id) : [],
     ]);
     const waiting = waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings);
-    const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch) : null;
+    const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch, modelsOf(batch)) : null;
     const now = time.now();
     return viewOf(batch, ledger, {
       running,

@@ -85,6 +85,22 @@ describe('a batch whose model takes nothing', () => {
   });
 });
 
+describe('a server that does not have the model', () => {
+  it('is seen from the start on, before anybody asks for anything', async () => {
+    upstream = await startFakeUpstream(complete());
+    upstream.models = (response) => send(response, 200, { data: [{ id: 'other', owned_by: 'vllm' }] });
+    running = await startApp({
+      models: [testModel({ ...upstreamEngine(upstream.url), flavor: null })],
+      keys: [{ org: 'default', scopes: ['admin'] }],
+    });
+    await running.app.serversAway();
+    const admin = createApi(running.url, running.keys[0]!);
+    const { replicas } = await admin.get<Model>('/v1/models/default');
+    expect(replicas).toMatchObject([{ waiting: { reason: 'model_missing' } }]);
+    expect(upstream.received.filter(({ path }) => path.endsWith('/completions'))).toEqual([]);
+  });
+});
+
 describe('a batch behind others', () => {
   it('says that it is queued and how many go before it, and goes on when they are done', async () => {
     running = await startApp({ models: [testModel({ kind: 'scripted', slots: 2, delayMs: 0 })] });

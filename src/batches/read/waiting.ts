@@ -9,17 +9,22 @@ export interface Surroundings {
   room: (model: string) => number;
 }
 
+/** Those that its requests name. */
+export function modelsOf({ prices }: Batch): string[] {
+  return Object.keys(prices).filter((model) => !prices[model]!.isFallback);
+}
+
 /**
  * Why nothing of a batch is sent at present: it is paused; or no requests of its models are sent, of which the first is told; or
  * others have all places. Null where something of it may be sent, or was to a model that takes requests.
  * @param inFlight its requests that were sent and not answered
  */
 export function waitingOf(batch: Batch, inFlight: number, { waiting, room }: Surroundings): Waiting | null {
-  const { status, closing, pausedAt, prices, total, ok, err } = batch;
+  const { status, closing, pausedAt, total, ok, err } = batch;
   if (isFinal(status) || closing !== null) return null;
   if (pausedAt !== null)
     return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
-  const models = Object.keys(prices).filter((model) => !prices[model]!.isFallback);
+  const models = modelsOf(batch);
   const causes = models.flatMap((model) => waiting(model) ?? []);
   // What other processes hold unsent counts as in flight: of models that all wait it tells nothing.
   if (causes[0] && (inFlight <= 0 || causes.length === models.length))

@@ -308,6 +308,30 @@ describe('createPool', () => {
     await Promise.all(asked);
   });
 
+  it('asks a server that lacks the model again by itself, until it has it or answers all the same', async () => {
+    const one = server(4);
+    one.probed = () => Promise.reject(noModel);
+    poolOf([one]);
+    await pool.probe();
+    expect(pool.replicas[0]).toMatchObject({ health: 'open', waiting: { code: 'model_not_found' } });
+    await clock.advance(1_000);
+    await turn();
+    expect(pool.replicas[0]?.health).toBe('open');
+    one.probed = async () => ({ slots: null, queued: null });
+    await clock.advance(4_000);
+    await turn();
+    expect(pool.replicas[0]).toMatchObject({ health: 'up', waiting: null });
+    const asked = ask();
+    await turn();
+    await clock.advance(10);
+    one.open[0]!.answer();
+    await asked;
+    one.probed = () => Promise.reject(noModel);
+    await pool.probe();
+    expect(pool.replicas[0]?.health).toBe('up');
+    one.probed = async () => ({ slots: null, queued: null });
+  });
+
   it('refuses no interactive request on a suspicion, which others may have caused', async () => {
     const one = server(4);
     poolOf([one]);

@@ -74,6 +74,8 @@ export class Replica implements Choice {
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** Whether the server tells how much waits there. */
   #tells = false;
+  /** Whether it said, before it answered anything, that it does not have the model. */
+  #lacksModel = false;
 
   constructor(
     { name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions,
@@ -231,6 +233,7 @@ export class Replica implements Choice {
   /** Something of an answer has come: it works. */
   answers(): void {
     const wasUp = this.#breaker.health === 'up';
+    this.#lacksModel = false;
     this.#breaker.answered();
     if (wasUp) return;
     this.#isSaid = false;
@@ -297,7 +300,10 @@ export class Replica implements Choice {
   /** A pause may have become longer. */
   #wakeIn(ms: number): void {
     this.#wake?.cancel();
-    this.#wake = this.#parts.clock.after(ms, this.#parts.onChange);
+    this.#wake = this.#parts.clock.after(ms, () => {
+      if (this.#lacksModel) void this.look();
+      this.#parts.onChange();
+    });
   }
 
   /** Asks the server how it is. Where requests fail and it is well all the same, they may be at fault themselves. */
@@ -307,6 +313,7 @@ export class Replica implements Choice {
       const report = await this.engine.probe();
       this.#limit.learned(report);
       this.#breaker.said(true);
+      if (this.#lacksModel) this.answers();
       this.#parts.onWell();
       this.#parts.onChange();
       // Where it only did not say so this once, it is asked again.
@@ -314,7 +321,12 @@ export class Replica implements Choice {
       this.#watch();
     } catch (error) {
       this.#breaker.said(false);
-      if (!this.#isStopped && error instanceof ApiError && error.blame.certain) this.fail(error);
+      if (this.#isStopped || !(error instanceof ApiError) || !error.blame.certain) return;
+      const isNoModel = error.code === 'model_not_found';
+      // What it answers with a model outweighs what it says of it.
+      if (isNoModel && this.pace > 0) return;
+      this.#lacksModel = isNoModel;
+      this.fail(error);
     }
   }
 

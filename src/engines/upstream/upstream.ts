@@ -354,6 +354,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       models = null;
       told = await askHowItIs(traits.report.value, {
         model,
+        listsAll: traits.listsAll?.value ?? false,
         address,
         get: async (path) =>
           just && path === address.path('/models') ? just : connected().counting.get(path, never),

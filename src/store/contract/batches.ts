@@ -110,8 +110,8 @@ export interface BatchStore {
   split(worker: string, lease: Lease): Promise<boolean>;
   /** Batches whose end is not decided, by `due`. */
   open(limit: number): Promise<OpenBatch[]>;
-  /** How many batches of its org that may still be claimed go before this one. */
-  ahead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>): Promise<number>;
+  /** How many batches of its org that may still be claimed, and have requests of one of these models, go before this one. */
+  ahead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
   /** Lines claimed and not recorded yet. */
   running(id: string): Promise<number>;
   /** Shuts the gate of a batch that is closing: nothing is recorded any more but by `recordMissing`. False when fenced. */

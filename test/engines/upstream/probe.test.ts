@@ -143,6 +143,27 @@ describe('a server is asked how it is', () => {
     await expect(engine.probe()).rejects.toMatchObject(error);
   });
 
+  const others = list({ id: 'a', owned_by: 'x' }, { id: 'b', aliases: ['real-name'] });
+  const vllms = list({ id: 'other', owned_by: 'vllm' });
+  it.each<[Flavor | 'auto', Pages[string], boolean]>([
+    ['vllm', list({ id: 'other' }), false],
+    ['auto', vllms, false],
+    ['offpeak', list({ id: 'a' }, { id: 'b', aliases: ['c'] }), false],
+    ['offpeak', others, true],
+    ['offpeak', { ...list({ id: 'a' }), has_more: true }, true],
+    ['vllm', list(), true],
+    ['vllm', 404, true],
+    ['sglang', list({ id: 'other' }), true],
+    ['openai', list({ id: 'other' }), true],
+  ])('and %s, which lists %j, has the model: %j', async (flavor, models, has) => {
+    const { engine } = await serverWith(flavor, { '/v1/models': models });
+    const code = await engine.probe().then(
+      () => null,
+      (error: { code: string }) => error.code,
+    );
+    expect(code === 'model_not_found').toBe(!has);
+  });
+
   it('and Ollama does not have the model', async () => {
     const { fake, engine } = await serverWith('ollama', {});
     fake.answer = (response) => send(response, 404, { error: "model 'real-name' not found" });

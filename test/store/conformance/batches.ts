@@ -172,8 +172,22 @@ export function batchTests(on: Stores): void {
       await on.store.batches.cancel('org_a', (await add(start - 9)).id, start, 0);
       const last = await add(start + 1);
       await add(start + 2);
-      const ahead = await Promise.all([first, second, last].map((batch) => on.store.batches.ahead(batch)));
+      await add(start - 9, { model: 'other' });
+      await on.store.batches.pause('org_a', (await add(start - 9)).id, start);
+      const mixed = (models: string[]) =>
+        addBatch(on.store, { due: start + 1, model: null }, (batch) =>
+          models.map((model, at) => ({ ...makeChunks(batch)[0]!, model, seq: at + 1 })),
+        );
+      await mixed(['other', 'another']);
+      const ahead = await Promise.all(
+        [first, second, last].map((batch) => on.store.batches.ahead(batch, [first.model!])),
+      );
       expect(ahead).toEqual([0, 1, 2]);
+      await mixed(['other', first.model!]);
+      const end = { ...last, id: '~', due: start + 1 };
+      expect(await on.store.batches.ahead(end, [first.model!])).toBe(4);
+      expect(await on.store.batches.ahead(end, ['another', 'third'])).toBe(1);
+      expect(await on.store.batches.ahead(end, [])).toBe(0);
     });
 
     test('are open until their end is decided, the most urgent first', async () => {

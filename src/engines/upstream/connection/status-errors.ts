@@ -78,14 +78,17 @@ function refusedField(tail: string): ApiError {
 
 function refused(said: UpstreamError, status: number, tail: string): ApiError {
   if (isContextLength(said)) return tooLong(tail);
-  if (isUnknownModel(said, status))
-    return new ApiError('model_not_found', `The model's server does not have the model ${tail}`, {
-      blame: { scope: 'model', certain: true, retry: true },
-    });
+  if (isUnknownModel(said, status)) return noModel(tail);
   if (aboutTheRequest.has(status)) return refusedField(tail);
   if (absent.has(status)) return new AbsentError(tail);
   const words = `The model's server refused the request ${tail}`;
   return new ApiError('upstream_error', words, { blame: final, shouldRetry: false });
+}
+
+export function noModel(tail: string): ApiError {
+  return new ApiError('model_not_found', `The model's server does not have the model ${tail}`, {
+    blame: { scope: 'model', certain: true, retry: true },
+  });
 }
 
 /** What stands for an answer of a server that only embeds with the model. */

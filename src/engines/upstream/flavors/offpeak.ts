@@ -21,5 +21,6 @@ export const offpeak: FlavorTraits = {
   signsCalls: { value: 'passed on', reason: 'what stands behind it may' },
   effort: { value: 'as given', reason: 'translates it for the engine behind it' },
   counter: { value: ['input_tokens'], reason: 'our own' },
+  listsAll: { value: true, reason: 'all that the key may use, with their aliases' },
   inputs: { value: ['image', 'audio', 'file'], reason: 'refuses by itself what its model does not take' },
 };

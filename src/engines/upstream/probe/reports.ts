@@ -3,6 +3,7 @@ import type { ApiError } from '../../../core/errors.ts';
 import type { Report } from '../../engines.ts';
 import type { Address } from '../connection/address.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
+import { noModel } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/transport.ts';
 import { count } from '../answer/usage.ts';
 
@@ -17,6 +18,8 @@ export type ReportWay = 'models' | 'vllm' | 'sglang' | 'props' | 'show';
 export interface QuestionParts {
   /** The upstream's name of the model. */
   model: string;
+  /** Whether a model that it does not list is not there. */
+  listsAll: boolean;
   address: Address;
   get: (path: string) => Promise<Reply<Buffer>>;
   post: (path: string, body: unknown) => Promise<Reply<Buffer>>;
@@ -75,10 +78,14 @@ const ways: Record<ReportWay, (parts: QuestionParts) => Promise<Report>> = {
 };
 
 async function ofModels(parts: QuestionParts): Promise<Report> {
-  const { data } = objectOf(await parts.get(parts.address.path('/models')), parts);
+  const { data, has_more } = objectOf(await parts.get(parts.address.path('/models')), parts);
   const entries = Array.isArray(data) ? data.map(fieldsOf) : [];
-  const entry =
-    entries.find(({ id }) => id === parts.model) ?? (entries.length === 1 ? entries[0] : undefined);
+  const named = entries.find(
+    ({ id, aliases }) => id === parts.model || (Array.isArray(aliases) && aliases.includes(parts.model)),
+  );
+  if (!named && parts.listsAll && entries.length > 0 && has_more !== true)
+    throw noModel('(it is not listed).');
+  const entry = named ?? (entries.length === 1 ? entries[0] : undefined);
   if (!entry) return { slots: null, queued: null };
   const { input_modalities } = fieldsOf(entry['architecture']);
   const lengths = contextNames.map((name) => positive(entry[name]));

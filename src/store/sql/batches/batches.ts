@@ -119,11 +119,15 @@ export function createBatchRows(db: Db): BatchRows {
       );
     },
 
-    async ahead({ id, orgId, due }) {
+    async ahead({ id, orgId, due }, models) {
+      const [list] = inLists(models);
+      if (!list) return 0;
       const [row] = await db.all<{ ahead: number }>(
-        `SELECT count(*) AS ahead FROM batches
-         WHERE org_id = ? AND ${open} AND closing IS NULL AND paused_at IS NULL AND (due < ? OR due = ? AND id < ?)`,
-        [orgId, due, due, id],
+        `SELECT count(*) AS ahead FROM batches b
+         WHERE org_id = ? AND ${open} AND closing IS NULL AND paused_at IS NULL AND (due < ? OR due = ? AND id < ?)
+           AND (model IN ${list.sql} OR model IS NULL AND EXISTS (
+             SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.state <> 'done' AND c.model IN ${list.sql}))`,
+        [orgId, due, due, id, ...list.params, ...list.params],
       );
       return row!.ahead;
     },
