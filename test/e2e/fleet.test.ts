@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { AppOptions, RunningApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
@@ -139,6 +139,7 @@ function fleetTests(server: PostgresServer): void {
       const turns: (() => void)[] = [];
       upstream = await startFakeUpstream(answer);
       const other = await startFakeUpstream(refuse);
+      onTestFinished(() => other.close());
       const away = await startFakeUpstream(refuse);
       await away.close();
       const database = await server.createDatabase();
@@ -162,15 +163,18 @@ function fleetTests(server: PostgresServer): void {
       asked.splice(0);
       for (const turn of turns) turn();
       upstream.answer = refuse;
-      const told = await until('it waits', () => waitingAt(refused, second.id));
-      expect([told.reason, (await waitingAt(well, second.id))?.reason]).toEqual([
-        'credentials_refused',
-        'credentials_refused',
-      ]);
+      for (const each of [refused, well])
+        await until(
+          'it says why it waits',
+          async () => (await waitingAt(each, second.id))?.reason === 'credentials_refused',
+        );
       other.answer = answer;
+      // Whoever asks while somebody waits is not kept from it by what has failed before, and finds out for all.
+      const json = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+      await refused.api.send('/v1/chat/completions', { json });
       expect(await well.api.finished(second.id)).toMatchObject(done);
-      expect([asked.length, new Set(asked).size]).toEqual([400, 400]);
-      await other.close();
+      const lines = asked.filter((text) => text.includes('row-'));
+      expect([lines.length, new Set(lines).size]).toEqual([400, 400]);
     });
   });
 }

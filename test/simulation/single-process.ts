@@ -56,8 +56,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const inputs = new Map<string, ReturnType<typeof makeInput>>();
   const calls: Operation[] = [];
   const blobCalls: string[] = [];
-  /** What every call to the engine, and every probe of it, fails with, and how many calls did. */
-  const outage: { error: Error | null; met: number } = { error: null, met: 0 };
+  /** What every call to the engine, and every probe of it, fails with, of these processes alone or of all; and how many calls did. */
+  const outage: { error: Error | null; of: number[] | null; met: number } = { error: null, of: null, met: 0 };
   /** Operations that fail, by name; `*` stands for all. */
   const failing = new Set<Operation>();
   /** Operations whose answer never comes until they are taken out again. */
@@ -82,30 +82,30 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const ids = createIds(clock, random);
   const model = { id: 'm1', aliases, serves: ['chat' as const], prices, createdAt: 0, hours: options.hours };
   const engine = createScriptedEngine({ clock, slots });
-  const reach = async () => {
-    if (outage.error) throw outage.error;
+  const reach = async (from: number) => {
+    if (outage.error && (outage.of?.includes(from) ?? true)) throw outage.error;
   };
-  const engineThere: Engine = {
+  const engineFrom = (from: number): Engine => ({
     ...engine,
     async generate(request, call) {
-      if (outage.error) outage.met++;
-      await reach();
+      await reach(from).catch((error: unknown) => {
+        outage.met++;
+        throw error;
+      });
       return engine.generate(request, call);
     },
-    probe: () => reach().then(() => engine.probe()),
-  };
+    probe: () => reach(from).then(() => engine.probe()),
+  });
   /** Nothing reaches a process that is dead. */
   const alive = <T>(own: ProcessTime, answer: T): T | Promise<never> =>
     own.alive ? answer : new Promise(() => {});
-  const pools = clocks.map((own) =>
-    poolOf(
-      {
-        ...engineThere,
-        generate: async (request, call) => alive(own, await engineThere.generate(request, call)),
-      },
+  const pools = clocks.map((own, n) => {
+    const there = engineFrom(n);
+    return poolOf(
+      { ...there, generate: async (request, call) => alive(own, await there.generate(request, call)) },
       { clock: own, random, isShared: processes > 1 },
-    ),
-  );
+    );
+  });
   const generates = pools.map((pool, n) =>
     createGenerate({
       models: [{ model, pool }],
@@ -226,7 +226,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     cancel: (id: string) => settle(batches.cancel(owner, id)),
 
     /** As its owner sees it. */
-    see: (id: string) => settle(batches.get(owner, id)),
+    see: (id: string, process = 0) => settle(all[process]!.get(owner, id)),
 
     async find(id: string): Promise<Batch> {
       return (await database.store.batches.find(id))!;

@@ -272,6 +272,34 @@ it('loses nothing and burns no attempt while a proxy says 502 for 30 seconds', a
   expect(single.outage.met).toBeLessThan(500);
 });
 
+it('F33: leaves lines to the process that can send them, and asks for little while none can', async () => {
+  const single = await startSingle(database, { slots: 8, processes: 2 });
+  for (const each of single.all) await single.settle(each.start());
+  await single.pass(11_000);
+  const blame = { scope: 'account', certain: true, retry: true } as const;
+  single.outage.error = new ApiError('upstream_error', 'No such key.', { blame });
+  single.outage.of = [0];
+  const first = await single.create('b0', 300);
+  await single.pass(10_000);
+  expect(await single.find(first)).toMatchObject({ status: 'completed', ok: 300 });
+  expect([single.sent(), single.outage.met < 30]).toEqual([300, true]);
+
+  single.outage.of = null;
+  const second = await single.create('b1', 12);
+  await single.pass(60_000);
+  single.calls.length = 0;
+  await single.pass(60_000);
+  // Each of the two tries now and then.
+  expect(single.calls.filter((name) => name === 'batches.release').length).toBeLessThan(10);
+  expect(await linesInHand()).toBe(0);
+  for (const process of [0, 1])
+    expect(await single.see(second, process)).toMatchObject({ waiting: { reason: 'credentials_refused' } });
+  single.outage.of = [1];
+  await single.pass(40_000);
+  expect(await single.find(second)).toMatchObject({ status: 'completed', ok: 12 });
+  expect(single.sent()).toBe(312);
+});
+
 it('runs 20 lines of a second in little more, however many processes have the 64 slots together', async () => {
   const single = await startSingle(database, { slots: 64, processes: 10 });
   for (const each of single.all) await single.settle(each.start());
