@@ -138,12 +138,13 @@ export class Demand {
 
   /** How many lines fewer are in hand than should be. */
   #lacking(model: string): number {
-    const more = this.onlyTries(model) ? 0 : leastAhead;
-    return Math.max(0, this.room(model)) + more - this.#parts.work.held.unsent(model);
+    const lacking = Math.max(0, this.room(model)) + leastAhead - this.#parts.work.held.unsent(model);
+    return lacking > 0 && this.onlyTries(model) ? lacking - leastAhead : lacking;
   }
 
   #lackingChunks(model: string): number {
-    return this.onlyTries(model) ? 0 : this.#parts.lanes.lacking(model);
+    const lacking = this.#parts.lanes.lacking(model);
+    return lacking > 0 && this.onlyTries(model) ? 0 : lacking;
   }
 
   /** How many lines are claimed where some are lacking, and where only prefixes are, none. */

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
+import type { WorkerLoad } from '../../store/contract/workers.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreTime } from '../../base/store-time.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -17,6 +18,7 @@ describe('Heartbeat', () => {
   let others: Record<string, number>[];
   let began: number;
   let immovable: boolean;
+  let waits: WorkerLoad['waits'];
   let heartbeat: Heartbeat;
 
   beforeEach(() => {
@@ -29,6 +31,7 @@ describe('Heartbeat', () => {
     reaped = 0;
     others = [];
     immovable = false;
+    waits = undefined;
     const tell = async <T>(what: string, answer: T): Promise<T> => {
       if (away) throw new Error('the database is away');
       said.push(what);
@@ -57,7 +60,7 @@ describe('Heartbeat', () => {
         await claiming;
         await tell('strays', undefined);
       },
-      load: () => ({ interactive: { m: 2 } }),
+      load: () => ({ interactive: { m: 2 }, ...(waits && { waits }) }),
       onOthers: () => {},
       moveWindows: async (by) => {
         if (immovable) throw new Error('the database is away');
@@ -74,6 +77,22 @@ describe('Heartbeat', () => {
     await heartbeat.start();
     expect(said).toEqual(['beat {"m":2}', 'others [{"m":1,"n":4},{"m":2}]', 'strays']);
     expect(time.now()).toBe(clock.now() + skew);
+  });
+
+  it('comes sooner while the process waits for servers, and once when it waits no more', async () => {
+    const beatsAfter = async (ms: number) => {
+      said = [];
+      await clock.advance(ms);
+      return said.filter((what) => what.startsWith('beat')).length;
+    };
+    await heartbeat.start();
+    expect(await beatsAfter(9_999)).toBe(0);
+    expect(await beatsAfter(20_000)).toBe(2);
+    waits = { m: { scope: 'account', code: 'upstream_error', message: 'No such key.', since: 0 } };
+    expect(await beatsAfter(10_000)).toBe(5);
+    waits = undefined;
+    expect(await beatsAfter(2_000)).toBe(1);
+    expect(await beatsAfter(8_000)).toBe(0);
   });
 
   it('takes nothing from the dead in its first life-time: the database may have been away for all until now', async () => {
