@@ -315,6 +315,11 @@ describe('what is wrong', () => {
       model('', 'kind: lama'),
       "models[0].engine.kind: must be one of llama, openai, scripted. Did you mean 'llama'?",
     ],
+    [
+      'a flavor as the kind',
+      model('', 'kind: vllm'),
+      "models[0].engine.kind: 'vllm' is a flavor. Every server over HTTP is of the kind openai: write kind: openai and flavor: vllm.",
+    ],
     ['no engine', 'models: [ { id: a } ]\n', 'models[0]: needs an engine'],
     ['no id', 'models: [ { engine: { kind: scripted } } ]\n', 'models[0]: needs an id'],
     ['no models', 'models: []\n', 'models: must name at least one model'],

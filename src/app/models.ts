@@ -182,7 +182,7 @@ function upstreamOptions(
     flavor: flavor ?? 'auto',
     ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
     slots,
-    serves: serves ?? ['chat', 'embeddings'],
+    serves: serves ?? undefined,
   };
 }
 
@@ -203,7 +203,7 @@ export async function examineServers(config: Config, how: { generates: boolean }
     if (engine.kind !== 'openai') return [];
     return engine.replicas.map(async (replica) => {
       const options = { ...parts, ...upstreamOptions(model, engine, replica) };
-      const examination = await examineUpstream(options, { ...how, isServesTold: model.serves !== null });
+      const examination = await examineUpstream(options, how);
       return { model: model.id, engine, replica, examination };
     });
   });

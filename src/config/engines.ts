@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { packageFolder } from '../base/program.ts';
 import type { Checker, Located } from '../base/located.ts';
 import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
+import { flavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
 import { flavorOf, memberName } from './flavor.ts';
@@ -19,6 +20,11 @@ export function engineOf(
   if (!(at.value instanceof Map)) return check.fail(at, 'expected an object with a kind');
   const kindAt = at.value.get('kind');
   if (kindAt === undefined) return check.fail(at, 'needs a kind', 'One of llama, openai, scripted.');
+  const flavor = flavors.find((one) => one === kindAt.value);
+  if (flavor !== undefined && flavor !== 'openai') {
+    const hint = `Every server over HTTP is of the kind openai: write kind: openai and flavor: ${flavor}.`;
+    return check.fail(kindAt, `'${flavor}' is a flavor`, hint);
+  }
   const kind = check.choice(kindAt, ['llama', 'openai', 'scripted'] as const);
   if (kind === 'llama') return llamaEngine(at, reading);
   if (kind === 'openai') return openAiEngine(at, reading);

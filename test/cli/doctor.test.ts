@@ -165,6 +165,12 @@ describe('offpeak doctor', () => {
     expect(code).toBe(1);
   });
 
+  it('ends a sentence once, also where its server has ended it', async () => {
+    upstream.answer = (response) => send(response, 500, { error: { message: 'Out of memory.' } });
+    configure({ url: upstream.url, model, flavor: 'vllm' }, { serves: ['chat'] });
+    expect((await fault()).line).toMatch(/: Out of memory\. See its log\.$/);
+  });
+
   it.each([
     [{ api_key: 'wrong' }, '7: models[0].engine.api_key: it refuses the key (status 401). Set another one.'],
     [{}, '3: models[0].engine: it wants a key (status 401). Set api_key.'],

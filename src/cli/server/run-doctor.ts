@@ -55,8 +55,11 @@ function isFault({ verdict }: Finding): boolean {
 }
 
 /** `offpeak.yaml:8: models[0].engine.model: it has no model 'x'; it has y. Did you mean 'y'?` */
-function problemText({ engine, replica }: ExaminedServer, { told, advice, key }: Finding): string {
+function problemText({ engine, replica }: ExaminedServer, finding: Finding): string {
+  const { advice, key } = finding;
   const hint = advice ?? null;
+  // A sentence follows, and the words of a server may end one.
+  const told = hint === null ? finding.told : finding.told.replace(/\.+$/, '');
   const at = key && (placeOf(replica, key) ?? placeOf(engine, key) ?? placeOf(engine, ''));
   if (!at) return hint === null ? told : `${told}. ${hint}`;
   return formatProblem({ file: at.file, line: at.line, message: `${at.path}: ${told}`, hint });

@@ -308,6 +308,16 @@ describe('createPool', () => {
     await Promise.all(asked);
   });
 
+  it('can what all its servers can', () => {
+    const [one, other] = [server(1), server(1)];
+    const { capabilities } = other;
+    poolOf([
+      { ...one, capabilities: { ...capabilities, jsonSchema: 'exact' } },
+      { ...other, capabilities: { ...capabilities, jsonSchema: 'none' } },
+    ]);
+    expect(pool.capabilities.jsonSchema).toBe('none');
+  });
+
   it('asks a server that lacks the model again by itself, until it has it or answers all the same', async () => {
     const one = server(4);
     one.probed = () => Promise.reject(noModel);

@@ -4,6 +4,7 @@ import type { Random } from '../../base/random.ts';
 import { ApiError, isWorthAskingElsewhere } from '../../core/errors.ts';
 import type { ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
+import { commonCapabilities } from './common-capabilities.ts';
 import { createEntrance, type Place } from './entrance.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
 
@@ -52,6 +53,7 @@ export function createPool({
   let answered = 0;
   let isStopped = false;
   let workedAt = Number.NEGATIVE_INFINITY;
+  const capabilities = commonCapabilities(replicas);
   const entrance = createEntrance(replicas, clock, queueMs);
 
   function replicaOf(one: ReplicaOptions): Replica {
@@ -189,7 +191,7 @@ export function createPool({
 
   return {
     get capabilities() {
-      return replicas[0]!.engine.capabilities;
+      return capabilities();
     },
     get slots() {
       return Math.max(1, slots());

@@ -49,7 +49,8 @@ export interface UpstreamOptions {
   ownTraits?: OwnTraits | undefined;
   /** Requests the upstream works on at once; null where nobody knows. */
   slots: number | null;
-  serves: readonly Serves[];
+  /** What servers of its kind serve if absent. */
+  serves?: readonly Serves[] | undefined;
   /** What the model takes beside text; what servers of its kind may take if absent. */
   inputs?: readonly ModelInput[] | undefined;
   /** Members of requests that go on to the server though its flavor does not name them. */
@@ -162,7 +163,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   /** They are asked for with every request, and change when the server tells of itself. */
   function capabilitiesNow(): Capabilities {
     return {
-      serves: options.serves,
+      serves: options.serves ?? (makesEmbeddings(traits) ? ['chat', 'embeddings'] : ['chat']),
       inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
       tools: told.tools ?? true,
       contextLength: options.contextLength ?? told.contextLength ?? null,
@@ -377,6 +378,11 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 function speechOf({ speaks = {}, completions }: FlavorTraits): Capabilities['speaks'] {
   const told = Object.entries(speaks).map(([op, { value }]) => [op, value]);
   return { ...Object.fromEntries(told), completions: completions ? 'native' : 'no' };
+}
+
+/** Whoever configures where they are asked for knows of some. */
+function makesEmbeddings({ paths, ...traits }: FlavorTraits): boolean {
+  return !traits.noEmbeddings || paths?.value?.embeddings !== undefined;
 }
 
 /** Whether its reply is what is looked for; not where it is away. */

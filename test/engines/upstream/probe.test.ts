@@ -182,7 +182,23 @@ describe('a server is asked how it is', () => {
   });
 });
 
+const noTraits = { fields: [], names: {}, without: [], usage: {}, finish: {}, failures: [] };
+
 describe('what a model can do', () => {
+  it.each<[Partial<UpstreamOptions>, string[]]>([
+    [{ flavor: 'openai' }, ['chat', 'embeddings']],
+    [{ flavor: 'anthropic' }, ['chat']],
+    [{ flavor: 'anthropic', serves: ['embeddings'] }, ['embeddings']],
+    [
+      { flavor: 'anthropic', ownTraits: { ...noTraits, paths: { embeddings: '/vectors' } } },
+      ['chat', 'embeddings'],
+    ],
+  ])('is embeddings where its server may make them: %j', async (more, serves) => {
+    const engine = engineAt('http://127.0.0.1:1/v1', { serves: undefined, ...more });
+    open.push(engine);
+    expect(engine.capabilities.serves).toEqual(serves);
+  });
+
   it.each([
     [['completion'], false],
     [['completion', 'tools'], true],

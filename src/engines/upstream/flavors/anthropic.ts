@@ -20,5 +20,6 @@ export const anthropic: FlavorTraits = {
     reason: 'translated by the generation of the model (`messages/thinking.ts`)',
   },
   counter: { value: ['count_tokens'], reason: 'documented' },
+  noEmbeddings: { value: true, reason: 'none are documented' },
   inputs: { value: ['image', 'file'], reason: 'documented' },
 };

@@ -52,6 +52,8 @@ export interface FlavorTraits {
   failures?: Flag<readonly FailureRow[]>;
   /** How it tells how it is, and what its model can do. */
   report: Flag<ReportWay>;
+  /** That it makes none, whatever the model. */
+  noEmbeddings?: Flag<true>;
   /** That it refuses every model that is not in its `/v1/models`. */
   listsAll?: Flag<true>;
   /** When several choices are asked for one after the other: always, or where nothing is left to chance (temperature 0). */

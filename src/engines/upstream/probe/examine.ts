@@ -15,8 +15,6 @@ import { createUpstreamEngine, type UpstreamOptions } from '../upstream.ts';
 export interface Examining {
   /** Whether it may be given work, which takes time and may cost money. */
   generates: boolean;
-  /** Whether it was configured what the model serves. */
-  isServesTold: boolean;
 }
 
 /** A slow server is not waited for longer. */
@@ -32,9 +30,10 @@ const word = {
 /** Asks a server what it can do, with as little work as tells. */
 export async function examineUpstream(
   options: Omit<UpstreamOptions, 'log'>,
-  { generates, isServesTold }: Examining,
+  { generates }: Examining,
 ): Promise<Examination> {
-  const { url, model, clock, ca, slots, serves } = options;
+  const { url, model, clock, ca, slots } = options;
+  const isServesTold = options.serves !== undefined;
   const connecting = { url, ca, clock, connectMs: options.timeouts?.connectMs ?? 5000 };
   const findings: Finding[] = [];
   const found = (flavor: string, isReachable: boolean) => ({ flavor, isReachable, findings });
@@ -85,6 +84,7 @@ export async function examineUpstream(
     await engine.start();
     add(await examineSlots());
     if (!generates) return found(flavor, true);
+    const { serves } = engine.capabilities;
     if (serves.includes('chat') && add(await examineChat()))
       findings.push(await examineTool(), await examineSchema(), await examineCompletions());
     if (serves.includes('embeddings')) add(await examineEmbeddings());

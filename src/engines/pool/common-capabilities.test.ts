@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { createFakeEngine } from '../../../test/support/fake-engine.ts';
+import type { Capabilities, Engine } from '../engines.ts';
+import { commonCapabilities } from './common-capabilities.ts';
+
+const offpeak: Capabilities = {
+  serves: ['chat', 'embeddings'],
+  inputs: ['image', 'audio', 'file'],
+  tools: true,
+  contextLength: 8192,
+  jsonSchema: 'exact',
+  forcedTool: 'exact',
+  prefixCache: 'shared',
+  speaks: { messages: 'native', responses: 'native', completions: 'native' },
+};
+const ollama: Capabilities = {
+  ...offpeak,
+  inputs: ['image'],
+  contextLength: 4096,
+  jsonSchema: 'native',
+  forcedTool: 'none',
+  prefixCache: 'slot',
+  speaks: { messages: 'native', completions: 'no' },
+};
+
+const server = (capabilities: Capabilities): { engine: Engine } => ({
+  engine: { ...createFakeEngine(), capabilities },
+});
+const common = (...all: Partial<Capabilities>[]) =>
+  commonCapabilities(all.map((one) => server({ ...offpeak, ...one })))();
+
+describe('what servers of several kinds can', () => {
+  it('is what all of them can, whichever is named first', () => {
+    const both = {
+      serves: ['chat', 'embeddings'],
+      inputs: ['image'],
+      tools: true,
+      contextLength: 4096,
+      jsonSchema: 'native',
+      forcedTool: 'none',
+      prefixCache: 'none',
+      speaks: { messages: 'native', responses: 'via chat', completions: 'no' },
+    };
+    expect(common(offpeak, ollama)).toEqual(both);
+    expect(common(ollama, offpeak)).toEqual(both);
+  });
+
+  it.each([
+    [['exact', 'native'], 'native'],
+    [['strict', 'strict'], 'strict'],
+    [['native', 'strict'], 'filter'],
+    [['filter', 'exact'], 'filter'],
+    [['strict', 'none'], 'none'],
+  ] as const)('forces a tool in a way that all know: %j', (ways, way) => {
+    expect(common(...ways.map((forcedTool) => ({ forcedTool }))).forcedTool).toBe(way);
+  });
+
+  it('is known as far as any of them tells', () => {
+    expect(common({ contextLength: null }, { tools: false })).toMatchObject({
+      contextLength: 8192,
+      tools: false,
+    });
+    expect(common({ contextLength: null }, { contextLength: null }).contextLength).toBeNull();
+    expect(common({ serves: ['chat'] }, {}).serves).toEqual(['chat']);
+    expect(common({ jsonSchema: 'none' }, {}).jsonSchema).toBe('none');
+  });
+
+  it('is the same object until a server tells something else, or is another', () => {
+    const servers = [server(offpeak), server(offpeak)];
+    const of = commonCapabilities(servers);
+    const before = of();
+    expect(of()).toBe(before);
+    servers[1] = server(ollama);
+    expect(of().jsonSchema).toBe('native');
+    servers.pop();
+    expect(of()).toBe(offpeak);
+  });
+});

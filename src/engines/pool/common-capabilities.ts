@@ -1,0 +1,56 @@
+import type { Capabilities, Engine, Op, Speech } from '../engines.ts';
+
+/**
+ * What can be relied on whichever server a request comes to: what all of them can. It is asked for with every request, and
+ * the same object until a server tells something else or there are others.
+ * @param servers at least one; may change
+ */
+export function commonCapabilities(servers: readonly { engine: Engine }[]): () => Capabilities {
+  let seen: readonly Capabilities[] = [];
+  let common: Capabilities;
+  const isSeen = () =>
+    seen.length === servers.length && servers.every(({ engine }, at) => engine.capabilities === seen[at]);
+  return () => {
+    if (servers.length === 1) return servers[0]!.engine.capabilities;
+    if (!isSeen()) {
+      seen = servers.map(({ engine }) => engine.capabilities);
+      common = commonOf(seen);
+    }
+    return common;
+  };
+}
+
+function commonOf(all: readonly Capabilities[]): Capabilities {
+  const [first] = all as [Capabilities];
+  const each = <K extends keyof Capabilities>(key: K) => all.map((one) => one[key]);
+  const lengths = each('contextLength').filter((length) => length !== null);
+  return {
+    serves: first.serves.filter((one) => all.every(({ serves }) => serves.includes(one))),
+    inputs: first.inputs.filter((one) => all.every(({ inputs }) => inputs.includes(one))),
+    tools: !each('tools').includes(false),
+    contextLength: lengths.length > 0 ? Math.min(...lengths) : null,
+    jsonSchema: sameOf(each('jsonSchema')) ?? (each('jsonSchema').includes('none') ? 'none' : 'native'),
+    forcedTool: sameOf(each('forcedTool')) ?? forcedByAll(each('forcedTool')),
+    prefixCache: sameOf(each('prefixCache')) ?? 'none',
+    speaks: {
+      messages: spoken('messages', 'via chat'),
+      responses: spoken('responses', 'via chat'),
+      completions: spoken('completions', 'no'),
+    },
+  };
+
+  function spoken(op: Op, otherwise: Speech): Speech {
+    return sameOf(all.map(({ speaks }) => speaks?.[op] ?? otherwise)) ?? otherwise;
+  }
+}
+
+/** Every server that forces tools at all knows `required`. */
+function forcedByAll(ways: readonly Capabilities['forcedTool'][]): Capabilities['forcedTool'] {
+  if (ways.includes('none')) return 'none';
+  return ways.includes('strict') || ways.includes('filter') ? 'filter' : 'native';
+}
+
+/** What all of them are; undefined where they differ. */
+function sameOf<T>(all: readonly T[]): T | undefined {
+  return all.every((one) => one === all[0]) ? all[0] : undefined;
+}
