@@ -1,17 +1,17 @@
 import type { ChatChunk } from '../wire/chat/chat.ts';
-import type { FunctionsChunk } from '../wire/chat/answer/function-answer.ts';
+import type { PresentedChunk } from '../wire/chat/answer/function-answer.ts';
 import { chatDone, chatEventWriter } from '../wire/chat/stream/sse.ts';
 import type { CompletionChunk } from '../wire/completions/completions.ts';
 
 export interface ChatEventsOptions<Chunk> {
   includeUsage: boolean;
   /** A chunk in the words of the client, where those are others. */
-  present?: ((chunk: Chunk) => Pick<FunctionsChunk, 'choices'>) | undefined;
+  present?: ((chunk: Chunk) => Pick<PresentedChunk, 'choices'>) | undefined;
   /** An error in the places of the request as the client sent it. */
   moved?: (error: unknown) => unknown;
 }
 
-type Presented = Pick<ChatChunk | CompletionChunk | FunctionsChunk, 'choices'>;
+type Presented = Pick<ChatChunk | CompletionChunk | PresentedChunk, 'choices'>;
 
 /**
  * A stream of chat, or of text completions, as events. The usage chunk goes to those who asked for it, and their other chunks

@@ -49,4 +49,43 @@ describe.each(sdks)('functions through $name', ({ sdk }) => {
       message: { role: 'assistant', function_call: { name: 'weather', arguments: '{"city":""}' } },
     });
   });
+
+  const grammar = { syntax: 'regex' as const, definition: '[a-z ]+' };
+  const sh = {
+    type: 'custom' as const,
+    custom: { name: 'sh', format: { type: 'grammar' as const, grammar } },
+  };
+  const calling = (input: string) => ({
+    model: 'default',
+    messages: [{ role: 'user' as const, content: `go [[tool sh ${JSON.stringify({ input })}]]` }],
+    tools: [sh],
+  });
+
+  it('calls a tool with free text, plain and streamed, and goes on from its result', async () => {
+    const question = calling('ls docs');
+    const { choices } = await client.chat.completions.create(question);
+    const { message, finish_reason: finish } = choices[0]!;
+    const called = { id: expect.any(String), type: 'custom', custom: { name: 'sh', input: 'ls docs' } };
+    expect([finish, message.tool_calls]).toEqual(['tool_calls', [called]]);
+    const result = { role: 'tool' as const, tool_call_id: message.tool_calls![0]!.id, content: 'a file' };
+    const next = await client.chat.completions.create({
+      ...question,
+      messages: [...question.messages, message, result, { role: 'user', content: 'and now?' }],
+    });
+    expect(next.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'Echo: and now?' } });
+    const pieces = [];
+    for await (const chunk of await client.chat.completions.create({ ...question, stream: true }))
+      pieces.push(...(chunk.choices[0]?.delta.tool_calls ?? []));
+    expect(pieces).toEqual([{ index: 0, ...called }]);
+  });
+
+  it('keeps to the expression of a tool with free text, chosen or forced', async () => {
+    const tool_choice = { type: 'custom' as const, custom: { name: 'sh' } };
+    for (const request of [{ ...calling('ls'), tool_choice }, calling('LS 9')]) {
+      const { choices } = await client.chat.completions.create(request);
+      expect(choices[0]!.message.tool_calls).toMatchObject([
+        { type: 'custom', custom: { name: 'sh', input: expect.stringMatching(/^[a-z ]+$/) } },
+      ]);
+    }
+  });
 });

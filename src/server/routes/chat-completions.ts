@@ -1,5 +1,5 @@
 import type { ChatResponse } from '../../wire/chat/chat.ts';
-import { presentChat, toFunctionsChunk } from '../../wire/chat/answer/function-answer.ts';
+import { chunkPresenter, presentChat } from '../../wire/chat/answer/function-answer.ts';
 import {
   deletedChatSchema,
   keptMessages,
@@ -108,12 +108,12 @@ async function create(
   { body, caller, requestId, signal, answers }: Incoming,
   { generate, responses }: Services,
 ): Promise<Answer> {
-  const { body: request, places, hasFunctions } = parseChatRequest(body.text);
+  const { body: request, places, calls } = parseChatRequest(body.text);
   const call = { caller, requestId, signal, answers };
   const moved = (error: unknown) => movedError(error, request.value, places);
   const metadata = keptMetadata(request.value);
   const { messages } = request.value;
-  const present = (response: ChatResponse) => presentChat(response, hasFunctions);
+  const present = (response: ChatResponse) => presentChat(response, calls);
   const asked = metadata && { messages, metadata, bytes: Buffer.byteLength(body.text), present };
   const place = asked && (await responses.chats.reserve(caller, asked));
   if (request.value.stream) {
@@ -121,7 +121,7 @@ async function create(
     const lists = generate.chatStream(request, call);
     const chunks = chatEvents(place?.streamed(lists) ?? lists, {
       includeUsage,
-      present: hasFunctions ? toFunctionsChunk : undefined,
+      present: chunkPresenter(calls),
       moved,
     });
     return events(chunks, chatErrorEvent);

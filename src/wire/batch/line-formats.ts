@@ -68,13 +68,13 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     check: checkChatRequest,
     prompt: (body) => prompted(body, asItIs),
     asked(given) {
-      const { body, places, hasFunctions } = canonicalChat(given as unknown as JsonBody<ChatBody>);
+      const { body, places, calls } = canonicalChat(given as unknown as JsonBody<ChatBody>);
       return {
         kind: 'chat',
         chat: body.value,
         request: () => body,
         native: null,
-        told: (answer) => presentChat(answer, hasFunctions),
+        told: (answer) => presentChat(answer, calls),
         moved: (error) => movedError(error, body.value, places),
       };
     },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatDelta } from '../chat/chat.ts';
-import { inputOf } from './custom-calls.ts';
+import { inputOf } from '../chat/free-text.ts';
 import { ResponseStream } from './stream/from-chat-chunks.ts';
 import { fromChatResponse } from './answer/from-chat-response.ts';
 import { replayed } from './stream/replay.ts';

@@ -1,4 +1,5 @@
 import type { Tool, ToolChoice } from '../chat/chat.ts';
+import { asFunction } from '../chat/free-text.ts';
 import type {
   FunctionFields,
   FunctionTool,
@@ -65,7 +66,7 @@ export function* listed(
     if (tool.type === 'namespace') yield* listed(tool.tools, `${at}.tools`, tool);
     if (tool.type !== 'function' && tool.type !== 'custom') continue;
     const given = (tool.function ?? tool) as FunctionFields;
-    const fields = tool.type === 'custom' ? asFunction(tool) : given;
+    const fields = tool.type === 'custom' ? asFunction({ ...given, grammar: tool.format }) : given;
     yield {
       own: { type: tool.type, name: given.name, ...(within && { namespace: within.name! }) },
       fields: within?.description && index === 0 ? introduced(fields, within.description) : fields,
@@ -77,22 +78,6 @@ export function* listed(
 /** The first tool of a namespace says what that is for. */
 function introduced(fields: FunctionFields, about: string): FunctionFields {
   return { ...fields, description: [about, fields.description].filter(Boolean).join('\n\n') };
-}
-
-/** A tool that takes free text, as a function with one string. Its grammar is told in words: no engine holds it inside of JSON. */
-function asFunction({ name, description, format }: ResponsesTool): FunctionFields {
-  const { syntax, definition } = format ?? {};
-  const grammar = definition ? `The input follows this ${syntax ?? ''} grammar:\n${definition}` : '';
-  return {
-    name: name!,
-    description: [description, grammar].filter(Boolean).join('\n\n'),
-    parameters: {
-      type: 'object',
-      properties: { input: { type: 'string', description: 'All that the tool is given, as plain text.' } },
-      required: ['input'],
-      additionalProperties: false,
-    },
-  };
 }
 
 /** Names that differ, of the characters and the length that every server takes. Those without a namespace keep theirs. */

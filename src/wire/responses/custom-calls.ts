@@ -1,3 +1,4 @@
+import { argumentsOf } from '../chat/free-text.ts';
 import type { ClientTool } from './client-tools.ts';
 import { joinedName } from './client-tools.ts';
 import type { StoredItem } from './responses.ts';
@@ -31,22 +32,5 @@ function asFunctionCall(item: StoredItem, tools: readonly ClientTool[]): StoredI
     name: known?.fields.name ?? joinedName({ name, ...(namespace && { namespace }) }),
   };
   if (type !== 'custom_tool_call') return called;
-  return { ...called, type: 'function_call', arguments: JSON.stringify({ input }) };
-}
-
-/** The free text in the arguments of a call, as far as it came; text that is no such object is taken as it is. */
-export function inputOf(json: string): string {
-  try {
-    const value = JSON.parse(json) as unknown;
-    const input = (value as { input?: unknown } | null)?.input;
-    return typeof input === 'string' ? input : typeof value === 'string' ? value : json;
-  } catch {
-    const begun = /^\s*\{\s*"input"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(json)?.[1];
-    if (begun === undefined) return json;
-    try {
-      return JSON.parse(`"${begun}"`) as string;
-    } catch {
-      return begun;
-    }
-  }
+  return { ...called, type: 'function_call', arguments: argumentsOf(input ?? '') };
 }

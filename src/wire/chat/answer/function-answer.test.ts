@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import type { ChatChunk, ChatDelta, ChatResponse, FinishReason } from '../chat.ts';
-import { presentChat, toFunctionsChunk } from './function-answer.ts';
+import { chunkPresenter, presentChat } from './function-answer.ts';
 
+const functions = { hasFunctions: true, customs: new Set<string>() };
 const call = (name: string) => ({
   id: 'call_1',
   type: 'function' as const,
@@ -34,7 +35,7 @@ function response(message: object, finish_reason: FinishReason): ChatResponse {
 it('puts the call where functions had it', () => {
   const told = presentChat(
     response({ tool_calls: [call('f'), call('g')], reasoning: 'hm' }, 'tool_calls'),
-    true,
+    functions,
   );
   expect(told.choices).toEqual([
     {
@@ -56,23 +57,24 @@ it.each<FinishReason>(['stop', 'length', 'content_filter'])(
   'leaves an answer without a call, ended by %s',
   (finish) => {
     const given = response({ content: 'hi' }, finish);
-    expect(presentChat(given, true)).toEqual(given);
+    expect(presentChat(given, functions)).toEqual(given);
   },
 );
 
 it('leaves the answer to a request with tools', () => {
   const given = response({ tool_calls: [call('f')] }, 'tool_calls');
-  expect(presentChat(given, false)).toBe(given);
+  expect(presentChat(given, { hasFunctions: false, customs: new Set() })).toBe(given);
+});
+
+const chunk = (delta: ChatDelta, finish_reason: FinishReason | null = null): ChatChunk => ({
+  id: 'chatcmpl_1',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, delta, finish_reason }],
 });
 
 it('streams the one call in pieces, without its id', () => {
-  const chunk = (delta: ChatDelta, finish_reason: FinishReason | null = null): ChatChunk => ({
-    id: 'chatcmpl_1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, delta, finish_reason }],
-  });
   const chunks = [
     chunk({ role: 'assistant', content: '' }),
     chunk({
@@ -84,7 +86,7 @@ it('streams the one call in pieces, without its id', () => {
     }),
     chunk({}, 'tool_calls'),
     { ...chunk({}), choices: [] },
-  ].map(toFunctionsChunk);
+  ].map(chunkPresenter(functions)!);
   expect(
     chunks.flatMap(({ choices }) => choices.map(({ delta, finish_reason }) => [delta, finish_reason])),
   ).toEqual([
@@ -94,4 +96,63 @@ it('streams the one call in pieces, without its id', () => {
     [{}, null],
     [{}, 'function_call'],
   ]);
+});
+
+const freeText = { hasFunctions: false, customs: new Set(['sh']) };
+const custom = (name: string, json: string) => ({ ...call(name), function: { name, arguments: json } });
+
+it('tells calls with free text as such, beside those of functions', () => {
+  const given = [call('f'), custom('sh', '{"input":"ls \\"a\\""}'), custom('sh', '{"input":"cu')];
+  const { choices } = presentChat(response({ tool_calls: given }, 'tool_calls'), freeText);
+  expect(choices[0]).toMatchObject({
+    finish_reason: 'tool_calls',
+    message: {
+      tool_calls: [
+        call('f'),
+        { id: 'call_1', type: 'custom', custom: { name: 'sh', input: 'ls "a"' } },
+        { id: 'call_1', type: 'custom', custom: { name: 'sh', input: 'cu' } },
+      ],
+    },
+  });
+  const said = response({ content: 'hi' }, 'stop');
+  expect(presentChat(said, freeText)).toEqual(said);
+});
+
+it('streams a call with free text when it is whole, for each choice its own', () => {
+  const piece = (index: number, name: string, json: string) => ({
+    tool_calls: [{ index, ...custom(name, json), id: `call_${index}` }],
+  });
+  const more = (index: number, json: string) => ({ tool_calls: [{ index, function: { arguments: json } }] });
+  const other = (delta: ChatDelta, finish: FinishReason | null = null): ChatChunk => ({
+    ...chunk({}),
+    choices: [{ index: 1, delta, finish_reason: finish }],
+  });
+  const chunks = [
+    chunk({ role: 'assistant', content: 'a' }),
+    chunk(piece(0, 'sh', '{"inp')),
+    other(piece(0, 'sh', '{"input":"b"}')),
+    chunk(piece(1, 'f', '')),
+    chunk(more(0, 'ut":"a"}')),
+    chunk(more(1, '{}')),
+    chunk({}, 'tool_calls'),
+    other({}, 'length'),
+    { ...chunk({}), choices: [] },
+  ].map(chunkPresenter(freeText)!);
+  const told = (input: string) => ({
+    tool_calls: [{ index: 0, id: 'call_0', type: 'custom', custom: { name: 'sh', input } }],
+  });
+  expect(chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta))).toEqual([
+    { role: 'assistant', content: 'a' },
+    {},
+    {},
+    piece(1, 'f', ''),
+    {},
+    more(1, '{}'),
+    told('a'),
+    told('b'),
+  ]);
+});
+
+it('leaves the chunks of others', () => {
+  expect(chunkPresenter({ hasFunctions: false, customs: new Set() })).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import type { FunctionCall } from '../request/body.ts';
+import type { CallForm } from '../request/canonical.ts';
 import type {
   AssistantMessage,
   ChatChoice,
@@ -7,6 +8,7 @@ import type {
   ChatResponse,
   FinishReason,
 } from '../chat.ts';
+import { type CustomChunk, type CustomResponse, customChunks, toCustomResponse } from './custom-answer.ts';
 
 type OlderFinish = Exclude<FinishReason, 'tool_calls'> | 'function_call';
 
@@ -18,16 +20,32 @@ interface FunctionsResponse extends Omit<ChatResponse, 'choices'> {
   })[];
 }
 
-export interface FunctionsChunk extends Omit<ChatChunk, 'choices'> {
+interface FunctionsChunk extends Omit<ChatChunk, 'choices'> {
   choices: (Omit<ChatChunk['choices'][number], 'delta' | 'finish_reason'> & {
     delta: Omit<ChatDelta, 'tool_calls'> & { function_call?: Partial<FunctionCall> };
     finish_reason: OlderFinish | null;
   })[];
 }
 
-/** The answer in the words of the request: with `function_call` where it had `functions`. */
-export function presentChat(response: ChatResponse, hasFunctions: boolean): ChatResponse | FunctionsResponse {
-  return hasFunctions ? toFunctionsResponse(response) : response;
+/** The answer in the words of the request. */
+export function presentChat(
+  response: ChatResponse,
+  { hasFunctions, customs }: CallForm,
+): ChatResponse | CustomResponse | FunctionsResponse {
+  if (hasFunctions) return toFunctionsResponse(response);
+  return customs.size > 0 ? toCustomResponse(response, customs) : response;
+}
+
+/** A chunk in the words of its client. */
+export type PresentedChunk = CustomChunk | FunctionsChunk;
+
+/** What makes such chunks of those of one stream; none where they are right as they are. */
+export function chunkPresenter({
+  hasFunctions,
+  customs,
+}: CallForm): ((chunk: ChatChunk) => PresentedChunk) | undefined {
+  if (hasFunctions) return toFunctionsChunk;
+  return customs.size > 0 ? customChunks(customs) : undefined;
 }
 
 /** An answer with its call where functions had it. A second call, which nobody was asked for, has no place there. */
@@ -46,7 +64,7 @@ function toFunctionsResponse(response: ChatResponse): FunctionsResponse {
   };
 }
 
-export function toFunctionsChunk(chunk: ChatChunk): FunctionsChunk {
+function toFunctionsChunk(chunk: ChatChunk): FunctionsChunk {
   return {
     ...chunk,
     choices: chunk.choices.map(({ delta, finish_reason: finish, ...choice }) => {

@@ -6,8 +6,11 @@ const calledFunction = { name: string(), arguments: string({ description: 'JSON 
 
 const toolCall = Type.Object({
   id: string(),
-  type: oneOf(['function']),
-  function: Type.Object(calledFunction),
+  type: oneOf(['function', 'custom']),
+  function: Type.Optional(Type.Object(calledFunction)),
+  custom: Type.Optional(
+    Type.Object({ name: string(), input: string() }, { description: 'Of a tool that takes free text.' }),
+  ),
 });
 
 const assistantMessage = Type.Object({

@@ -22,15 +22,34 @@ export interface BodyMessage extends Omit<ChatMessage, 'role' | 'tool_calls'> {
 }
 
 /** A tool of the client's, or one of another type, which is passed over. */
-export type BodyTool = Tool | { type: string; function?: undefined };
+export type BodyTool = Tool | CustomTool | { type: string; function?: undefined; custom?: undefined };
 
-export type BodyToolCall = ToolCall | { id: string; type: 'custom'; custom: { name: string; input: string } };
+/** A tool that takes free text. */
+export interface CustomTool {
+  type: 'custom';
+  custom: {
+    name: string;
+    description?: string | null;
+    format?: { type: string; grammar?: { syntax: string; definition: string } | null } | null;
+  };
+}
 
-export type BodyToolChoice = ToolChoice | { type: 'allowed_tools'; allowed_tools: AllowedTools };
+export type BodyToolCall = ToolCall | CustomCall;
+
+export interface CustomCall {
+  id: string;
+  type: 'custom';
+  custom: { name: string; input: string };
+}
+
+export type BodyToolChoice =
+  | ToolChoice
+  | { type: 'custom'; custom: { name: string } }
+  | { type: 'allowed_tools'; allowed_tools: AllowedTools };
 
 export interface AllowedTools {
   mode: 'auto' | 'required';
-  tools: { type: string; function?: { name: string } }[];
+  tools: { type: string; function?: { name: string }; custom?: { name: string } }[];
 }
 
 /** What tools were before there were tools. */

@@ -9,6 +9,17 @@ const user = { role: 'user', content: 'hi' };
 const named = (name: string, more: object = {}) => ({ type: 'function', function: { name, ...more } });
 const weather = { name: 'weather', description: 'Tells it.', parameters: { type: 'object' } };
 
+const regex = { type: 'grammar', grammar: { syntax: 'regex', definition: '[a-z]+' } };
+const freeText = (pattern?: string) => ({
+  description: expect.any(String),
+  parameters: {
+    type: 'object',
+    properties: { input: expect.objectContaining({ type: 'string', ...(pattern && { pattern }) }) },
+    required: ['input'],
+    additionalProperties: false,
+  },
+});
+
 function canonical(more: object, messages: object[] = [user]) {
   const value = { model: 'm', messages, ...more };
   expect(checkChatRequest(value)).toEqual([]);
@@ -22,8 +33,9 @@ describe('the canonical form of a chat request', () => {
   it('is the request itself where nothing is to be done', () => {
     const value = { model: 'm', messages: [user], tools: [named('a')], tool_choice: 'auto' } as ChatBody;
     const given = { value, text: JSON.stringify(value) };
-    const { body, hasFunctions } = canonicalChat(given);
-    expect([body.value === value, body.text === given.text, hasFunctions]).toEqual([true, true, false]);
+    const { body, calls } = canonicalChat(given);
+    expect([body.value === value, body.text === given.text]).toEqual([true, true]);
+    expect(calls).toEqual({ hasFunctions: false, customs: new Set() });
   });
 
   it.each<[string, object, object]>([
@@ -52,10 +64,40 @@ describe('the canonical form of a chat request', () => {
     [
       'tools that run elsewhere',
       {
-        tools: [{ type: 'web_search' }, named('a'), { type: 'custom', custom: { name: 'c' } }],
+        tools: [{ type: 'web_search' }, named('a')],
         tool_choice: 'required',
       },
       { tools: [named('a')], tool_choice: 'required' },
+    ],
+    [
+      'tools with free text',
+      {
+        tools: [
+          named('a'),
+          { type: 'custom', custom: { name: 'c', description: 'Says.', format: { type: 'text' } } },
+          { type: 'custom', custom: { name: 'd', format: regex } },
+        ],
+        tool_choice: { type: 'custom', custom: { name: 'c' } },
+      },
+      {
+        tools: [
+          named('a'),
+          named('c', freeText()),
+          named('d', { ...freeText('^(?:[a-z]+)$'), strict: true }),
+        ],
+        tool_choice: named('c'),
+      },
+    ],
+    [
+      'allowed tools with free text',
+      {
+        tools: [named('a'), { type: 'custom', custom: { name: 'c' } }],
+        tool_choice: {
+          type: 'allowed_tools',
+          allowed_tools: { mode: 'required', tools: [{ type: 'custom', custom: { name: 'c' } }] },
+        },
+      },
+      { tools: [named('c', freeText())], tool_choice: 'required' },
     ],
     [
       'nothing but such tools',
@@ -95,9 +137,9 @@ describe('the canonical form of a chat request', () => {
       {},
     ],
   ])('of %s', (_, given, expected) => {
-    const { body, hasFunctions } = canonical(given);
+    const { body, calls } = canonical(given);
     expect(body.value).toEqual({ model: 'm', messages: [user], ...expected });
-    expect(hasFunctions).toBe('functions' in given && given.functions !== null);
+    expect(calls.hasFunctions).toBe('functions' in given && given.functions !== null);
   });
 
   it('understands what was called and answered before, each result by its call', () => {

@@ -1,8 +1,16 @@
 import { type Changes, editBody } from '../../json/edit-body.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import type { Places } from '../../places.ts';
-import type { AllowedTools, BodyTool, ChatBody, FunctionDefinition } from './body.ts';
+import type {
+  AllowedTools,
+  BodyTool,
+  BodyToolChoice,
+  ChatBody,
+  CustomTool,
+  FunctionDefinition,
+} from './body.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../chat.ts';
+import { asFunction } from '../free-text.ts';
 import { isForeign, toToolMessages } from './function-history.ts';
 
 /** A chat request as engines take it, and what is needed to answer the client in its own words. */
@@ -10,8 +18,16 @@ export interface CanonicalChat {
   body: JsonBody<ChatRequest>;
   /** Where its parts stood, for errors. */
   places: Places;
-  /** Calls go back as `function_call`: the request had `functions`. */
+  /** How its calls go back. */
+  calls: CallForm;
+}
+
+/** In which words a client has calls, where those are not the canonical ones. */
+export interface CallForm {
+  /** As `function_call`: the request had `functions`. */
   hasFunctions: boolean;
+  /** Tools with free text, whose calls are of the type `custom`. */
+  customs: ReadonlySet<string>;
 }
 
 type Members = Changes<ChatRequest>;
@@ -20,20 +36,23 @@ type Members = Changes<ChatRequest>;
 const noTools: Members = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
 
 /**
- * The canonical form of a checked body: functions become tools, an allowed choice a shorter list of them; tools that run on
- * somebody's server are passed over. All else stays as it came, to the byte; most requests stay as they are.
+ * The canonical form of a checked body: functions and tools with free text become function tools, an allowed choice a shorter
+ * list of them; tools that run on somebody's server are passed over. All else stays as it came, to the byte; most requests stay
+ * as they are.
  */
 export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
   const { value } = given;
   const places: Places = new Map();
   const hasFunctions = Boolean(value.functions);
+  const customs = new Set((value.tools ?? []).flatMap((tool) => (isCustom(tool) ? tool.custom.name : [])));
   const members: Members = {
     ...(value.messages.some(isForeign) && { messages: toToolMessages(value.messages) }),
     ...(hasFunctions ? fromFunctions(value, places) : fromTools(value, places)),
     ...(value.functions !== undefined && { functions: undefined }),
     ...(value.function_call !== undefined && { function_call: undefined }),
   };
-  return { body: editBody(given as JsonBody<ChatRequest>, members), places, hasFunctions };
+  const calls = { hasFunctions, customs };
+  return { body: editBody(given as JsonBody<ChatRequest>, members), places, calls };
 }
 
 function fromFunctions({ functions, function_call: choice }: ChatBody, places: Places): Members {
@@ -64,29 +83,58 @@ const named = (name: string): ToolChoice => ({ type: 'function', function: { nam
 function fromTools({ tools: given, tool_choice: choice }: ChatBody, places: Places): Members {
   const allowed = isAllowed(choice) ? choice.allowed_tools : null;
   if (allowed && !given?.length) return noTools;
-  const isPassedOver = (tool: BodyTool) => !isFunction(tool) || (allowed !== null && !allows(allowed, tool));
-  if (!given?.some(isPassedOver)) return allowed ? { tool_choice: allowed.mode } : {};
+  const chosen = toChoice(choice);
+  const isKept = (tool: BodyTool) => isFunction(tool) && (allowed === null || allows(allowed, tool));
+  if (!given || given.every(isKept)) return chosen;
   const tools: Tool[] = [];
   for (const [index, tool] of given.entries()) {
-    if (isPassedOver(tool)) continue;
-    places.set(tool, `tools[${index}]`);
-    tools.push(tool as Tool);
+    if (!isClientTool(tool) || (allowed !== null && !allows(allowed, tool))) continue;
+    const made = isFunction(tool) ? tool : fromCustom(tool);
+    if (isCustom(tool)) {
+      places.set(made.function, `tools[${index}].custom`);
+      places.set(made.function.parameters as object, `tools[${index}].custom.format`);
+    }
+    places.set(made, `tools[${index}]`);
+    tools.push(made);
   }
-  if (tools.length === 0) return noTools;
-  return { tools, ...(allowed && { tool_choice: allowed.mode }) };
+  return tools.length === 0 ? noTools : { tools, ...chosen };
+}
+
+function fromCustom({ custom: { name, description, format } }: CustomTool): Tool {
+  return { type: 'function', function: asFunction({ name, description, grammar: format?.grammar }) };
+}
+
+/** The choice where engines know it by other words. */
+function toChoice(choice: ChatBody['tool_choice']): Members {
+  if (typeof choice !== 'object' || choice === null || choice.type === 'function') return {};
+  return { tool_choice: isAllowed(choice) ? choice.allowed_tools.mode : named(choice.custom.name) };
 }
 
 function isAllowed(
   choice: ChatBody['tool_choice'],
-): choice is { type: 'allowed_tools'; allowed_tools: AllowedTools } {
+): choice is Extract<BodyToolChoice, { type: 'allowed_tools' }> {
   return typeof choice === 'object' && choice?.type === 'allowed_tools';
 }
 
-/** Whether the client itself runs the tool. */
 export function isFunction(tool: BodyTool): tool is Tool {
   return tool.type === 'function';
 }
 
-function allows({ tools }: AllowedTools, tool: Tool): boolean {
-  return tools.some(({ function: each }) => each?.name === tool.function.name);
+function isCustom(tool: BodyTool): tool is CustomTool {
+  return tool.type === 'custom';
+}
+
+/** Whether the client itself runs the tool. */
+function isClientTool(tool: BodyTool): tool is Tool | CustomTool {
+  return isFunction(tool) || isCustom(tool);
+}
+
+/** What a tool, or an entry of a choice, is called; none where somebody's server runs it. */
+export function toolName({ type, function: own, custom }: AllowedTools['tools'][number]): string | undefined {
+  if (type === 'function') return own?.name;
+  return type === 'custom' ? custom?.name : undefined;
+}
+
+function allows({ tools }: AllowedTools, tool: BodyTool): boolean {
+  return tools.some((each) => each.type === tool.type && toolName(each) === toolName(tool));
 }

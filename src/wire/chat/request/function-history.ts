@@ -1,5 +1,6 @@
-import type { BodyMessage, BodyToolCall } from './body.ts';
+import type { BodyMessage, BodyToolCall, CustomCall } from './body.ts';
 import type { ChatMessage, ToolCall } from '../chat.ts';
+import { argumentsOf } from '../free-text.ts';
 
 /** A message that only the older format, or only another server, knows. */
 export function isForeign({ role, function_call: call, tool_calls: calls }: BodyMessage): boolean {
@@ -32,13 +33,13 @@ function callId(index: number): string {
   return `call${`${index}`.padStart(5, '0')}`;
 }
 
-function isCustom(call: BodyToolCall): call is Extract<BodyToolCall, { type: 'custom' }> {
+function isCustom(call: BodyToolCall): call is CustomCall {
   return call.type === 'custom';
 }
 
-/** A call with free text, made by another server, as the nearest that models are shown. */
+/** A call with free text as models are shown it. */
 function toToolCall(call: BodyToolCall): ToolCall {
   if (!isCustom(call)) return call;
   const { name, input } = call.custom;
-  return { id: call.id, type: 'function', function: { name, arguments: JSON.stringify({ input }) } };
+  return { id: call.id, type: 'function', function: { name, arguments: argumentsOf(input) } };
 }

@@ -75,7 +75,6 @@ const functionCall = {
   arguments: string({ description: 'JSON text' }),
 };
 
-/** Calls of the type `custom` were made by another server. */
 const toolCall = typed(
   {
     function: { type: 'object', required: ['name', 'arguments'], properties: functionCall },
@@ -157,36 +156,67 @@ const definition = {
   parameters: Type.Optional(raw({ type: ['object', 'null'], description: 'JSON Schema of the arguments.' })),
 };
 
-/** Tools of other types than `function` are passed over, whatever they hold. */
+const custom = Type.Object({
+  name: string(nameRule),
+  description: Type.Optional(stringOrNull()),
+  format: Type.Optional(
+    raw({
+      type: ['object', 'null'],
+      required: ['type'],
+      properties: { type: oneOf(['text', 'grammar']) },
+      ...when('type', 'grammar', {
+        required: ['grammar'],
+        properties: {
+          grammar: Type.Object({
+            // As a pattern, so that the fault says what to do.
+            syntax: string({
+              pattern: '^regex$',
+              expected: '"regex", because no other grammar is held here: describe it in the description',
+            }),
+            definition: string({ minLength: 1 }),
+          }),
+        },
+      }),
+    }),
+  ),
+});
+
+/** Tools of other types than `function` and `custom` are passed over, whatever they hold. */
 const tool = Type.Object(
   { type: string({ minLength: 1 }) },
-  when('type', 'function', {
-    required: ['function'],
-    properties: {
-      function: Type.Object({ ...definition, strict: Type.Optional(booleanOrNull()) }),
-    },
-  }),
+  {
+    allOf: [
+      when('type', 'function', {
+        required: ['function'],
+        properties: {
+          function: Type.Object({ ...definition, strict: Type.Optional(booleanOrNull()) }),
+        },
+      }),
+      when('type', 'custom', { required: ['custom'], properties: { custom } }),
+    ],
+  },
 );
 
 const named = Type.Object({ name: string({ minLength: 1 }) });
+const chosen = [
+  when('type', 'function', { required: ['function'], properties: { function: named } }),
+  when('type', 'custom', { required: ['custom'], properties: { custom: named } }),
+];
 
 const objectChoice = {
   required: ['type'],
-  properties: { type: oneOf(['function', 'allowed_tools']) },
+  properties: { type: oneOf(['function', 'custom', 'allowed_tools']) },
   allOf: [
-    when('type', 'function', { required: ['function'], properties: { function: named } }),
+    ...chosen,
     when('type', 'allowed_tools', {
       required: ['allowed_tools'],
       properties: {
         allowed_tools: Type.Object({
           mode: oneOf(['auto', 'required']),
-          tools: Type.Array(
-            Type.Object(
-              { type: string() },
-              when('type', 'function', { required: ['function'], properties: { function: named } }),
-            ),
-            { minItems: 1, maxItems: chatLimits.tools },
-          ),
+          tools: Type.Array(Type.Object({ type: string() }, { allOf: chosen }), {
+            minItems: 1,
+            maxItems: chatLimits.tools,
+          }),
         }),
       },
     }),

@@ -238,8 +238,18 @@ describe('a chat request', () => {
       'tool_choice.function',
     ]);
     expect(paramsOf({ ...base, tools: [named('a')], tool_choice: { type: 'custom' } })).toEqual([
-      'tool_choice.type',
+      'tool_choice.custom',
     ]);
+    const custom = (name: string, more = {}) => ({ type: 'custom', custom: { name, ...more } });
+    expect(paramsOf({ ...base, tools: [named('a')], tool_choice: custom('a') })).toEqual([
+      'tool_choice.custom.name',
+    ]);
+    expect(paramsOf({ ...base, tools: [named('a'), custom('a')] })).toEqual(['tools[1].custom.name']);
+    const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } };
+    expect(paramsOf({ ...base, tools: [custom('a', { format: grammar })] })).toEqual([
+      'tools[0].custom.format.grammar.syntax',
+    ]);
+    expect(paramsOf({ ...base, tools: [{ type: 'custom' }] })).toEqual(['tools[0].custom']);
     expect(paramsOf({ ...base, tools: [named('a')], tool_choice: { type: 'allowed_tools' } })).toEqual([
       'tool_choice.allowed_tools',
     ]);

@@ -2,7 +2,7 @@ import type { Fault } from '../../../core/errors.ts';
 import { parseJson, quoted } from '../../json/parse.ts';
 import { faultsError, validator } from '../../validate.ts';
 import type { BodyMessage, ChatBody } from './body.ts';
-import { type CanonicalChat, canonicalChat, isFunction } from './canonical.ts';
+import { type CanonicalChat, canonicalChat, toolName } from './canonical.ts';
 import { chatRequestSchema } from './request-schema.ts';
 
 const checkShape = validator(chatRequestSchema);
@@ -40,17 +40,19 @@ type Add = (param: string, message: string) => void;
 
 function checkTools({ tools, tool_choice: choice }: ChatBody, add: Add): void {
   if (!tools && !choice) return;
-  const functions = (tools ?? []).map((tool) => (isFunction(tool) ? tool.function.name : undefined));
-  const names = checkNames(functions, (index) => [`tools[${index}].function.name`, `tools[${index}]`], add);
+  const given = (tools ?? []).map(toolName);
+  const placeOf = (index: number) => `tools[${index}].${tools![index]!.type}.name`;
+  const names = checkNames(given, (index) => [placeOf(index), `tools[${index}]`], add);
   if (choice === 'required' && names.size === 0) add('tool_choice', '"required" needs tools');
   if (typeof choice !== 'object' || choice === null) return;
-  if (choice.type === 'function') {
-    const { name } = choice.function;
-    if (!names.has(name)) add('tool_choice.function.name', `${quoted(name)} is not among the tools`);
+  if (choice.type !== 'allowed_tools') {
+    const name = toolName(choice)!;
+    if (!(tools ?? []).some((tool) => tool.type === choice.type && toolName(tool) === name))
+      add(`tool_choice.${choice.type}.name`, `${quoted(name)} is not among the tools`);
     return;
   }
   const { mode, tools: allowed } = choice.allowed_tools;
-  if (mode === 'required' && !allowed.some((tool) => tool.function && names.has(tool.function.name)))
+  if (mode === 'required' && !allowed.some((tool) => names.has(toolName(tool) ?? '')))
     add('tool_choice.allowed_tools.tools', 'none of them is among the tools');
 }
 

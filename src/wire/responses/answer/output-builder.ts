@@ -1,5 +1,5 @@
 import type { TokenLogprob } from '../../chat/chat.ts';
-import { inputOf } from '../custom-calls.ts';
+import { inputOf } from '../../chat/free-text.ts';
 import { outputItemId } from '../item-ids.ts';
 import { callEvents, customEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
 import type { EventFields } from './item-events.ts';

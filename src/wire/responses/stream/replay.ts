@@ -1,4 +1,5 @@
 import type { TokenLogprob } from '../../chat/chat.ts';
+import { argumentsOf } from '../../chat/free-text.ts';
 import { firstEvents } from './from-chat-chunks.ts';
 import type { EventFields } from '../answer/item-events.ts';
 import { OutputBuilder } from '../answer/output-builder.ts';
@@ -87,7 +88,7 @@ function say(output: OutputBuilder, item: OutputItem, key: number, rest: Part[],
       key,
       id: item.call_id,
       own: ownName('custom', item),
-      arguments: JSON.stringify({ input: item.input }),
+      arguments: argumentsOf(item.input),
     });
 }
 
