@@ -65,6 +65,24 @@ describe('a file that is too large for one batch', () => {
     expect(out).toContain('2 x context_length_exceeded: too long');
   });
 
+  it('is refused before anything is uploaded where two requests far apart have one custom_id', async () => {
+    write('twice.jsonl', `{}\n\n${jsonl(many)}${jsonl(['r1', 'r2'])}`);
+    const { code, err } = await run('twice.jsonl', '-o', 'out.jsonl');
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining("Lines 4 and 20008 have the same custom_id 'r1'."),
+    ]);
+    expect(server.requests).toEqual([]);
+    expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(false);
+  });
+
+  it('says which setting of a server it was, where that takes fewer', async () => {
+    server.behaviour.before = (method) =>
+      method === 'POST' ? refusal(422, 'too_many_tasks', 'more than 100 requests in one file') : undefined;
+    const { code, err } = await run('big.jsonl', '-o', 'out.jsonl');
+    expect([code, err]).toEqual([1, expect.stringContaining('limits.requests_per_batch')]);
+  });
+
   it('is split by bytes, too', async () => {
     const wide = 'x'.repeat(1 << 20);
     const lines = Array.from({ length: 33 }, (_, index) => `{"custom_id":"${index}","body":"${wide}"}\n`);

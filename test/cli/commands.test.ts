@@ -149,6 +149,12 @@ describe('batches', () => {
     expect((await cli('batch', 'results', 'batch_1', '-o', file, '--force')).code).toBe(0);
     expect(JSON.parse(results.out)).toMatchObject({ custom_id: 'a', response: { status_code: 200 } });
     expect(await cli('batch', 'errors', 'batch_1')).toMatchObject({ code: 0, out: '' });
+    const [head, row, ...rest] = (await cli('batch', 'results', 'batch_1', '--format', 'csv')).out.split(
+      '\r\n',
+    );
+    expect([head?.split(',')[0], row, rest]).toEqual(['custom_id', 'a,200,answer to a,,,,,', ['']]);
+    const wrong = await cli('batch', 'results', 'batch_1', '--format', 'xml');
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('--format is jsonl or csv') });
   });
 
   it('are cancelled', async () => {

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { sleep } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
+import { csvOf, formatOf } from './run/csv.ts';
 import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
@@ -13,6 +14,7 @@ import { writeBytes } from '../terminal/write-bytes.ts';
 interface Options extends ClientOptions {
   after: number;
   follow?: boolean;
+  format: string;
   output?: string;
   force?: boolean;
 }
@@ -20,21 +22,11 @@ interface Options extends ClientOptions {
 const pollMs = 500;
 
 export function batchOutput(cli: Cli): Command {
-  return resultsCommand(
-    cli,
-    'results',
-    'output',
-    'print the results of a batch as JSONL, also while it runs',
-  );
+  return resultsCommand(cli, 'results', 'output', 'print the results of a batch, also while it runs');
 }
 
 export function batchErrors(cli: Cli): Command {
-  return resultsCommand(
-    cli,
-    'errors',
-    'errors',
-    'print the failed lines of a batch as JSONL, also while it runs',
-  );
+  return resultsCommand(cli, 'errors', 'errors', 'print the failed lines of a batch, also while it runs');
 }
 
 function resultsCommand(cli: Cli, name: string, stream: ResultStream, description: string): Command {
@@ -42,11 +34,14 @@ function resultsCommand(cli: Cli, name: string, stream: ResultStream, descriptio
     .argument('<id>')
     .option('--after <n>', 'only what stands behind line n', wholeNumber('--after', 0, 1e9), 0)
     .option('--follow', 'go on until the batch is done')
+    .option('--format <format>', 'jsonl or csv', 'jsonl')
     .option('-o, --output <file>', 'write to a file')
     .option('-f, --force', 'overwrite a file that is there already')
     .addHelpText('after', examples('batch_0199f3a2 --follow', 'batch_0199f3a2 -o results.jsonl'))
     .action(async (id: string, options: Options) => {
-      const lines = readResults(cli, { id, stream, options });
+      const isTable = formatOf(options.format) === 'csv';
+      const jsonl = readResults(cli, { id, stream, options });
+      const lines = isTable ? csvOf(jsonl) : jsonl;
       if (options.output === undefined) return writeBytes(lines, cli.terminal);
       const path = await newFile(options.output, cli.cwd, options.force);
       return pipeline(Readable.from(lines), createWriteStream(path));

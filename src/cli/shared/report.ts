@@ -16,6 +16,8 @@ const hints: Record<string, (command: string) => string> = {
     'Set OFFPEAK_API_KEY, pass --key-file, or log in. The first start of a server prints its first key.',
   permission_denied: (command) =>
     `Use a key with the scope that is missing: ${command} keys create --org <id> --scopes ...`,
+  too_many_tasks: () =>
+    'How many a batch takes is limits.requests_per_batch of the configuration of the server: raise it there, or split the file.',
   model_not_found: (command) => `${command} models list shows what this server has.`,
 };
 

@@ -1,4 +1,13 @@
+import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import type { ResultLine } from '../../../client/resources.ts';
+import { CliError } from '../../shared/exit-codes.ts';
+
+export type Format = 'jsonl' | 'csv';
+
+export function formatOf(format: string): Format {
+  if (format === 'jsonl' || format === 'csv') return format;
+  throw new CliError(`--format is jsonl or csv, not '${format}'.`);
+}
 
 const columns = [
   'custom_id',
@@ -28,6 +37,15 @@ export function csvRow(line: ResultLine): string {
     error.code ?? '',
     error.message ?? '',
   ]);
+}
+
+/** Result lines as one table. */
+export async function* csvOf(jsonl: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(csvHead);
+  for await (const { bytes } of splitLines(jsonl)) {
+    const line = parseLine(bytes) as ResultLine | undefined;
+    if (line !== undefined) yield Buffer.from(csvRow(line));
+  }
 }
 
 type Fields = Record<string, unknown>;

@@ -6,14 +6,12 @@ import type { Client } from '../../../client/client.ts';
 import type { RemoteBatch, ResultLine } from '../../../client/resources.ts';
 import type { ResultStream } from '../../../core/batch.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import { csvHead, csvRow } from './csv.ts';
+import { csvHead, csvRow, type Format } from './csv.ts';
 import { orderedResults } from './download.ts';
 import type { InputPart } from './read-input.ts';
 import { openResultsFile, resultsToStdout } from './results-file.ts';
 import type { ResultsFile } from './results-file.ts';
 import type { Collected, RunFile } from './run-state.ts';
-
-export type Format = 'jsonl' | 'csv';
 
 /** The files that are there in the end: none where there was nothing to write. */
 export interface ResultPaths {

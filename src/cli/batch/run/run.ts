@@ -9,15 +9,17 @@ import type { RemoteBatch } from '../../../client/resources.ts';
 import { askAtInterrupt } from './ask.ts';
 import { combine } from './combine.ts';
 import { askUntilDone } from '../follow.ts';
+import { type Format, formatOf } from './csv.ts';
 import { parseMetadata } from '../metadata.ts';
 import { exitCodeOf } from '../outcome.ts';
 import { prepareInput } from './prepare-input.ts';
+import { refuseDuplicates } from './duplicates.ts';
 import { createProgress, noProgress } from '../progress.ts';
 import type { Progress } from '../progress.ts';
 import { readInput } from './read-input.ts';
 import type { InputFile } from './read-input.ts';
 import { errorsOf, openResults } from './results.ts';
-import type { Format, ResultPaths, Results } from './results.ts';
+import type { ResultPaths, Results } from './results.ts';
 import { runParts } from './run-parts.ts';
 import type { PartsRun } from './run-parts.ts';
 import { openRunFile } from './run-state.ts';
@@ -80,6 +82,8 @@ async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<
   try {
     const from = source === undefined ? { stdin: cli.terminal.stdin } : { path: source };
     const input = await readInput(await prepareInput(from, { model, set, endpoint }, copy));
+    // Of one batch the server tells, with all else that is wrong.
+    if (input.parts.length > 1) await refuseDuplicates(input.path, input.parts);
     if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
     const filename = source === undefined ? 'stdin.jsonl' : basename(source);
     await runInput(cli, client, { input, output, format, filename, metadata, options });
@@ -253,11 +257,6 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
       ['cost', costText(whole)],
     ]);
   for (const { code, count, message } of failures) tell(`failures  ${count} x ${code}: ${message}`);
-}
-
-function formatOf(format: string): Format {
-  if (format === 'jsonl' || format === 'csv') return format;
-  throw new CliError(`--format is jsonl or csv, not '${format}'.`, undefined, exitCodes.usage);
 }
 
 /** Where the results go: a path whose folder is there, or null for stdout. */
