@@ -260,6 +260,18 @@ describe('the servers of a model', () => {
   });
 });
 
+describe('servers of several kinds', () => {
+  it('have each a name of the model and a flavor of their own', () => {
+    const engine =
+      'kind: openai, model: m, flavor: vllm, urls: ["http://a/v1", { url: "http://b/v1", model: n, flavor: openai }]';
+    const found = load(model('', engine)).models[0]?.engine;
+    const [one, other] = found?.kind === 'openai' ? found.replicas : [];
+    expect(found).toMatchObject({ model: 'm', flavor: 'vllm' });
+    expect([one?.model, one?.kind]).toEqual([undefined, undefined]);
+    expect(other).toMatchObject({ model: 'n', kind: { flavor: 'openai' } });
+  });
+});
+
 describe('what is wrong', () => {
   it.each<[string, string, string]>([
     [

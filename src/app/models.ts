@@ -124,11 +124,13 @@ export async function modelServers(
   }
 
   function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
-    const { apiKey, url, weight, drain } = replica;
-    // What is remembered of a server is remembered by its name, and a server may give each key a limit of its own.
+    const { apiKey, url, model, weight, drain } = replica;
+    // What is remembered of a server is remembered by its name, and a server may give each key and model a limit of its own.
     const address = addressOf(replica);
-    const hasOther = upstream.replicas.some((each) => addressOf(each) === address && each.apiKey !== apiKey);
-    const name = hasOther && apiKey !== null ? `${address}#${markOf(apiKey)}` : address;
+    const there = upstream.replicas.filter((each) => addressOf(each) === address);
+    const key = apiKey !== null && there.some((each) => each.apiKey !== apiKey) ? `#${markOf(apiKey)}` : '';
+    const ofModel = model !== undefined && there.some((each) => each.model !== model) ? ` ${model}` : '';
+    const name = address + key + ofModel;
     const asked =
       engineBefore(upstream, replica) ??
       createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
@@ -171,15 +173,16 @@ function serverSettings(
 
 function upstreamOptions(
   { id, serves }: Pick<ModelConfig, 'id' | 'serves'>,
-  { model, flavor, ca, kind: _kind, replicas: _replicas, ...rest }: OpenAiEngineConfig,
-  { url, apiKey, slots }: ReplicaConfig,
+  { model, flavor, ownTraits, ca, kind: _kind, replicas: _replicas, ...rest }: OpenAiEngineConfig,
+  { url, apiKey, slots, model: own, kind = { flavor, ownTraits } }: ReplicaConfig,
 ): Omit<UpstreamOptions, 'clock' | 'ids' | 'log'> {
   return {
     ...rest,
     url,
-    model: model ?? id,
+    model: own ?? model ?? id,
     apiKey: apiKey ?? undefined,
-    flavor: flavor ?? 'auto',
+    flavor: kind.flavor ?? 'auto',
+    ownTraits: kind.ownTraits,
     ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
     slots,
     serves: serves ?? undefined,

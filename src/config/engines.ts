@@ -171,9 +171,12 @@ function replica(
     return placed({ ...shared, url: check.url(at) ?? '', weight: 1, drain: false }, { url: at });
   const fields = check.object(at, configKeys.urls);
   if (fields.url === undefined) check.fail(at, 'needs a url');
+  const model = check.text(fields.model);
   const found = {
     url: check.url(fields.url) ?? '',
     apiKey: check.text(fields.api_key) ?? shared.apiKey,
+    ...(model !== undefined && { model }),
+    ...(fields.flavor && { kind: flavorOf(fields.flavor, check) }),
     slots: fields.slots === undefined ? shared.slots : slots(fields.slots, check),
     weight: check.number(fields.weight, { min: 0.01, max: 100 }) ?? 1,
     drain: check.flag(fields.drain) ?? false,

@@ -56,7 +56,7 @@ export const configKeys = {
   ],
   failures: ['status', 'code', 'says', 'means'],
   capabilities: ['json_schema', 'forced_tool', 'prefix_cache', 'messages', 'responses', 'completions'],
-  urls: ['url', 'slots', 'api_key', 'weight', 'drain'],
+  urls: ['url', 'model', 'flavor', 'slots', 'api_key', 'weight', 'drain'],
   scripted: ['kind', 'slots', 'delay'],
   timeouts: ['connect', 'first_byte', 'idle', 'total'],
   limits: [

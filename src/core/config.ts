@@ -123,6 +123,10 @@ export interface ReplicaConfig {
   /** The base URL, `/v1` included. */
   url: string;
   apiKey: string | null;
+  /** Its own name of the model; that of the engine if absent. */
+  model?: string;
+  /** Its own kind; that of the engine if absent. Null to be found out. */
+  kind?: Pick<OpenAiEngineConfig, 'flavor' | 'ownTraits'>;
   /** Requests it works on at once; null where that is to be found out. */
   slots: number | null;
   /** How much more or less than its slots say it gets. */

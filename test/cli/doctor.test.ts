@@ -136,6 +136,22 @@ describe('offpeak doctor', () => {
     expect(code).toBe(1);
   });
 
+  it('asks each of several servers by its own name of the model, as the kind that it is', async () => {
+    const { url } = upstream;
+    configure({
+      urls: [
+        { url, model: 'other', flavor: 'ollama' },
+        { url, model: 'gone' },
+      ],
+      model,
+    });
+    const { out } = await doctor();
+    expect(out).toContain(`qwen at 127.0.0.1:${upstream.port}/v1 (ollama)`);
+    expect(out).toContain(`models[0].engine.urls[1].model: it has no model 'gone'`);
+    const asked = upstream.received.flatMap(({ text }) => text.match(/"model":"([^"]+)"/)?.[1] ?? []);
+    expect(new Set(asked)).toEqual(new Set(['other']));
+  });
+
   it('finds the address that was meant', async () => {
     upstream.models = (response, { path }) =>
       path === '/v1/models' ? send(response, 200, { data: [{ id: model }] }) : send(response, 404, {});

@@ -35,7 +35,12 @@ const refuse =
 async function start(answer: Answer, apiKeys: (string | null)[] = [null]) {
   upstream = await startFakeUpstream(answer);
   const engine = upstreamEngine(upstream.url);
-  const replicas = apiKeys.map((apiKey) => ({ ...engine.replicas[0]!, apiKey }));
+  // The one without a key has a name of its own for the model.
+  const replicas = apiKeys.map((apiKey) => ({
+    ...engine.replicas[0]!,
+    apiKey,
+    ...(apiKey === null && apiKeys.length > 1 && { model: 'own-name' }),
+  }));
   running = await startApp({
     models: [testModel({ ...engine, replicas })],
     keys: [{ org: 'default', scopes: ['admin'] }],
@@ -76,7 +81,7 @@ describe('a batch whose model takes nothing', () => {
       waiting: { reason: 'engine_unavailable' },
     });
     // The mark is of the key, not of the place in the list: a name stays that of its key when another is taken out.
-    const marks = ['#0ce0', '', '#dfc4'].map((mark) => `127.0.0.1:${upstream.port}/v1${mark}`);
+    const marks = ['#0ce0', ' own-name', '#dfc4'].map((mark) => `127.0.0.1:${upstream.port}/v1${mark}`);
     expect(replicas!.map(({ name }) => name)).toEqual(marks);
     expect((await admin.get<Model>('/v1/models/default')).replicas).toHaveLength(3);
     const { data: others } = await running.api.get<{ data: Model[] }>('/v1/models');
