@@ -144,6 +144,37 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       expect(asked()).not.toHaveProperty('prompt_cache_key');
     });
 
+    it('calls tools that the format defines, plain and streamed, and goes on from their results', async () => {
+      const tools = [{ type: 'shell' }, { type: 'apply_patch' }] as never;
+      const input = 'go [[tool shell {"commands":["ls"]}]]';
+      const first = await client.responses.create({ model, input, tools });
+      const action = { commands: ['ls'], timeout_ms: null, max_output_length: null };
+      expect(first.output).toMatchObject([{ type: 'shell_call', status: 'completed', action }]);
+      const [call] = first.output as unknown as { call_id: string }[];
+      const output = [{ stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } }];
+      const next = await client.responses.create({
+        model,
+        tools,
+        previous_response_id: first.id,
+        input: [
+          { type: 'shell_call_output', call_id: call!.call_id, output } as never,
+          { role: 'user', content: 'and now?' },
+        ],
+      });
+      expect(next.output_text).toBe('Echo: and now?');
+      const operation = { type: 'delete_file', path: 'a' };
+      const question = `go [[tool apply_patch ${JSON.stringify(operation)}]]`;
+      const done: unknown[] = [];
+      for await (const event of await client.responses.create({
+        model,
+        input: question,
+        tools,
+        stream: true,
+      }))
+        if (event.type === 'response.output_item.done') done.push(event.item);
+      expect(done).toMatchObject([{ type: 'apply_patch_call', status: 'completed', operation }]);
+    });
+
     it('parses structured output', async () => {
       const response = await client.responses.parse({ model, input: 'Ada, 36', text: { format: person } });
       const parsed = response.output_parsed as { name: unknown; age: unknown } | null;

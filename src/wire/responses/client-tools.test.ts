@@ -4,7 +4,8 @@ import { inputOf } from '../chat/free-text.ts';
 import { ResponseStream } from './stream/from-chat-chunks.ts';
 import { fromChatResponse } from './answer/from-chat-response.ts';
 import { replayed } from './stream/replay.ts';
-import { checkResponsesRequest } from './request/request.ts';
+import { nativeRequest } from './request/native-request.ts';
+import { checkResponsesRequest, requireConversation } from './request/request.ts';
 import { newResponse } from './answer/response-body.ts';
 import type { InputItem, ResponsesRequest } from './responses.ts';
 import { pathOfItem, storedItems } from './stored-items.ts';
@@ -33,7 +34,7 @@ const ready = (input: InputItem[], more: Partial<ResponsesRequest> = {}) => {
   expect(checkResponsesRequest(request)).toEqual([]);
   const items = storedItems(input, id).map((item, at) => ({ item, path: pathOfItem(input, at) }));
   const begun = newResponse(request, { id, createdAt: 1, model: 'm', status: 'in_progress' });
-  return { begun, ...toChatRequest(request, items) };
+  return { begun, items, ...toChatRequest(request, items) };
 };
 const namesOf = ({ chat }: ReturnType<typeof ready>) => chat.tools?.map((tool) => tool.function.name);
 const call = (name: string, json: string) => ({
@@ -200,6 +201,119 @@ describe('what the model calls', () => {
       { tool_calls: [{ id: 'c', function: { name: 'gone__old' } }] },
       { role: 'tool', tool_call_id: 'c', content: '' },
     ]);
+  });
+});
+
+describe('tools that the format defines and the client runs', () => {
+  const patched = { type: 'update_file', path: 'a', diff: '+b' };
+  const tools = [
+    { type: 'local_shell' },
+    { type: 'shell', environment: { type: 'local' } },
+    { type: 'apply_patch' },
+    { type: 'shell', environment: { type: 'container_auto' } },
+    { type: 'web_search' },
+  ];
+  const made = ready([user], { tools: tools.slice(0, 3), tool_choice: { type: 'shell' } });
+  const items = [
+    { type: 'local_shell_call', action: { type: 'exec', command: ['ls', '-l'], env: {}, timeout_ms: 5 } },
+    { type: 'shell_call', action: { commands: ['ls'], timeout_ms: null, max_output_length: 9 } },
+    { type: 'apply_patch_call', operation: patched },
+  ];
+  const calls = [
+    call('local_shell', '{"command":["ls","-l"],"timeout_ms":5}'),
+    call('shell', '{"commands":["ls"],"max_output_length":9}'),
+    call('apply_patch', JSON.stringify(patched)),
+  ];
+
+  it('are functions to the model, without those that a server runs', () => {
+    expect(namesOf(ready([user], { tools }))).toEqual(['local_shell', 'shell', 'apply_patch']);
+    expect(made.chat.tool_choice).toEqual({ type: 'function', function: { name: 'shell' } });
+    expect(made.begun.tool_choice).toMatchObject({ type: 'shell' });
+    expect(made.begun.tools).toEqual(tools.slice(0, 3));
+    const asked = { model: 'm', input: 'go', tools };
+    const sent = nativeRequest({ value: asked, text: JSON.stringify(asked) }, null, false);
+    expect((JSON.parse(sent.text) as ResponsesRequest).tools).toEqual(tools.slice(0, 3));
+    const faults = (more: object) =>
+      checkResponsesRequest({ model: 'm', input: [user], ...more }).map(({ param }) => param);
+    expect(faults({ tools: [{ type: 'shell' }, { type: 'shell' }] })).toEqual(['tools[1].name']);
+    expect(faults({ tools: tools.slice(3), tool_choice: { type: 'shell' } })).toEqual(['tool_choice.name']);
+  });
+
+  it('are called by items of their types, also in a stream and when that is told again', () => {
+    const stream = new ResponseStream(made.begun, () => '', made.own);
+    const chunk = (delta: ChatDelta, finish: 'tool_calls' | null = null) => ({
+      id: 'c',
+      object: 'chat.completion.chunk' as const,
+      created: 1,
+      model: 'm',
+      choices: [{ index: 0, delta, finish_reason: finish }],
+    });
+    const pieces = calls.flatMap(({ function: { name, arguments: json }, ...head }, index) => [
+      chunk({ tool_calls: [{ index, ...head, function: { name, arguments: json.slice(0, 5) } }] }),
+      chunk({ tool_calls: [{ index, function: { arguments: json.slice(5) } }] }),
+    ]);
+    const told = stream.read([...pieces, chunk({}, 'tool_calls')]);
+    const { body, events: last } = stream.end(2);
+    const events = [...told, ...last];
+    expect(body.output).toMatchObject(
+      items.map((item) => ({ ...item, call_id: 'call_1', status: 'completed' })),
+    );
+    expect(events.filter((event) => event['output_index'] === 0)).toMatchObject([
+      { type: 'response.output_item.added', item: { action: { type: 'exec', command: [] } } },
+      { type: 'response.output_item.done', item: items[0] },
+    ]);
+    expect([...replayed(body, stream.pieces)].flat()).toEqual(events);
+  });
+
+  it('give well-formed items whatever the model says', () => {
+    const outputOf = (name: string, json: string) => {
+      const stream = new ResponseStream(made.begun, () => '', made.own);
+      const delta = { tool_calls: [{ index: 0, ...call(name, json) }] };
+      stream.read([
+        {
+          id: 'c',
+          object: 'chat.completion.chunk',
+          created: 1,
+          model: 'm',
+          choices: [{ index: 0, delta, finish_reason: 'length' }],
+        },
+      ]);
+      return stream.end(2).body.output[0];
+    };
+    expect(outputOf('shell', '{"commands":["l')).toMatchObject({
+      status: 'incomplete',
+      action: { commands: [], timeout_ms: null, max_output_length: null },
+    });
+    expect(outputOf('local_shell', '{"command":"ls"}')).toMatchObject({
+      action: { type: 'exec', command: ['ls'], env: {} },
+    });
+    expect(outputOf('apply_patch', '[]')).toMatchObject({ operation: { type: 'update_file', path: '' } });
+  });
+
+  it('are shown to the model again as it called them, with what they said', () => {
+    const shown = { stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } };
+    const history = [
+      user,
+      ...items.map((item, index) => ({ ...item, call_id: `call_${index}`, status: 'completed' })),
+      { type: 'local_shell_call_output', id: 'call_0', output: 'files' },
+      { type: 'shell_call_output', call_id: 'call_1', output: [shown] },
+      { type: 'apply_patch_call_output', call_id: 'call_2', status: 'failed', output: 'no such file' },
+    ];
+    const found = ready(history as InputItem[]);
+    expect(() => requireConversation(found.items)).not.toThrow();
+    const [, turn, ...results] = found.chat.messages;
+    expect(turn!.tool_calls!.map(({ function: each }) => [each.name, JSON.parse(each.arguments)])).toEqual([
+      ['local_shell', { command: ['ls', '-l'], env: {}, timeout_ms: 5 }],
+      ['shell', { commands: ['ls'], timeout_ms: null, max_output_length: 9 }],
+      ['apply_patch', patched],
+    ]);
+    expect(results).toEqual([
+      { role: 'tool', tool_call_id: 'call_0', content: 'files' },
+      { role: 'tool', tool_call_id: 'call_1', content: JSON.stringify([shown]) },
+      { role: 'tool', tool_call_id: 'call_2', content: 'failed: no such file' },
+    ]);
+    const lost = ready([user, { type: 'shell_call_output', call_id: 'x', output: [] }] as InputItem[]);
+    expect(() => requireConversation(lost.items)).toThrow('x');
   });
 });
 

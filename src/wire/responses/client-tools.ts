@@ -1,5 +1,6 @@
 import type { Tool, ToolChoice } from '../chat/chat.ts';
 import { asFunction } from '../chat/free-text.ts';
+import { isKnown, knownFunction, knownType } from './known-tools.ts';
 import type {
   FunctionFields,
   FunctionTool,
@@ -53,7 +54,7 @@ export function ownNames(tools: readonly ClientTool[]): OwnNames {
 
 export const keyOf = ({ namespace, name }: Pick<OwnName, 'namespace' | 'name'>) =>
   `${namespace ?? ''}\n${name}`;
-const isRenamed = ({ own }: ClientTool) => own.type === 'custom' || own.namespace !== undefined;
+const isRenamed = ({ own }: ClientTool) => own.type !== 'function' || own.namespace !== undefined;
 
 /** The tools of a list, duplicates too. */
 export function* listed(
@@ -64,15 +65,23 @@ export function* listed(
   for (const [index, tool] of (tools ?? []).entries()) {
     const at = `${path}[${index}]`;
     if (tool.type === 'namespace') yield* listed(tool.tools, `${at}.tools`, tool);
+    const known = knownType(tool);
+    if (known) yield { own: { type: known, name: known }, fields: knownFunction(known), path: at };
     if (tool.type !== 'function' && tool.type !== 'custom') continue;
     const given = (tool.function ?? tool) as FunctionFields;
-    const fields = tool.type === 'custom' ? asFunction({ ...given, grammar: tool.format }) : given;
+    const fields = tool.type === 'custom' ? fromCustom(tool) : given;
     yield {
       own: { type: tool.type, name: given.name, ...(within && { namespace: within.name! }) },
       fields: within?.description && index === 0 ? introduced(fields, within.description) : fields,
       path: tool.function ? `${at}.function` : at,
     };
   }
+}
+
+/** Nothing is promised of its calls: a server that speaks this format keeps to a grammar by itself, and is to be asked in it. */
+function fromCustom({ name, description, format }: ResponsesTool): FunctionFields {
+  const { strict: _, ...fields } = asFunction({ name: name!, description, grammar: format });
+  return fields;
 }
 
 /** The first tool of a namespace says what that is for. */
@@ -99,12 +108,17 @@ export function joinedName({ namespace, name }: Pick<OwnName, 'namespace' | 'nam
   return `${namespace.replace(/_+$/, '')}__${name}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
 }
 
-/** The name a tool choice, or an entry of one, means. */
-export function chosenName(choice: { name?: string; function?: { name: string } | null }): string {
-  return choice.function?.name ?? choice.name ?? '';
+/** The name a tool choice, or an entry of one, means. Tools that the format defines are called by their type. */
+export function chosenName(choice: {
+  type?: string;
+  name?: string;
+  function?: { name: string } | null;
+}): string {
+  const { type = '', name } = choice;
+  return choice.function?.name ?? name ?? (isKnown(type) ? type : '');
 }
 
-type Chosen = Parameters<typeof chosenName>[0] & { type?: string; namespace?: string | null };
+type Chosen = Parameters<typeof chosenName>[0] & { namespace?: string | null };
 
 /** Whether a tool choice, or an entry of one, means this tool. */
 export function means(choice: Chosen, { own }: ClientTool): boolean {

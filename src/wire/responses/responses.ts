@@ -44,8 +44,8 @@ export type TextFormat =
     };
 
 /**
- * A function, flat or nested as on chat completions, a tool that takes free text (`custom`), a `namespace` of both, or a tool
- * of another type, which is passed over.
+ * A function, flat or nested as on chat completions, a tool that takes free text (`custom`), a `namespace` of both, a tool that
+ * the format defines (`known-tools.ts`), or one of another type, which is passed over.
  */
 export interface ResponsesTool extends Partial<FunctionFields> {
   type: string;
@@ -62,9 +62,12 @@ export interface FunctionFields {
   strict?: boolean | null;
 }
 
+/** Tools that the format defines and the client runs. */
+export type KnownType = 'local_shell' | 'shell' | 'apply_patch';
+
 /** A tool as its client calls it, which may not be how the model does. */
 export interface OwnName {
-  type: 'function' | 'custom';
+  type: 'function' | 'custom' | KnownType;
   name: string;
   namespace?: string;
 }
@@ -95,6 +98,9 @@ export interface InputItem {
   namespace?: string | null;
   /** Of a call with free text. */
   input?: string;
+  /** Of calls of a shell, and of `apply_patch`. */
+  action?: Record<string, unknown>;
+  operation?: Record<string, unknown>;
   /** What `additional_tools` bring. */
   tools?: ResponsesTool[];
   output?: string | InputPart[];
@@ -163,6 +169,18 @@ export interface CustomCallItem {
   input: string;
 }
 
+/** A call of a tool that the format defines. */
+export interface KnownCallItem {
+  id: string;
+  type: `${KnownType}_call`;
+  status: ItemStatus;
+  call_id: string;
+  /** What a shell is to do. */
+  action?: Record<string, unknown>;
+  /** What is to become of a file. */
+  operation?: Record<string, unknown>;
+}
+
 export interface ReasoningItem {
   id: string;
   type: 'reasoning';
@@ -172,7 +190,7 @@ export interface ReasoningItem {
   content?: { type: 'reasoning_text'; text: string }[];
 }
 
-export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | ReasoningItem;
+export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | KnownCallItem | ReasoningItem;
 
 /** How soon a client wants its answer. Nobody is served otherwise for it: it is only told again. */
 export type ServiceTier = 'default' | 'flex' | 'priority';

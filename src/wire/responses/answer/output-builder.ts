@@ -1,16 +1,21 @@
 import type { TokenLogprob } from '../../chat/chat.ts';
 import { inputOf } from '../../chat/free-text.ts';
 import { outputItemId } from '../item-ids.ts';
-import { callEvents, customEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
+import { calledType, callTypeOf, knownCall } from '../known-tools.ts';
+import { added, callEvents, customEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
 import type { EventFields } from './item-events.ts';
 import type {
   CustomCallItem,
   FunctionCallItem,
+  KnownCallItem,
+  KnownType,
   MessageItem,
   OutputItem,
   ReasoningItem,
   OwnName,
 } from '../responses.ts';
+
+type CallItem = FunctionCallItem | CustomCallItem | KnownCallItem;
 
 /** A piece of the output as it came: which item it belonged to and how many characters it had. */
 export type Piece = [outputIndex: number, length: number];
@@ -47,9 +52,9 @@ export class OutputBuilder {
   readonly #options: OutputBuilderOptions;
   readonly #emit: ((item: OutputItem, fields: EventFields) => void) | undefined;
   #prose: MessageItem | ReasoningItem | undefined;
-  readonly #calls = new Map<number, FunctionCallItem | CustomCallItem>();
-  /** What came of the arguments that hold a free text. */
-  readonly #inputs = new Map<CustomCallItem, string>();
+  readonly #calls = new Map<number, CallItem>();
+  /** What came of the arguments of calls that have another form in the end. */
+  readonly #inputs = new Map<OutputItem, string>();
   /** The place of each item in the output. */
   readonly #places = new Map<OutputItem, number>();
 
@@ -102,7 +107,7 @@ export class OutputBuilder {
   call({ key, id, name = '', own, arguments: json = '' }: CallPiece): void {
     const callId = () => id || this.#options.newCallId();
     const item = this.#calls.get(key) ?? this.#openCall(key, callId(), own ?? { type: 'function', name });
-    if (item.type === 'custom_tool_call') {
+    if (item.type !== 'function_call') {
       this.#inputs.set(item, (this.#inputs.get(item) ?? '') + json);
       return;
     }
@@ -124,7 +129,7 @@ export class OutputBuilder {
     for (const item of this.items)
       if (item.status === 'in_progress') {
         if (item.type === 'reasoning') item.content = contentOf(item);
-        if (item.type === 'custom_tool_call') item.input = inputOf(this.#inputs.get(item)!);
+        this.#fill(item);
         item.status = 'incomplete';
       }
   }
@@ -182,10 +187,37 @@ export class OutputBuilder {
     return item;
   }
 
-  #openCall(key: number, callId: string, { type, ...own }: OwnName): FunctionCallItem | CustomCallItem {
-    const item = type === 'custom' ? this.#openCustom(callId, own) : this.#openFunction(callId, own);
+  #openCall(key: number, callId: string, { type, ...own }: OwnName): CallItem {
+    const item =
+      type === 'function'
+        ? this.#openFunction(callId, own)
+        : type === 'custom'
+          ? this.#openCustom(callId, own)
+          : this.#openKnown(callId, type);
     this.#calls.set(key, item);
     return item;
+  }
+
+  #openKnown(callId: string, tool: KnownType): KnownCallItem {
+    const type = callTypeOf(tool);
+    const item: KnownCallItem = this.#open({
+      id: this.#id(type),
+      type,
+      status: 'in_progress',
+      call_id: callId,
+      ...knownCall(tool, ''),
+    });
+    this.#emit?.(item, added(item));
+    this.#note(item, 0);
+    return item;
+  }
+
+  /** Gives a call what its arguments say, where that is known only when they are whole. */
+  #fill(item: OutputItem): void {
+    const json = this.#inputs.get(item) ?? '';
+    const tool = calledType(item);
+    if (tool) Object.assign(item, knownCall(tool, json));
+    else if (item.type === 'custom_tool_call') item.input = inputOf(json);
   }
 
   #openFunction(callId: string, own: Omit<OwnName, 'type'>): FunctionCallItem {
@@ -217,14 +249,14 @@ export class OutputBuilder {
 
   #closeItem(item: OutputItem, status: 'completed' | 'incomplete'): void {
     if (item === this.#prose) this.#prose = undefined;
+    this.#fill(item);
     if (item.type === 'message') this.#closePart(item);
     else if (item.type === 'reasoning') {
       if (this.#emit) for (const event of reasoningEvents.partDone(item)) this.#emit(item, event);
       item.content = contentOf(item);
     } else if (item.type === 'custom_tool_call') {
-      item.input = inputOf(this.#inputs.get(item)!);
       if (this.#emit) for (const event of customEvents.inputDone(item)) this.#emit(item, event);
-    } else this.#emit?.(item, callEvents.argumentsDone(item));
+    } else if (item.type === 'function_call') this.#emit?.(item, callEvents.argumentsDone(item));
     item.status = status;
     this.#emit?.(item, itemDone(item));
   }

@@ -8,7 +8,15 @@ const itemStatus = oneOf(['in_progress', 'completed', 'incomplete']);
 const outputItem = Type.Object(
   {
     id: string(),
-    type: oneOf(['message', 'function_call', 'custom_tool_call', 'reasoning']),
+    type: oneOf([
+      'message',
+      'function_call',
+      'custom_tool_call',
+      'local_shell_call',
+      'shell_call',
+      'apply_patch_call',
+      'reasoning',
+    ]),
     status: itemStatus,
     role: Type.Optional(oneOf(['assistant'])),
     content: Type.Optional(
@@ -27,6 +35,8 @@ const outputItem = Type.Object(
     namespace: Type.Optional(string()),
     arguments: Type.Optional(string({ description: 'JSON text' })),
     input: Type.Optional(string({ description: 'Of a tool that takes free text.' })),
+    action: Type.Optional(raw({ type: 'object', description: 'Of a call of a shell.' })),
+    operation: Type.Optional(raw({ type: 'object', description: 'Of a call of apply_patch.' })),
     summary: Type.Optional(Type.Array(Type.Object({ type: oneOf(['summary_text']), text: string() }))),
   },
   { title: 'OutputItem' },
@@ -89,9 +99,12 @@ export const responseSchema = Type.Object(
     tool_choice: raw({ type: ['string', 'object'] }),
     tools: Type.Array(
       Type.Object(
-        { type: oneOf(['function', 'custom', 'namespace']), name: string() },
+        {
+          type: oneOf(['function', 'custom', 'namespace', 'local_shell', 'shell', 'apply_patch']),
+          name: Type.Optional(string()),
+        },
         when('type', 'function', {
-          required: ['description', 'parameters', 'strict'],
+          required: ['name', 'description', 'parameters', 'strict'],
           properties: {
             description: stringOrNull(),
             parameters: nullable('object'),

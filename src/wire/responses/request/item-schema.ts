@@ -111,6 +111,26 @@ export const inputItemSchema = Type.Object(
           output: parts('a string or an array of parts'),
         },
       }),
+      when('type', ['local_shell_call', 'shell_call'], {
+        required: ['call_id', 'action'],
+        properties: { call_id: called.call_id, action: { type: 'object' } },
+      }),
+      when('type', 'apply_patch_call', {
+        required: ['call_id', 'operation'],
+        properties: { call_id: called.call_id, operation: { type: 'object' } },
+      }),
+      when('type', 'local_shell_call_output', {
+        required: ['output'],
+        properties: { call_id: stringOrNull(), output: { type: 'string' } },
+      }),
+      when('type', 'shell_call_output', {
+        required: ['call_id', 'output'],
+        properties: { call_id: called.call_id, output: { type: ['string', 'array'] } },
+      }),
+      when('type', 'apply_patch_call_output', {
+        required: ['call_id'],
+        properties: { call_id: called.call_id, status: stringOrNull(), output: stringOrNull() },
+      }),
       when('type', 'reasoning', { properties: { summary: texts, content: texts } }),
       when('type', 'compaction', {
         required: ['encrypted_content'],

@@ -3,6 +3,7 @@ import type { Edits } from '../../json/edit-members.ts';
 import { exactValue } from '../../json/exact-numbers.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { summaryIn, summaryMessage } from '../compaction.ts';
+import { knownType } from '../known-tools.ts';
 import type { InputItem, ResponsesRequest, ResponsesTool, StoredItem } from '../responses.ts';
 
 /**
@@ -56,11 +57,9 @@ function sentItem({ id, ...item }: InputItem): object[] {
 }
 
 /** Tools that the client itself runs; functions come nested as on chat completions, too. */
-const ofClients = new Set(
-  'function custom namespace local_shell apply_patch computer computer_use_preview'.split(' '),
-);
+const ofClients = new Set('function custom namespace computer computer_use_preview'.split(' '));
 
 function sentTool(tool: ResponsesTool): object | undefined {
-  if (!ofClients.has(tool.type)) return undefined;
+  if (!ofClients.has(tool.type) && !knownType(tool)) return undefined;
   return tool.function ? { type: tool.type, ...tool.function } : tool;
 }

@@ -38,7 +38,10 @@ const toolChoice = raw({
       { type: 'object' },
       {
         required: ['type'],
-        properties: { type: oneOf(['function', 'custom', 'allowed_tools']), namespace: stringOrNull() },
+        properties: {
+          type: oneOf(['function', 'custom', 'allowed_tools', 'local_shell', 'shell', 'apply_patch']),
+          namespace: stringOrNull(),
+        },
         allOf: [
           when('type', ['function', 'custom'], named),
           when('type', 'allowed_tools', {

@@ -4,10 +4,11 @@ import { parseJson, quoted } from '../../json/parse.ts';
 import { faultsError, validator } from '../../validate.ts';
 import { summaryIn } from '../compaction.ts';
 import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
+import { answeredCall, calledType, resultType } from '../known-tools.ts';
 import { itemsWithTools } from '../stored-items.ts';
 import { chatLimits } from '../../chat/request/request-schema.ts';
 import { responsesRequestSchema } from './request-schema.ts';
-import type { ResponsesRequest, ResponsesTool } from '../responses.ts';
+import type { ResponsesRequest, ResponsesTool, StoredItem } from '../responses.ts';
 import type { PlacedItem } from './to-chat-messages.ts';
 
 const checkShape = validator(responsesRequestSchema);
@@ -81,8 +82,12 @@ function checkNames(tools: readonly ResponsesTool[]): Fault[] {
   return faults;
 }
 
-const results = new Set(['function_call_output', 'custom_tool_call_output']);
-const saying = new Set(['message', 'compaction', ...results]);
+const calling = new Set(['function_call', 'custom_tool_call']);
+const answering = new Set(['function_call_output', 'custom_tool_call_output']);
+const saying = new Set(['message', 'compaction']);
+
+const isCall = (item: StoredItem) => calling.has(item.type) || calledType(item) !== undefined;
+const isResult = (item: StoredItem) => answering.has(item.type) || resultType(item) !== undefined;
 
 /**
  * What only the whole conversation can tell: a result needs its call, and something must be there to be answered.
@@ -93,11 +98,11 @@ export function requireConversation(items: readonly PlacedItem[]): void {
   const calls = new Set<string>();
   let said = false;
   for (const { item, path } of items) {
-    said ||= saying.has(item.type);
-    if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.add(item.call_id!);
-    else if (results.has(item.type) && !calls.has(item.call_id!))
+    said ||= saying.has(item.type) || isResult(item);
+    if (isCall(item)) calls.add(item.call_id!);
+    else if (isResult(item) && !calls.has(answeredCall(item)))
       faults.push(
-        fault(`${path}.call_id`, `no call before this one has the call_id ${quoted(item.call_id!)}`),
+        fault(`${path}.call_id`, `no call before this one has the call_id ${quoted(answeredCall(item))}`),
       );
   }
   if (faults.length === 0 && !said) faults.push(fault('input', 'holds no message to be answered'));

@@ -171,7 +171,7 @@ describe('messages', () => {
   it('pass over items that are no conversation', () => {
     const hosted = [
       { type: 'web_search_call', id: 'ws' },
-      { type: 'local_shell_call', call_id: 'c' },
+      { type: 'code_interpreter_call', id: 'c' },
     ];
     expect(messagesOf(user, ...hosted, assistant)).toEqual([user, assistant]);
   });

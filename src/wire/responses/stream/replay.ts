@@ -4,8 +4,9 @@ import { firstEvents } from './from-chat-chunks.ts';
 import type { EventFields } from '../answer/item-events.ts';
 import { OutputBuilder } from '../answer/output-builder.ts';
 import type { Piece } from '../answer/output-builder.ts';
+import { calledType, knownArguments } from '../known-tools.ts';
 import { wholeItem } from './whole-item.ts';
-import type { OutputItem, OwnName, ResponseBody, ResponseEvent } from '../responses.ts';
+import type { KnownCallItem, OutputItem, OwnName, ResponseBody, ResponseEvent } from '../responses.ts';
 
 /** Events that are told together; all of a long answer would keep everybody else waiting. */
 const atOnce = 200;
@@ -60,7 +61,7 @@ interface Part {
 
 function partsOf(item: OutputItem): Part[] {
   if (item.type === 'function_call') return [{ kind: 'call', text: item.arguments }];
-  if (item.type === 'custom_tool_call') return [{ kind: 'call', text: '' }];
+  if (item.type === 'custom_tool_call' || isKnownCall(item)) return [{ kind: 'call', text: '' }];
   if (item.type === 'reasoning') return item.summary.map(({ text }) => ({ kind: 'reasoning', text }));
   return item.content.map((part) =>
     part.type === 'refusal'
@@ -90,6 +91,14 @@ function say(output: OutputBuilder, item: OutputItem, key: number, rest: Part[],
       own: ownName('custom', item),
       arguments: argumentsOf(item.input),
     });
+  else if (isKnownCall(item)) {
+    const type = calledType(item)!;
+    output.call({ key, id: item.call_id, own: { type, name: type }, arguments: knownArguments(item) });
+  }
+}
+
+function isKnownCall(item: OutputItem): item is KnownCallItem {
+  return calledType(item) !== undefined;
 }
 
 function ownName(type: OwnName['type'], { name, namespace }: Omit<OwnName, 'type'>): OwnName {

@@ -1,0 +1,155 @@
+import { fieldsOf, isObject, stringOr } from '../../base/fields.ts';
+import type { FunctionFields, KnownCallItem, KnownType, ResponsesTool, StoredItem } from './responses.ts';
+
+/** A tool that the format defines and the client runs, as a function, and its calls as items. */
+interface KnownTool {
+  fields: FunctionFields;
+  /** What a call holds, by the arguments of the function. What is missing there is empty. */
+  call(given: Record<string, unknown>): Pick<KnownCallItem, 'action' | 'operation'>;
+  /** What a result says, if not its `output`. */
+  said?(item: StoredItem): string;
+}
+
+const text = (description: string) => ({ type: 'string', description });
+const texts = (description: string) => ({ type: 'array', items: { type: 'string' }, description });
+const number = (description: string) => ({ type: 'integer', description });
+
+const asFunction = (
+  name: string,
+  description: string,
+  properties: Record<string, object>,
+  required: readonly string[],
+): FunctionFields => ({
+  name,
+  description,
+  parameters: { type: 'object', properties, required, additionalProperties: false },
+});
+
+const timeout = number('Milliseconds after which it is stopped.');
+
+const knownTools: Record<KnownType, KnownTool> = {
+  local_shell: {
+    fields: asFunction(
+      'local_shell',
+      'Runs a command on the computer of the user.',
+      {
+        command: texts('The program and its arguments, such as ["bash", "-lc", "ls"].'),
+        env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Variables to set.' },
+        working_directory: text('Where to run it.'),
+        timeout_ms: timeout,
+        user: text('As whom to run it.'),
+      },
+      ['command'],
+    ),
+    call: (given) => ({
+      action: { ...given, type: 'exec', command: listOf(given['command']), env: fieldsOf(given['env']) },
+    }),
+  },
+  shell: {
+    fields: asFunction(
+      'shell',
+      'Runs commands in a shell on the computer of the user.',
+      {
+        commands: texts('The commands, each run by itself.'),
+        timeout_ms: timeout,
+        max_output_length: number('The most characters of output that are told.'),
+      },
+      ['commands'],
+    ),
+    call: (given) => ({
+      action: {
+        timeout_ms: null,
+        max_output_length: null,
+        ...given,
+        commands: listOf(given['commands']),
+      },
+    }),
+    said: ({ output }) => (typeof output === 'string' ? output : JSON.stringify(output)),
+  },
+  apply_patch: {
+    fields: asFunction(
+      'apply_patch',
+      'Creates, updates or deletes one file.',
+      {
+        type: { type: 'string', enum: ['create_file', 'update_file', 'delete_file'] },
+        path: text('Of the file.'),
+        diff: text(
+          'For create_file and update_file: the change as a V4A diff; lines begin with + or - or a blank.',
+        ),
+      },
+      ['type', 'path'],
+    ),
+    call: (given) => ({
+      operation: {
+        ...given,
+        type: stringOr(given['type'], 'update_file'),
+        path: stringOr(given['path'], ''),
+      },
+    }),
+    said: ({ output, status }) => [status, output].filter(Boolean).join(': '),
+  },
+};
+
+const listOf = (value: unknown): unknown[] =>
+  Array.isArray(value) ? value : typeof value === 'string' ? [value] : [];
+
+/** The type of a tool that is one of these; a shell in a container runs on somebody's server. */
+export function knownType({ type, environment }: ResponsesTool): KnownType | undefined {
+  const where = fieldsOf(environment)['type'] ?? 'local';
+  return isKnown(type) && where === 'local' ? type : undefined;
+}
+
+export function isKnown(type: string): type is KnownType {
+  return Object.hasOwn(knownTools, type);
+}
+
+export function knownFunction(type: KnownType): FunctionFields {
+  return knownTools[type].fields;
+}
+
+export function callTypeOf(type: KnownType): KnownCallItem['type'] {
+  return `${type}_call`;
+}
+
+/** What a call holds; of arguments that are no object, nothing. */
+export function knownCall(type: KnownType, json: string): Pick<KnownCallItem, 'action' | 'operation'> {
+  let given: unknown;
+  try {
+    given = JSON.parse(json);
+  } catch {
+    // An answer that was cut ends in the middle of something.
+  }
+  return knownTools[type].call(isObject(given) ? given : {});
+}
+
+/** The tool whose call an item is. */
+export function calledType({ type }: { type: string }): KnownType | undefined {
+  const tool = type.endsWith('_call') ? type.slice(0, -'_call'.length) : '';
+  return isKnown(tool) ? tool : undefined;
+}
+
+/** The tool whose result an item is. */
+export function resultType({ type }: { type: string }): KnownType | undefined {
+  return type.endsWith('_output') ? calledType({ type: type.slice(0, -'_output'.length) }) : undefined;
+}
+
+/** The arguments with which the function would have been called. */
+export function knownArguments({
+  type,
+  action,
+  operation,
+}: Pick<StoredItem, 'type'> & Pick<KnownCallItem, 'action' | 'operation'>): string {
+  if (type !== 'local_shell_call') return JSON.stringify(action ?? operation ?? {});
+  const { type: _, ...given } = action ?? {};
+  return JSON.stringify(given);
+}
+
+/** What a result tells the model. */
+export function knownResult(type: KnownType, item: StoredItem): string {
+  return knownTools[type].said?.(item) ?? (item.output as string);
+}
+
+/** The call that a result answers. Some clients of the older shell name it by `id`. */
+export function answeredCall({ call_id: called, id }: StoredItem): string {
+  return called ?? id;
+}
