@@ -184,10 +184,11 @@ export class ApiError extends Error {
 
 /**
  * Whether another server, or another model, may answer what failed here. One that did not answer in time has taken the
- * caller's time already.
+ * caller's time already, unless it hangs for certain.
  */
 export function isWorthAskingElsewhere(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.blame.scope !== 'request' && error.code !== 'upstream_timeout';
+  if (!(error instanceof ApiError) || error.blame.scope === 'request') return false;
+  return error.code !== 'upstream_timeout' || error.blame.certain;
 }
 
 /** A 422 for one field. */

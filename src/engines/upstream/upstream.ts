@@ -29,6 +29,7 @@ import { headersOf } from './connection/headers.ts';
 import { createNativeCalls } from './native/native-calls.ts';
 import type { Repairs } from './answer/repairs.ts';
 import { rateTold } from './connection/rate-headers.ts';
+import { createLifeSigns } from './probe/life-signs.ts';
 import { askHowItIs } from './probe/reports.ts';
 import { chatMembers, completionsMembers, embeddingsMembers } from './request/request-members.ts';
 import { embeddingsText, type Wording } from './request/request-text.ts';
@@ -193,12 +194,27 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     }
   }
 
+  const knock = () => connected().counting.get(address.path('/models'), never);
+
   const hangs = createHangWatch({
     clock,
     idleMs: timeouts.idleMs,
     work: () => open?.work,
-    knock: () => connected().counting.get(address.path('/models'), never),
+    ...createLifeSigns(() => traits.life?.value ?? 'door', {
+      get: (path) => connected().counting.get(address.rootPath(path), never),
+      work: (signal) => connected().work.post(...leastWork(), signal),
+      knock,
+    }),
   });
+
+  /** The path and the text of a request that costs next to nothing. */
+  function leastWork(): [string, string] {
+    if (!capabilities.serves.includes('chat'))
+      return [address.path(embeddingsPath()), JSON.stringify({ model, input: 'a' })];
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    const least = madeBody<ChatRequest>({ model, messages, max_completion_tokens: 1 });
+    return [address.path(chatPath()), dialect.text(least, false, wording)];
+  }
 
   const context = (): RefusalContext => ({
     now: clock.now(),
@@ -227,7 +243,11 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   }
 
   const exchanges = createExchanges({
-    transport: () => connected().work,
+    transport() {
+      const { work } = connected();
+      hangs.begin();
+      return work;
+    },
     pathOf: address.path,
     context,
     noteRepairs,
@@ -237,11 +257,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const embeddingsPath = () => traits.paths?.value.embeddings ?? '/embeddings';
 
   /** Whether it works and has the model: what is not there then is a call that the model lacks, not the server. */
-  const listsModel = () =>
-    says(
-      () => connected().counting.get(address.path('/models'), never),
-      (fields) => hasModel(fields, model),
-    );
+  const listsModel = () => says(knock, (fields) => hasModel(fields, model));
 
   const answered = createChatAsking(clock, () =>
     says(
@@ -268,7 +284,6 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
     if (traits.asStream) return foldChunks(stream(request, signal));
-    if (traits.alwaysAnswers) hangs.begin();
     const repairs: Repairs = new Set();
     const text = dialect.text(request, false, wording);
     const once = () => exchanges.ask(chatPath(), text, signal, repairs);

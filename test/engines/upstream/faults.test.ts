@@ -531,6 +531,8 @@ describe('streams', () => {
     });
     await clock.advance(1_000);
     await expect.poll(() => fake.received[0]?.aborted).toBe(true);
+    // Whoever watches for hangs looks once more.
+    await clock.advance(12_000);
     expect(clock.pending).toBe(0);
   });
 
@@ -577,30 +579,6 @@ it('an answer is over with its usage, though its server never says [DONE] nor cl
     response.write(frame({ content: 'all' }, 'stop') + usageFrame);
   });
   expect(said(await collect(engine.stream(ask(), call())))).toBe('all');
-});
-
-it('a plain request is given up when its server answers nothing any more, and never while it does', async () => {
-  const clock = createManualClock();
-  const timeouts = { idleMs: 10_000 };
-  const { fake, engine } = await upstream(() => {}, { clock, flavor: 'vllm', timeouts });
-  const asked = () => fake.received.filter(({ path }) => path === '/v1/models').length;
-  fake.models = (response) => send(response, 200, { data: [] });
-  let outcome: unknown;
-  const over = engine.generate(ask(), call()).catch((error: unknown) => (outcome = error));
-  await until('it is asked after again and again', async () => {
-    await clock.advance(5_000);
-    return asked() >= 8;
-  });
-  expect(outcome).toBeUndefined();
-  const before = asked();
-  fake.models = () => {};
-  await until('it is given up', async () => {
-    await clock.advance(1_000);
-    return outcome;
-  });
-  await over;
-  expect(outcome).toMatchObject({ code: 'upstream_timeout', blame: { retry: true } });
-  expect(asked() - before).toBeGreaterThanOrEqual(4);
 });
 
 it('an answer is over a moment after its usage came with its last piece, though its server says nothing more', async () => {

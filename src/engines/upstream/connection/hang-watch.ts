@@ -1,53 +1,126 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
-import { timedOut } from './network-errors.ts';
+import { ApiError, away } from '../../../core/errors.ts';
 import type { Transport } from './transport.ts';
 
-/** A server whose door does not answer so many questions in a row, so far apart, hangs. */
-const mostUnanswered = 4;
-const askAgainMs = 5_000;
+/** Looks in `idle`, and how many of them without a sign of life are a hang: the last sign was somewhere between two others. */
+const looks = 10;
+const mostQuiet = 8;
+/** From this look on it is asked by what costs it work; what it shows by itself is read at each. */
+const askFrom = 4;
 
-export interface HangWatchParts {
+/** Asks a server whether it works. Rejects where it does not answer. */
+export interface LifeSigns {
+  /** Whether something moved since the last time, false at the `first`; null where it shows nothing of that. */
+  moved?: ((first: boolean) => Promise<boolean | null>) | undefined;
+  /** Resolves when it answers what only one that works can. */
+  answers: (signal: AbortSignal) => Promise<unknown>;
+}
+
+export interface HangWatchParts extends LifeSigns {
   clock: Clock;
-  /** Plain calls that wait for less are not asked after. */
+  /** A silence of this many milliseconds is looked into, and is the longest of a server that hangs. */
   idleMs: number;
-  /** Where they wait; undefined when the engine is stopped. */
-  work: () => Pick<Transport, 'waitsMs' | 'giveUp'> | undefined;
-  /** Resolves when the server answers anything at all. */
-  knock: () => Promise<unknown>;
+  /** Where the calls are; undefined when the engine is stopped. */
+  work: () => Pick<Transport, 'waiting' | 'signs' | 'giveUp'> | undefined;
+}
+
+export interface HangWatch {
+  /**
+   * There is a call.
+   * @throws ApiError while the server hangs: it gets none until it answers the question whether it works
+   */
+  begin(): void;
+  stop(): void;
 }
 
 /**
- * A plain call is silent for as long as it is worked on, for an hour perhaps: whether it is, the door of the server tells, and
- * calls of one that does not answer there any more are given up.
+ * A call may be silent for as long as it is worked on, for an hour perhaps. So it is the server that is watched: while no byte
+ * of any answer comes and calls wait for the first of theirs, it is asked whether it works. Where it gives no sign of that
+ * either, all that wait are given up. Time is counted in looks, since the machine may have slept between two of them.
  */
-export function createHangWatch({ clock, idleMs, work, knock }: HangWatchParts) {
+export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWatchParts): HangWatch {
   let timer: Timer | undefined;
-  let unanswered = 0;
+  let seen = 0;
+  let quiet = 0;
+  let isHung = false;
+  let reading = false;
+  let asking: AbortController | undefined;
 
-  async function look(): Promise<void> {
+  function alive(): void {
+    quiet = 0;
+    isHung = false;
+    forget();
+  }
+
+  function forget(): void {
+    asking?.abort();
+    asking = undefined;
+  }
+
+  async function ask(): Promise<void> {
+    if (asking) return;
+    const asked = (asking = new AbortController());
+    const answered = await answers(asked.signal).then(
+      () => true,
+      () => false,
+    );
+    if (asking !== asked) return;
+    asking = undefined;
+    if (answered) alive();
+  }
+
+  /** Reads what it shows; who shows nothing is asked. */
+  async function read(): Promise<void> {
+    let has: boolean | null = null;
+    if (moved && !isHung) {
+      if (reading) return;
+      reading = true;
+      has = await moved(quiet === 1).catch(() => false);
+      reading = false;
+    }
+    if (has) quiet = 0;
+    else if (has === null && quiet >= askFrom) await ask();
+  }
+
+  function giveUp(): void {
+    isHung = true;
+    quiet = askFrom;
+    forget();
+    work()?.giveUp(hung());
+  }
+
+  function look(): void {
+    timer = undefined;
     const calls = work();
-    if (calls && calls.waitsMs >= idleMs) {
-      const missed = unanswered + 1;
-      unanswered = await knock().then(
-        () => 0,
-        () => missed,
-      );
-      if (unanswered >= mostUnanswered)
-        calls.giveUp(idleMs, timedOut('answers nothing any more, and is taken to hang'));
-    } else unanswered = 0;
-    timer = undefined;
-    if (calls && calls.waitsMs > 0) begin();
+    if (!calls || (calls.waiting === 0 && !isHung)) return void (quiet = 0);
+    if (calls.signs !== seen) {
+      seen = calls.signs;
+      alive();
+    } else quiet++;
+    if (quiet >= mostQuiet) giveUp();
+    if (quiet > 0) void read();
+    again();
   }
 
-  /** There is a plain call. */
-  function begin(): void {
-    if (work()) timer ??= clock.after(unanswered > 0 ? askAgainMs : idleMs / 2, () => void look());
+  function again(): void {
+    if (idleMs > 0) timer ??= clock.after(idleMs / looks, look);
   }
 
-  function stop(): void {
-    timer?.cancel();
-    timer = undefined;
-  }
+  return {
+    begin() {
+      if (isHung) throw hung();
+      again();
+    },
+    stop() {
+      timer?.cancel();
+      timer = undefined;
+      alive();
+    },
+  };
+}
 
-  return { begin, stop };
+/** The server's for certain: nothing of an answer had come, and none would. */
+function hung(): ApiError {
+  const told = "The model's server answers nothing any more, and is taken to hang.";
+  return new ApiError('upstream_timeout', told, { blame: away });
 }

@@ -20,9 +20,8 @@ export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
   hurry: () => void;
 }
 
-/** One whose answer comes whole. */
-interface PlainCall {
-  at: number;
+/** A call of which nothing has come. */
+interface Waiting {
   call: Exchange | null;
 }
 
@@ -32,10 +31,12 @@ export interface Transport {
   post(path: string, body: string, signal: AbortSignal): Promise<Reply<Buffer>>;
   /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
   postStreaming(path: string, body: string, signal: AbortSignal): Promise<StreamedReply>;
-  /** For how many milliseconds the oldest of the plain calls in flight waits; 0 without any. */
-  readonly waitsMs: number;
-  /** Fails the plain calls that wait for so long. */
-  giveUp(ms: number, reason: ApiError): void;
+  /** Calls of which nothing has come. */
+  readonly waiting: number;
+  /** Another number after anything of any answer has come. */
+  readonly signs: number;
+  /** Fails the calls of which nothing has come. */
+  giveUp(reason: ApiError): void;
   /** Fails all calls in flight with `shutting_down`. */
   close(): Promise<void>;
 }
@@ -72,29 +73,49 @@ export function createTransport({
 }: TransportOptions): Transport {
   const pool = createPool({ origin, ca, connections, timeouts });
   const overdue = oneTimer(clock, timeouts.totalMs);
-  /** The oldest first. */
-  const plain = new Set<PlainCall>();
-  /** A set that grew old still points to what was taken out of it: that must not hold a call and its bodies with it. */
-  const forget = (waiting: PlainCall) => {
-    plain.delete(waiting);
-    waiting.call = null;
-  };
+  const waiting = new Set<Waiting>();
+  let signs = 0;
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
 
-  const send = (path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange => {
+  function send(path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange {
     const request = { method: body === null ? 'GET' : 'POST', path, body, headers: flatHeaders } as const;
-    return exchange({ pool, request, timeouts, overdue, clock, signal }, sink);
-  };
+    const own: Waiting = { call: null };
+    waiting.add(own);
+    /** A set that grew old still points to what was taken out of it: that must not hold a call and its bodies with it. */
+    const forget = () => {
+      waiting.delete(own);
+      own.call = null;
+    };
+    const call = exchange(
+      { pool, request, timeouts, overdue, clock, signal },
+      {
+        start(status, replyHeaders) {
+          signs++;
+          forget();
+          onHeaders?.(replyHeaders);
+          sink.start(status, replyHeaders);
+        },
+        data(chunk) {
+          signs++;
+          return sink.data(chunk);
+        },
+        end: () => sink.end(),
+        fail(error) {
+          forget();
+          sink.fail(error);
+        },
+      },
+    );
+    if (waiting.has(own)) own.call = call;
+    return call;
+  }
 
   function whole(path: string, body: string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
     return new Promise((resolve, reject) => {
       const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
-      const waiting: PlainCall = { at: clock.monotonic(), call: null };
-      plain.add(waiting);
       let size = 0;
       const call = send(path, body, signal, {
         start(status, replyHeaders) {
-          onHeaders?.(replyHeaders);
           reply.status = status;
           reply.headers = replyHeaders;
         },
@@ -107,15 +128,10 @@ export function createTransport({
         end() {
           const [only] = reply.body;
           const all = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
-          forget(waiting);
           resolve({ ...reply, body: all });
         },
-        fail(error) {
-          forget(waiting);
-          reject(error);
-        },
+        fail: reject,
       });
-      waiting.call = call;
     });
   }
 
@@ -129,7 +145,6 @@ export function createTransport({
         let size = 0;
         const call = send(path, body, signal, {
           start(status, replyHeaders) {
-            onHeaders?.(replyHeaders);
             const leave = () => call.cancel(new Error('the reader left'));
             resolve({
               status,
@@ -154,13 +169,14 @@ export function createTransport({
       });
     },
 
-    get waitsMs() {
-      const [oldest] = plain;
-      return oldest ? clock.monotonic() - oldest.at : 0;
+    get waiting() {
+      return waiting.size;
     },
-    giveUp(ms, reason) {
-      const until = clock.monotonic() - ms;
-      for (const { at, call } of plain) if (at <= until) call?.cancel(reason);
+    get signs() {
+      return signs;
+    },
+    giveUp(reason) {
+      for (const { call } of waiting) call?.cancel(reason);
     },
 
     close: () => pool.destroy(),

@@ -1,8 +1,9 @@
-import { native, shared, no, fields, usual } from './shorthand.ts';
+import { native, shared, no, fields, usual, answersChat } from './shorthand.ts';
 import type { FlavorTraits } from './traits.ts';
 
 export const anthropic: FlavorTraits = {
   ...usual,
+  life: answersChat,
   auth: {
     value: { header: 'x-api-key', scheme: '', beside: { 'anthropic-version': '2023-06-01' } },
     reason: 'documented; by this version the fields for sampling are still read',

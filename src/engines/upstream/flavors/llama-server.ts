@@ -50,5 +50,6 @@ export const llamaServer: FlavorTraits = {
     value: true,
     reason: 'cheap for the few requests it takes; a plain one that was left keeps its slot for seconds',
   },
+  life: { value: 'slots', reason: 'answered by the loop that decodes; /props and /v1/models are not' },
   inputs: { value: ['image', 'audio'], reason: 'with a projector; a part of another type is refused' },
 };

@@ -1,8 +1,9 @@
-import { native, shared, fields, completions, all, usual } from './shorthand.ts';
+import { native, shared, fields, completions, all, usual, answersChat } from './shorthand.ts';
 import type { FlavorTraits } from './traits.ts';
 
 export const openai: FlavorTraits = {
   ...usual,
+  life: answersChat,
   speaks: {
     responses: native('encrypted reasoning, custom tools and the phases of an answer are lost otherwise'),
   },

@@ -1,8 +1,9 @@
-import { native, shared, no, fields, completions, maxTokens, usual } from './shorthand.ts';
+import { native, shared, no, fields, completions, maxTokens, usual, answersChat } from './shorthand.ts';
 import type { FlavorTraits } from './traits.ts';
 
 export const openrouter: FlavorTraits = {
   ...usual,
+  life: answersChat,
   completions: completions(['raw'], 'one text is documented'),
   jsonSchema: native('documented, by models that have it'),
   forcedTool: native('documented, by models that have it'),

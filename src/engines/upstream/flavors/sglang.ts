@@ -28,6 +28,9 @@ export const sglang: FlavorTraits = {
     value: 'sglang',
     reason: 'max_model_len stands in /v1/models, num_queue_reqs in /metrics where it was started with them',
   },
-  alwaysAnswers: { value: true, reason: 'the engine is a process of its own' },
+  life: {
+    value: 'sglang',
+    reason: 'the door answers whatever the engine does, which is a process of its own',
+  },
   inputs: { value: ['image', 'audio'], reason: 'there is no part for files' },
 };

@@ -30,9 +30,16 @@ export const byTemplate =
 /** What most servers share. */
 export const usual = { auth: bearer, without: nothing, counter: hosted, report: byModels };
 
+/** Of hosted services, where one more small request waits for no other. */
+export const answersChat: FlavorTraits['life'] = {
+  value: 'chat',
+  reason: 'the list of models is told by another machine than the one that hangs',
+};
+
 /** What most hosted services share. */
 export const service = {
   ...usual,
+  life: answersChat,
   jsonSchema: native('documented'),
   forcedTool: native('documented'),
   names: { value: maxTokens, reason: 'documented' },

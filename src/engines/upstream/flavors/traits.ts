@@ -6,6 +6,7 @@ import type { Apart } from '../answer/choices.ts';
 import type { CompletionAbility } from '../completions/plan.ts';
 import type { CountWay } from '../probe/count-tokens.ts';
 import type { EffortWay } from '../request/reasoning-effort.ts';
+import type { LifeWay } from '../probe/life-signs.ts';
 import type { ReportWay } from '../probe/reports.ts';
 
 /** A difference between servers, and why it is believed. */
@@ -67,8 +68,8 @@ export interface FlavorTraits {
    * and one that nobody waits for any more stops. Not where a stream is dear (vLLM, SGLang) or silent while it thinks.
    */
   asStream?: Flag<true>;
-  /** That its door answers whatever the engine behind it does: where it does not, nobody works there any more. */
-  alwaysAnswers?: Flag<true>;
+  /** By what it shows that it works, while it answers none of its calls; its door if absent. */
+  life?: Flag<LifeWay>;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
   inputs: Flag<readonly ModelInput[]>;
 }

@@ -52,6 +52,6 @@ export const vllm: FlavorTraits = {
     reason: 'max_model_len stands in /v1/models, num_requests_waiting in /metrics; its slots are not told',
   },
   listsAll: { value: true, reason: 'names and adapters that it takes are all listed; any other is a 404' },
-  alwaysAnswers: { value: true, reason: 'the engine is a process of its own' },
+  life: { value: 'vllm', reason: 'the door answers whatever the engine does, which is a process of its own' },
   inputs: { value: ['image', 'audio'], reason: 'a part of another type is refused' },
 };

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { createManualClock } from '../../../../test/support/manual-clock.ts';
+import type { ApiError } from '../../../core/errors.ts';
+import { createHangWatch, type LifeSigns } from './hang-watch.ts';
+
+const idleMs = 120_000;
+const hour = 3_600_000;
+const never = () => new Promise<never>(() => {});
+const absent = () => Promise.reject(new Error('refused'));
+
+/** A watch over calls that wait, at a server that shows what is given. */
+function watched(signs: LifeSigns) {
+  const clock = createManualClock();
+  const work = {
+    waiting: 1,
+    signs: 0,
+    givenUp: [] as ApiError[],
+    giveUp: (error: ApiError) => void work.givenUp.push(error),
+  };
+  const watch = createHangWatch({ clock, idleMs, work: () => work, ...signs });
+  watch.begin();
+  return { clock, work, watch };
+}
+
+describe('a server of which no byte comes while calls wait', () => {
+  it.each<[string, LifeSigns]>([
+    ['that does not answer', { answers: never }],
+    ['that is not there', { answers: absent }],
+    ['whose counters stand still', { moved: async () => false, answers: never }],
+    ['whose counters cannot be read', { moved: absent, answers: never }],
+    ['that shows no counters, and does not answer', { moved: async () => null, answers: never }],
+  ])('%s is found within idle', async (_, signs) => {
+    const { clock, work, watch } = watched(signs);
+    await clock.advance(idleMs * 0.7);
+    expect(work.givenUp).toEqual([]);
+    await clock.advance(idleMs * 0.3);
+    expect(work.givenUp[0]).toMatchObject({
+      code: 'upstream_timeout',
+      blame: { scope: 'replica', certain: true, retry: true },
+    });
+    expect(() => watch.begin()).toThrow('hang');
+  });
+
+  it.each<[string, LifeSigns]>([
+    ['answers', { answers: async () => {} }],
+    ['has counters that move', { moved: async (first) => !first, answers: never }],
+    ['shows no counters, and answers', { moved: async () => null, answers: async () => {} }],
+  ])('is left alone for an hour while it %s', async (_, signs) => {
+    const { clock, work, watch } = watched(signs);
+    await clock.advance(hour);
+    expect(work.givenUp).toEqual([]);
+    expect(() => watch.begin()).not.toThrow();
+  });
+
+  it('is asked for work about twice in idle', async () => {
+    let asked = 0;
+    const { clock } = watched({ answers: async () => void asked++ });
+    await clock.advance(idleMs * 10);
+    expect(asked).toBeGreaterThan(10);
+    expect(asked).toBeLessThanOrEqual(25);
+  });
+});
+
+it('one of whose answers a byte comes now and then is not asked at all', async () => {
+  let asked = 0;
+  const { clock, work } = watched({ answers: async () => void asked++ });
+  for (let at = 0; at < hour; at += idleMs / 4) {
+    work.signs++;
+    await clock.advance(idleMs / 4);
+  }
+  expect([asked, work.givenUp]).toEqual([0, []]);
+});
+
+it('gets calls again when it answers, which it is asked until then', async () => {
+  let answers: LifeSigns['answers'] = never;
+  const { clock, work, watch } = watched({ moved: async () => false, answers: (signal) => answers(signal) });
+  await clock.advance(idleMs);
+  work.waiting = 0;
+  await clock.advance(hour);
+  expect(() => watch.begin()).toThrow('hang');
+  answers = async () => {};
+  await clock.advance(idleMs);
+  expect(() => watch.begin()).not.toThrow();
+});
+
+it('has no timer while nobody waits', async () => {
+  const { clock, work } = watched({ answers: never });
+  work.waiting = 0;
+  await clock.advance(idleMs);
+  expect(clock.pending).toBe(0);
+});

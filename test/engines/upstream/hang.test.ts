@@ -1,0 +1,139 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { silent } from '../../../src/base/log.ts';
+import { away } from '../../../src/core/errors.ts';
+import type { Flavor } from '../../../src/core/flavor.ts';
+import { createPool } from '../../../src/engines/pool/pool.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import {
+  type Answer,
+  complete,
+  type FakeUpstream,
+  send,
+  startFakeUpstream,
+} from '../../support/fake-upstream.ts';
+import { createManualClock, type ManualClock } from '../../support/manual-clock.ts';
+import { createSeededRandom } from '../../support/seeded-random.ts';
+import { until } from '../../support/until.ts';
+import { ask, call, engineAt } from './setup.ts';
+
+const timeouts = { idleMs: 10_000 };
+
+interface Server {
+  fake: FakeUpstream;
+  /** Tokens it has written, in its metrics. */
+  written: number;
+  chat: Answer;
+  /** Its other paths. */
+  door: Answer;
+}
+
+/** A server whose chats and whose door are answered apart. */
+async function serverOf(chat: Answer, door?: Answer): Promise<Server> {
+  const server: Server = {
+    fake: await startFakeUpstream((response, request) =>
+      (/chat|messages/.test(request.path) ? server.chat : server.door)(response, request),
+    ),
+    written: 1,
+    chat,
+    door:
+      door ??
+      ((response, { path }) => {
+        if (path === '/metrics')
+          return send(response, 200, `vllm:generation_tokens_total{a="b"} ${server.written}\n`);
+        send(response, 200, []);
+      }),
+  };
+  onTestFinished(() => server.fake.close());
+  return server;
+}
+
+function started(clock: ManualClock, server: Server, options: Partial<UpstreamOptions>) {
+  const engine = engineAt(server.fake.url, { clock, timeouts, ...options });
+  onTestFinished(() => engine.stop());
+  return engine;
+}
+
+/** Moves on by a second, and lets what was asked then be answered. */
+async function second(clock: ManualClock, ...servers: Server[]): Promise<void> {
+  await clock.advance(1_000);
+  for (const { fake } of servers)
+    for (let i = 0; i < 2; i++) await fetch(`${fake.url}/models/barrier`).catch(() => {});
+}
+
+const silence: Answer = () => {};
+/** Writes one token for whoever asks for no more. */
+const onlyShort: Answer = (response, request) => {
+  if (/"max_(?:completion_)?tokens":1\b/.test(request.text)) complete('a')(response, request);
+};
+
+describe('a server that is silent', () => {
+  it.each<[Flavor, Answer, Answer | undefined]>([
+    ['vllm', onlyShort, undefined],
+    ['sglang', silence, undefined],
+    ['openai', silence, undefined],
+    ['azure', silence, undefined],
+    ['gemini', silence, undefined],
+    ['xai', silence, undefined],
+    ['anthropic', silence, undefined],
+    ['deepseek', silence, undefined],
+  ])('is found within idle though its door answers: %s', async (flavor, chat, door) => {
+    const server = await serverOf(chat, door);
+    const clock = createManualClock();
+    const engine = started(clock, server, { flavor });
+    const over = engine.generate(ask(), call()).catch((error: unknown) => error);
+    await until('it is asked', () => server.fake.received.length > 0);
+    for (let i = 0; i < 10; i++) await second(clock, server);
+    expect(await over).toMatchObject({ code: 'upstream_timeout', blame: away });
+  });
+
+  it.each<[Flavor, Answer]>([
+    ['vllm', silence],
+    ['openai', onlyShort],
+    ['anthropic', onlyShort],
+    ['llama-server', silence],
+    ['generic', silence],
+  ])('is left alone while it shows that it works: %s', async (flavor, chat) => {
+    const server = await serverOf(chat);
+    const clock = createManualClock();
+    const engine = started(clock, server, { flavor });
+    let outcome: unknown;
+    const over = engine.generate(ask(), call()).catch((error: unknown) => (outcome = error));
+    await until('it is asked', () => server.fake.received.length > 0);
+    for (let i = 0; i < 100; i++) {
+      server.written++;
+      await second(clock, server);
+    }
+    expect(outcome).toBeUndefined();
+    await engine.stop();
+    await over;
+  });
+});
+
+it('a request that one of two servers hangs on is answered by the other, and the one that hung is used again later', async () => {
+  const clock = createManualClock();
+  const servers = [await serverOf(silence), await serverOf(silence)] as const;
+  const replicas = servers.map((server, at) => ({
+    name: `r${at}`,
+    engine: started(clock, server, { flavor: 'vllm' }),
+    account: 'a',
+    weight: 1,
+    isDraining: false,
+  }));
+  const pool = createPool({ replicas, clock, random: createSeededRandom(1), log: silent });
+  const chats = ({ fake }: Server) => fake.received.filter(({ path }) => path.includes('chat')).length;
+  const answer = pool.generate(ask(), call());
+  await until('one is asked', () => servers.some((server) => chats(server) > 0));
+  const [hung, other] = chats(servers[0]) > 0 ? servers : ([servers[1], servers[0]] as const);
+  other.chat = complete('from the other');
+  for (let i = 0; i < 10; i++) await second(clock, hung);
+  expect((await answer).body.choices[0]?.message.content).toBe('from the other');
+  expect(pool.replicas.filter(({ health }) => health !== 'up')).toMatchObject([
+    { waiting: { scope: 'replica', code: 'upstream_timeout' } },
+  ]);
+  hung.chat = complete('again');
+  await until('it is used again', async () => {
+    await second(clock, hung);
+    await pool.generate(ask(), call());
+    return pool.replicas.every(({ health }) => health === 'up');
+  });
+});
