@@ -29,8 +29,8 @@ export interface Engine extends Service {
   embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>;
   /** Requests in the formats that it speaks natively (`capabilities.speaks`). */
   readonly native?: NativeCalls;
-  /** Tokens of the rendered prompt, or undefined when the engine cannot tell. */
-  countTokens(request: ChatRequest): Promise<number | undefined>;
+  /** Tokens of the rendered prompt, or of what is embedded; undefined when the engine cannot tell. */
+  countTokens(request: ChatRequest | EmbeddingsRequest): Promise<number | undefined>;
   /** Called with what the server tells of its limits, if it tells any. */
   onRate?(listener: (told: RateTold) => void): void;
   /**

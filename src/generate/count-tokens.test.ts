@@ -24,6 +24,14 @@ it('refuses what cannot fit the context, and nothing that could', async () => {
   });
 });
 
+it('counts what is embedded, whose texts need not fit together', async () => {
+  const engine = createFakeEngine();
+  Object.assign(engine.capabilities, { contextLength: 10 });
+  const count = createCountPrompt(engine);
+  expect(await count({ model: 'm', input: [' '.repeat(1_280), ' '] }, 'a')).toBe(11);
+  expect(await count({ model: 'm', input: 'x'.repeat(5_000_000) }, 'a')).toBeUndefined();
+});
+
 it('asks no server about megabytes', async () => {
   const engine = createFakeEngine();
   Object.assign(engine.capabilities, { contextLength: null });

@@ -2,6 +2,7 @@ import { createFairGate } from '../base/fair-gate.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
+import { type EmbeddingsRequest, isEmbeddings } from '../wire/embeddings/embeddings.ts';
 
 /** No vocabulary in use has a longer token: 128 spaces, or 128 dashes. */
 const longestToken = 128;
@@ -13,7 +14,7 @@ const mostWaiting = 1_000;
 
 /** Tokens of the prompt as the engine counts them; undefined where it cannot tell. */
 export type CountPrompt = (
-  request: ChatRequest,
+  request: ChatRequest | EmbeddingsRequest,
   orgId: string,
   signal?: AbortSignal,
 ) => Promise<number | undefined>;
@@ -35,7 +36,7 @@ export function createCountPrompt(engine: Engine): CountPrompt {
   return async (request, orgId, signal) => {
     const bytes = textBytes(request);
     const { contextLength } = engine.capabilities;
-    if (contextLength !== null) requirePossible(bytes, contextLength);
+    if (contextLength !== null && !isEmbeddings(request)) requirePossible(bytes, contextLength);
     else if (bytes > mostSentBytes) return undefined;
     return gate.within(orgId, 1, signal, () => engine.countTokens(request));
   };
@@ -52,7 +53,9 @@ function requirePossible(bytes: number, contextLength: number): void {
 }
 
 /** Bytes of what the messages say, as UTF-8. Pictures, sounds and files are no text. */
-function textBytes({ messages }: ChatRequest): number {
+function textBytes(request: ChatRequest | EmbeddingsRequest): number {
+  if (isEmbeddings(request)) return JSON.stringify(request.input).length;
+  const { messages } = request;
   let bytes = 0;
   for (const { content } of messages)
     if (typeof content === 'string') bytes += Buffer.byteLength(content);

@@ -365,6 +365,13 @@ describe('createGenerate', () => {
       expect(usage).toEqual({ inputTokens: 3, cachedTokens: 0, outputTokens: 0 });
     });
 
+    it('counts what a line of embeddings has, too', async () => {
+      const value = { model: 'vectors', input: 'a' };
+      const asked = lineFormats['/v1/embeddings'].asked({ value, text: JSON.stringify(value) });
+      const asks = { model: generate.catalog.find('vectors')!, orgId: 'org_1', asked, signal: call.signal };
+      expect(await generate.countLine(asks)).toBe(11);
+    });
+
     it('takes a place while it runs, and gives it back whatever happens', async () => {
       let answer!: (error: Error) => void;
       engine.generate = () => new Promise((_resolve, reject) => (answer = reject));

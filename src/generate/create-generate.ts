@@ -256,7 +256,9 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async countLine({ model, orgId, asked, signal }) {
-      return asked.kind === 'chat' ? laneOf(model.id).countPrompt(asked.chat, orgId, signal) : undefined;
+      if (asked.kind === 'completions') return undefined;
+      const request = asked.kind === 'chat' ? asked.chat : asked.request().value;
+      return laneOf(model.id).countPrompt(request, orgId, signal);
     },
 
     async embeddings(request, call) {

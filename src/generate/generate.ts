@@ -67,7 +67,7 @@ export interface Generate extends Service {
    * costs nothing, but the model must be one the caller may use, and few are counted at once (`createCountPrompt`).
    */
   countTokens(request: ChatRequest, call: Pick<InteractiveCall, 'caller' | 'signal'>): Promise<number>;
-  /** The same of a line of a batch; undefined where its engine cannot tell, or the line is no chat. */
+  /** The same of a line of a batch; undefined where its engine cannot tell, or the line is a raw prompt. */
   countLine(line: Pick<LineCall, 'model' | 'orgId' | 'asked' | 'signal'>): Promise<number | undefined>;
   embeddings(request: JsonBody<EmbeddingsRequest>, call: InteractiveCall): Promise<EmbeddingsResponse>;
   completions(request: JsonBody<CompletionsRequest>, call: InteractiveCall): Promise<CompletionsResponse>;

@@ -30,7 +30,7 @@ export type Ask =
   | { op: 'generate'; request: ChatRequest; options: GenerateOptions }
   | { op: 'complete'; request: CompletionsRequest; options: GenerateOptions }
   | { op: 'embed'; request: EmbeddingsRequest }
-  | { op: 'count'; request: ChatRequest };
+  | { op: 'count'; request: ChatRequest | EmbeddingsRequest };
 
 export interface Answers {
   generate: Generated;

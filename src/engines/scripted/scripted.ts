@@ -10,6 +10,7 @@ import { type Answer, answerTo } from './answer.ts';
 import { chunksOf } from './chunks.ts';
 import { complete, piecesOf } from './completions.ts';
 import { type Directives, parsePrompt, readPrompt, textOf } from './directives.ts';
+import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
 import { failureFor } from './failures.ts';
 import { createSlots } from './slots.ts';
 import { createPrefixCache, tokenize } from './tokens.ts';
@@ -220,7 +221,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
     },
 
     async countTokens(request) {
-      return tokenize(rendered(request)).length;
+      return isEmbeddings(request) ? undefined : tokenize(rendered(request)).length;
     },
   };
 }

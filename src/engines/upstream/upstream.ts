@@ -6,6 +6,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Flavor, OwnTraits } from '../../core/flavor.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
 import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
 import { estimatePrompt } from '../../wire/chat/request/estimate-prompt.ts';
 import { foldChunks } from '../../wire/chat/stream/fold-chunks.ts';
@@ -383,7 +384,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     },
 
     async countTokens(request) {
-      if (traits.counter.value.length === 0) return undefined;
+      if (traits.counter.value.length === 0 || isEmbeddings(request)) return undefined;
       const text = dialect.text(madeBody(request), false, wording);
       return countTokens(JSON.parse(text) as ChatRequest);
     },

@@ -10,6 +10,11 @@ export interface EmbeddingsRequest {
   [extra: string]: unknown;
 }
 
+/** Of what else may be counted, a chat has messages. */
+export function isEmbeddings(request: object): request is EmbeddingsRequest {
+  return 'input' in request && !('messages' in request);
+}
+
 export interface EmbeddingsResponse {
   object: 'list';
   model: string;

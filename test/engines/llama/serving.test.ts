@@ -116,6 +116,7 @@ describe('embeddings', () => {
     const { vectors, promptTokens } = await embed({ input: ['one', 'two', 'one'] });
     // `one` is two tokens, `two` three.
     expect(promptTokens).toBe(7);
+    expect(await engine.countTokens({ model: 'random', input: ['one', 'two', 'one'] })).toBe(7);
     expect(vectors.map((vector) => vector.length)).toEqual([64, 64, 64]);
     for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
     expect(vectors[2]).toEqual(vectors[0]);

@@ -48,27 +48,33 @@ export function createEmbedder({ model, contextLength, threads, vocabularySize, 
     );
   }
 
-  return async (request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded> => {
-    const size = model.embeddingVectorSize;
-    if ((request.dimensions ?? size) !== size) {
-      throw invalid('dimensions', `this model's vectors have ${size} dimensions and cannot be cut`);
-    }
+  /** What is embedded, and how many tokens that is in all. */
+  async function read(request: EmbeddingsRequest) {
     const inputs = splitTextInputs('input', request.input);
     const tokens = inputs.map(({ input, param }) => tokensOf(input, param));
     const embedder = await open();
-    tokens.forEach((list, index) =>
-      refuseTooLong(embedder.calculateInputLength([...list]), inputs[index]!.param),
-    );
-    const vectors: Float32Array[] = [];
-    let promptTokens = 0;
-    for (const list of tokens) {
-      signal.throwIfAborted();
-      promptTokens += embedder.calculateInputLength([...list]);
-      const { vector } = await embedder.getEmbeddingFor(list);
-      vectors.push(normalise(vector));
-      onStep();
-    }
-    return { vectors, promptTokens };
+    const lengths = tokens.map((list) => embedder.calculateInputLength([...list]));
+    lengths.forEach((length, index) => refuseTooLong(length, inputs[index]!.param));
+    return { embedder, tokens, promptTokens: lengths.reduce((sum, length) => sum + length, 0) };
+  }
+
+  return {
+    embed: async (request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded> => {
+      const size = model.embeddingVectorSize;
+      if ((request.dimensions ?? size) !== size) {
+        throw invalid('dimensions', `this model's vectors have ${size} dimensions and cannot be cut`);
+      }
+      const { embedder, tokens, promptTokens } = await read(request);
+      const vectors: Float32Array[] = [];
+      for (const list of tokens) {
+        signal.throwIfAborted();
+        const { vector } = await embedder.getEmbeddingFor(list);
+        vectors.push(normalise(vector));
+        onStep();
+      }
+      return { vectors, promptTokens };
+    },
+    countTokens: async (request: EmbeddingsRequest) => (await read(request)).promptTokens,
   };
 }
 

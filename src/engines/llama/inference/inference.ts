@@ -3,7 +3,7 @@ import type { Random } from '../../../base/random.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
-import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
+import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
 import { type Closer, type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
 import type { Completed, Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } from '../protocol.ts';
@@ -29,7 +29,7 @@ export interface Inference {
   generate(request: ChatRequest, call: InferenceCall): Promise<Generated>;
   complete(request: CompletionsRequest, call: InferenceCall): Promise<Completed>;
   embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded>;
-  countTokens(request: ChatRequest): number;
+  countTokens(request: ChatRequest | EmbeddingsRequest): number | Promise<number>;
   /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
   readonly steps: number;
 }
@@ -81,7 +81,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   const onStep = (): void => void steps++;
   const newBias = () => new library.TokenBias(model.tokenizer);
   const shared = { model, newBias, contextLength, vocabularySize: vocabulary.length, random, onStep };
-  const embed = createEmbedder({ ...shared, threads: loaded.threads });
+  const embedder = createEmbedder({ ...shared, threads: loaded.threads });
   const complete = createCompleter({
     ...shared,
     runner,
@@ -204,8 +204,9 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   return {
     generate,
     complete,
-    embed,
-    countTokens: (request) => prompts.prompt(request).tokens.length,
+    embed: (request, signal) => embedder.embed(request, signal),
+    countTokens: (request) =>
+      isEmbeddings(request) ? embedder.countTokens(request) : prompts.prompt(request).tokens.length,
     get steps() {
       return steps;
     },
