@@ -173,7 +173,7 @@ describe('Demand', () => {
       expect(demand.wanted()).toEqual([]);
     });
 
-    it('leaves what it has in hand to them, unless that may be tried now or has failed in ways they do not know', () => {
+    it('leaves what it has in hand to them, unless that may be tried now or has failed in ways they do not know', async () => {
       const held = heldChunk({});
       const models = new Set(['m']);
       const isForOthers = () => demand.isForOthers(held, models);
@@ -182,6 +182,9 @@ describe('Demand', () => {
       expect(isForOthers()).toBe(false);
       room = 0;
       held.attempts.set(100, { made: 1, own: 0, suspected: 0 });
+      expect(isForOthers()).toBe(false);
+      // By now it knows whether they wait as well.
+      await clock.advance(5_000);
       expect(isForOthers()).toBe(true);
       others.send = false;
       expect(isForOthers()).toBe(false);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Wanted } from '../../store/contract/claim.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { Fleet } from '../fleet.ts';
 import type { MissingModels } from '../missing-models.ts';
@@ -13,8 +14,11 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 const leastAhead = 64;
 /** So that a fast engine costs a few claims a second, each brings what is answered in this time, and at most this many lines. */
 const ahead = { ms: 250, most: 512 } as const;
-/** A server that has too much to do takes requests again before others would have claimed what is given back. */
-const overloadedMs = 5_000;
+/**
+ * A server that has too much to do takes requests again before others would have claimed what is given back; and so long after
+ * it came to wait a process has heard from those others whether they do as well.
+ */
+const briefMs = 5_000;
 
 export interface DemandParts {
   generate: Pick<Generate, 'catalog' | 'room' | 'limit' | 'waiting'>;
@@ -94,19 +98,24 @@ export class Demand {
    * tries whether its servers take requests again, and no others. Not whether those others can send them: they try as well.
    */
   onlyTries(model: string): boolean {
-    const { generate, fleet, clock } = this.#parts;
+    const { generate, fleet } = this.#parts;
     const cause = generate.waiting(model);
-    if (!cause || (cause.code === 'engine_overloaded' && clock.now() - cause.since < overloadedMs))
-      return false;
+    if (!cause || (cause.code === 'engine_overloaded' && this.#isBrief(cause))) return false;
     return fleet.othersServe(model);
+  }
+
+  #isBrief({ since }: WaitingCause): boolean {
+    return this.#parts.clock.now() - since < briefMs;
   }
 
   /** Whether a chunk is for whoever claims it next: its model is not run here any more, or nothing of it can be sent. */
   isForOthers({ model, attempts }: HeldChunk, models: ReadonlySet<string>): boolean {
     if (!models.has(model)) return true;
-    if (this.room(model) > 0 || !this.onlyTries(model)) return false;
+    const { generate, fleet } = this.#parts;
+    const cause = generate.waiting(model);
+    if (!cause || this.room(model) > 0 || !this.onlyTries(model)) return false;
     // What became of its lines nobody else would know, and those that fail by themselves would never be given up.
-    return attempts.size === 0 || this.#parts.fleet.isElsewhere(model);
+    return attempts.size === 0 || (!this.#isBrief(cause) && fleet.isElsewhere(model));
   }
 
   /** Whether more lines of a model should be claimed. */
