@@ -303,12 +303,15 @@ describe('the schemas in an upload', () => {
       return bad(given, orgId);
     });
     const good = { type: 'object' };
+    const regex = { type: 'grammar', grammar: { syntax: 'regex', definition: '[a-z]+' } };
     const file = [
       line('a', withTool(good)),
       line('b', withFormat({ pattern: '(' })),
       line('c', withFormat({ pattern: '(' })),
       line('d', withTool(good)),
       line('e', { ...chat('hi'), functions: [{ name: 'f', parameters: { pattern: '[' } }] }),
+      line('f', { ...chat('hi'), tools: [{ type: 'custom', custom: { name: 'a', format: regex } }] }),
+      line('g', { ...chat('hi'), tools: [{ type: 'custom', custom: { name: 'b' } }] }),
     ].join('\n');
     const { status, faults, message } = await refusal(file);
     expect([status, message]).toEqual([422, expect.stringContaining('line 2, body.response_format')]);
@@ -326,6 +329,7 @@ describe('the schemas in an upload', () => {
       'org_1 tools[0].function.parameters',
       'org_1 response_format.json_schema.schema',
       'org_1 functions[0].parameters',
+      'org_1 tools[0].custom.format',
     ]);
     await expectNothingStored();
   });

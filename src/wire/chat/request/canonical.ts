@@ -100,7 +100,7 @@ function fromTools({ tools: given, tool_choice: choice }: ChatBody, places: Plac
   return tools.length === 0 ? noTools : { tools, ...chosen };
 }
 
-function fromCustom({ custom: { name, description, format } }: CustomTool): Tool {
+export function fromCustom({ custom: { name, description, format } }: CustomTool): Tool {
   return { type: 'function', function: asFunction({ name, description, grammar: format?.grammar }) };
 }
 
@@ -120,7 +120,7 @@ export function isFunction(tool: BodyTool): tool is Tool {
   return tool.type === 'function';
 }
 
-function isCustom(tool: BodyTool): tool is CustomTool {
+export function isCustom(tool: BodyTool): tool is CustomTool {
   return tool.type === 'custom';
 }
 

@@ -1,5 +1,5 @@
 import type { ChatBody } from './body.ts';
-import { isFunction } from './canonical.ts';
+import { fromCustom, isCustom, isFunction } from './canonical.ts';
 
 /** A JSON Schema that stands in a request, and where. */
 export interface PlacedSchema {
@@ -26,6 +26,8 @@ export function schemasOf({
   if (!isChosen)
     for (const [at, tool] of (tools ?? []).entries())
       if (isFunction(tool)) add(tool.function.parameters, `tools[${at}].function.parameters`);
+      else if (isCustom(tool) && tool.custom.format?.grammar)
+        add(fromCustom(tool).function.parameters, `tools[${at}].custom.format`);
   for (const [at, { parameters }] of (functions ?? []).entries())
     add(parameters, `functions[${at}].parameters`);
   return found;
