@@ -29,11 +29,17 @@ function isLavish() {
   );
 }
 
+/** Node itself, by its whole path, and allowed to: what is started in vain here is the end of the process. */
+function canBegin({ execve, execPath, permission }) {
+  const isNode = path.isAbsolute(execPath) && /^node/.test(path.basename(execPath)) && existsSync(execPath);
+  return Boolean(execve) && isNode && (!permission || permission.has('child'));
+}
+
 // The same process begins anew, which costs some 25 ms; a channel to whoever started it would be lost.
 if (
   process.argv[2] === 'serve' &&
   process.platform === 'linux' &&
-  process.execve &&
+  canBegin(process) &&
   !process.channel &&
   isLavish()
 ) {

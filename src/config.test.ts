@@ -460,7 +460,8 @@ it('a flavor of its own is checked, too', () => {
   expect(flavor('{ usage: { tokens: a } }')).toMatch(/unknown key/);
   expect(flavor('{ rename: [seed] }')).toMatch(/expected an object of names/);
   expect(flavor('{ drop: [messages.name, seed] }')).toBe('');
-  expect(flavor('{ failures: [{ status: 400, means: 401 }, { says: No., means: 429 }] }')).toBe('');
+  expect(flavor('{ failures: [{ status: 402, means: 401 }, { says: No., means: 429 }] }')).toBe('');
+  expect(flavor('{ failures: [{ status: 400, means: 401 }] }')).toMatch(/any bad request pass for a refusal/);
   expect(flavor('{ failures: [{ means: 401 }] }')).toMatch(/failures\[0\]: says of no failure what it is/);
   expect(flavor('{ failures: [{ status: 400, means: 418 }] }')).toMatch(/means must be one of 400, 401/);
   expect(flavor('{ failures: [{ status: 200, means: 401 }] }')).toMatch(/failures\[0\]\.status/);

@@ -8,12 +8,17 @@ export function oneTimer(clock: Pick<Clock, 'monotonic' | 'after'>, ms: number):
 
   const ring = () => {
     timer = undefined;
+    const due = [];
     for (const each of waiting) {
       const left = each.until - clock.monotonic();
-      if (left > 0) return void (timer ??= clock.after(left, ring));
+      if (left > 0) {
+        timer = clock.after(left, ring);
+        break;
+      }
       waiting.delete(each);
-      each.fn?.();
+      due.push(each);
     }
+    for (const each of due) each.fn?.();
   };
 
   return (fn) => {

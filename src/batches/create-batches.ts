@@ -21,6 +21,7 @@ import {
   createBatch,
   type CreateParts,
   freezePrices,
+  hearOfModels,
   openInput,
   retryBatch,
 } from './create/create.ts';
@@ -66,6 +67,9 @@ export interface BatchesParts {
   exclusive: boolean;
 }
 
+/** No more often is asked what others serve for models that nobody may know. */
+const hearMs = 1_000;
+
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
   const { store, generate, time, ids, log, limits, batch: settings } = parts;
@@ -75,6 +79,12 @@ export function createBatches(parts: BatchesParts): Batches {
   const load = () => fleet.load();
   // A heartbeat reads and writes, and touches no batch.
   const probe = () => store.workers.beat(worker, load());
+  let heardAt = Number.NEGATIVE_INFINITY;
+  const hear = async () => {
+    if (time.monotonic() - heardAt < hearMs) return;
+    heardAt = time.monotonic();
+    generate.setOthers((await probe()).others);
+  };
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
   const missing = new MissingModels({ ...parts, fleet, lostAfterMs: settings.lostModelAfterMs });
   const hours = new OpenHours(catalog, time);
@@ -108,7 +118,14 @@ export function createBatches(parts: BatchesParts): Batches {
     purge: (batchId) => closer.purge(batchId),
   });
   // Windows are counted in the database's time, whatever the wall clock of this machine says.
-  const creating: CreateParts = { ...parts, clock: time, catalog: fleetModels, limits, batch: settings };
+  const creating: CreateParts = {
+    ...parts,
+    clock: time,
+    catalog: fleetModels,
+    hear,
+    limits,
+    batch: settings,
+  };
   let stopping: Promise<void> | null = null;
   let started = false;
 
@@ -152,6 +169,7 @@ export function createBatches(parts: BatchesParts): Batches {
   /** Removes what was written of the input. */
   const priceAndCount = async (caller: Caller, opened: BatchInput) => {
     try {
+      await hearOfModels(creating, opened);
       const prices = freezePrices(fleetModels, caller, opened);
       return { prices, counted: await countInput(parts, caller.orgId, opened) };
     } finally {

@@ -59,6 +59,13 @@ function failure(at: Located, check: Checker): OwnFailure | undefined {
       'Give its status, its code or how its sentence begins (says).',
     );
   const means = failureStatuses.find((each) => each === asked);
+  const isOfAccount = means === 401 || means === 402 || means === 403;
+  if (isOfAccount && code === undefined && says === undefined && ![401, 402, 403].includes(status ?? 0))
+    return check.fail(
+      at,
+      'would have any bad request pass for a refusal of the key, and everybody wait',
+      'Give its code, or how its sentence begins (says).',
+    );
   if (means === undefined)
     return check.fail(fields.means ?? at, `means must be one of ${failureStatuses.join(', ')}`);
   return {

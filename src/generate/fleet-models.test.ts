@@ -23,6 +23,13 @@ describe('FleetModels', () => {
     expect(fleet.idOf('nobody')).toBe('nobody');
   });
 
+  it('goes by what was told last, where a name has moved to another model', () => {
+    const fleet = new FleetModels(createCatalog([]), createManualClock());
+    fleet.learn([model('y', 1), model('x', 2)]);
+    fleet.learn([model('y', 1, ['x'])]);
+    expect(fleet.find('x')?.id).toBe('y');
+  });
+
   it('keeps what a process told that is away for ten minutes, at the price it told last', async () => {
     const clock = createManualClock();
     const fleet = new FleetModels(createCatalog([]), clock);

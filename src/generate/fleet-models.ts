@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type Catalog, createCatalog, type Model } from '../core/model.ts';
 
-/** What another process told is held for so long, as lines of its models are: it may only be starting anew. */
+/** What another process told is held for so long: it may only be starting anew. */
 const heldMs = 600_000;
 
 /**
@@ -28,7 +28,11 @@ export class FleetModels implements Pick<Catalog, 'find' | 'idOf'> {
   /** What the other processes alive say that they serve. */
   learn(models: readonly Model[]): void {
     const at = this.#clock.monotonic();
-    for (const model of models) this.#told.set(model.id, { model, at });
+    // What was told last goes before what others of that name were.
+    for (const model of models) {
+      this.#told.delete(model.id);
+      this.#told.set(model.id, { model, at });
+    }
     for (const [id, told] of this.#told) if (at - told.at > heldMs) this.#told.delete(id);
     this.#others = createCatalog([...this.#told.values()].map(({ model }) => model));
   }

@@ -36,8 +36,8 @@ interface Became {
   env: Record<string, string>;
 }
 
-async function start(argv: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['--require', probe, launcher, ...argv], {
+async function start(argv: string[], env: Record<string, string> = {}, flags: string[] = []) {
+  const child = spawn(process.execPath, [...flags, '--require', probe, launcher, ...argv], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -58,8 +58,15 @@ describe.runIf(isLinux)('bin/offpeak.cjs', () => {
 
   it.each([
     ['another command', ['--help'], {}],
+    ['arenas that its operator has set', ['serve'], { MALLOC_ARENA_MAX: '4' }],
     ['a heap that its operator has set', ['serve'], { NODE_OPTIONS: '--max-old-space-size=6000' }],
   ])('stays as it is for %s', async (_, argv, env) => {
     expect((await start(argv, env)).became).toMatchObject({ execArgv: ['--require', probe], argv, env });
+  });
+
+  it('stays as it is where it may start nothing', async () => {
+    const { became } = await start(['serve'], {}, ['--permission', '--allow-fs-read=*']);
+    expect(became.env).toEqual({});
+    expect(became.argv).toEqual(['serve']);
   });
 });

@@ -338,6 +338,21 @@ it('F08: sends a server no more than it takes, and fills it, whichever process c
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 4_000 });
 });
 
+it('F08: asks for its slots anew after it had no work', async () => {
+  const single = await startSingle(database, { slots: 64, processes: 2 });
+  for (const each of single.all) await single.settle(each.start());
+  await single.create('b0', 20, { delayMs: 50 });
+  await single.pass(6_000);
+  await single.create('b1', 2_000, { delayMs: 200 });
+  let most = 0;
+  for (let at = 0; at < 2_000; at += 10) {
+    await single.pass(10);
+    most = Math.max(most, single.running() + single.waiting());
+  }
+  expect(most).toBeGreaterThan(64);
+  expect(most).toBeLessThanOrEqual(72);
+});
+
 it('runs batches in the hours of their model, and tells of the others', async () => {
   const minute = 60_000;
   const hours = { ...parseHours('00:20-00:10')!, share: 0 };

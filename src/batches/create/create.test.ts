@@ -76,6 +76,7 @@ describe('createBatch', () => {
       store,
       files,
       catalog: createCatalog([model('m'), model('n')]),
+      hear: async () => {},
       ids: createIds(clock, systemRandom),
       clock,
       limits: { openBatchesPerOrg: 10 },

@@ -26,6 +26,8 @@ export interface CreateParts {
   files: Files;
   /** Of all processes: whoever takes a batch need not be one that runs it. */
   catalog: Pick<Catalog, 'find' | 'idOf'>;
+  /** Asks what the other processes serve now. */
+  hear: () => Promise<void>;
   ids: Ids;
   clock: Pick<Clock, 'now'>;
   limits: { openBatchesPerOrg: number };
@@ -113,6 +115,14 @@ async function newInput(
   }
 }
 
+/** A model that is not known may be that of a process which has only just started. */
+export async function hearOfModels(
+  { catalog, hear }: Pick<CreateParts, 'catalog' | 'hear'>,
+  { index }: BatchInput,
+): Promise<void> {
+  if (index.models.some((name) => !catalog.find(name))) await hear();
+}
+
 /** The prices of every model of the input and of those that may answer in its place, frozen. @throws ApiError when the caller may not use one of them */
 export function freezePrices(
   catalog: Pick<Catalog, 'find'>,
@@ -190,6 +200,7 @@ async function insertBatch(
   throw refusal(outcome.outcome);
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
+    await hearOfModels(parts, opened);
     const made = newBatch(parts, caller, input, opened, clock.now());
     return { batch: made, chunks: planChunks(made.id, opened.index, catalog.idOf) };
   }

@@ -159,6 +159,8 @@ export class SlotLeases {
     const asks = this.#asksFor(models);
     this.#asking = true;
     this.#askedAt = clock.monotonic();
+    // A first question that hangs holds the lines no longer than a lease.
+    if (this.#leased.size === 0) this.#lapseIn(slotLeaseMs);
     try {
       const shares = await store.workers.leaseSlots(worker, asks, time.now());
       this.#failed = false;
@@ -213,6 +215,8 @@ export class SlotLeases {
 
   #lapse(): void {
     const { generate, onRoom } = this.#parts;
+    // Nothing was leased, and nothing asked for: that nothing came is no failure.
+    if (this.#leased.size === 0 && !this.#asking) return;
     for (const model of this.#leased.keys()) generate.lease(model, null);
     this.#leased.clear();
     this.#failed = true;

@@ -264,13 +264,24 @@ describe('statuses', () => {
     ['openai', 429, { error: { message: 'You exceeded your quota.', type: 'insufficient_quota' } }, false],
     ['azure', 400, { error: { message: 'x', code: 'billing_hard_limit_reached' } }, false],
     ['anthropic', 400, { error: { message: 'Your credit balance is too low to access it.' } }, false],
-    ['generic', 429, { error: { message: 'x', code: 'insufficient_quota' } }, false],
+    [
+      'generic',
+      400,
+      { error: { message: 'litellm.BadRequestError: AnthropicException - Your credit balance is too low.' } },
+      false,
+    ],
   ] as const)('F22: %s tells of the account with %i', async (flavor, code, body, certain) => {
     const { engine } = await upstream(status(code, body), { flavor });
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_error',
       blame: { scope: 'account', certain },
     });
+  });
+
+  it('F22: does not take a rate for the account where a server calls it a quota', async () => {
+    const error = { message: 'You exceeded your current quota', code: 'insufficient_quota' };
+    const { engine } = await upstream(status(429, { error }, { 'retry-after': '3' }), { flavor: 'generic' });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'engine_overloaded', retryAfter: 3 });
   });
 
   it.each([

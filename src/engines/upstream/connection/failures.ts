@@ -18,10 +18,9 @@ interface Told {
   message: string;
 }
 
-/** Said by several services, and passed on by what stands before them. */
+/** Said by Anthropic, and passed on by what stands before it, with the names of its own errors before the sentence. */
 const everywhere: readonly FailureRow[] = [
-  { code: 'insufficient_quota', means: 402 },
-  { status: 400, says: /^Your credit balance is too low/, means: 402 },
+  { says: /^(?:[\w.]+(?:Error|Exception)\s*[:-]\s*)*Your credit balance is too low/, means: 402 },
 ];
 
 /** The status by which a failure is judged. */

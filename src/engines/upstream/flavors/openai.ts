@@ -20,8 +20,12 @@ export const openai: FlavorTraits = {
   effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
   counter: { value: [], reason: 'it counts requests of another format only' },
   failures: {
-    value: [{ code: 'billing_hard_limit_reached', means: 402 }],
-    reason: 'a limit of the account that was reached is a 400',
+    value: [
+      { code: 'insufficient_quota', means: 402 },
+      { code: 'billing_hard_limit_reached', means: 402 },
+    ],
+    reason:
+      'documented: the account is out of credit (429), or at the limit it set itself (400). Others call a rate so',
   },
   inputs: { value: ['image', 'audio', 'file'], reason: 'documented' },
 };
