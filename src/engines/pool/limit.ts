@@ -14,7 +14,7 @@ export interface Limit {
   answered(sent: Sent, answer: Answer): void;
   /** It failed or was given up: it tells nothing. */
   dropped(sent: Sent): void;
-  /** The replica said that it has too much to do. `inFlight` is what it has left. */
+  /** The replica said that it has too much to do. `inFlight` is what it may have taken. */
   refused(inFlight: number): void;
   /** So many were found earlier: it begins with half of them. Meanwhile the server may have become smaller. */
   begin(found: number): void;

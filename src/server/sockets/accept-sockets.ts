@@ -91,7 +91,6 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
     url: path,
     onRequest: enter,
     handler(request, reply) {
-      reply.hijack();
       complete(request.raw, (socket) => {
         socket.on('error', (error) => {
           // What a client did wrong has a code of the library and was answered with one; all else is a fault of ours.
@@ -104,6 +103,8 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
         });
         serve(socket, request);
       });
+      // Not before: where the library cannot be loaded the request is answered.
+      reply.hijack();
     },
   });
 
