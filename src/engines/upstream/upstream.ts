@@ -118,7 +118,16 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     const { origin } = address;
     const { ca } = options;
     return {
-      work: createTransport({ origin, ca, headers, connections: null, timeouts, clock, onHeaders }),
+      work: createTransport({
+        origin,
+        ca,
+        headers,
+        connections: null,
+        timeouts,
+        clock,
+        beginsAtOnce: () => traits.asStream?.value === 'at once',
+        onHeaders,
+      }),
       counting: createTransport({
         origin,
         ca,

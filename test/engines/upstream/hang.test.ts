@@ -80,10 +80,11 @@ describe('a server that is silent', () => {
     const server = await serverOf(chat, door);
     const clock = createManualClock();
     const engine = started(clock, server, { flavor });
-    const over = engine.generate(ask(), call()).catch((error: unknown) => error);
+    let outcome: unknown;
+    void engine.generate(ask(), call()).catch((error: unknown) => (outcome = error));
     await until('it is asked', () => server.fake.received.length > 0);
     for (let i = 0; i < 10; i++) await second(clock, server);
-    expect(await over).toMatchObject({ code: 'upstream_timeout', blame: away });
+    expect(outcome).toMatchObject({ code: 'upstream_timeout', blame: away });
   });
 
   it.each<[Flavor, Answer]>([
@@ -109,6 +110,19 @@ describe('a server that is silent', () => {
   });
 });
 
+it.each<Flavor>(['deepseek', 'mistral', 'openrouter'])(
+  'a stream that begins at once at a server that works is silent for idle at most: %s',
+  async (flavor) => {
+    const server = await serverOf(silence);
+    const within = { idleMs: 100, firstByteMs: 3_600_000 };
+    const engine = started(createManualClock(), server, { flavor, timeouts: within });
+    await expect(engine.generate(ask(), call())).rejects.toMatchObject({
+      code: 'upstream_timeout',
+      message: expect.stringContaining('did not begin'),
+    });
+  },
+);
+
 it('a request that one of two servers hangs on is answered by the other, and the one that hung is used again later', async () => {
   const clock = createManualClock();
   const servers = [await serverOf(silence), await serverOf(silence)] as const;
@@ -121,12 +135,14 @@ it('a request that one of two servers hangs on is answered by the other, and the
   }));
   const pool = createPool({ replicas, clock, random: createSeededRandom(1), log: silent });
   const chats = ({ fake }: Server) => fake.received.filter(({ path }) => path.includes('chat')).length;
-  const answer = pool.generate(ask(), call());
+  let answer: string | null | undefined;
+  const over = pool.generate(ask(), call()).then(({ body }) => (answer = body.choices[0]?.message.content));
+  over.catch(() => {});
   await until('one is asked', () => servers.some((server) => chats(server) > 0));
   const [hung, other] = chats(servers[0]) > 0 ? servers : ([servers[1], servers[0]] as const);
   other.chat = complete('from the other');
   for (let i = 0; i < 10; i++) await second(clock, hung);
-  expect((await answer).body.choices[0]?.message.content).toBe('from the other');
+  expect(answer).toBe('from the other');
   expect(pool.replicas.filter(({ health }) => health !== 'up')).toMatchObject([
     { waiting: { scope: 'replica', code: 'upstream_timeout' } },
   ]);

@@ -52,6 +52,8 @@ export interface TransportOptions {
   /** Bytes of the longest answer that is read; 64 MiB if absent. */
   longest?: number;
   clock: Clock;
+  /** Whether a stream begins when it is asked for, so that a silence before it is one like any other. */
+  beginsAtOnce?: () => boolean;
   /** Called with the headers of each answer. */
   onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
@@ -69,6 +71,7 @@ export function createTransport({
   timeouts,
   longest = longestBody,
   clock,
+  beginsAtOnce,
   onHeaders,
 }: TransportOptions): Transport {
   const pool = createPool({ origin, ca, connections, timeouts });
@@ -77,7 +80,15 @@ export function createTransport({
   let signs = 0;
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
 
-  function send(path: string, body: string | null, signal: AbortSignal, sink: Sink): Exchange {
+  const atOnce = { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs, timeouts.idleMs) };
+
+  function send(
+    path: string,
+    body: string | null,
+    signal: AbortSignal,
+    sink: Sink,
+    within = timeouts,
+  ): Exchange {
     const request = { method: body === null ? 'GET' : 'POST', path, body, headers: flatHeaders } as const;
     const own: Waiting = { call: null };
     waiting.add(own);
@@ -87,7 +98,7 @@ export function createTransport({
       own.call = null;
     };
     const call = exchange(
-      { pool, request, timeouts, overdue, clock, signal },
+      { pool, request, timeouts: within, overdue, clock, signal },
       {
         start(status, replyHeaders) {
           signs++;
@@ -143,7 +154,7 @@ export function createTransport({
       return new Promise((resolve, reject) => {
         const unread = createUnread();
         let size = 0;
-        const call = send(path, body, signal, {
+        const sink: Sink = {
           start(status, replyHeaders) {
             const leave = () => call.cancel(new Error('the reader left'));
             resolve({
@@ -165,7 +176,8 @@ export function createTransport({
             unread.fail(error);
             reject(error);
           },
-        });
+        };
+        const call = send(path, body, signal, sink, beginsAtOnce?.() ? atOnce : timeouts);
       });
     },
 

@@ -8,7 +8,7 @@ export const deepseek: FlavorTraits = {
   fields: { value: [], reason: 'no others are documented for sampling' },
   effort: { value: 'as given', reason: 'documented; which words a model takes is its own' },
   asStream: {
-    value: true,
+    value: 'at once',
     reason: 'comments come while a request waits, and thoughts as they are thought',
   },
   inputs: { value: [], reason: 'text alone is documented' },

@@ -47,7 +47,7 @@ export const llamaServer: FlavorTraits = {
     reason: 'an event a batch of the prompt, 2,048 tokens; older versions pass it over',
   },
   asStream: {
-    value: true,
+    value: 'queued',
     reason: 'cheap for the few requests it takes; a plain one that was left keeps its slot for seconds',
   },
   life: { value: 'slots', reason: 'answered by the loop that decodes; /props and /v1/models are not' },

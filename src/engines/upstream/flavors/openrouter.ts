@@ -12,6 +12,6 @@ export const openrouter: FlavorTraits = {
   names: { value: { ...maxTokens, repeat_penalty: 'repetition_penalty' }, reason: 'documented' },
   developerRole: no('whether it is known depends on the model'),
   effort: { value: 'as given', reason: 'it translates for whoever runs the model' },
-  asStream: { value: true, reason: 'comments come while whoever runs the model is silent' },
+  asStream: { value: 'at once', reason: 'comments come while whoever runs the model is silent' },
   inputs: { value: ['image', 'audio', 'file'], reason: 'documented, by models that have it' },
 };

@@ -66,8 +66,9 @@ export interface FlavorTraits {
   /**
    * That whole answers are asked for as streams, too: then silence tells a server that hangs from one that writes for an hour,
    * and one that nobody waits for any more stops. Not where a stream is dear (vLLM, SGLang) or silent while it thinks.
+   * `at once`: a stream begins when it is asked for, `queued`: when it is its turn.
    */
-  asStream?: Flag<true>;
+  asStream?: Flag<'at once' | 'queued'>;
   /** By what it shows that it works, while it answers none of its calls; its door if absent. */
   life?: Flag<LifeWay>;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
