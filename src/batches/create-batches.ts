@@ -80,10 +80,16 @@ export function createBatches(parts: BatchesParts): Batches {
   // A heartbeat reads and writes, and touches no batch.
   const probe = () => store.workers.beat(worker, load());
   let heardAt = Number.NEGATIVE_INFINITY;
+  let hearing: Promise<void> | null = null;
   const hear = async () => {
     if (time.monotonic() - heardAt < hearMs) return;
-    heardAt = time.monotonic();
-    generate.setOthers((await probe()).others);
+    hearing ??= probe()
+      .then(({ others }) => {
+        generate.setOthers(others);
+        heardAt = time.monotonic();
+      })
+      .finally(() => (hearing = null));
+    await hearing;
   };
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
   const missing = new MissingModels({ ...parts, fleet, lostAfterMs: settings.lostModelAfterMs });

@@ -45,14 +45,15 @@ export class Fleet {
   /** Whether this process cannot send lines of a model at present, and another one can. */
   isElsewhere(name: string): boolean {
     if (this.#isHere(name) && this.#waiting(name) === null) return false;
-    return this.#thatServe(name).some(({ waits }) => !waits?.[name]);
+    return this.#thatServe(name).some(({ waits = {} }) => !Object.hasOwn(waits, name));
   }
 
   /** Why nobody sends requests of a model; null while somebody does, and where nobody serves it. */
   waiting(name: string): WaitingCause | null {
     if (this.isElsewhere(name)) return null;
     if (this.#isHere(name)) return this.#waiting(name);
-    return this.#thatServe(name)[0]?.waits?.[name] ?? null;
+    const [{ waits = {} } = {}] = this.#thatServe(name);
+    return Object.hasOwn(waits, name) ? waits[name]! : null;
   }
 
   #isHere(name: string): boolean {

@@ -84,6 +84,7 @@ const never = new AbortController().signal;
 const longestTold = 4 * 1024 * 1024;
 
 /** How long a server that was away at the start is left alone before it is asked again what it is. */
+const leastWatchedMs = 60_000;
 const lookAgainMs = 30_000;
 
 /** A refusal of our credentials is said once in this long, not for each of 10,000 lines. */
@@ -208,10 +209,12 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   const hangs = createHangWatch({
     clock,
-    idleMs: timeouts.idleMs,
+    // Below that a server that is slow to be asked would be taken for one that hangs.
+    idleMs: timeouts.idleMs && Math.max(timeouts.idleMs, leastWatchedMs),
     work: () => open?.work,
     ...createLifeSigns(() => traits.life?.value ?? 'door', {
       get: (path) => connected().counting.get(address.rootPath(path), never),
+      wait: (path, signal) => connected().work.get(address.rootPath(path), signal),
       work: (signal) => connected().work.post(...leastWork(), signal),
       knock,
     }),
@@ -255,7 +258,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const exchanges = createExchanges({
     transport() {
       const { work } = connected();
-      hangs.begin();
+      // Of the others nobody knows whether their door is open while they work.
+      if (traits.life) hangs.begin();
       return work;
     },
     pathOf: address.path,

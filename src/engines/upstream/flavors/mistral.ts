@@ -25,6 +25,6 @@ export const mistral: FlavorTraits = {
   },
   names: { value: { ...maxTokens, seed: 'random_seed' }, reason: 'documented' },
   effort: { value: 'as given', reason: 'it is not sent' },
-  asStream: { value: 'at once', reason: 'thoughts come as they are thought' },
+  asStream: { value: 'queued', reason: 'thoughts come as they are thought' },
   inputs: { value: ['image'], reason: 'documented' },
 };

@@ -23,6 +23,7 @@ export const ollama: FlavorTraits = {
     value: 'show',
     reason: 'capabilities and context of the model; one that is not there is found before a request finds it',
   },
+  life: { value: 'door', reason: 'it listens while it works; a small chat would wait behind long ones' },
   cutsPrompts: { value: true, reason: 'the oldest messages go first, then the middle of what is left' },
   inputs: { value: ['image'], reason: 'images alone are documented' },
 };

@@ -51,7 +51,11 @@ export const vllm: FlavorTraits = {
     value: 'vllm',
     reason: 'max_model_len stands in /v1/models, num_requests_waiting in /metrics; its slots are not told',
   },
-  listsAll: { value: true, reason: 'names and adapters that it takes are all listed; any other is a 404' },
+  listsAll: {
+    value: true,
+    reason:
+      'names and adapters that it has are listed; one that is loaded when it is asked for opens with its first request',
+  },
   life: { value: 'vllm', reason: 'the door answers whatever the engine does, which is a process of its own' },
   inputs: { value: ['image', 'audio'], reason: 'a part of another type is refused' },
 };

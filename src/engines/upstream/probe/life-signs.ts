@@ -4,8 +4,9 @@ import { gaugeOf } from './reports.ts';
 
 /**
  * By what a server shows that it works on requests that it does not answer for long.
- * `vllm` and `sglang`: by the counters in `/metrics`, and without them by a chat of one token. `slots`: `/slots`, which is answered
- * between two steps of the work (llama-server). `chat`: a chat of one token, where nobody queues behind others. `door`: any answer.
+ * `vllm` and `sglang`: by the counters in `/metrics`; without them by the door, and by what the scheduler answers beside its work
+ * (`/health_generate`). `slots`: `/slots`, which is answered between two steps of the work (llama-server). `chat`: a chat of
+ * one token, where nobody queues behind others: one that is full would seem to hang. `door`: any answer.
  */
 export type LifeWay = 'vllm' | 'sglang' | 'slots' | 'chat' | 'door';
 
@@ -31,12 +32,14 @@ const counters: Partial<Record<LifeWay, readonly string[]>> = {
 export interface LifeParts {
   /** Below the address of the server. */
   get: (path: string) => Promise<Reply<Buffer>>;
+  /** The same, for as long as it takes. */
+  wait: (path: string, signal: AbortSignal) => Promise<Reply<Buffer>>;
   /** Asks for the least work there is. */
   work: (signal: AbortSignal) => Promise<unknown>;
   knock: () => Promise<unknown>;
 }
 
-export function createLifeSigns(way: () => LifeWay, { get, work, knock }: LifeParts): LifeSigns {
+export function createLifeSigns(way: () => LifeWay, { get, wait, work, knock }: LifeParts): LifeSigns {
   let before = '';
 
   return {
@@ -53,10 +56,13 @@ export function createLifeSigns(way: () => LifeWay, { get, work, knock }: LifePa
 
     async answers(signal) {
       const by = way();
-      if (by === 'door') return knock();
-      // Where it was told not to show its slots, its door must do.
-      if (by === 'slots') return get('/slots');
-      return work(signal);
+      if (by === 'door' || by === 'vllm') return knock();
+      // Where it was told not to show its slots, its door must do. A step of the work may be a minute of a long prompt.
+      if (by === 'slots') return wait('/slots', signal);
+      if (by === 'chat') return work(signal);
+      const { status } = await wait('/health_generate', signal);
+      if (status === 503) throw new Error('its scheduler does not answer');
+      return status;
     },
   };
 }

@@ -101,7 +101,14 @@ function fromTools({ tools: given, tool_choice: choice }: ChatBody, places: Plac
 }
 
 export function fromCustom({ custom: { name, description, format } }: CustomTool): Tool {
-  return { type: 'function', function: asFunction({ name, description, grammar: format?.grammar }) };
+  return {
+    type: 'function',
+    function: asFunction({
+      name,
+      description,
+      grammar: format?.type === 'grammar' ? format.grammar : undefined,
+    }),
+  };
 }
 
 /** The choice where engines know it by other words. */

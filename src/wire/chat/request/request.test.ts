@@ -263,6 +263,11 @@ describe('a chat request', () => {
     expect(paramsOf({ ...base, tools: [named('a')], tool_choice: allowed('required', 'b', 'a') })).toEqual(
       [],
     );
+    // A tool of another type is another tool.
+    const apart = [custom('a'), named('b')];
+    expect(paramsOf({ ...base, tools: apart, tool_choice: allowed('required', 'a') })).toEqual([
+      'tool_choice.allowed_tools.tools',
+    ]);
   });
 
   it('a json_schema format has a name and a schema', () => {

@@ -52,7 +52,9 @@ function checkTools({ tools, tool_choice: choice }: ChatBody, add: Add): void {
     return;
   }
   const { mode, tools: allowed } = choice.allowed_tools;
-  if (mode === 'required' && !allowed.some((tool) => names.has(toolName(tool) ?? '')))
+  const isThere = (one: (typeof allowed)[number]) =>
+    (tools ?? []).some((tool) => tool.type === one.type && toolName(tool) === toolName(one));
+  if (mode === 'required' && !allowed.some(isThere))
     add('tool_choice.allowed_tools.tools', 'none of them is among the tools');
 }
 

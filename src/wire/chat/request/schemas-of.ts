@@ -26,7 +26,7 @@ export function schemasOf({
   if (!isChosen)
     for (const [at, tool] of (tools ?? []).entries())
       if (isFunction(tool)) add(tool.function.parameters, `tools[${at}].function.parameters`);
-      else if (isCustom(tool) && tool.custom.format?.grammar)
+      else if (isCustom(tool) && tool.custom.format?.type === 'grammar' && tool.custom.format.grammar)
         add(fromCustom(tool).function.parameters, `tools[${at}].custom.format`);
   for (const [at, { parameters }] of (functions ?? []).entries())
     add(parameters, `functions[${at}].parameters`);
