@@ -18,14 +18,6 @@ describe('Pace', () => {
     expect(paceOf([100, 1, 4], [900, 1, 4]).error).toBeGreaterThan(0.5);
   });
 
-  it('tells a wait by the quick answers, where times differ much', () => {
-    const alone = paceOf([20, 1, 1], [40, 1, 1], [160, 1, 1]);
-    const queued = paceOf([40, 1, 1], [60, 1, 1], [180, 1, 1]);
-    expect(queued.mean / alone.mean).toBeCloseTo(1.27);
-    expect(queued.quick.mean / alone.quick.mean).toBeCloseTo(1.72);
-    expect(paceOf([50, 1, 1], [100, 2, 1]).quick).toEqual({ mean: 50, error: 0 });
-  });
-
   it('knows the mean the better the more answers there are', () => {
     const few = paceOf([40, 1, 1], [60, 1, 1]);
     const many = few.copy();

@@ -38,7 +38,7 @@ describe.each([
     [32, 0.96],
     [64, 0.96],
     [100, 0.95],
-    [256, 0.925],
+    [256, 0.93],
     [512, 0.9],
   ])('keeps %i slots used', (slots, fill) => {
     const served = steady(slots, jitter);
@@ -66,35 +66,19 @@ describe.each([
 
 describe('slots of a server with lognormal times', () => {
   it.each([
-    { slots: 16, seeds: 20, atMean: 0.95, atWorst: 0.85, queue: 1.2, longest: 2 },
-    { slots: 64, seeds: 20, atMean: 0.94, atWorst: 0.85, queue: 0.5, longest: 1 },
-    { slots: 200, seeds: 8, atMean: 0.9, atWorst: 0.85, queue: 0.6, longest: 0.75 },
-  ])('keeps $slots used', ({ slots, seeds, atMean, atWorst, queue, longest }) => {
+    { slots: 16, seeds: 20, atMean: 0.95, atWorst: 0.85 },
+    { slots: 64, seeds: 20, atMean: 0.94, atWorst: 0.85 },
+    { slots: 200, seeds: 8, atMean: 0.9, atWorst: 0.85 },
+  ])('keeps $slots used', ({ slots, seeds, atMean, atWorst }) => {
     const all = Array.from({ length: seeds }, (_, seed) =>
       serveUntold(slots * rounds, { slots: () => slots, timeOf: lognormal(50, 0.6, seed) }),
     );
     expect(mean(all.map(({ fill }) => fill))).toBeGreaterThanOrEqual(atMean);
     expect(Math.min(...all.map(({ fill }) => fill))).toBeGreaterThanOrEqual(atWorst);
-    const queues = all.map(({ longestQueue }) => longestQueue / slots).toSorted((a, b) => a - b);
-    expect(queues[seeds >> 1]).toBeLessThanOrEqual(queue);
-    expect(queues.at(-1)).toBeLessThanOrEqual(longest);
     const found = all.map((one) => one.slots.at(-1)! / slots);
     expect(mean(found)).toBeGreaterThan(0.9);
     expect(mean(found)).toBeLessThan(1.3);
     expect(found.filter((one) => one < 0.8 || one > 1.4).length).toBeLessThanOrEqual(seeds / 5);
-  });
-});
-
-describe('slots of a server whose first requests take longer', () => {
-  it.each([40, 60, 90, 120])('are no more than there are: 16, which take %i ms', (ms) => {
-    const random = randomOf(ms);
-    let begun = 0;
-    const served = serveUntold(16 * rounds, {
-      slots: () => 16,
-      timeOf: () => ms * (1 + 0.5 * Math.exp(-begun++ / 12)) * (1 + 0.05 * random()),
-    });
-    expect(served.fill).toBeGreaterThanOrEqual(0.95);
-    expect(served.longestQueue / 16).toBeLessThanOrEqual(0.6);
   });
 });
 

@@ -1,7 +1,7 @@
 import { Cohort, type Sent } from './cohort.ts';
-import { createGrowth, same } from './growth.ts';
+import { createGrowth, same, type Known } from './growth.ts';
 import { headroom, withHeadroom } from './headroom.ts';
-import type { Known, Pace } from './pace.ts';
+import type { Pace } from './pace.ts';
 import { Sample } from './sample.ts';
 import { chance, judge, type Trial } from './trial.ts';
 
@@ -11,7 +11,7 @@ import { chance, judge, type Trial } from './trial.ts';
  * cost time, they queue, and the slots are those in flight by the share of the time that they do not wait. Times are taken by
  * work, so that long answers are not taken for a queue.
  *
- *   grow   two fifths more with each cohort of answers, as long as throughput grows (`growth.ts`)
+ *   grow   half as many more with each cohort of answers, as long as throughput grows (`growth.ts`)
  *   hold   at what was found, with headroom. After 1, 2, 4 ... samples of answers it probes: more, and at times fewer
  *   trial  another number, because the pace says so or as a probe. It stays if it brought throughput, or cost none
  */
@@ -53,8 +53,8 @@ const largest = 4096;
 const leastStep = 1.08;
 /** A cohort of so many is looked at while it grows, if answers come before all have joined. */
 const fewest = 4;
-/** What a trial changes at once: more, fewer out of curiosity, and the fewest there may be reason for. */
-const factors = { up: 1.2, down: 0.8, least: 0.6 } as const;
+/** What a trial changes: probes, and the most that is taken away at once. */
+const factors = { up: 1.25, down: 0.7, least: 0.6 } as const;
 /** A surprise this large is looked at once more: its cause may have come in the middle of a sample. */
 const surprise = 0.25;
 /** Samples of holding until something else is tried. */
@@ -129,16 +129,14 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
       held.isSurprised = true;
       return again();
     }
-    const least = slots * factors.least;
-    const largestStep = Math.ceil(slots * factors.up);
-    let to = isOff ? clamped(Math.min(Math.max(found, least), largestStep)) : slots;
+    let to = isOff ? clamped(Math.max(found, slots * factors.least)) : slots;
     const isProbe = to === slots;
     if (isProbe) {
       if (held.samples < holdFor) return again();
       // Fewer may cost throughput: they are tried seldom, except where the very first ones may have queued.
       const isDown = slots <= 2 * first ? probes % 2 === 0 : probes % 4 === 3;
       probes++;
-      to = isDown ? Math.floor(slots * factors.down) : largestStep;
+      to = isDown ? Math.floor(slots * factors.down) : Math.ceil(slots * factors.up);
     }
     to = clamped(Math.min(to, ceiling));
     if (to === slots || (to > slots && queued > 0)) return again();

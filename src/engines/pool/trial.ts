@@ -1,12 +1,10 @@
-import { same, worthwhile } from './growth.ts';
-import type { Known, Pace } from './pace.ts';
+import { same, worthwhile, type Known } from './growth.ts';
+import type { Pace } from './pace.ts';
 
 /** With fewer in flight the throughput may fall to this: then those that went had only queued. */
 const spared = 0.93;
 /** So many standard errors are no chance. */
 export const chance = 2;
-/** By so many the gain of more in flight must exceed what is needed: else chance alone would raise them again and again. */
-const margin = 0.5;
 
 /** Another number of slots than was held. */
 export interface Trial {
@@ -35,9 +33,8 @@ export function judge(trial: Trial, slots: number, pace: Pace, free: Known): Ver
   const more = pace.level / before.level;
   const gain = (more * before.mean) / pace.mean;
   const needed = isUp ? 1 + worthwhile * (more - 1) : spared;
-  const error = Math.hypot(pace.error, before.error);
-  const isCertain = Math.abs(gain - needed) > chance * error;
-  const isWorthIt = gain >= needed + (isUp ? margin * error : 0);
+  const isCertain = Math.abs(gain - needed) > chance * Math.hypot(pace.error, before.error);
+  const isWorthIt = gain >= needed;
   return {
     isWorthIt,
     isClear: isCertain || pace.error <= before.error / 2,
@@ -46,20 +43,15 @@ export function judge(trial: Trial, slots: number, pace: Pace, free: Known): Ver
   };
 
   function freeAfter(): Known {
-    return isUp ? before : faster(free, pace);
+    if (isUp) return before;
+    return trial.isProbe && pace.mean < free.mean ? freeIfAll(pace, slots) : free;
   }
 
-  /** What was held is as much as there is; but fewer, if those were tried, cannot have been faster than without a queue. */
+  /** What was held is as much as there is. */
   function freeBefore(): Known {
     const known = freeIfAll(before, trial.slots);
-    return faster(known, isUp ? free : pace);
+    return isUp === known.mean < free.mean ? known : free;
   }
-}
-
-/** Whatever was measured contains the queue, if there was one: the faster pace is nearer to that without. */
-function faster(one: Known, other: Known): Known {
-  const { mean, error } = one.mean <= other.mean ? one : other;
-  return { mean, error };
 }
 
 /** The pace without a queue, if those are all the slots. */
