@@ -8,44 +8,11 @@
 const { existsSync } = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
-const { getHeapStatistics } = require('node:v8');
 
 const root = path.join(__dirname, '..');
 const source = path.join(root, 'src', 'main.ts');
 const built = path.join(root, 'dist', 'main.js');
 const isCheckout = existsSync(path.join(root, 'tools', 'install.mjs')) && existsSync(source);
-
-// V8 lets garbage lie in proportion to the memory of the machine: from 16 GB on it plans for a heap of 4 GB, and lets a server
-// that needs 30 MB of it take more than 200. It is told to plan as it does on 8 GB; of malloc, two arenas do for all threads.
-const plannedMb = 2000;
-const flags = [`--max-old-space-size=${plannedMb}`, '--max-semi-space-size=16'];
-
-/** Whether V8 plans for more, and nobody who started this has said what it may have. */
-function isLavish() {
-  const { NODE_OPTIONS = '', MALLOC_ARENA_MAX } = process.env;
-  const told = [NODE_OPTIONS, ...process.execArgv].some((text) => /max[-_](old|semi|heap)/.test(text));
-  return (
-    !told && MALLOC_ARENA_MAX === undefined && getHeapStatistics().heap_size_limit > 1.2 * plannedMb * 2 ** 20
-  );
-}
-
-/** Node itself, by its whole path, and allowed to: what is started in vain here is the end of the process. */
-function canBegin({ execve, execPath, permission }) {
-  const isNode = path.isAbsolute(execPath) && /^node/.test(path.basename(execPath)) && existsSync(execPath);
-  return Boolean(execve) && isNode && (!permission || permission.has('child'));
-}
-
-// The same process begins anew, which costs some 25 ms; a channel to whoever started it would be lost.
-if (
-  process.argv[2] === 'serve' &&
-  process.platform === 'linux' &&
-  canBegin(process) &&
-  !process.channel &&
-  isLavish()
-) {
-  const values = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(process.execPath, values, { ...process.env, MALLOC_ARENA_MAX: '2' });
-}
 
 // Node keeps what it makes of the sources: from the first of them on, or it has to load its compiler for that one alone.
 // Only the pinned and newer runtimes have it.

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { loadConfig } from '../../src/config.ts';
 import type { Config, EngineConfig } from '../../src/config.ts';
-import { lean } from './lean.ts';
 import { figuresOf } from './measured.ts';
 import type { Figures } from './measured.ts';
 import { firstLine, start, stop } from './processes.ts';
@@ -50,8 +49,8 @@ export async function startOffpeak(
   const config = JSON.stringify({ ...configFor(data, engine, others), ...settings });
   // It logs as it does by default, where nobody looks unless it fails to start.
   const log = join(data, 'log');
-  const values = [...lean.flags, ...profileFlags(), serverFile, config];
-  const child = start('target', process.execPath, values, { ipc: true, log, env: lean.env });
+  const values = [...profileFlags(), serverFile, config];
+  const child = start('target', process.execPath, values, { ipc: true, log });
   const ready = await firstLine(child).catch((error: unknown) => {
     throw new Error(`the server did not start: ${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error });
   });

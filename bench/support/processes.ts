@@ -32,7 +32,7 @@ export function start(
   core: Core,
   command: string,
   values: string[],
-  { ipc = false, log, env = {} }: { ipc?: boolean; log?: string; env?: Record<string, string> } = {},
+  { ipc = false, log }: { ipc?: boolean; log?: string } = {},
 ): ChildProcess {
   const stderr = log === undefined ? 'inherit' : openSync(log, 'a');
   const bound = canBind
@@ -41,7 +41,7 @@ export function start(
   const [first = command, ...rest] = bound;
   const child = spawn(first, rest, {
     stdio: ['pipe', 'pipe', stderr, ...(ipc ? (['ipc'] as const) : [])],
-    env: { ...process.env, NODE_ENV: 'production', ...env },
+    env: { ...process.env, NODE_ENV: 'production' },
   });
   if (typeof stderr === 'number') closeSync(stderr);
   running.add(child);
