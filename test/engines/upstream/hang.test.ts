@@ -43,6 +43,7 @@ async function serverOf(chat: Answer, door?: Answer): Promise<Server> {
         send(response, 200, []);
       }),
   };
+  if (door) server.fake.models = (response, request) => server.door(response, request);
   onTestFinished(() => server.fake.close());
   return server;
 }
@@ -66,6 +67,10 @@ const onlyShort: Answer = (response, request) => {
   if (/"max_(?:completion_)?tokens":1\b/.test(request.text)) complete('a')(response, request);
 };
 
+/** A door that is shut. */
+const onlyBarrier: Answer = (response, { path }) => {
+  if (path.endsWith('barrier')) send(response, 200, []);
+};
 /** Of SGLang without metrics. */
 const noScheduler: Answer = (response, { path }) => {
   if (path !== '/health_generate') send(response, path === '/metrics' ? 404 : 200, []);
@@ -82,7 +87,9 @@ describe('a server that is silent', () => {
     ['xai', silence, undefined],
     ['anthropic', silence, undefined],
     ['deepseek', silence, undefined],
-  ])('is found within idle though its door answers: %s', async (flavor, chat, door) => {
+    ['ollama', silence, onlyBarrier],
+    ['offpeak', silence, onlyBarrier],
+  ])('is found within idle, also where its door answers: %s', async (flavor, chat, door) => {
     const server = await serverOf(chat, door);
     const clock = createManualClock();
     const engine = started(clock, server, { flavor });
@@ -99,6 +106,8 @@ describe('a server that is silent', () => {
     ['openai', onlyShort],
     ['anthropic', onlyShort],
     ['llama-server', silence],
+    ['ollama', silence],
+    ['offpeak', silence],
     ['generic', silence],
   ])('is left alone while it shows that it works: %s', async (flavor, chat) => {
     const server = await serverOf(chat);

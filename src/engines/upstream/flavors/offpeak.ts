@@ -22,5 +22,6 @@ export const offpeak: FlavorTraits = {
   effort: { value: 'as given', reason: 'translates it for the engine behind it' },
   counter: { value: ['input_tokens'], reason: 'our own' },
   listsAll: { value: true, reason: 'all that the key may use, with their aliases' },
+  life: { value: 'door', reason: 'it answers while it works; a small chat would wait behind long ones' },
   inputs: { value: ['image', 'audio', 'file'], reason: 'refuses by itself what its model does not take' },
 };
