@@ -35,7 +35,7 @@ const input = (properties: Properties, required: readonly string[] = []): JsonSc
 
 const text = (description: string) => ({ type: 'string', description });
 const line = (description: string) => ({ type: 'integer', description });
-const pixels = (length: number, description: string) => ({
+const integers = (length: number, description: string) => ({
   type: 'array',
   items: { type: 'integer' },
   minItems: length,
@@ -60,7 +60,10 @@ const fileInput: Properties = {
   new_str: text('For str_replace: the text to put there; without it the old one is deleted.'),
   insert_line: line('For insert: the line after which the text goes; 0 for the start of the file.'),
   insert_text: text('For insert: the text to insert.'),
-  view_range: pixels(2, 'For view: the first line and the last, counted from 1; -1 is the end of the file.'),
+  view_range: integers(
+    2,
+    'For view: the first line and the last, counted from 1; -1 is the end of the file.',
+  ),
 };
 
 const editor: Definition = {
@@ -113,15 +116,15 @@ function computer(tool: MessagesTool, version: string): Definition {
     input_schema: input(
       {
         action: { type: 'string', enum: actions },
-        coordinate: pixels(2, 'Of the mouse: pixels from the left and from the top.'),
+        coordinate: integers(2, 'Of the mouse: pixels from the left and from the top.'),
         text: text('What to type, or for key and hold_key the keys, such as ctrl+s or Return.'),
         ...(!isFirst && {
-          start_coordinate: pixels(2, 'For left_click_drag: where it starts.'),
+          start_coordinate: integers(2, 'For left_click_drag: where it starts.'),
           scroll_direction: { type: 'string', enum: ['up', 'down', 'left', 'right'] },
           scroll_amount: line('For scroll: the clicks of the wheel.'),
           duration: { type: 'number', description: 'For hold_key and wait: seconds.' },
         }),
-        ...(zooms && { region: pixels(4, 'For zoom: left, top, right and bottom.') }),
+        ...(zooms && { region: integers(4, 'For zoom: left, top, right and bottom.') }),
       },
       ['action'],
     ),
