@@ -15,7 +15,8 @@ import type { Spawn } from '../engines/llama/child-process.ts';
 import { type ModelFiles, createModelFiles } from '../engines/llama/files/model-files.ts';
 import { createPool, type ServerPool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
-import { type UpstreamOptions, createUpstreamEngine } from '../engines/upstream/upstream.ts';
+import { createUpstreamEngine } from '../engines/upstream/upstream.ts';
+import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts';
 
 /** The GGUF files of this machine, for a server and for the commands that need none. */
 export function openModelFiles(

@@ -1,6 +1,6 @@
 import { unclear } from '../../../src/core/errors.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import type { ChatRequest } from '../../../src/wire/chat/chat.ts';
 import {
   complete,

@@ -2,7 +2,7 @@ import { away, final, unclear } from '../../../src/core/errors.ts';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/engines/engines.ts';
-import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import {
   complete,
   completion,

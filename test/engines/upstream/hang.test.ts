@@ -3,7 +3,7 @@ import { silent } from '../../../src/base/log.ts';
 import { away } from '../../../src/core/errors.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { createPool } from '../../../src/engines/pool/pool.ts';
-import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import {
   type Answer,
   complete,

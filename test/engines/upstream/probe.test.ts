@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { gaugeOf } from '../../../src/engines/upstream/probe/reports.ts';
-import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import { completion, send, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { ask, call, engineAt } from './setup.ts';
 

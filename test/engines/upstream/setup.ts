@@ -3,7 +3,7 @@ import type { Log } from '../../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import type { Engine, EngineCall } from '../../../src/engines/engines.ts';
 import { createUpstreamEngine } from '../../../src/engines/upstream/upstream.ts';
-import type { UpstreamOptions } from '../../../src/engines/upstream/upstream.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../../src/wire/chat/chat.ts';
 
 export function engineAt(url: string, more: Partial<UpstreamOptions> = {}): Engine {

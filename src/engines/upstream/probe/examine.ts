@@ -10,7 +10,8 @@ import { headersOf } from '../connection/headers.ts';
 import { countTimeouts } from './count-tokens.ts';
 import { traitsOf } from '../flavors/flavors.ts';
 import { createTransport } from '../connection/transport.ts';
-import { createUpstreamEngine, type UpstreamOptions } from '../upstream.ts';
+import { createUpstreamEngine } from '../upstream.ts';
+import type { UpstreamOptions } from '../upstream-options.ts';
 
 export interface Examining {
   /** Whether it may be given work, which takes time and may cost money. */

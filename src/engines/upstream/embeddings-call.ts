@@ -1,0 +1,30 @@
+import type { Engine } from '../engines.ts';
+import { noEmbeddings, readEmbeddings, refusedDimensions } from './answer/embeddings-response.ts';
+import type { Repairs } from './answer/repairs.ts';
+import type { Exchanges } from './connection/exchanges.ts';
+import { AbsentError } from './connection/status-errors.ts';
+import type { Profile } from './probe/profile.ts';
+import { embeddingsMembers } from './request/request-members.ts';
+import { embeddingsText } from './request/request-text.ts';
+
+/** Embeddings of a server. */
+export function createEmbeddingsCall(
+  exchanges: Exchanges,
+  profile: Profile,
+  { model, passThrough = [] }: { model: string; passThrough?: readonly string[] | undefined },
+): Engine['embed'] {
+  const wording = { model, members: embeddingsMembers(passThrough) };
+  return async (request, { signal }) => {
+    const repairs: Repairs = new Set();
+    const text = embeddingsText(request, wording);
+    const { fields } = await exchanges
+      .ask(profile.embeddingsPath, text, signal, repairs)
+      .catch(async (error: unknown) => {
+        if (error instanceof AbsentError && (await profile.listsModel())) throw noEmbeddings();
+        throw refusedDimensions(error, request.value);
+      });
+    const embeddings = readEmbeddings(fields, request.value, repairs, profile.cutsAt);
+    exchanges.noteRepairs(repairs);
+    return embeddings;
+  };
+}
