@@ -27,6 +27,26 @@ describe('Admission', () => {
     expect(admission.room).toBe(56);
   });
 
+  it('keeps no slot free that lines give back within 10 ms, except for one', () => {
+    const { clock, advance } = manualClock();
+    const admission = new Admission(pool(64), clock);
+    admission.enter('interactive');
+    /** The room once many lines have taken so long, beside one interactive call. */
+    const roomAfter = (lineMs: number) => {
+      for (let line = 0; line < 2_000; line++) {
+        const leave = admission.enter('batch');
+        advance(lineMs);
+        leave();
+      }
+      return admission.room;
+    };
+    expect(roomAfter(60_000)).toBe(55);
+    expect(roomAfter(155), 'four are back in 10 ms').toBe(59);
+    expect(roomAfter(50), 'thirteen are').toBe(62);
+    expect(roomAfter(0)).toBe(62);
+    expect(roomAfter(30_000), 'the mean forgets').toBe(55);
+  });
+
   it('leaves one slot to batches where there is only one, while nobody uses it', () => {
     const { clock } = manualClock();
     const admission = new Admission(pool(1), clock);

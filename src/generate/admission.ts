@@ -3,16 +3,24 @@ import type { Pool } from '../engines/engines.ts';
 
 /** How long after the last interactive call batches may use the slots kept free for the next one. */
 const idleMs = 10_000;
+/** The share of the slots that is there for interactive calls that come at once. */
+const spareShare = 1 / 8;
+/** How long one of those may wait for a slot that a line gives back. */
+const shortWaitMs = 10;
+/** One line in so many is how much the mean time of a line moves. */
+const meanOver = 64;
 
 type AdmittedPool = Pick<Pool, 'slots' | 'most' | 'waiting'>;
 
 /**
  * Counts what one model has in flight and says how many more batch lines it can take (batch-engine.md, "Running"):
  *
- *   room = interactive idle for 10 s ? most : min(most, max(1, floor(L x 7/8)) - I)
+ *   room = interactive idle for 10 s ? most : min(most, max(1, floor(L - S)) - I)
+ *   S = max(1, L x (1/8 - 10 ms / D))
  *
- * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere. Processes that ask the same servers lease
- * it from one another. Where they cannot, P of them take 1/P each, but one line at least while there is any room: few slots
+ * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere, S = slots kept free for an eighth of L
+ * that come at once: less those that lines, which take D each, give back within 10 ms. Processes that ask the same servers
+ * lease it from one another. Where they cannot, P of them take 1/P each, but one line at least while there is any room: few slots
  * among many processes must not mean that nobody runs anything. Servers that take nothing are tried by each for itself.
  */
 export class Admission {
@@ -23,6 +31,8 @@ export class Admission {
   #others = 0;
   #processes = 1;
   #leased: number | null = null;
+  /** The mean time of a line, taken to be long until enough of them have shown that it is not. */
+  #lineMs = 60_000;
   #lastInteractive = Number.NEGATIVE_INFINITY;
   #onIdle: (() => void)[] = [];
 
@@ -42,7 +52,9 @@ export class Admission {
     if (here > 0) this.#lastInteractive = this.#clock.monotonic();
     const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
     const { slots, most } = this.#pool;
-    return idle ? most : Math.min(most, Math.max(1, Math.floor((slots * 7) / 8)) - here);
+    if (idle) return most;
+    const spare = Math.max(1, slots * (spareShare - shortWaitMs / this.#lineMs));
+    return Math.min(most, Math.max(1, Math.floor(slots - spare)) - here);
   }
 
   get room(): number {
@@ -68,12 +80,15 @@ export class Admission {
   enter(priority: 'interactive' | 'batch'): () => void {
     if (priority === 'interactive') this.#interactive++;
     else this.#lines++;
+    const began = this.#clock.monotonic();
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      if (priority === 'batch') this.#lines--;
-      else {
+      if (priority === 'batch') {
+        this.#lines--;
+        this.#lineMs += (this.#clock.monotonic() - began - this.#lineMs) / meanOver;
+      } else {
         this.#interactive--;
         this.#lastInteractive = this.#clock.monotonic();
       }
