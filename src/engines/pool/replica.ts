@@ -1,11 +1,11 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import { ApiError } from '../../core/errors.ts';
+import type { ApiError } from '../../core/errors.ts';
 import type { Closed } from '../../core/slot-leases.ts';
 import type { Engine, EngineCall, ReplicaState, Waiting } from '../engines.ts';
-import { type Breaker, createBreaker } from './breaker.ts';
 import type { Choice } from './choose-replica.ts';
+import { Health } from './health.ts';
 import { createLimit, type Limit } from './limit.ts';
 import { createRate, type Rate } from './rate.ts';
 import type { Sent } from './slot-finder.ts';
@@ -35,14 +35,12 @@ export interface ReplicaParts {
   onWell: () => void;
 }
 
-/** How often a server that tells how much waits there is asked, while it has work. */
-const reportMs = 1_000;
 /** The weight of the newest answer in the average pace. */
 const newest = 0.1;
 /** From this share of what may be in flight on, times tell how much it can take. */
 const full = 0.75;
 
-/** One server of a model: what it has in flight, how much that may be, and whether it works. */
+/** One server of a model: what it has in flight, and how much that may be. */
 export class Replica implements Choice {
   readonly name: string;
   readonly engine: Engine;
@@ -56,26 +54,17 @@ export class Replica implements Choice {
   #weight: number;
   #isDraining: boolean;
   #limit: Limit;
-  #breaker: Breaker;
+  #health: Health;
   #rate: Rate;
   #turn: Timer | null = null;
   #parts: ReplicaParts;
-  #wake: Timer | null = null;
-  #report: Timer | null = null;
-  #isStopped = false;
   /** Calls that are not over, whether the server is done with them or not. */
   #calls = 0;
   #onEnd: (() => void) | null = null;
-  #isSaid = false;
   /** Whether it was told what was found earlier. */
   #isBegun = false;
   /** The one request that tries whether it works again. */
   #trial: Sent | null = null;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  /** Whether the server tells how much waits there. */
-  #tells = false;
-  /** Whether it said, before it answered anything, that it does not have the model. */
-  #lacksModel = false;
 
   constructor(
     { name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions,
@@ -88,8 +77,13 @@ export class Replica implements Choice {
     this.#isDraining = isDraining;
     this.#parts = parts;
     this.#limit = createLimit(engine.slots, () => parts.clock.monotonic(), slotsBefore);
-    this.#breaker = createBreaker(parts.clock, () => parts.random.float());
     this.#rate = createRate(() => parts.clock.monotonic());
+    this.#health = new Health(name, engine, {
+      ...parts,
+      inFlight: () => this.#inFlight,
+      onReport: (report) => this.#limit.learned(report),
+      onPause: (ms) => this.#rate.paused(ms),
+    });
     engine.onRate?.((told) => this.#rate.told(told));
   }
 
@@ -122,19 +116,12 @@ export class Replica implements Choice {
 
   /** For how long it takes nothing, as was found here. */
   get closed(): Closed | null {
-    return this.#isDraining ? null : this.#breaker.closed;
+    return this.#isDraining ? null : this.#health.closed;
   }
 
   /** Another process found that it takes nothing. What is being worked on here speaks against that. */
   heard(closed: Closed | undefined): void {
-    if (!closed || this.#isStopped || (this.isUp && this.#inFlight > 0)) return;
-    if (!this.#breaker.heard(closed)) return;
-    this.#wakeIn(this.#breaker.msLeft);
-    this.#parts.log.debug(
-      { upstream: this.name, ...closed },
-      'another process found that the server takes nothing',
-    );
-    this.#parts.onChange();
+    if (closed && !(this.isUp && this.#inFlight > 0)) this.#health.heard(closed);
   }
 
   get capacity(): number {
@@ -143,7 +130,7 @@ export class Replica implements Choice {
 
   /** Whether it takes requests, or may be tried. */
   get isUp(): boolean {
-    return !this.#isDraining && this.#breaker.health === 'up';
+    return !this.#isDraining && this.#health.now === 'up';
   }
 
   /**
@@ -151,33 +138,32 @@ export class Replica implements Choice {
    * not refused: a line that is sent and refused again and again would leave the process no time for anything else.
    */
   get wantsTrial(): boolean {
-    if (this.#isDraining || this.#trial || this.#breaker.health !== 'half-open') return false;
+    if (this.#isDraining || this.#trial || this.#health.now !== 'half-open') return false;
     return this.#rate.msLeft === 0 || this.#awaitTurn();
   }
 
   /** How many requests of batches may be in flight. */
   get most(): number {
     if (this.#isDraining) return 0;
-    const { health } = this.#breaker;
-    if (health === 'up') return this.#limit.most;
+    if (this.#health.now === 'up') return this.#limit.most;
     return this.wantsTrial ? Math.min(this.#limit.most, this.#inFlight + 1) : 0;
   }
 
   /** It is left alone for failures that may each have been a request's own. */
   get isSuspected(): boolean {
-    return !this.#isDraining && this.#breaker.reason === 'suspected';
+    return !this.#isDraining && this.#health.reason === 'suspected';
   }
 
   get msLeft(): number {
-    return this.#breaker.msLeft;
+    return this.#health.msLeft;
   }
 
   get waiting(): Waiting | null {
-    return this.#breaker.waiting;
+    return this.#health.waiting;
   }
 
   get state(): ReplicaState {
-    const health = this.#isDraining ? 'draining' : this.#breaker.health;
+    const health = this.#isDraining ? 'draining' : this.#health.now;
     const { name, slots, inFlight, waiting } = this;
     return { name, health, slots, inFlight, waiting };
   }
@@ -190,14 +176,14 @@ export class Replica implements Choice {
     if (this.#rate.msLeft > 0) return this.#awaitTurn();
     if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.most;
     const most = this.#limit.most + Math.max(1, Math.ceil(this.slots / 8));
-    const { reason } = this.#breaker;
+    const { reason } = this.#health;
     if (reason === 'asked') return false;
     return this.#inFlight < (reason === 'certain' ? 1 : most);
   }
 
   sent(): Sent {
     const sent = this.#limit.sent(this.#others);
-    if (this.#breaker.health === 'half-open') this.#trial = sent;
+    if (this.#health.now === 'half-open') this.#trial = sent;
     this.#inFlight++;
     this.#calls++;
     this.#rate.sent();
@@ -232,15 +218,7 @@ export class Replica implements Choice {
 
   /** Something of an answer has come: it works. */
   answers(): void {
-    const wasUp = this.#breaker.health === 'up';
-    this.#lacksModel = false;
-    this.#breaker.answered();
-    if (wasUp) return;
-    this.#isSaid = false;
-    this.#parts.log.info({ upstream: this.name }, 'the server takes requests again');
-    // It may have been started with other settings.
-    this.#lookOnce();
-    this.#parts.onChange();
+    this.#health.answers();
   }
 
   answered(sent: Sent, work: number): void {
@@ -248,9 +226,8 @@ export class Replica implements Choice {
     this.#left(sent);
     const pace = (this.#parts.clock.monotonic() - sent.at) / work;
     this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newest;
-    this.answers();
+    this.#health.answered();
     this.#limit.answered(sent, { work, isFull });
-    this.#watch();
   }
 
   failed(sent: Sent, error: ApiError): void {
@@ -259,7 +236,7 @@ export class Replica implements Choice {
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.answers();
     if (error.code === 'engine_overloaded') this.#refused(sent, error);
     this.fail(error, sent.at);
-    if (!error.blame.certain) this.#lookOnce();
+    if (!error.blame.certain) this.#health.lookOnce();
   }
 
   /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */
@@ -277,80 +254,17 @@ export class Replica implements Choice {
   }
 
   /** It does not work, as some request has found. */
-  fail(error: ApiError, sentAt = this.#parts.clock.monotonic()): void {
-    if (this.#isStopped) return;
-    const { log, onChange } = this.#parts;
-    const isNews = this.#breaker.failed(error, this.#inFlight, sentAt);
-    const { msLeft } = this.#breaker;
-    if (msLeft > 0) this.#wakeIn(msLeft);
-    if (!isNews) return;
-    if (this.#breaker.reason === 'asked') this.#rate.paused(msLeft);
-    const told = {
-      upstream: this.name,
-      code: error.code,
-      scope: error.blame.scope,
-      wait_ms: Math.round(msLeft),
-    };
-    // Said once, not at each try.
-    log[this.#isSaid ? 'debug' : 'warn'](told, `the server takes no requests: ${error.message}`);
-    this.#isSaid = true;
-    onChange();
+  fail(error: ApiError, sentAt?: number): void {
+    this.#health.failed(error, sentAt);
   }
 
-  /** A pause may have become longer. */
-  #wakeIn(ms: number): void {
-    this.#wake?.cancel();
-    this.#wake = this.#parts.clock.after(ms, () => {
-      if (this.#lacksModel) void this.look();
-      this.#parts.onChange();
-    });
-  }
-
-  /** Asks the server how it is. Where requests fail and it is well all the same, they may be at fault themselves. */
-  async look(): Promise<void> {
-    if (this.#isStopped) return;
-    try {
-      const report = await this.engine.probe();
-      this.#limit.learned(report);
-      this.#breaker.said(true);
-      if (this.#lacksModel) this.answers();
-      this.#parts.onWell();
-      this.#parts.onChange();
-      // Where it only did not say so this once, it is asked again.
-      this.#tells ||= report.queued !== null;
-      this.#watch();
-    } catch (error) {
-      this.#breaker.said(false);
-      if (this.#isStopped || !(error instanceof ApiError) || !error.blame.certain) return;
-      const isNoModel = error.code === 'model_not_found';
-      // What it answers with a model outweighs what it says of it.
-      if (isNoModel && this.pace > 0) return;
-      this.#lacksModel = isNoModel;
-      this.fail(error);
-    }
+  /** Asks the server how it is. */
+  look(): Promise<void> {
+    return this.#health.look();
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#wake?.cancel();
+    this.#health.stop();
     this.#turn?.cancel();
-    this.#report?.cancel();
-  }
-
-  /** Failures come in swarms; one look tells of all. */
-  #lookOnce(): void {
-    const now = this.#parts.clock.monotonic();
-    if (now - this.#lookedAt < reportMs) return;
-    this.#lookedAt = now;
-    void this.look();
-  }
-
-  /** It is asked again and again for as long as it has work. */
-  #watch(): void {
-    if (!this.#tells || this.#report || this.#isStopped || this.#inFlight === 0) return;
-    this.#report = this.#parts.clock.after(reportMs, () => {
-      this.#report = null;
-      void this.look();
-    });
   }
 }

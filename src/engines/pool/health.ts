@@ -1,0 +1,181 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Closed } from '../../core/slot-leases.ts';
+import type { Engine, Report, Waiting } from '../engines.ts';
+import { type Breaker, createBreaker } from './breaker.ts';
+
+export interface HealthParts {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** How many requests it works on. */
+  inFlight: () => number;
+  /** It may have more room than before, or none any more. */
+  onChange: () => void;
+  /** It says of itself that it is well. */
+  onWell: () => void;
+  /** It told how it is. */
+  onReport: (report: Report) => void;
+  /** It asked for a pause of so many milliseconds. */
+  onPause: (ms: number) => void;
+}
+
+/** How often a server that tells how much waits there is asked, while it has work. */
+const reportMs = 1_000;
+
+/** Whether one server works: by what comes of its requests, and by what it says when it is asked. */
+export class Health {
+  readonly #name: string;
+  readonly #engine: Engine;
+  readonly #parts: HealthParts;
+  readonly #breaker: Breaker;
+  #wake: Timer | null = null;
+  #report: Timer | null = null;
+  #isStopped = false;
+  /** Whether it was logged that it takes nothing. */
+  #isSaid = false;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Whether the server tells how much waits there. */
+  #tells = false;
+  /** Whether it said, before it answered anything, that it does not have the model. */
+  #lacksModel = false;
+  /** Whether a request had a whole answer. */
+  #hasAnswered = false;
+
+  constructor(name: string, engine: Engine, parts: HealthParts) {
+    this.#name = name;
+    this.#engine = engine;
+    this.#parts = parts;
+    this.#breaker = createBreaker(parts.clock, () => parts.random.float());
+  }
+
+  get now(): Breaker['health'] {
+    return this.#breaker.health;
+  }
+
+  get reason(): Breaker['reason'] {
+    return this.#breaker.reason;
+  }
+
+  get waiting(): Waiting | null {
+    return this.#breaker.waiting;
+  }
+
+  get msLeft(): number {
+    return this.#breaker.msLeft;
+  }
+
+  get closed(): Closed | null {
+    return this.#breaker.closed;
+  }
+
+  /** Another process found that it takes nothing. */
+  heard(closed: Closed): void {
+    if (this.#isStopped || !this.#breaker.heard(closed)) return;
+    this.#wakeIn(this.#breaker.msLeft);
+    this.#parts.log.debug(
+      { upstream: this.#name, ...closed },
+      'another process found that the server takes nothing',
+    );
+    this.#parts.onChange();
+  }
+
+  /** Something of an answer has come: it works. */
+  answers(): void {
+    const wasUp = this.#breaker.health === 'up';
+    this.#lacksModel = false;
+    this.#breaker.answered();
+    if (wasUp) return;
+    this.#isSaid = false;
+    this.#parts.log.info({ upstream: this.#name }, 'the server takes requests again');
+    // It may have been started with other settings.
+    this.lookOnce();
+    this.#parts.onChange();
+  }
+
+  /** A whole answer has come. */
+  answered(): void {
+    this.#hasAnswered = true;
+    this.answers();
+    this.#watch();
+  }
+
+  /** It does not work, as a request has found that was sent then, in monotonic milliseconds, and is in flight no more. */
+  failed(error: ApiError, sentAt = this.#parts.clock.monotonic()): void {
+    if (this.#isStopped) return;
+    const { log, inFlight, onChange, onPause } = this.#parts;
+    const isNews = this.#breaker.failed(error, inFlight(), sentAt);
+    const { msLeft } = this.#breaker;
+    if (msLeft > 0) this.#wakeIn(msLeft);
+    if (!isNews) return;
+    if (this.#breaker.reason === 'asked') onPause(msLeft);
+    const told = {
+      upstream: this.#name,
+      code: error.code,
+      scope: error.blame.scope,
+      wait_ms: Math.round(msLeft),
+    };
+    // Said once, not at each try.
+    log[this.#isSaid ? 'debug' : 'warn'](told, `the server takes no requests: ${error.message}`);
+    this.#isSaid = true;
+    onChange();
+  }
+
+  /** Asks the server how it is. Where requests fail and it is well all the same, they may be at fault themselves. */
+  async look(): Promise<void> {
+    if (this.#isStopped) return;
+    try {
+      const report = await this.#engine.probe();
+      this.#parts.onReport(report);
+      this.#breaker.said(true);
+      if (this.#lacksModel) this.answers();
+      this.#parts.onWell();
+      this.#parts.onChange();
+      // Where it only did not say so this once, it is asked again.
+      this.#tells ||= report.queued !== null;
+      this.#watch();
+    } catch (error) {
+      this.#breaker.said(false);
+      if (this.#isStopped || !(error instanceof ApiError) || !error.blame.certain) return;
+      const isNoModel = error.code === 'model_not_found';
+      // What it answers with a model outweighs what it says of it.
+      if (isNoModel && this.#hasAnswered) return;
+      this.#lacksModel = isNoModel;
+      this.failed(error);
+    }
+  }
+
+  /** Failures come in swarms; one look tells of all. */
+  lookOnce(): void {
+    const now = this.#parts.clock.monotonic();
+    if (now - this.#lookedAt < reportMs) return;
+    this.#lookedAt = now;
+    void this.look();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#wake?.cancel();
+    this.#report?.cancel();
+  }
+
+  /** A pause may have become longer. */
+  #wakeIn(ms: number): void {
+    this.#wake?.cancel();
+    this.#wake = this.#parts.clock.after(ms, () => {
+      if (this.#lacksModel) void this.look();
+      this.#parts.onChange();
+    });
+  }
+
+  /** It is asked again and again for as long as it has work. */
+  #watch(): void {
+    if (!this.#tells || this.#report || this.#isStopped || this.#parts.inFlight() === 0) return;
+    this.#report = this.#parts.clock.after(reportMs, () => {
+      this.#report = null;
+      void this.look();
+    });
+  }
+}
