@@ -1,35 +1,23 @@
 import type { Accounts } from '../accounts/accounts.ts';
-import { type Clock, unixSeconds } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import type { ApiError } from '../core/errors.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
-import type { Engine, Op } from '../engines/engines.ts';
-import type { AnswerName } from '../wire/asked.ts';
+import type { EngineCall } from '../engines/engines.ts';
+import { spoken } from '../wire/chat/answer/spoken.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
-import { spoken } from '../wire/chat/answer/spoken.ts';
-import type {
-  CompletionChoice,
-  CompletionChunk,
-  CompletionPiece,
-  CompletionsRequest,
-  CompletionsResponse,
-} from '../wire/completions/completions.ts';
+import type { CompletionChunk, CompletionPiece } from '../wire/completions/completions.ts';
 import { estimateTextPrompt } from '../wire/completions/estimate-prompt.ts';
-import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
-import { embeddingsResponse } from '../wire/embeddings/response.ts';
-import type { JsonBody } from '../wire/json/json-body.ts';
-import { splitTextInputs } from '../wire/text-inputs.ts';
-import { named, usageOf } from './answers.ts';
-import { createPromise, type Promised } from './promises/promise.ts';
-import type { Generate, InteractiveCall, LineAnswer, LineCall, ServedModel } from './generate.ts';
-import { requireInputs } from './inputs.ts';
+import { createAnswering, goesNatively } from './answering.ts';
+import { usageOf } from './answers.ts';
+import type { Generate, InteractiveCall, ServedModel } from './generate.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import { Meter, type Metered, metered } from './meter.ts';
-import { keepsItself } from './promises/rule.ts';
+import { prefixOf, prefixOfText } from './prefixes.ts';
+import { createRunLine } from './run-line.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
 export interface GenerateParts {
@@ -42,14 +30,12 @@ export interface GenerateParts {
   log: Log;
 }
 
-/** So much of the first message tells conversations apart. */
-const prefixChars = 256;
-
 /** Builds `generate` over the engines of a configuration. It starts and stops the engines. */
 export function createGenerate({ models, accounts, schemas, clock, ids, log }: GenerateParts): Generate {
   const lanes = new Lanes(models, clock);
   const { catalog } = lanes;
   const laneOf = (modelId: string) => lanes.of(modelId);
+  const answering = createAnswering({ schemas, clock, ids, log });
 
   /** Charging is durable a group commit later; the client does not wait for it. */
   const charge = (call: InteractiveCall, model: Model, usage: Usage) => {
@@ -74,23 +60,10 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   const admit = (name: string, caller: InteractiveCall['caller'], serves: Serves) =>
     enter(modelFor(catalog, caller, name, serves).id);
 
-  const askingOf = (engine: Engine, model: Model, request: JsonBody<ChatRequest>) => ({
-    engine,
-    request,
-    newCallId: () => ids.next('call_'),
-    noteMiss: ({ code, message }: ApiError) =>
-      log.debug({ model: model.id, code }, `an answer was not taken and is asked for again: ${message}`),
-  });
-
-  const promiseOf = async (engine: Engine, request: ChatRequest, orgId: string, signal: AbortSignal) => {
-    requireInputs(request, engine);
-    return createPromise(request, schemas, orgId, signal);
-  };
-
   /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
   const admitChat = async (request: ChatRequest, { caller, signal }: InteractiveCall) => {
     const { id } = modelFor(catalog, caller, request.model, 'chat');
-    const promised = await promiseOf(laneOf(id).pool, request, caller.orgId, signal);
+    const promised = await answering.promise(laneOf(id).pool, request, caller.orgId, signal);
     return { promised, ...enter(id) };
   };
 
@@ -129,50 +102,6 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
   });
 
-  const chatOnce = async (
-    { pool, model }: ServedModel,
-    request: JsonBody<ChatRequest>,
-    promised: Promised,
-    how: EngineHow,
-  ) => {
-    const response = await promised.run(askingOf(pool, model, request), how);
-    return named(response, ids.next('chatcmpl_'), model.id);
-  };
-
-  const nameOf = (model: Model): AnswerName => ({
-    id: ids.next('chatcmpl_'),
-    created: unixSeconds(clock.now()),
-    model: model.id,
-  });
-
-  const speaks = ({ capabilities }: Engine, op: Op, chat: ChatRequest) =>
-    capabilities.speaks?.[op] === 'native' && keepsItself(chat, capabilities);
-
-  const embedOnce = async (
-    { pool, model }: ServedModel,
-    request: JsonBody<EmbeddingsRequest>,
-    how: EngineHow,
-  ) => {
-    const answer = await pool.embed(request, how);
-    return embeddingsResponse(answer, model.id, request.value.encoding_format ?? 'float');
-  };
-
-  const completeOnce = async (
-    { pool, model }: ServedModel,
-    request: JsonBody<CompletionsRequest>,
-    how: EngineHow,
-  ): Promise<CompletionsResponse> => {
-    const { fields, usage } = await pool.native.ask('completions', request, how);
-    return { ...completionName(model), choices: fields['choices'] as CompletionChoice[], usage };
-  };
-
-  const completionName = ({ id: model }: Model) => ({
-    id: ids.next('cmpl_'),
-    object: 'text_completion' as const,
-    created: unixSeconds(clock.now()),
-    model,
-  });
-
   return {
     catalog,
     fleetModels: lanes.fleetModels,
@@ -190,7 +119,12 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async chat(request, call) {
       const lane = await admitChat(request.value, call);
       return answered(lane, call, async () => {
-        const response = await chatOnce(lane, request, lane.promised, howOf(call, prefixOf(request.value)));
+        const response = await answering.chat(
+          lane,
+          request,
+          lane.promised,
+          howOf(call, prefixOf(request.value)),
+        );
         return [response, usageOf(response.usage)];
       });
     },
@@ -199,11 +133,11 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       metered(async () => {
         const lane = await admitChat(request.value, call);
         const { model, pool, promised } = lane;
-        const name = nameOf(model);
+        const name = answering.name(model);
         const meter = new Meter(lane.leave);
         return {
           lists: promised.stream(
-            askingOf(pool, model, request),
+            answering.asking(pool, model, request),
             howOf(call, prefixOf(request.value)),
             (usage) => meter.told(usageOf(usage)),
           ),
@@ -219,7 +153,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }, call.signal),
 
     goesNatively(op, chat, caller) {
-      return speaks(laneOf(modelFor(catalog, caller, chat.model, 'chat').id).pool, op, chat);
+      return goesNatively(laneOf(modelFor(catalog, caller, chat.model, 'chat').id).pool, op, chat);
     },
 
     async native(op, { request, chat }, call, naming) {
@@ -228,13 +162,13 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         const given = await lane.pool.native.ask(op, request, howOf(call, prefixOf(chat)));
         return [given, usageOf(given.usage)];
       });
-      return naming.answer(answer, nameOf(lane.model));
+      return naming.answer(answer, answering.name(lane.model));
     },
 
     nativeStream: (op, { request, chat }, call, naming) =>
       metered(async () => {
         const lane = await admitChat(chat, call);
-        const name = nameOf(lane.model);
+        const name = answering.name(lane.model);
         const meter = new Meter(lane.leave);
         return {
           lists: lane.pool.native.stream(op, request, howOf(call, prefixOf(chat))),
@@ -264,7 +198,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async embeddings(request, call) {
       const lane = admit(request.value.model, call.caller, 'embeddings');
       return answered(lane, call, async () => {
-        const response = await embedOnce(lane, request, howOf(call));
+        const response = await answering.embed(lane, request, howOf(call));
         return [response, { ...noUsage, inputTokens: response.usage.prompt_tokens }];
       });
     },
@@ -272,7 +206,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     async completions(request, call) {
       const lane = admit(request.value.model, call.caller, 'completions');
       return answered(lane, call, async () => {
-        const response = await completeOnce(lane, request, howOf(call, prefixOfText(request.value)));
+        const response = await answering.complete(lane, request, howOf(call, prefixOfText(request.value)));
         return [response, usageOf(response.usage)];
       });
     },
@@ -280,7 +214,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     completionsStream: (request, call) =>
       metered(async () => {
         const lane = admit(request.value.model, call.caller, 'completions');
-        const name = completionName(lane.model);
+        const name = answering.completionName(lane.model);
         const meter = new Meter(lane.leave);
         const how = howOf(call, prefixOfText(request.value));
         return {
@@ -299,33 +233,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
         };
       }, call.signal),
 
-    async runLine({ model, orgId, asked, prefix, signal }: LineCall): Promise<LineAnswer> {
-      const { pool, admission } = laneOf(model.id);
-      const leave = admission.enter('batch');
-      const how: EngineHow = { signal, priority: 'batch', prefix, org: orgId };
-      try {
-        if (asked.kind === 'embeddings') {
-          const response = await embedOnce({ pool, model }, asked.request(), how);
-          return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
-        }
-        if (asked.kind === 'completions') {
-          const response = await completeOnce({ pool, model }, asked.request(), how);
-          return { body: response, usage: usageOf(response.usage) };
-        }
-        const { chat, native } = asked;
-        const promised = await promiseOf(pool, chat, orgId, signal);
-        if (native && speaks(pool, native.op, chat)) {
-          const answer = await pool.native.ask(native.op, native.request(), how);
-          return { body: native.answer(answer, nameOf(model)), usage: usageOf(answer.usage) };
-        }
-        const response = await chatOnce({ pool, model }, asked.request(), promised, how);
-        return { body: asked.told(response), usage: usageOf(response.usage) };
-      } catch (error) {
-        throw asked.moved(error);
-      } finally {
-        leave();
-      }
-    },
+    runLine: createRunLine(lanes, answering),
 
     room: (modelId) => lanes.get(modelId)?.admission.room ?? 0,
     slots: (modelId) => lanes.get(modelId)?.pool.slots ?? 0,
@@ -352,22 +260,6 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   };
 }
 
-function howOf({ signal, caller }: InteractiveCall, prefix = ''): EngineHow {
+function howOf({ signal, caller }: InteractiveCall, prefix = ''): EngineCall {
   return { signal, priority: 'interactive', org: caller.orgId, prefix };
 }
-
-/** Conversations that begin with the same instructions share a prompt prefix; so do the turns of one without any. */
-function prefixOf({ messages: [first], tools }: ChatRequest): string {
-  const said = typeof first?.content === 'string' ? first.content : '';
-  return said === '' ? '' : `${tools?.length ?? 0} ${said.slice(0, prefixChars)}`;
-}
-
-/** Token ids are a few characters each, and so are the texts that they stand for. */
-function prefixOfText({ prompt }: CompletionsRequest): string {
-  const [first] = splitTextInputs('prompt', prompt);
-  const text =
-    typeof first?.input === 'string' ? first.input : (first?.input.slice(0, prefixChars / 4).join() ?? '');
-  return text.slice(0, prefixChars);
-}
-
-type EngineHow = Parameters<Engine['generate']>[1];
