@@ -102,14 +102,14 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   let served = await serve(config, []);
   const schemas = createSchemas(shared);
   const generate = createGenerate({ ...shared, models: served, accounts, schemas });
-  const { catalog, fleetModels } = generate;
+  const { catalog } = generate;
   const single = withFallbacks(generate);
   const { limits, drainMs } = config;
   const files = createFiles({
     ...shared,
     store,
     blobs,
-    catalog: fleetModels,
+    catalog: generate.fleet,
     limits: {
       fileBytes: limits.bytesPerBatch,
       lines: limits.requestsPerBatch,

@@ -6,7 +6,6 @@ import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { type Batch, type BatchEndpoint, isFinal, usualEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
-import { waitingFor } from '../core/waiting.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
 import type { Files } from '../files/files.ts';
@@ -28,7 +27,6 @@ import {
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { removeFiles, requireFinished } from './remove.ts';
 import { isDatabaseAway } from './database-fault.ts';
-import { Fleet } from './fleet.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
 import { countInput } from './create/count-input.ts';
@@ -38,7 +36,9 @@ import { Followers } from './read/followers.ts';
 import { readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
 import { amountOf, viewOf } from './read/view.ts';
-import { modelsOf, type Surroundings, waitingOf } from './read/waiting.ts';
+import { surroundingsOf } from './read/surroundings.ts';
+import { modelsOf, waitingOf } from './read/waiting.ts';
+import { loadOf } from './watch/load.ts';
 import { Watch } from './watch/watch.ts';
 
 export interface BatchesParts {
@@ -67,32 +67,18 @@ export interface BatchesParts {
   exclusive: boolean;
 }
 
-/** No more often is asked what others serve for models that nobody may know. */
-const hearMs = 1_000;
-
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
   const { store, generate, time, ids, log, limits, batch: settings } = parts;
-  const { catalog, fleetModels } = generate;
+  const { catalog, fleet } = generate;
   const worker = ids.next('wrk_');
-  const fleet = new Fleet(generate);
-  const load = () => fleet.load();
+  const load = () => loadOf(generate);
   // A heartbeat reads and writes, and touches no batch.
   const probe = () => store.workers.beat(worker, load());
-  let heardAt = Number.NEGATIVE_INFINITY;
-  let hearing: Promise<void> | null = null;
-  const hear = async () => {
-    if (time.monotonic() - heardAt < hearMs) return;
-    hearing ??= probe()
-      .then(({ others }) => {
-        generate.setOthers(others);
-        heardAt = time.monotonic();
-      })
-      .finally(() => (hearing = null));
-    await hearing;
-  };
+  if (!parts.exclusive) fleet.askBy(async () => (await probe()).others);
   const isAway = (error: unknown) => isDatabaseAway(error, probe);
   const missing = new MissingModels({ ...parts, fleet, lostAfterMs: settings.lostModelAfterMs });
+  fleet.onLearn(() => missing.learned());
   const hours = new OpenHours(catalog, time);
   const inner = { ...parts, worker, isAway, fleet, missing, hours };
   const closer = new Closer(inner);
@@ -108,10 +94,6 @@ export function createBatches(parts: BatchesParts): Batches {
   const heartbeat: Heartbeat = new Heartbeat({
     ...inner,
     load,
-    onOthers(others) {
-      fleet.learn(others);
-      missing.learned();
-    },
     giveBackStrays: () => runner.giveBackStrays(),
     onReaped: () => runner.wake(),
     moveWindows: parts.exclusive ? moveWindows : null,
@@ -127,22 +109,14 @@ export function createBatches(parts: BatchesParts): Batches {
   const creating: CreateParts = {
     ...parts,
     clock: time,
-    catalog: fleetModels,
-    hear,
+    catalog: fleet,
     limits,
     batch: settings,
   };
   let stopping: Promise<void> | null = null;
   let started = false;
 
-  const surroundings: Surroundings = {
-    waiting(name) {
-      const cause = missing.waiting(name) ?? fleet.waiting(name);
-      return hours.waiting(name) ?? (cause && waitingFor(cause));
-    },
-    // Nobody here knows how much room others have.
-    room: (name) => (fleet.isElsewhere(name) ? Number.POSITIVE_INFINITY : generate.room(catalog.idOf(name))),
-  };
+  const surroundings = surroundingsOf({ generate, missing, hours });
 
   const view = async (batch: Batch, known?: LedgerRow[]): Promise<BatchView> => {
     const [ledger, running, errorSummary] = await Promise.all([
@@ -175,8 +149,8 @@ export function createBatches(parts: BatchesParts): Batches {
   /** Removes what was written of the input. */
   const priceAndCount = async (caller: Caller, opened: BatchInput) => {
     try {
-      await hearOfModels(creating, opened);
-      const prices = freezePrices(fleetModels, caller, opened);
+      await hearOfModels(fleet, opened);
+      const prices = freezePrices(fleet, caller, opened);
       return { prices, counted: await countInput(parts, caller.orgId, opened) };
     } finally {
       await opened.sealed?.discard();
@@ -221,7 +195,7 @@ export function createBatches(parts: BatchesParts): Batches {
       const opened = await openInput(creating, caller, input);
       const { index } = opened;
       const { prices, counted } = await priceAndCount(caller, opened);
-      const byModel = estimateUsage(index, fleetModels.idOf, counted);
+      const byModel = estimateUsage(index, fleet.idOf, counted);
       return {
         endpoint: input.endpoint,
         total: index.count,

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { createCatalog } from '../core/model.ts';
 import { StoreTime } from '../base/store-time.ts';
-import { Fleet } from './fleet.ts';
-import type { WorkerLoad } from '../store/contract/workers.ts';
+import type { WorkerLoad } from '../core/worker-load.ts';
+import { Fleet } from '../generate/fleet.ts';
 import { MissingModels } from './missing-models.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
@@ -27,13 +27,12 @@ describe('MissingModels (F34)', () => {
       looks++;
       return Object.entries(found).map(([name, since]) => ({ model: name, since }));
     };
-    fleet = new Fleet({
-      get catalog() {
-        return catalog;
-      },
-      interactiveLoad: () => ({}),
-      waiting: () => null,
-    });
+    const own = {
+      list: () => catalog.list(),
+      find: (name: string) => catalog.find(name),
+      idOf: (name: string) => catalog.idOf(name),
+    };
+    fleet = new Fleet(own, clock);
     missing = new MissingModels({
       store: { workers: { missingModels } },
       fleet,

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { Store } from '../store/store.ts';
 import type { StoreTime } from '../base/store-time.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fleet } from '../generate/fleet.ts';
 
 /** How often they are looked for, at most and at least. */
 const look = { mostMs: 60_000, leastMs: 1_000 } as const;

@@ -36,6 +36,15 @@ export interface Catalog {
   idOf: (name: string) => string;
 }
 
+/** The models of all processes: whoever takes a batch need not be one that runs it. */
+export interface KnownModels extends Pick<Catalog, 'find' | 'idOf'> {
+  /**
+   * Asks what the other processes serve now, at most once a second: a model that is not known may be that of one which has
+   * only just started. @throws where the database is away
+   */
+  hear(): Promise<void>;
+}
+
 export function createCatalog(models: readonly Model[]): Catalog {
   const byName = new Map<string, Model>();
   for (const model of models) for (const name of [model.id, ...model.aliases]) byName.set(name, model);

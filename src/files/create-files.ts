@@ -6,7 +6,7 @@ import type { BatchEndpoint } from '../core/batch.ts';
 import { BlobError, isBlobLost } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
-import type { Catalog } from '../core/model.ts';
+import type { KnownModels } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
 import type { CheckSchema } from './distinct-schemas.ts';
@@ -20,7 +20,7 @@ import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 export interface FilesDeps {
   store: SweeperDeps['store'];
   blobs: Blobs;
-  catalog: Pick<Catalog, 'find'>;
+  catalog: KnownModels;
   clock: Clock;
   ids: Ids;
   log: Log;

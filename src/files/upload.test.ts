@@ -55,6 +55,23 @@ async function expectNothingStored(): Promise<void> {
 }
 
 describe('an upload', () => {
+  it('asks the other processes, once, before a model is refused that nobody knows', async () => {
+    const { catalog } = system;
+    let asked = 0;
+    const known = catalog.find.bind(catalog);
+    catalog.hear = async () => {
+      asked++;
+      catalog.find = (name) => known(name === 'new' ? 'tiny' : name);
+    };
+    const content = [line('a'), line('b', chat('hi', 'new')), line('c', chat('hi', 'new'))];
+    expect((await seal(content.join('\n'))).index.models).toEqual(['tiny', 'new']);
+    const { faults } = await refusal(
+      [line('a', chat('hi', 'none')), line('b', chat('hi', 'none'))].join('\n'),
+    );
+    expect(faults.map(({ code }) => code)).toEqual(['model_not_found', 'model_not_found']);
+    expect(asked).toBe(2);
+  });
+
   it('is stored byte for byte, with its sum, its endpoint and an index into it', async () => {
     const content = `\ufeff${line('a', chat('é日😀'))}\r\n\n${line('b', { ...chat('x'), max_tokens: 5 })}`;
     for (const chunk of [1, 7, 1 << 16]) {

@@ -6,7 +6,7 @@ import type { BatchEndpoint } from '../core/batch.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import { modelFor } from '../core/model-access.ts';
-import type { Catalog } from '../core/model.ts';
+import type { KnownModels } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import { type CheckedLine, type LineChecker, createLineChecker } from '../wire/batch/line.ts';
 import { type SplitItem, type SplitLine, type Splitter, createSplitter } from '../wire/batch/split.ts';
@@ -36,7 +36,7 @@ export interface OtherFiles {
 
 export interface UploadDeps {
   blobs: Blobs;
-  catalog: Pick<Catalog, 'find'>;
+  catalog: KnownModels;
   clock: Clock;
   ids: Ids;
   limits: FileLimits;
@@ -84,6 +84,8 @@ export class SpooledUpload implements Upload {
   /** A fault after which the lines that follow say nothing. */
   #fatal = false;
   #ended = false;
+  /** It was asked what the other processes serve now. */
+  #heard = false;
 
   constructor(deps: UploadDeps, target: UploadTarget, blobId: string, writer: BlobWriter) {
     const { caller, source } = target;
@@ -159,7 +161,7 @@ export class SpooledUpload implements Upload {
   }
 
   async #requireGoodLines(): Promise<void> {
-    this.#take(this.#splitter.end());
+    await this.#take(this.#splitter.end());
     if (this.#requests === 0 && !this.#faults.any)
       this.#faults.addFirst({ code: 'empty_file', message: 'The file holds no requests.' });
     if (!this.#faults.any)
@@ -194,7 +196,7 @@ export class SpooledUpload implements Upload {
     // Awaited below; until then a failure must not count as unhandled.
     written?.catch(() => {});
     const { purpose } = this.#target;
-    if (purpose === 'batch' || purpose === 'unknown') this.#take(this.#splitter.push(bytes));
+    if (purpose === 'batch' || purpose === 'unknown') await this.#take(this.#splitter.push(bytes));
     await written;
     if (this.#faults.any && purpose === 'batch') await this.#stopSpooling();
     await new Promise((resolve) => setImmediate(resolve));
@@ -206,14 +208,19 @@ export class SpooledUpload implements Upload {
     await writer?.abort();
   }
 
-  #take(items: Generator<SplitItem, void>): void {
+  async #take(items: Generator<SplitItem, void>): Promise<void> {
     if (this.#fatal) return;
     for (const item of items) {
       this.#requests += 1;
       if (item.fault) this.#faults.add([this.#inLine(item.fault)]);
       if (item.fault && item.fatal) this.#fatal = true;
       if (item.line) {
-        const verdict = this.#checker.check(item.line.bytes, item.line.number);
+        let verdict = this.#checker.check(item.line.bytes, item.line.number);
+        if (!verdict.ok && !this.#heard && verdict.faults.some(({ code }) => code === 'model_not_found')) {
+          this.#heard = true;
+          await this.#deps.catalog.hear();
+          verdict = this.#checker.check(item.line.bytes, item.line.number);
+        }
         if (!verdict.ok) this.#faults.add(verdict.faults);
         else if (!this.#faults.any) this.#accept(item.line, verdict);
       }

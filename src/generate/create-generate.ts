@@ -104,7 +104,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
   return {
     catalog,
-    fleetModels: lanes.fleetModels,
+    fleet: lanes.fleet,
 
     async start() {
       await lanes.start();
@@ -247,7 +247,6 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       Object.fromEntries(
         [...lanes.all()].map(([id, { admission }]) => [id, admission.interactive]).filter(([, n]) => n !== 0),
       ),
-    setOthers: (others) => lanes.setOthers(others),
     contended: () => lanes.contended,
     limit: (modelId) => lanes.get(modelId)?.admission.limit ?? 0,
     found: (modelId) => lanes.get(modelId)?.pool.found,

@@ -21,6 +21,7 @@ import type {
 } from '../wire/completions/completions.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
+import type { Fleet } from './fleet.ts';
 
 /**
  * The one way to run a request, for HTTP and for batches: resolve the model, admit, call the engine, check what was
@@ -29,8 +30,8 @@ import type { JsonBody } from '../wire/json/json-body.ts';
 export interface Generate extends Service {
   /** Of the models that are served now. */
   readonly catalog: Catalog;
-  /** Those of the other processes too, for which batches may be created here. */
-  readonly fleetModels: Pick<Catalog, 'find' | 'idOf'>;
+  /** What the other processes serve and do; for their models, too, batches may be created here. */
+  readonly fleet: Fleet;
   /**
    * Serves these models from now on. What is in flight ends where it began; a pool that is not among them any more stops
    * when it has nothing left to do. Pools that are among them go on as they are.
@@ -93,8 +94,6 @@ export interface Generate extends Service {
   prefixCache(modelId: string): 'slot' | 'shared' | 'none';
   /** Interactive calls in flight by model, for the heartbeat. */
   interactiveLoad(): Record<string, number>;
-  /** What the other processes alive reported. */
-  setOthers(others: readonly OtherProcess[]): void;
   /** Models whose servers other processes may ask, too: those share what may be in flight there. */
   contended(): readonly string[];
   /** How many batch lines of `modelId` all processes together may have in flight. */
@@ -105,15 +104,6 @@ export interface Generate extends Service {
   closed(modelId: string): ClosedServers | undefined;
   /** What this process may have among them; null where that cannot be agreed upon. */
   lease(modelId: string, share: SlotShare | null): void;
-}
-
-export interface OtherProcess {
-  /** Interactive calls in flight, by model. */
-  interactive: Record<string, number>;
-  /** Names of the models it serves; it may serve any where it does not say. */
-  serves?: readonly string[];
-  /** The same models, with what it takes to accept batches for them. */
-  models?: readonly Model[];
 }
 
 export interface ServedModel {

@@ -4,8 +4,8 @@ import { type Catalog, createCatalog, type Model } from '../core/model.ts';
 import type { Pool } from '../engines/engines.ts';
 import { Admission } from './admission.ts';
 import { createCountPrompt } from './count-tokens.ts';
-import { FleetModels } from './fleet-models.ts';
-import type { OtherProcess, ServedModel } from './generate.ts';
+import { Fleet } from './fleet.ts';
+import type { ServedModel } from './generate.ts';
 
 /** A model with all that serves it in this process. */
 export interface Lane extends ServedModel {
@@ -20,7 +20,7 @@ export class Lanes {
     find: (name) => this.#current.find(name),
     idOf: (name) => this.#current.idOf(name),
   };
-  readonly fleetModels: FleetModels;
+  readonly fleet: Fleet;
   #clock: Clock;
   #initial: readonly ServedModel[];
   #current: Catalog = createCatalog([]);
@@ -28,13 +28,13 @@ export class Lanes {
   /** Those in use, and those that end what they have in flight. */
   #pools = new Set<Pool>();
   #listeners: (() => void)[] = [];
-  #others: readonly OtherProcess[] = [];
   #contended: string[] = [];
   #isStopped = false;
 
   constructor(models: readonly ServedModel[], clock: Clock) {
     this.#clock = clock;
-    this.fleetModels = new FleetModels(this.catalog, clock);
+    this.fleet = new Fleet(this.catalog, clock);
+    this.fleet.onLearn(() => this.#share());
     this.#initial = models;
     this.#serve(models);
   }
@@ -62,16 +62,6 @@ export class Lanes {
     return this.#contended;
   }
 
-  setOthers(others: readonly OtherProcess[]): void {
-    this.#others = others;
-    this.fleetModels.learn(others.flatMap(({ models = [] }) => models));
-    for (const [id, { pool, admission }] of this.#lanes) {
-      const sharing = pool.isShared ? others.filter(({ serves }) => serves?.includes(id) ?? true) : [];
-      const calls = sharing.reduce((sum, { interactive }) => sum + (interactive[id] ?? 0), 0);
-      admission.setOthers(calls, sharing.length + 1);
-    }
-  }
-
   async start(): Promise<void> {
     await Promise.all(this.#initial.map(({ pool }) => pool.start()));
   }
@@ -92,7 +82,7 @@ export class Lanes {
     }
     const before = [...this.#lanes.values()];
     this.#serve(models);
-    this.setOthers(this.#others);
+    this.#share();
     const kept = new Set(models.map(({ pool }) => pool));
     for (const lane of before) if (!kept.has(lane.pool)) void this.#retire(lane);
     this.#tellRoom();
@@ -108,6 +98,14 @@ export class Lanes {
     );
     this.#contended = models.filter(({ pool }) => pool.isShared).map(({ model }) => model.id);
     this.#current = createCatalog(models.map(({ model }: { model: Model }) => model));
+  }
+
+  #share(): void {
+    for (const [id, { pool, admission }] of this.#lanes) {
+      if (!pool.isShared) continue;
+      const { processes, interactive } = this.fleet.sharing(id);
+      admission.setOthers(interactive, processes + 1);
+    }
   }
 
   #open(pool: Pool): Pick<Lane, 'admission' | 'countPrompt'> {

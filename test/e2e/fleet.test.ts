@@ -110,8 +110,8 @@ function fleetTests(server: PostgresServer): void {
       expect(Number(there)).toBeGreaterThan(0);
       expect(await costOf(b, 'm1-alias')).toBe(there);
       // The others hear of it with their next heartbeats, seconds later.
-      const c = await join(database, { models: [served('m3')] });
-      const { id } = await c.api.upload(linesOf('m3', 6));
+      await join(database, { models: [served('m3')] });
+      const { id } = await a.api.upload(linesOf('m3', 6));
       const early = await a.api.finished((await a.api.createBatch(id)).id);
       expect(early).toMatchObject({ request_counts: { completed: 6 }, cost: { amount: there } });
     });

@@ -71,7 +71,7 @@ export class SimProcess implements Worker {
         purposes: ['batch'],
         inline: async (_orgId, text) => text,
       } as Partial<Files> as Files,
-      generate: world.calls.seenThrough(this, { ...generate, fleetModels: withGone(generate.fleetModels) }),
+      generate: world.calls.seenThrough(this, withGone(generate)),
       clock,
       time: new StoreTime(clock),
       ids,
@@ -158,7 +158,10 @@ function traced(world: World, process: SimProcess): Log {
 }
 
 /** A model that a process told of which is there no more. */
-function withGone(known: Generate['fleetModels']): Generate['fleetModels'] {
+function withGone(generate: Generate): Generate {
+  const { fleet } = generate;
   const gone = createCatalog([modelOf('gone')]);
-  return { find: (name) => known.find(name) ?? gone.find(name), idOf: known.idOf };
+  const known = fleet.find.bind(fleet);
+  fleet.find = (name) => known(name) ?? gone.find(name);
+  return generate;
 }

@@ -21,10 +21,13 @@ export async function startFiles(
   const store = createMemoryStore({ clock });
   const blobs = createMemoryBlobs({ now: () => clock.now() });
   const ids = createIds(clock, systemRandom);
-  const catalog = createCatalog([
-    { id: 'tiny', aliases: [], serves: ['chat'], prices, createdAt: 0 },
-    { id: 'vectors', aliases: [], serves: ['embeddings'], prices, createdAt: 0 },
-  ]);
+  const catalog = {
+    ...createCatalog([
+      { id: 'tiny', aliases: [], serves: ['chat'], prices, createdAt: 0 },
+      { id: 'vectors', aliases: [], serves: ['embeddings'], prices, createdAt: 0 },
+    ]),
+    hear: async () => {},
+  };
   const files = createFiles({
     store,
     blobs,
@@ -41,6 +44,7 @@ export async function startFiles(
   await store.orgs.insert({ id: 'org_1', name: 'one', createdAt: 0 });
   await store.orgs.insert({ id: 'org_2', name: 'two', createdAt: 0 });
   return {
+    catalog,
     clock,
     store,
     blobs,

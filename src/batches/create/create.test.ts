@@ -75,8 +75,7 @@ describe('createBatch', () => {
     parts = {
       store,
       files,
-      catalog: createCatalog([model('m'), model('n')]),
-      hear: async () => {},
+      catalog: { ...createCatalog([model('m'), model('n')]), hear: async () => {} },
       ids: createIds(clock, systemRandom),
       clock,
       limits: { openBatchesPerOrg: 10 },

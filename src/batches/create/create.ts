@@ -3,7 +3,7 @@ import type { Ids } from '../../base/ids.ts';
 import type { Batch, Chunk } from '../../core/batch.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
-import type { Catalog, Model } from '../../core/model.ts';
+import type { Catalog, KnownModels, Model } from '../../core/model.ts';
 import { fallbacksFor, modelFor } from '../../core/model-access.ts';
 import type { Caller } from '../../core/org.ts';
 import type { FrozenPrices } from '../../core/price.ts';
@@ -24,10 +24,7 @@ const drainGraceMs = 2_000;
 export interface CreateParts {
   store: Store;
   files: Files;
-  /** Of all processes: whoever takes a batch need not be one that runs it. */
-  catalog: Pick<Catalog, 'find' | 'idOf'>;
-  /** Asks what the other processes serve now. */
-  hear: () => Promise<void>;
+  catalog: KnownModels;
   ids: Ids;
   clock: Pick<Clock, 'now'>;
   limits: { openBatchesPerOrg: number };
@@ -115,12 +112,8 @@ async function newInput(
   }
 }
 
-/** A model that is not known may be that of a process which has only just started. */
-export async function hearOfModels(
-  { catalog, hear }: Pick<CreateParts, 'catalog' | 'hear'>,
-  { index }: BatchInput,
-): Promise<void> {
-  if (index.models.some((name) => !catalog.find(name))) await hear();
+export async function hearOfModels(catalog: KnownModels, { index }: BatchInput): Promise<void> {
+  if (index.models.some((name) => !catalog.find(name))) await catalog.hear();
 }
 
 /** The prices of every model of the input and of those that may answer in its place, frozen. @throws ApiError when the caller may not use one of them */
@@ -200,7 +193,7 @@ async function insertBatch(
   throw refusal(outcome.outcome);
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
-    await hearOfModels(parts, opened);
+    await hearOfModels(catalog, opened);
     const made = newBatch(parts, caller, input, opened, clock.now());
     return { batch: made, chunks: planChunks(made.id, opened.index, catalog.idOf) };
   }

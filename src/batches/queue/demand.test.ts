@@ -39,7 +39,7 @@ describe('Demand', () => {
     const catalog = createCatalog([{ id: 'm', aliases: ['alias'], serves: ['chat'], prices, createdAt: 0 }]);
     demand = new Demand({
       generate: { catalog, room: () => room, limit: () => 10, waiting: () => waiting },
-      fleet: { othersServe: () => others.serve, isElsewhere: () => others.send },
+      fleet: { othersServe: () => others.serve, othersSend: () => others.send },
       hours: { share: () => share },
       missing,
       work,

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Wanted } from '../../store/contract/claim.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import type { Generate } from '../../generate/generate.ts';
-import type { Fleet } from '../fleet.ts';
+import type { Fleet } from '../../generate/fleet.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
 import type { HeldChunk } from '../hand/held-chunks.ts';
@@ -22,7 +22,7 @@ const briefMs = 5_000;
 
 export interface DemandParts {
   generate: Pick<Generate, 'catalog' | 'room' | 'limit' | 'waiting'>;
-  fleet: Pick<Fleet, 'othersServe' | 'isElsewhere'>;
+  fleet: Pick<Fleet, 'othersServe' | 'othersSend'>;
   hours: Pick<OpenHours, 'share'>;
   /** Lines of the lost end as errors, which no engine holds up. */
   missing: Pick<MissingModels, 'lost' | 'isLost'>;
@@ -115,7 +115,7 @@ export class Demand {
     const cause = generate.waiting(model);
     if (!cause || this.room(model) > 0 || !this.onlyTries(model)) return false;
     // What became of its lines nobody else would know, and those that fail by themselves would never be given up.
-    return attempts.size === 0 || (!this.#isBrief(cause) && fleet.isElsewhere(model));
+    return attempts.size === 0 || (!this.#isBrief(cause) && fleet.othersSend(model));
   }
 
   /** Whether more lines of a model should be claimed. */

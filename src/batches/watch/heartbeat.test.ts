@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
-import type { WorkerLoad } from '../../store/contract/workers.ts';
+import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreTime } from '../../base/store-time.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -48,9 +48,8 @@ describe('Heartbeat', () => {
     };
     heartbeat = new Heartbeat({
       store: { workers } as Store,
-      generate: {
-        setOthers: (told) =>
-          said.push(`others ${JSON.stringify(told.map(({ interactive }) => interactive))}`),
+      fleet: {
+        learn: (told) => said.push(`others ${JSON.stringify(told.map(({ interactive }) => interactive))}`),
       },
       worker: 'wrk_1',
       clock,
@@ -61,7 +60,6 @@ describe('Heartbeat', () => {
         await tell('strays', undefined);
       },
       load: () => ({ interactive: { m: 2 }, ...(waits && { waits }) }),
-      onOthers: () => {},
       moveWindows: async (by) => {
         if (immovable) throw new Error('the database is away');
         said.push(`move ${by} at ${time.now() - began}`);

@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { Generate } from '../../generate/generate.ts';
+import type { WorkerLoad } from '../../core/worker-load.ts';
+import type { Fleet } from '../../generate/fleet.ts';
 import type { Store } from '../../store/store.ts';
 import type { Lease } from '../../store/contract/claim.ts';
-import type { WorkerLoad } from '../../store/contract/workers.ts';
 import type { StoreTime } from '../../base/store-time.ts';
 
 const beatMs = 10_000;
@@ -19,7 +19,8 @@ const missedMs = 15_000;
 
 export interface HeartbeatParts {
   store: Store;
-  generate: Pick<Generate, 'setOthers'>;
+  /** Learns what the others alive told. */
+  fleet: Pick<Fleet, 'learn'>;
   /** What this process tells the others. */
   load: () => WorkerLoad;
   worker: string;
@@ -28,8 +29,6 @@ export interface HeartbeatParts {
   log: Log;
   /** Gives back what the store says is leased by this process and it does not hold. */
   giveBackStrays: () => Promise<void>;
-  /** What the others alive told. */
-  onOthers: (others: readonly WorkerLoad[]) => void;
   /** Chunks of dead owners were taken back. */
   onReaped: () => void;
   /** This process was silent so long that others may have taken its leases; these are left. */
@@ -117,7 +116,7 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { store, generate, worker, clock, load, onOthers } = this.#parts;
+    const { store, fleet, worker, clock, load } = this.#parts;
     const before = (this.#begun = clock.monotonic());
     const told = load();
     const { now, others } = await store.workers.beat(worker, told);
@@ -126,8 +125,7 @@ export class Heartbeat {
     // This beat must not prolong what has run out.
     if (!this.#isFirst && !this.holds()) await this.#return();
     this.#prolong(before);
-    generate.setOthers(others);
-    onOthers(others);
+    fleet.learn(others);
     // Not waited for: it waits for the claim under way, and one that hangs must not keep the next beat from being sent.
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
   }

@@ -1,18 +1,6 @@
-import type { Model } from '../../core/model.ts';
 import type { SlotAsk, LeasedShare } from '../../core/slot-leases.ts';
-import type { WaitingCause } from '../../core/waiting.ts';
+import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Lease } from './claim.ts';
-
-export interface WorkerLoad {
-  /** Interactive calls in flight, by model id. */
-  interactive: Record<string, number>;
-  /** Names of the models it serves, aliases among them. Absent: a version that did not say so, which may serve any. */
-  serves?: readonly string[];
-  /** The same models, with what it takes to accept batches for them. */
-  models?: readonly Model[];
-  /** Why it sends no requests of some of them at present, by those names. */
-  waits?: Record<string, WaitingCause>;
-}
 
 /** A model that chunks name and no process alive serves. */
 export interface MissingModel {

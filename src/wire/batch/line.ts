@@ -31,7 +31,7 @@ export interface LineCheckerOptions {
   endpoint?: BatchEndpoint;
   /** Those that are open here; the usual ones if absent. */
   endpoints?: readonly BatchEndpoint[];
-  /** Why a line may not use this model, or undefined when it may. Asked once a name. */
+  /** Why a line may not use this model, or undefined when it may, which is not asked again. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;
   /** Whether a body may name files, whose content is put there when it is run. */
   takesFiles?: boolean;
@@ -39,7 +39,7 @@ export interface LineCheckerOptions {
   source?: 'file' | 'inline';
 }
 
-/** Checks the lines of one file, in order. Remembers the custom_ids and the endpoint. */
+/** Checks the lines of one file, in order; one may be checked again before the next. Remembers the custom_ids and the endpoint. */
 export interface LineChecker {
   readonly endpoint: BatchEndpoint | undefined;
   /** Whether a body named a file. */
@@ -64,18 +64,18 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
   const { endpoints = usualEndpoints } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
-  const models: Record<Serves, Map<string, ApiError | null>> = {
-    chat: new Map(),
-    embeddings: new Map(),
-    completions: new Map(),
+  /** Those that are not refused. */
+  const models: Record<Serves, Set<string>> = {
+    chat: new Set(),
+    embeddings: new Set(),
+    completions: new Set(),
   };
 
-  const refusal = (name: string, url: BatchEndpoint): ApiError | null => {
+  const refusal = (name: string, url: BatchEndpoint): ApiError | undefined => {
     const kind = lineFormats[url].serves;
-    const asked = models[kind].get(name);
-    if (asked !== undefined) return asked;
-    const refused = options.refuseModel(name, kind) ?? null;
-    models[kind].set(name, refused);
+    if (models[kind].has(name)) return undefined;
+    const refused = options.refuseModel(name, kind);
+    if (!refused) models[kind].add(name);
     return refused;
   };
 
@@ -92,7 +92,7 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
     const message = customIdFault(value);
     if (message) return { param: 'custom_id', code: 'validation_error', message };
     const first = customIds.get(value as string);
-    if (first === undefined) {
+    if (first === undefined || first === number) {
       customIds.set(value as string, number);
       return undefined;
     }

@@ -125,12 +125,11 @@ export async function startServer(
   const folder = await mkdtemp(join(tmpdir(), 'offpeak-server-'));
   const blobs = createDiskBlobs({ folder, log });
   const limits = { ...testLimits, ...options.limits };
-  const { catalog } = generate;
   const fileLimits = { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: 500_000 };
   const files = createFiles({
     store,
     blobs,
-    catalog,
+    catalog: generate.fleet,
     clock,
     ids,
     log,

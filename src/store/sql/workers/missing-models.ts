@@ -1,5 +1,6 @@
 import type { Db, Queries } from '../../db.ts';
-import type { MissingModel, WorkerLoad } from '../../contract/workers.ts';
+import type { WorkerLoad } from '../../../core/worker-load.ts';
+import type { MissingModel } from '../../contract/workers.ts';
 import { readyModels } from '../batches/chunks.ts';
 
 /** So long nobody looked: nobody was alive, and whoever serves the model may be about to start, too. */

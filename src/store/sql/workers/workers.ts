@@ -1,6 +1,7 @@
 import type { Db, Queries } from '../../db.ts';
 import type { Lease } from '../../contract/claim.ts';
-import type { WorkerLoad, WorkerStore } from '../../contract/workers.ts';
+import type { WorkerLoad } from '../../../core/worker-load.ts';
+import type { WorkerStore } from '../../contract/workers.ts';
 import { atRest, releaseLeases } from '../batches/chunks.ts';
 import { missingModels } from './missing-models.ts';
 import { leaseSlotsOf } from './slot-leases.ts';
