@@ -7,7 +7,7 @@ import type { RunningApp } from '../support/app.ts';
 import { chatLines, jsonl, parseLines } from '../support/batch-lines.ts';
 import { until } from '../support/until.ts';
 
-// F52: somebody or something damaged the files under the data folder. Wrong bytes are never given away.
+// Somebody or something damaged the files under the data folder. Wrong bytes are never given away.
 
 let running: RunningApp;
 
@@ -39,7 +39,7 @@ const damages: [string, (path: string) => void][] = [
   ['gone', (path) => rmSync(path)],
 ];
 
-describe.each(damages)('a file with %s', (_, damage) => {
+describe.each(damages)('F52: a file with %s', (_, damage) => {
   it('is a 500 with its request id, not wrong bytes, and the rest goes on', async () => {
     const { api } = running;
     const content = jsonl(chatLines(50));
@@ -57,7 +57,7 @@ describe.each(damages)('a file with %s', (_, damage) => {
   });
 });
 
-describe.each(damages)('a result file with %s', (_, damage) => {
+describe.each(damages)('F52: a result file with %s', (_, damage) => {
   it('is a 500 wherever it is read, never fewer lines than told, and the rest goes on', async () => {
     const { api } = running;
     const input = await api.upload(jsonl(chatLines(50)));

@@ -8,7 +8,7 @@ import { startApp, testModel } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLine, endings, parseLines } from '../support/batch-lines.ts';
 
-// F32 and F42: a request that kills the engine's process costs itself and nobody else; one that hangs it is noticed.
+// A request that kills the engine's process costs itself and nobody else; one that hangs it is noticed.
 // The process is the real one. What is not is only its start: whoever hands it a certain request then kills or stops it.
 
 const model = randomModelFile({ seed: 3, contextLength: 512 });
@@ -52,7 +52,7 @@ afterAll(async () => {
 
 const short = { max_tokens: 6, temperature: 0 };
 
-describe('a batch on the embedded engine', () => {
+describe('F32, F42: a batch on the embedded engine', () => {
   it('loses the line that kills the process, and no other', async () => {
     const { api } = running;
     const before = pids.length;

@@ -13,7 +13,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
 
-// F43 and F44, in time that a test moves: receivers that are away for days, slow, gone or in trouble.
+// In time that a test moves: receivers that are away for days, slow, gone or in trouble.
 
 const hour = 3_600_000;
 const caller = { orgId: 'org_a', keyId: 'key_a', scopes: [], models: null };
@@ -125,7 +125,7 @@ describe('an event', () => {
     expect(await delivery(id)).toMatchObject({ status: 'delivered', attempts: 1, lastStatus: 200 });
   });
 
-  it('reaches a receiver that was away for 75 hours, as the same event with another time', async () => {
+  it('F43: reaches a receiver that was away for 75 hours, as the same event with another time', async () => {
     const { id } = await hook();
     await endBatch();
     const began = clock.now();
@@ -274,7 +274,7 @@ describe('receivers', () => {
 });
 
 describe('a process', () => {
-  it('that dies within an attempt leaves it to another, which sends the same event', async () => {
+  it('F44: that dies within an attempt leaves it to another, which sends the same event', async () => {
     const { id } = await hook();
     await endBatch();
     const lease = { leaseMs: 60_000, limit: 1, each: 1, busy: [] };

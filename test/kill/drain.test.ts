@@ -11,7 +11,7 @@ import { install, scriptedYaml, upstreamYaml } from '../support/server-process.t
 import type { Installation } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
-// F07: a shutdown in good order loses nothing, repeats nothing, and leaves nobody waiting for a lease to run out.
+// A shutdown in good order loses nothing, repeats nothing, and leaves nobody waiting for a lease to run out.
 
 let installation: Installation | undefined;
 const running: RunningApp[] = [];
@@ -25,7 +25,7 @@ afterEach(async () => {
   upstream = undefined;
 });
 
-describe('SIGTERM', () => {
+describe('F07: SIGTERM', () => {
   it('lets calls in flight finish, gives the rest back, and the next start goes on at once', async () => {
     const lines = 200;
     upstream = await startCountingUpstream({ delayMs: 300 });

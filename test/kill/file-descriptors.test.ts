@@ -7,7 +7,7 @@ import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
-// F40: a process that may open no more files turns connections away, loses nothing, and takes them again.
+// A process that may open no more files turns connections away, loses nothing, and takes them again.
 
 let installation: Installation;
 const sockets: Socket[] = [];

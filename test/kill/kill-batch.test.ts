@@ -16,7 +16,7 @@ import { install, upstreamYaml } from '../support/server-process.ts';
 import type { Installation } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
 
-// F04: the server is killed again and again in the middle of a batch. Nothing may be lost, doubled or billed twice, and
+// The server is killed again and again in the middle of a batch. Nothing may be lost, doubled or billed twice, and
 // no more may be asked again than was in flight or in the one group that was not committed. `OFFPEAK_KILLS=100` kills so
 // often, over ten times the lines.
 
@@ -41,7 +41,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-describe('a batch whose server is killed again and again', () => {
+describe('F04: a batch whose server is killed again and again', () => {
   it(
     `ends every one of ${lines} lines exactly once after up to ${kills.most} kills`,
     async () => {

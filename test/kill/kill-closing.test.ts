@@ -8,7 +8,7 @@ import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
 
-// F06 and F13: the server dies while the result files are written, or while a batch is being cancelled. The files come out
+// The server dies while the result files are written, or while a batch is being cancelled. The files come out
 // the same whoever writes them, and once.
 
 const holdBlobs = new URL('../support/hold-blobs.ts', import.meta.url).href;
@@ -32,7 +32,7 @@ async function resultFiles(server: ServerProcess): Promise<FileBody[]> {
   return (await server.api.get<ListBody<FileBody>>('/v1/files?purpose=batch_output')).data;
 }
 
-describe('killed while the result files are written', () => {
+describe('F06: killed while the result files are written', () => {
   it('writes them again, the same bytes, and publishes each once', async () => {
     const lines = 1500;
     installation = install(scriptedYaml({ slots: 64, delay: '0ms' }));
@@ -76,7 +76,7 @@ describe('killed while the result files are written', () => {
   });
 });
 
-describe('killed while a batch is cancelled', () => {
+describe('F13: killed while a batch is cancelled', () => {
   it('ends cancelled, with what was answered kept and the rest told', async () => {
     const lines = 400;
     const random = createSeededRandom(13);

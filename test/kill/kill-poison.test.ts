@@ -7,7 +7,7 @@ import { install, upstreamYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause } from '../support/until.ts';
 
-// F32: one request kills the server each time it is running. It is found and given up; every other line is answered.
+// One request kills the server each time it is running. It is found and given up; every other line is answered.
 
 // A process has lived for a minute before it is risked for the line's last time; here that is over in four seconds.
 const env = { NODE_OPTIONS: `--import=${new URL('../support/hurried-time.ts', import.meta.url).href}` };
@@ -20,7 +20,7 @@ afterEach(async () => {
   await upstream?.close();
 });
 
-describe('a line that kills the server', () => {
+describe('F32: a line that kills the server', () => {
   it('is given up after a few deaths, and all others are answered', async () => {
     const lines = 300;
     let server: ServerProcess;

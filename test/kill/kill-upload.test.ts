@@ -10,7 +10,7 @@ import { install, processKey, scriptedYaml } from '../support/server-process.ts'
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
 
-// F01, F02 and F03: the server dies while something is handed in. Either it is there afterwards, whole, or it is not there at all.
+// The server dies while something is handed in. Either it is there afterwards, whole, or it is not there at all.
 
 let installation: Installation;
 let server: ServerProcess;
@@ -27,7 +27,7 @@ async function killAndStartAgain(): Promise<void> {
   server = await installation.start();
 }
 
-describe('killed while a file is uploaded', () => {
+describe('F01, F02: killed while a file is uploaded', () => {
   it('leaves no file, sweeps the spool, and takes the same file again', async () => {
     const content = jsonl(chatLines(4000, (n) => `${n}${' night'.repeat(500)}`));
     const socket = await sendHalf(server.url, content);
@@ -51,7 +51,7 @@ describe('killed while a file is uploaded', () => {
   });
 });
 
-describe('killed while a batch is created', () => {
+describe('F03: killed while a batch is created', () => {
   it('has the batch whole or not at all, and a retry of the client makes no second one', async () => {
     const random = createSeededRandom(7);
     const input = await server.api.upload(chatLines(200));

@@ -5,7 +5,7 @@ import type { Receiver } from '../support/receiver.ts';
 import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation } from '../support/server-process.ts';
 
-// F44: the server dies while a receiver has the event and before it has answered. The event comes again, as the same one.
+// The server dies while a receiver has the event and before it has answered. The event comes again, as the same one.
 
 let place: Installation;
 let receiver: Receiver;
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 it.each(['SIGKILL', 'SIGTERM'] as const)(
-  'a server ended by %s within a delivery sends the same event again after its start, and once',
+  'F44: a server ended by %s within a delivery sends the same event again after its start, and once',
   async (signal) => {
     const first = await place.start();
     const { id } = await first.api.post<{ id: string }>('/v1/webhooks', { url: receiver.url });

@@ -9,7 +9,7 @@ import { install, upstreamYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
-// F08, F09 and F35: two servers on one Postgres and one data folder. One is killed, one stands still for longer than its
+// Two servers on one Postgres and one data folder. One is killed, one stands still for longer than its
 // leases live, and the database throws everybody out. Every line ends once, and is asked again only where it had to be.
 // `OFFPEAK_KILLS=50` kills one after the other so often, over 10,000 lines.
 
@@ -72,14 +72,14 @@ function serverTests(database: PostgresServer): void {
     expect(upstream.total() - lines).toBeLessThanOrEqual(losses * repeatsALoss);
   }
 
-  it('share a batch and ask nothing twice', async (context) => {
+  it('F08: share a batch and ask nothing twice', async (context) => {
     const begun = await begin(400, context);
     await expectOnce(begun, begun.servers[0], 0);
   });
 
   // Both wait until a lease has run out.
   it.concurrent(
-    `lose nothing when ${kills === 1 ? 'one of them is killed' : `they are killed ${kills} times`}`,
+    `F08: lose nothing when ${kills === 1 ? 'one of them is killed' : `they are killed ${kills} times`}`,
     async (context) => {
       const lines = kills === 1 ? 1_000 : 10_000;
       const begun = await begin(lines, context);
@@ -95,7 +95,7 @@ function serverTests(database: PostgresServer): void {
     300_000 + kills * 20_000,
   );
 
-  it.concurrent('record nothing twice when one stands still until the other has taken its work', async (context) => {
+  it.concurrent('F09: record nothing twice when one stands still until the other has taken its work', async (context) => {
     const begun = await begin(2_000, context);
     const { upstream, servers, id, asked } = begun;
     await asked(300);
@@ -108,7 +108,7 @@ function serverTests(database: PostgresServer): void {
     expect(upstream.total()).toBeGreaterThan(2_000);
   });
 
-  it('go on when the database throws them out, again and again', async (context) => {
+  it('F35: go on when the database throws them out, again and again', async (context) => {
     const begun = await begin(1_500, context);
     const { servers, id, asked } = begun;
     for (let n = 1; n <= 4; n++) {

@@ -3,14 +3,14 @@ import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { type Ground, openGround, type Planted } from './interleaving/interleave.ts';
 
-// Several processes at one Postgres (F08), whose statements and commits take turns as a seed decides: who closes, cancels and
-// completes at the same time (F14) among them. `npm run test:simulation` tries more of them.
+// Several processes at one Postgres, whose statements and commits take turns as a seed decides: who closes, cancels and
+// completes at the same time among them. `npm run test:simulation` tries more of them.
 
 const seeds = [1, 2, 3, 4, 5, 6];
 const server = await startPostgres();
 
 if ('reason' in server) test.skip(`interleavings (skipped: ${server.reason})`, () => {});
-else describe('statements of several processes in any order', () => interleavings(server));
+else describe('F08, F14: statements of several processes in any order', () => interleavings(server));
 
 const planted: Record<string, Planted> = {
   'results are counted without the lock of their batch': {
