@@ -4,11 +4,6 @@ import type { Element, GrammarBuilder } from './grammar.ts';
 import type { SchemaObject, Walk } from './merge.ts';
 import type { Strings } from './regular/strings.ts';
 
-export interface Said {
-  patterns: readonly string[];
-  formats?: readonly string[];
-}
-
 /** Makes the error of a schema, at a JSON pointer in it. */
 export type FaultAt = (pointer: string, message: string, code?: ErrorCode) => ApiError;
 
@@ -20,8 +15,6 @@ export interface Conversion {
   readonly convert: (schema: unknown, pointer: string, depth: number) => Element;
   readonly walk: (pointer: string) => Walk;
   readonly fault: FaultAt;
-  /** Whether a text is of patterns and formats, as far as they can be followed: of those that take too long to try, it is. */
-  readonly isOf: (text: string, said: Said, pointer: string, keyword: string) => boolean;
   /** A keyword the grammar cannot hold here: refused under `strict`, else left to whoever checks the answer. */
   readonly unheld: (pointer: string, keyword: string, why: string) => void;
 }

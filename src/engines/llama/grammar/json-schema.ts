@@ -3,13 +3,12 @@ import { plainReference, pointedAt } from '../../../base/json-pointer.ts';
 import { invalid } from '../../../core/errors.ts';
 import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
-import type { Conversion, FaultAt, Said } from './conversion.ts';
+import type { Conversion, FaultAt } from './conversion.ts';
 import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
 import { constrainsBeyond } from './keywords.ts';
 import { type Schema, type SchemaObject, TooManyBranches, type Walk, mergeSchemas, normal } from './merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
-import { AutomatonTooLarge } from './regular/automaton.ts';
 import { createStrings } from './regular/strings.ts';
 import { satisfies } from './satisfies.ts';
 import { stringRule } from './string-rule.ts';
@@ -53,7 +52,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   const json = createJson(b);
   const known = new Map<object, Element>();
   const strings = createStrings();
-  const conversion: Conversion = { b, json, strings, convert, walk, fault, isOf, unheld };
+  const conversion: Conversion = { b, json, strings, convert, walk, fault, unheld };
   let steps = 0;
 
   function convert(schema: unknown, pointer: string, depth: number): Element {
@@ -76,7 +75,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     if (schema.allOf !== undefined) return convertAllOf(schema, pointer, depth);
     if (schema.anyOf !== undefined) return convertUnion('anyOf', schema, pointer, depth);
     if (schema.oneOf !== undefined) return convertUnion('oneOf', schema, pointer, depth);
-    if (schema.enum !== undefined) return fixed(schema, pointer);
+    if (schema.enum !== undefined) return fixed(schema);
     const types = [schema.type ?? impliedType(schema)].flat() as (string | undefined)[];
     const rules = types.map((type) => convertType(type, schema, pointer, depth));
     return rules.length === 1 ? rules[0]! : b.rule(rules.map((rule) => [rule]));
@@ -143,21 +142,8 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`, depth)]));
   }
 
-  function isOf(text: string, { patterns, formats }: Said, pointer: string, keyword: string): boolean {
-    try {
-      return strings.isOf(text, patterns, formats);
-    } catch (error) {
-      if (!(error instanceof AutomatonTooLarge)) throw error;
-      unheld(pointer, keyword, 'it takes too long to try it');
-      return true;
-    }
-  }
-
-  function fixed(schema: SchemaObject, pointer: string): Element {
-    const keyword = schema.pattern === undefined ? 'format' : 'pattern';
-    const kept = (schema.enum as unknown[]).filter((value) =>
-      satisfies(value, schema, (text, said) => isOf(text, said, pointer, keyword)),
-    );
+  function fixed(schema: SchemaObject): Element {
+    const kept = (schema.enum as unknown[]).filter((value) => satisfies(value, schema));
     return b.rule(kept.map((value) => b.literal(JSON.stringify(value))));
   }
 

@@ -78,7 +78,9 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Sc
   if (Array.isArray(merged.enum) && merged.enum.length === 0) return false;
   mergeItems(merged, a, b, merge);
   mergeProperties(merged, a, b, merge);
-  mergePatterns(merged, a, b, merge);
+  // Names of a pattern that the other schema has no room for. How else patterns meet in a name is checked afterwards.
+  if ([a, b].some((one) => one.patternProperties === undefined && one.additionalProperties === false))
+    delete merged.patternProperties;
   return merged;
 }
 
@@ -112,6 +114,7 @@ const rules: Record<string, Rule> = {
   maxProperties: smaller,
   uniqueItems: (a, b) => a === true || b === true,
   propertyNames: both,
+  patternProperties: (a, b) => ({ ...(a as object), ...(b as object) }),
   pattern: together,
   format: together,
   multipleOf: together,
@@ -176,32 +179,6 @@ function mergeProperties(
   if (a.additionalProperties !== undefined && b.additionalProperties !== undefined) {
     merged.additionalProperties = merge(a.additionalProperties as Schema, b.additionalProperties as Schema);
   }
-}
-
-/**
- * Names of a pattern that only one schema has fall under the other's additionalProperties. Where that has patterns too, a name
- * may be of both; but where it allows no others, those are left out, because few are.
- */
-function mergePatterns(
-  merged: SchemaObject,
-  a: SchemaObject,
-  b: SchemaObject,
-  merge: (a: Schema, b: Schema) => Schema,
-): void {
-  const patterns = [a, b].flatMap((schema) => Object.keys(schema.patternProperties ?? {}));
-  const said = (schema: SchemaObject, pattern: string): Schema => {
-    const { patternProperties: own, additionalProperties: others = true } = schema as {
-      patternProperties?: Record<string, Schema>;
-      additionalProperties?: Schema;
-    };
-    if (own && Object.hasOwn(own, pattern)) return own[pattern]!;
-    return own && others !== false ? true : others;
-  };
-  const kept = [...new Set(patterns)]
-    .map((pattern) => [pattern, merge(said(a, pattern), said(b, pattern))] as const)
-    .filter(([, value]) => value !== false || merged.additionalProperties !== false);
-  if (kept.length > 0) merged.patternProperties = Object.fromEntries(kept);
-  else delete merged.patternProperties;
 }
 
 function propertiesOf(schema: SchemaObject): Map<string, Schema> {

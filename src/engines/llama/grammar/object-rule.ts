@@ -1,7 +1,7 @@
 import { escaped } from '../../../base/json-pointer.ts';
 import type { Conversion } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
-import { mergeSchemas, type Schema, type SchemaObject } from './merge.ts';
+import type { SchemaObject } from './merge.ts';
 import { otherMembers } from './other-members.ts';
 
 /** A member with a name that the schema spells out. */
@@ -28,7 +28,7 @@ export function objectRule(
   depth: number,
 ): Element {
   const { b, convert } = conversion;
-  const members = readMembers(conversion, schema, pointer);
+  const members = readMembers(schema, pointer);
   const [least, most] = countsOf(schema, members.length);
   const names = members.map(({ name }) => name);
   const isAsked = ((schema.minProperties as number | undefined) ?? 0) > names.length;
@@ -63,7 +63,7 @@ function countsOf(schema: SchemaObject, names: number): [least: number, most: nu
   return [isCounted(least) ? least : 1, isCounted(most) ? most : Infinity];
 }
 
-function readMembers(conversion: Conversion, schema: SchemaObject, pointer: string): Member[] {
+function readMembers(schema: SchemaObject, pointer: string): Member[] {
   const properties = (schema.properties as Record<string, unknown> | undefined) ?? {};
   const wanted = new Set((schema.required as string[] | undefined) ?? []);
   const named = Object.entries(properties).map(([name, value]) => ({
@@ -72,33 +72,12 @@ function readMembers(conversion: Conversion, schema: SchemaObject, pointer: stri
     at: `${pointer}/properties/${escaped(name)}`,
     isRequired: wanted.has(name),
   }));
+  // One that must come and has no property of its own is an additional one, or else of a pattern, which is checked afterwards.
+  const isOfPattern = schema.additionalProperties === false && schema.patternProperties !== undefined;
+  const value = isOfPattern ? true : schema.additionalProperties;
   const unnamed = [...wanted].filter((name) => !Object.hasOwn(properties, name));
-  return [...named, ...unnamed.map((name) => unnamedMember(conversion, schema, pointer, name))];
-}
-
-/** A name that must come and has no property of its own: it falls under the patterns it is of, or else is an additional one. */
-function unnamedMember(
-  { isOf, walk }: Conversion,
-  schema: SchemaObject,
-  pointer: string,
-  name: string,
-): Member {
-  const walking = walk(pointer);
-  const at = `${pointer}/patternProperties`;
-  const own = Object.entries((schema.patternProperties ?? {}) as Record<string, Schema>).filter(
-    ([pattern]) => {
-      walking.step();
-      return isOf(name, { patterns: [pattern] }, at, escaped(pattern));
-    },
-  );
-  const [first] = own;
-  if (!first)
-    return {
-      name,
-      value: schema.additionalProperties,
-      at: `${pointer}/additionalProperties`,
-      isRequired: true,
-    };
-  const value = own.reduce<Schema>((all, [, one]) => mergeSchemas(all, one, walking), true);
-  return { name, value, at: `${at}/${escaped(first[0])}`, isRequired: true };
+  return [
+    ...named,
+    ...unnamed.map((name) => ({ name, value, at: `${pointer}/additionalProperties`, isRequired: true })),
+  ];
 }

@@ -1,24 +1,15 @@
-import type { Said } from './conversion.ts';
 import type { SchemaObject } from './merge.ts';
 
 /**
- * Whether a value of an `enum` is of the type, within the bounds and of the form that stand beside it. What is said about
- * the parts of a list or an object is not looked at.
+ * Whether a value of an `enum` is of the type, the length and within the bounds that stand beside it. Patterns, formats and
+ * what is said about the parts of a list or an object are not looked at.
  */
-export function satisfies(
-  value: unknown,
-  schema: SchemaObject,
-  isOf: (text: string, said: Said) => boolean,
-): boolean {
+export function satisfies(value: unknown, schema: SchemaObject): boolean {
   const isSized = (what: string, size: number): boolean =>
     size >= limit(schema, `min${what}`, 0) && size <= limit(schema, `max${what}`, Infinity);
   if (typeof value === 'number') return isWithin(value, schema);
   if (!hasType(value, schema.type)) return false;
-  if (typeof value === 'string')
-    return (
-      isSized('Length', Array.from(value).length) &&
-      isOf(value, { patterns: all(schema.pattern), formats: all(schema.format) })
-    );
+  if (typeof value === 'string') return isSized('Length', Array.from(value).length);
   return !Array.isArray(value) || isSized('Items', value.length);
 }
 

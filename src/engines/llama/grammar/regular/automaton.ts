@@ -66,15 +66,6 @@ export function searchFor(pattern: string, spend: (positions: number) => void): 
   };
 }
 
-export function accepts(automaton: Automaton, text: string): boolean {
-  let state = automaton.start;
-  for (const character of text) {
-    if (state === undefined) return false;
-    state = automaton.next(state, character.codePointAt(0)!);
-  }
-  return state !== undefined && automaton.isEnd(state);
-}
-
 /** Texts of `min` to `max` characters; `max` may be Infinity. */
 export function ofLength(min: number, max: number): Automaton {
   return {

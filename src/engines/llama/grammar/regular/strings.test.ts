@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { describe, expect, test, vi } from 'vitest';
 import { createGrammarBuilder } from '../grammar.ts';
-import { accepts, type Automaton, AutomatonTooLarge, both, ofLength, searchFor } from './automaton.ts';
+import { type Automaton, AutomatonTooLarge, both, ofLength, searchFor } from './automaton.ts';
 import { regularRule } from './regular-rule.ts';
 import { createStrings } from './strings.ts';
 
@@ -11,6 +11,15 @@ const texts = [1, 2, 3].reduce(
   (all) => ['', ...letters.flatMap((letter) => all.map((text) => letter + text))],
   [''],
 );
+
+function accepts(automaton: Automaton, text: string): boolean {
+  let { start: state } = automaton;
+  for (const character of text) {
+    if (state === undefined) return false;
+    state = automaton.next(state, character.codePointAt(0)!);
+  }
+  return state !== undefined && automaton.isEnd(state);
+}
 
 const ofPattern = (pattern: string) => createStrings().ofPattern(pattern) as Automaton;
 
@@ -132,22 +141,16 @@ test.each([
   expect(workOf()).toBe(1);
 });
 
-test('a pattern is read once, however many texts are tried', () => {
+test('a pattern is read once, and none once the work of the schema is done', () => {
   const compile = vi.spyOn(RE2JS, 'compile');
   const strings = createStrings();
-  const tried = Array.from({ length: 500 }, (_, i) => strings.isOf(`a${i}`, ['^a\\d?$'], ['ipv4', 'other']));
-  expect(tried.filter((is) => is)).toEqual([]);
-  expect(strings.isOf('a7', ['^a\\d?$', '(?=a)'])).toBe(true);
-  expect(strings.isOf('10.0.0.1', ['\\d$', '(?=a)'], ['ipv4', 'other'])).toBe(true);
-  expect(
-    compile.mock.calls.map(([pattern]) => pattern).filter((pattern) => !pattern.includes('1-9')),
-  ).toEqual(['^a\\d?$', '(?=a)', '\\d$']);
-  // None is read once the work of the schema is done.
+  for (let i = 0; i < 3; i++) strings.ofPattern('^a\\d?$');
+  expect(compile).toHaveBeenCalledTimes(1);
   expect(() => regularRule(createGrammarBuilder(), strings.ofPattern('[a-z].{0,31}x') as Automaton)).toThrow(
     AutomatonTooLarge,
   );
   compile.mockClear();
-  for (let i = 0; i < 3; i++) expect(() => strings.isOf('b', ['^b$'])).toThrow(AutomatonTooLarge);
+  for (let i = 0; i < 3; i++) expect(() => strings.ofPattern('^b$')).toThrow(AutomatonTooLarge);
   expect(compile).not.toHaveBeenCalled();
   compile.mockRestore();
 });

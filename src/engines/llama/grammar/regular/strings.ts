@@ -1,6 +1,6 @@
 import { RE2JSException } from 're2js';
 import { formatPatterns } from '../formats.ts';
-import { accepts, type Automaton, AutomatonTooLarge, searchFor } from './automaton.ts';
+import { type Automaton, AutomatonTooLarge, searchFor } from './automaton.ts';
 
 /** The language of a pattern or a format, or why it cannot be followed. */
 type Language = Automaton | { unheld: string };
@@ -11,11 +11,6 @@ export interface Strings {
   ofPattern(pattern: string): Language;
   /** Texts of a format. They are some of its texts, never others. */
   ofFormat(format: string): Language;
-  /**
-   * Whether a text is of these patterns and formats, as far as they can be followed.
-   * @throws AutomatonTooLarge
-   */
-  isOf(text: string, patterns: readonly string[], formats?: readonly string[]): boolean;
 }
 
 /** Positions in patterns that are looked at for one schema, which bounds the time they may cost. */
@@ -53,12 +48,5 @@ export function createStrings(): Strings {
       : { unheld: `${JSON.stringify(format)} is not among the formats it knows` };
   }
 
-  return {
-    ofPattern,
-    ofFormat,
-    isOf: (text, patterns, formats = []) =>
-      [...patterns.map(ofPattern), ...formats.map(ofFormat)].every(
-        (language) => 'unheld' in language || accepts(language, text),
-      ),
-  };
+  return { ofPattern, ofFormat };
 }
