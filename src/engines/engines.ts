@@ -175,6 +175,8 @@ export interface Embeddings {
  * What an engine can do by itself. Differences between engines are this table, never an `if` elsewhere.
  */
 export interface Capabilities {
+  /** The server was never seen: nobody knows what kind it is, and these are what any can. */
+  isGuess?: boolean;
   serves: readonly Serves[];
   /** What its model takes beside text; an engine that does not know names all that may be. */
   inputs: readonly ModelInput[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createFakeEngine } from '../../../test/support/fake-engine.ts';
 import type { Capabilities, Engine } from '../engines.ts';
-import { commonCapabilities } from './common-capabilities.ts';
+import { type CapableServer, commonCapabilities } from './common-capabilities.ts';
 
 const offpeak: Capabilities = {
   serves: ['chat', 'embeddings'],
@@ -23,8 +23,9 @@ const ollama: Capabilities = {
   speaks: { messages: 'native', completions: 'no' },
 };
 
-const server = (capabilities: Capabilities): { engine: Engine } => ({
+const server = (capabilities: Capabilities, isUnseen = false): CapableServer & { engine: Engine } => ({
   engine: { ...createFakeEngine(), capabilities },
+  isUnseen,
 });
 const common = (...all: Partial<Capabilities>[]) =>
   commonCapabilities(all.map((one) => server({ ...offpeak, ...one })))();
@@ -63,6 +64,18 @@ describe('what servers of several kinds can', () => {
     expect(common({ contextLength: null }, { contextLength: null }).contextLength).toBeNull();
     expect(common({ serves: ['chat'] }, {}).serves).toEqual(['chat']);
     expect(common({ jsonSchema: 'none' }, {}).jsonSchema).toBe('none');
+  });
+
+  it('is not lowered by one of which nobody knows what it can, unless that is so of all', () => {
+    const guess = server({ ...ollama, isGuess: true }, true);
+    const servers = [server(offpeak), guess];
+    const of = commonCapabilities(servers);
+    expect(of()).toMatchObject({ jsonSchema: 'exact', forcedTool: 'exact', contextLength: 8192 });
+    guess.isUnseen = false;
+    expect(of()).toMatchObject({ jsonSchema: 'native', forcedTool: 'none', contextLength: 4096 });
+    guess.isUnseen = true;
+    servers[0] = guess;
+    expect(of()).toMatchObject({ jsonSchema: 'native', forcedTool: 'none' });
   });
 
   it('is the same object until a server tells something else, or is another', () => {

@@ -1,20 +1,28 @@
 import type { Capabilities, Engine, Op, Speech } from '../engines.ts';
 
+export interface CapableServer {
+  engine: Pick<Engine, 'capabilities'>;
+  /** Nobody knows what it can, and it is sent nothing before somebody does. */
+  isUnseen: boolean;
+}
+
 /**
- * What can be relied on whichever server a request comes to: what all of them can. It is asked for with every request, and
- * the same object until a server tells something else or there are others.
+ * What can be relied on whichever server a request comes to: what all of them can that may be sent one. It is asked for with
+ * every request, and the same object until a server tells something else or there are others.
  * @param servers at least one; may change
  */
-export function commonCapabilities(servers: readonly { engine: Engine }[]): () => Capabilities {
-  let seen: readonly Capabilities[] = [];
+export function commonCapabilities(servers: readonly CapableServer[]): () => Capabilities {
+  let known: readonly (Capabilities | null)[] = [];
   let common: Capabilities;
-  const isSeen = () =>
-    seen.length === servers.length && servers.every(({ engine }, at) => engine.capabilities === seen[at]);
+  const told = ({ engine, isUnseen }: CapableServer) => (isUnseen ? null : engine.capabilities);
+  const isKnown = () =>
+    known.length === servers.length && servers.every((server, at) => told(server) === known[at]);
   return () => {
     if (servers.length === 1) return servers[0]!.engine.capabilities;
-    if (!isSeen()) {
-      seen = servers.map(({ engine }) => engine.capabilities);
-      common = commonOf(seen);
+    if (!isKnown()) {
+      known = servers.map(told);
+      const seen = known.filter((one) => one !== null);
+      common = commonOf(seen.length > 0 ? seen : servers.map(({ engine }) => engine.capabilities));
     }
     return common;
   };

@@ -43,6 +43,8 @@ export class Health {
   #lacksModel = false;
   /** Whether a request had a whole answer. */
   #hasAnswered = false;
+  /** It was away whenever it was asked what it is: nobody knows what it can. */
+  #isUnseen = false;
 
   constructor(name: string, engine: Engine, parts: HealthParts) {
     this.#name = name;
@@ -71,6 +73,11 @@ export class Health {
     return this.#breaker.closed;
   }
 
+  /** Whether it is sent nothing because nobody knows what it can: it is asked what it is when its pause is over. */
+  get isUnseen(): boolean {
+    return this.#isUnseen;
+  }
+
   /** Another process found that it takes nothing. */
   heard(closed: Closed): void {
     if (this.#isStopped || !this.#breaker.heard(closed)) return;
@@ -86,6 +93,7 @@ export class Health {
   answers(): void {
     const wasUp = this.#breaker.health === 'up';
     this.#lacksModel = false;
+    this.#isUnseen = false;
     this.#breaker.answered();
     if (wasUp) return;
     this.#isSaid = false;
@@ -130,7 +138,7 @@ export class Health {
       const report = await this.#engine.probe();
       this.#parts.onReport(report);
       this.#breaker.said(true);
-      if (this.#lacksModel) this.answers();
+      if (this.#lacksModel || this.#isUnseen) this.answers();
       this.#parts.onWell();
       this.#parts.onChange();
       // Where it only did not say so this once, it is asked again.
@@ -138,11 +146,13 @@ export class Health {
       this.#watch();
     } catch (error) {
       this.#breaker.said(false);
+      this.#isUnseen = false;
       if (this.#isStopped || !(error instanceof ApiError) || !error.blame.certain) return;
       const isNoModel = error.code === 'model_not_found';
       // What it answers with a model outweighs what it says of it.
       if (isNoModel && this.#hasAnswered) return;
       this.#lacksModel = isNoModel;
+      this.#isUnseen = this.#engine.capabilities.isGuess === true;
       this.failed(error);
     }
   }
@@ -165,7 +175,7 @@ export class Health {
   #wakeIn(ms: number): void {
     this.#wake?.cancel();
     this.#wake = this.#parts.clock.after(ms, () => {
-      if (this.#lacksModel) void this.look();
+      if (this.#lacksModel || this.#isUnseen) void this.look();
       this.#parts.onChange();
     });
   }

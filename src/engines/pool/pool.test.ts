@@ -318,6 +318,48 @@ describe('createPool', () => {
     expect(pool.capabilities.jsonSchema).toBe('none');
   });
 
+  it('sends nothing to a server that was never seen, whose kind lowers what others can only when it is', async () => {
+    const [one, other] = [server(1), server(1)];
+    const { capabilities } = one;
+    const exact = { ...capabilities, jsonSchema: 'exact' as const };
+    let seen: Engine['capabilities'] = { ...capabilities, isGuess: true };
+    const unseen: Server = Object.defineProperty(other, 'capabilities', { get: () => seen });
+    other.probed = () => Promise.reject(refused);
+    poolOf([{ ...one, capabilities: exact }, unseen]);
+    await pool.probe();
+    expect(pool.capabilities.jsonSchema).toBe('exact');
+    const asked = [ask(), ask(), ask(), ask()];
+    await clock.advance(1_000);
+    await turn();
+    expect([one.open.length, other.asked, pool.capabilities.jsonSchema]).toEqual([3, 0, 'exact']);
+    other.probed = async () => {
+      seen = capabilities;
+      return { slots: null, queued: null };
+    };
+    await clock.advance(30_000);
+    await turn();
+    expect([other.asked, pool.capabilities.jsonSchema]).toEqual([1, 'none']);
+    for (const each of [...one.open, ...other.open]) each.answer();
+    await Promise.all(asked);
+  });
+
+  it('tries a server that answers, but not the question what it is', async () => {
+    const one = server(1);
+    poolOf([{ ...one, capabilities: { ...one.capabilities, isGuess: true } }]);
+    await pool.probe();
+    one.probed = () => Promise.reject(refused);
+    await pool.probe();
+    expect(pool.most).toBe(0);
+    one.probed = () => Promise.reject(broken);
+    await clock.advance(1_000);
+    await turn();
+    const trial = ask();
+    await turn();
+    one.open[0]!.answer();
+    await trial;
+    expect(pool.waiting).toBeNull();
+  });
+
   it('asks a server that lacks the model again by itself, until it has it or answers all the same', async () => {
     const one = server(4);
     one.probed = () => Promise.reject(noModel);

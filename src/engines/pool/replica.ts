@@ -138,7 +138,7 @@ export class Replica implements Choice {
    * not refused: a line that is sent and refused again and again would leave the process no time for anything else.
    */
   get wantsTrial(): boolean {
-    if (this.#isDraining || this.#trial || this.#health.now !== 'half-open') return false;
+    if (this.#isDraining || this.#trial || this.isUnseen || this.#health.now !== 'half-open') return false;
     return this.#rate.msLeft === 0 || this.#awaitTurn();
   }
 
@@ -147,6 +147,10 @@ export class Replica implements Choice {
     if (this.#isDraining) return 0;
     if (this.#health.now === 'up') return this.#limit.most;
     return this.wantsTrial ? Math.min(this.#limit.most, this.#inFlight + 1) : 0;
+  }
+
+  get isUnseen(): boolean {
+    return this.#health.isUnseen;
   }
 
   /** It is left alone for failures that may each have been a request's own. */
@@ -173,6 +177,7 @@ export class Replica implements Choice {
    * refused on a suspicion, which others' requests may have caused.
    */
   takes(priority: EngineCall['priority']): boolean {
+    if (this.isUnseen) return false;
     if (this.#rate.msLeft > 0) return this.#awaitTurn();
     if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.most;
     const most = this.#limit.most + Math.max(1, Math.ceil(this.slots / 8));

@@ -80,6 +80,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
   /** They are asked for with every request, and change when the server tells of itself. */
   function capabilitiesNow(): Capabilities {
     return {
+      isGuess: !isFound,
       serves: options.serves ?? (makesEmbeddings(traits) ? ['chat', 'embeddings'] : ['chat']),
       inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
       tools: told.tools ?? true,
@@ -100,9 +101,9 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       const { status, body } = reply;
       if (status >= 500 || status === 429) throw new Error(`status ${status}`);
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
+      isFound = true;
       take(flavor);
       models = reply;
-      isFound = true;
       log.info({ upstream: address.host, model, flavor }, 'found out what kind of server the upstream is');
     } catch {
       if (isOpen()) lookingAgain = clock.after(lookAgainMs, () => void look());
