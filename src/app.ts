@@ -16,9 +16,10 @@ import type { Random } from './base/random.ts';
 import type { Service } from './base/service.ts';
 import { systemClock, systemRandom } from './base/system.ts';
 import { createBatches } from './batches/create-batches.ts';
-import { createDiskBlobs } from './blobs/disk.ts';
+import type { Blobs } from './blobs/blobs.ts';
+import { createDiskBlobs } from './blobs/disk/disk.ts';
 import { ConfigError } from './config/config-error.ts';
-import type { Config } from './core/config.ts';
+import { type Config, storeOf } from './core/config.ts';
 import type { Model } from './core/model.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createStartPulls } from './engines/llama/files/start-pulls.ts';
@@ -93,9 +94,11 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const store: Store = embedded
     ? createSqliteStore({ path: join(config.data, 'offpeak.db'), clock, log })
     : (await import('./store/postgres/postgres.ts')).createPostgresStore({ url: config.database, log });
-  const blobFolder = join(config.data, 'blobs');
-  const blobs = createDiskBlobs({ folder: blobFolder, log });
-  const installation = createInstallation({ ...shared, store, blobs, folder: blobFolder });
+  const { bucket } = config.files;
+  const blobs: Blobs = bucket
+    ? (await import('./blobs/s3/s3.ts')).createS3Blobs({ ...shared, bucket })
+    : createDiskBlobs({ folder: storeOf(config), log });
+  const installation = createInstallation({ ...shared, store, blobs, folder: storeOf(config) });
   const accounts = createAccounts({ ...shared, store, config: givenKeys(config) });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
@@ -122,7 +125,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       bytesPerOrg: limits.responseBytesPerOrg,
     },
     quarantineMs: config.quarantineMs,
-    diskClock: clock,
+    // What an object store signs with its date is refused where it differs much from this one.
+    diskClock: bucket ? time : clock,
     checkSchema: createSchemaRefusal(schemas),
   });
   const batches = createBatches({

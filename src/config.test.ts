@@ -247,6 +247,54 @@ describe('fetched models', () => {
   });
 });
 
+describe('files', () => {
+  const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' };
+
+  it('are kept under the data folder, unless a bucket is named', () => {
+    expect(load('files: disk\n').files.bucket).toBeUndefined();
+    expect(load('files: { purposes: [batch, vision] }\n').files.bucket).toBeUndefined();
+    const env = { ...keys, AWS_SESSION_TOKEN: 't', AWS_REGION: 'eu-north-1' };
+    expect(load('files: s3://bucket\n', { env }).files).toMatchObject({
+      purposes: ['batch'],
+      bucket: {
+        bucket: 'bucket',
+        prefix: '',
+        endpoint: 'https://s3.eu-north-1.amazonaws.com',
+        region: 'eu-north-1',
+        pathStyle: false,
+        accessKey: 'a',
+        secretKey: 'b',
+        sessionToken: 't',
+      },
+    });
+  });
+
+  it('may be in any store that speaks S3, with what the file says before what the environment says', () => {
+    const yaml =
+      'files: { store: s3://one/a/b/, bytes: 5 }\ns3: { endpoint: "http://minio:9000/", region: garage, access_key: c, secret_key: d }\n';
+    const env = { ...keys, AWS_SESSION_TOKEN: 't', AWS_REGION: 'x', AWS_ENDPOINT_URL: 'http://y' };
+    const bucket = {
+      bucket: 'one',
+      prefix: 'a/b/',
+      endpoint: 'http://minio:9000',
+      region: 'garage',
+      pathStyle: true,
+      accessKey: 'c',
+      secretKey: 'd',
+      sessionToken: undefined,
+    };
+    expect(load(yaml, { env }).files).toMatchObject({ bytes: 5, bucket });
+    expect(load(yaml, { env: { OFFPEAK_FILES: 's3://two' } }).files.bucket?.bucket).toBe('two');
+    expect(load(yaml, { env: { OFFPEAK_FILES: 's3://two' } }).files.bytes).toBe(5);
+    const outside = { ...keys, OFFPEAK_FILES: 's3://two/x', AWS_ENDPOINT_URL_S3: 'https://s3.example' };
+    expect(load(null, { env: outside }).files.bucket).toMatchObject({
+      endpoint: 'https://s3.example',
+      region: 'us-east-1',
+      pathStyle: true,
+    });
+  });
+});
+
 describe('the servers of a model', () => {
   it('may be several, each with what differs', () => {
     const engine =
@@ -361,7 +409,18 @@ describe('what is wrong', () => {
       'batch.hours: batches would end before their hours begin. Set batch.completion_window to a longer time',
     ],
     ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
-    ['a storage that is not there', 'files: s3://b\n', 'files: expected an object with purposes, bytes'],
+    ['a storage that nobody has', 'files: gs://b\n', 'files: must be disk or s3://bucket/prefix'],
+    ['a way out of the bucket', 'files: s3://b0/../c\n', 'files: must be disk or s3://bucket/prefix'],
+    [
+      'a bucket without a key',
+      'files: { store: s3://bucket }\ns3: { access_key: a }\n',
+      'offpeak.yaml:1: files.store: needs a key to the bucket. Set s3.access_key and s3.secret_key, or',
+    ],
+    [
+      'a key to no bucket',
+      'files: disk\ns3: { access_key: a }\n',
+      'offpeak.yaml:2: s3: says nothing where files are on the disk. Write files: s3://bucket/prefix',
+    ],
     ['a list as the whole', '- 1\n', 'expected an object with server'],
   ])('tells %s', (_, yaml, message) => {
     expect(problems(yaml)).toEqual([expect.stringContaining(message)]);

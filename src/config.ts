@@ -4,8 +4,9 @@ import { isAddressRange } from './base/addresses.ts';
 import { type Checker, type Located, createChecker } from './base/located.ts';
 import { parseLocatedYaml } from './base/located-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
+import { bucket } from './config/bucket.ts';
 import { ConfigError } from './config/config-error.ts';
-import { environment, presence } from './config/environment.ts';
+import { environment, outside, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';
 import { builtInModel, models } from './config/models.ts';
@@ -52,6 +53,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const { hours: usual, ...batches } = batch(file.batch, check);
   const whenBatchesRun = { hours: usual, completionWindowMs: batches.completionWindowMs };
   const caps = limits(file.limits, check);
+  const { store, ...taken } = files(file.files, caps, check);
+  const kept = bucket(variable('OFFPEAK_FILES', store), file.s3, env, check);
   const config: Config = {
     server: {
       host: check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1',
@@ -60,7 +63,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     },
     data,
     database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
-    files: files(file.files, caps, check),
+    files: { ...taken, ...(kept && { bucket: kept }) },
     models:
       file.models === undefined
         ? [builtInModel(reading, usual)]
@@ -180,11 +183,6 @@ function secret(at: Located | undefined, open: boolean, check: Checker): string 
   if (open && new Set(found).size < 10)
     return check.fail(at, 'is too easily guessed for a server that others can reach', hint);
   return found;
-}
-
-function outside(file: string, value: string | undefined): Located | undefined {
-  if (presence(value) === undefined) return undefined;
-  return { file, line: null, path: '', value: value ?? '', loose: true, hidden: !file.startsWith('--') };
 }
 
 function kebab(camel: string): string {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import multipart from '@fastify/multipart';
 import fastify from 'fastify';
 import { silent } from '../../src/base/log.ts';
-import { createDiskBlobs } from '../../src/blobs/disk.ts';
+import { createDiskBlobs } from '../../src/blobs/disk/disk.ts';
 import { readForm } from '../../src/server/read-form.ts';
 import { answerFigures } from './measured.ts';
 

@@ -13,20 +13,20 @@ export interface BackedUp {
  * Copies the embedded database and all files of a data folder, while a server works on it. The database goes first, as it is
  * at one moment; files are written before the database knows of them, and never change. So every file that the copy knows
  * is in it, but for those that were deleted meanwhile; what it does not know is cleared away after a restore.
- * @param database whether there is one in the folder; a Postgres is backed up by its own means, before the files
+ * @param has what is in the folder: a Postgres is backed up by its own means, and before the files; those of a bucket, too
  * @throws the system's error; what was copied then stays where it is
  */
 export async function backUp(
   data: string,
   target: string,
-  { database }: { database: boolean },
+  has: { database: boolean; files: boolean },
 ): Promise<BackedUp> {
   await makeFolder(target, 0o700);
   // One that was there may be open to others, and the database is as open as its folder.
   await chmod(target, 0o700);
   const done: BackedUp = { files: 0, bytes: 0 };
-  if (database) copyDatabase(join(data, 'offpeak.db'), join(target, 'offpeak.db'));
-  await copyFolder(join(data, 'blobs'), join(target, 'blobs'), done);
+  if (has.database) copyDatabase(join(data, 'offpeak.db'), join(target, 'offpeak.db'));
+  if (has.files) await copyFolder(join(data, 'blobs'), join(target, 'blobs'), done);
   return done;
 }
 

@@ -47,7 +47,7 @@ export function createLog(
 }
 
 /** What this server was told that nobody else may learn. */
-export function secretsOf({ apiKey, adminKey, hub, database, models }: Config): string[] {
+export function secretsOf({ apiKey, adminKey, hub, database, files, models }: Config): string[] {
   const engines = models.flatMap(({ engine }) =>
     engine.kind === 'openai'
       ? [...engine.replicas.map((replica) => replica.apiKey), ...Object.values(engine.headers ?? {})]
@@ -56,7 +56,8 @@ export function secretsOf({ apiKey, adminKey, hub, database, models }: Config): 
   const password = URL.canParse(database) ? new URL(database).password : '';
   const plain = querystring.unescape(password);
   // A shorter one would take more from the log than it keeps from its readers.
-  return [apiKey, adminKey, hub.token, password, plain, ...engines].flatMap((secret) =>
-    secret && secret.length >= 8 ? secret : [],
+  const { secretKey, sessionToken } = files.bucket ?? {};
+  return [apiKey, adminKey, hub.token, secretKey, sessionToken, password, plain, ...engines].flatMap(
+    (secret) => (secret && secret.length >= 8 ? secret : []),
   );
 }

@@ -2,10 +2,10 @@ import type { Service } from '../base/service.ts';
 
 /**
  * Named bytes. Names are made by the server (`blob_<id>`, or that with `.index`), never by a client. A blob is durable before any
- * row names it; what no row names for an hour is set aside, and removed days later. Losing the disk is an error, never wrong bytes.
+ * row names it; what no row names for an hour is set aside, and removed days later. Losing the storage is an error, never wrong bytes.
  *
  * What goes wrong is a `BlobError` whose code tells what is lost for good (`missing`, `damaged`) from what may be there
- * again later (`unavailable`), or an `ApiError` `insufficient_storage` where the disk is full.
+ * again later (`unavailable`), or an `ApiError` `insufficient_storage` where the disk or the bucket is full.
  */
 export interface Blobs extends Service {
   /** Begins a blob; it does not exist for anyone until `commit`. */
@@ -20,7 +20,7 @@ export interface Blobs extends Service {
    * @throws BlobError `missing`, or `damaged` when it ends before
    */
   slice(name: string, offset: number, length: number): Promise<Uint8Array>;
-  /** The same for many places of one blob, for the price of one opening; in the order asked for. */
+  /** The same for many places of one blob, for the price of one opening, or few requests; in the order asked for. */
   slices(name: string, places: readonly BlobPlace[]): Promise<Uint8Array[]>;
   /** Undefined for a blob that is missing; one that cannot be asked for throws. */
   size(name: string): Promise<number | undefined>;
@@ -50,7 +50,7 @@ export interface BlobPlace {
 export interface BlobWriter {
   /** Resolves when the writer can take more. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Flushed to the disk and renamed into place; the folder entry is durable too. */
+  /** Resolves when the blob is there and durable, under its name. */
   commit(): Promise<void>;
   /** Leaves no trace. May be called after a failed write or commit. */
   abort(): Promise<void>;

@@ -1,3 +1,5 @@
+import type { Located } from '../base/located.ts';
+
 /** The environment of this process. No other file looks at it. */
 export const environment: Record<string, string | undefined> = process.env;
 
@@ -16,4 +18,10 @@ export function clientSettings(
 /** A variable that is set to nothing is not set. */
 export function presence(value: string | undefined): string | undefined {
   return value === '' ? undefined : value;
+}
+
+/** A value that stands in a flag or a variable, as one of the file. */
+export function outside(file: string, value: string | undefined): Located | undefined {
+  if (presence(value) === undefined) return undefined;
+  return { file, line: null, path: '', value: value ?? '', loose: true, hidden: !file.startsWith('--') };
 }

@@ -44,17 +44,19 @@ export function batch(
   };
 }
 
-/** `disk`, the only place there is, is what this key once said. */
+/** But for where they are kept (`bucket.ts`): a text is that alone. */
 export function files(
   at: Located | undefined,
   { bytesPerBatch }: Config['limits'],
   check: Checker,
-): Config['files'] {
-  const fields = check.object(at?.value === 'disk' ? undefined : at, configKeys.files);
+): Config['files'] & { store: Located | undefined } {
+  const isStore = typeof at?.value === 'string';
+  const fields = check.object(isStore ? undefined : at, configKeys.files);
   const named = check.list(fields.purposes)?.flatMap((item) => check.choice(item, uploadPurposes) ?? []);
   if (fields.purposes && named && !named.includes('batch'))
     check.fail(fields.purposes, 'must name batch', 'Files for batches are always taken.');
   return {
+    store: isStore ? at : fields.store,
     purposes: [...new Set<UploadPurpose>(['batch', ...(named ?? [])])],
     bytes: check.whole(fields.bytes, { min: 1, max: 2 ** 30 }) ?? bytesPerBatch,
   };

@@ -22,6 +22,8 @@ export interface Config {
     purposes: readonly UploadPurpose[];
     /** The largest that is not for a batch. */
     bytes: number;
+    /** Where they are kept; under `data` if absent. */
+    bucket?: BucketConfig;
   };
   models: ModelConfig[];
   /** Where fetched models stand. */
@@ -61,6 +63,25 @@ export interface Config {
   /** Keys of the first org, when set from outside. */
   apiKey?: string;
   adminKey?: string;
+}
+
+/** Where files are kept, as an operator knows it: a folder, or a place in a bucket. */
+export function storeOf({ data, files: { bucket } }: Config): string {
+  return bucket ? `s3://${bucket.bucket}/${bucket.prefix}`.replace(/\/$/, '') : `${data}/blobs`;
+}
+
+/** A place in an object store. */
+export interface BucketConfig {
+  bucket: string;
+  /** Empty, or ends in a slash. */
+  prefix: string;
+  endpoint: string;
+  region: string;
+  /** Whether the bucket stands in the path of a URL, not in the host. */
+  pathStyle: boolean;
+  accessKey: string;
+  secretKey: string;
+  sessionToken: string | undefined;
 }
 
 export interface ModelConfig {

@@ -141,7 +141,7 @@ export function createFiles(deps: FilesDeps): Files {
         throw new BlobError(
           'missing',
           `The index of ${file.id} (${name}) is missing.`,
-          'Restore the data folder from a backup.',
+          'Restore the files from a backup.',
         );
       return decodeIndex(await blobs.slice(name, 0, size));
     },

@@ -71,6 +71,6 @@ function damaged(why: string): BlobError {
   return new BlobError(
     'damaged',
     `An index of an input file cannot be read: ${why}.`,
-    'Restore the data folder from a backup.',
+    'Restore the files from a backup.',
   );
 }

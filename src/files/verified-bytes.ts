@@ -80,6 +80,6 @@ function damaged(file: StoredFile, why: string, code: 'missing' | 'damaged' = 'd
   return new BlobError(
     code,
     `The content of ${file.id} (${file.blobId}) is damaged: ${why}.`,
-    'Restore the data folder from a backup.',
+    'Restore the files from a backup.',
   );
 }

@@ -14,12 +14,11 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
-import { createDiskBlobs } from '../../src/blobs/disk.ts';
-import type { DiskFs } from '../../src/blobs/disk-fs.ts';
+import { createDiskBlobs } from '../../src/blobs/disk/disk.ts';
+import type { DiskFs } from '../../src/blobs/disk/fs.ts';
 import { smallDisk } from '../support/small-disk.ts';
+import { blobsConformance, collect, name, other, pattern, put } from './conformance.ts';
 
-const name = `blob_${'0'.repeat(30)}a7`;
-const other = `blob_${'1'.repeat(32)}`;
 const host = hostname().replaceAll(/[^A-Za-z0-9-]/g, '_');
 
 let folder: string;
@@ -30,22 +29,12 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const make = (fs?: DiskFs) => createDiskBlobs({ folder, log: silent, ...(fs && { fs }) });
+
 async function open(fs?: DiskFs) {
-  const blobs = createDiskBlobs({ folder, log: silent, ...(fs && { fs }) });
+  const blobs = make(fs);
   await blobs.start();
   return blobs;
-}
-
-async function put(blobs: Awaited<ReturnType<typeof open>>, blob: string, ...chunks: Uint8Array[]) {
-  const writer = await blobs.create(blob);
-  for (const chunk of chunks) await writer.write(chunk);
-  await writer.commit();
-}
-
-async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 /** Every file below the folder. */
@@ -54,139 +43,35 @@ const files = () =>
     .filter((entry) => entry.isFile())
     .map((entry) => entry.name);
 
-/** Bytes that differ everywhere, so that a wrong offset shows. */
-const pattern = (length: number) => Buffer.from(Uint32Array.from({ length: length / 4 }, (_, i) => i).buffer);
+blobsConformance('blobs on a disk', () => ({
+  make,
+  open,
+  kept: files,
+  leave: (at, text) => writeFileSync(join(folder, at), text),
+  cut: (at, length) => truncateSync(join(folder, at), length),
+  date: (at, modifiedAt) => utimesSync(join(folder, at), modifiedAt / 1000, modifiedAt / 1000),
+}));
 
-describe('a blob', () => {
-  test('comes back as it was written, whole and by ranges', async () => {
-    const blobs = await open();
-    const bytes = pattern(1_000_000);
-    await put(blobs, name, bytes.subarray(0, 10), bytes.subarray(10, 700_000), bytes.subarray(700_000));
-    expect(await blobs.size(name)).toBe(1_000_000);
-    expect(bytes.equals(await collect(await blobs.read(name)))).toBe(true);
-    for (const [start, end] of [
-      [0, 1],
-      [262_143, 262_145],
-      [999_999, 1_000_000],
-      [5, 5],
-      [300_000, 900_001],
-    ] as const)
-      expect(bytes.subarray(start, end).equals(await collect(await blobs.read(name, { start, end })))).toBe(
-        true,
-      );
-    expect(bytes.subarray(400_000).equals(await collect(await blobs.read(name, { start: 400_000 })))).toBe(
-      true,
-    );
-  });
-
-  test('is read in chunks of at most 256 KiB', async () => {
-    const blobs = await open();
-    await put(blobs, name, pattern(600_000));
-    const sizes: number[] = [];
-    for await (const chunk of await blobs.read(name)) sizes.push(chunk.byteLength);
-    expect(sizes).toEqual([262_144, 262_144, 75_712]);
-  });
-
-  test('may be empty', async () => {
-    const blobs = await open();
-    await put(blobs, name);
-    expect(await blobs.size(name)).toBe(0);
-    expect(await collect(await blobs.read(name))).toHaveLength(0);
-  });
-
-  test('gives exact slices, or none', async () => {
-    const blobs = await open();
-    const bytes = pattern(1_000);
-    await put(blobs, name, bytes);
-    expect(bytes.subarray(990, 1_000).equals(await blobs.slice(name, 990, 10))).toBe(true);
-    expect(await blobs.slice(name, 0, 0)).toHaveLength(0);
-    await expect(blobs.slice(name, 990, 11)).rejects.toThrow(
-      'ends at byte 1000; it was expected to reach 1001',
-    );
-  });
-
-  test('gives many slices at once in the order asked for, all or none, and opens the file once', async () => {
-    const opened: unknown[] = [];
-    const counting: DiskFs = {
-      ...nodeFs,
-      open(...args) {
-        opened.push(args[0]);
-        return nodeFs.open(...args);
-      },
-    };
-    const blobs = await open(counting);
-    const bytes = pattern(1_000);
-    await put(blobs, name, bytes);
-    opened.length = 0;
-    const places = [
-      { offset: 990, length: 10 },
-      { offset: 0, length: 0 },
-      { offset: 3, length: 500 },
-    ];
-    const slices = await blobs.slices(name, places);
-    expect(slices.map((slice) => Buffer.from(slice))).toEqual(
-      places.map(({ offset, length }) => bytes.subarray(offset, offset + length)),
-    );
-    expect(opened).toHaveLength(1);
-    await expect(blobs.slices(name, [...places, { offset: 999, length: 2 }])).rejects.toThrow(
-      'ends at byte 1000; it was expected to reach 1001',
-    );
-    expect(await blobs.slices(name, [])).toEqual([]);
-  });
-
-  test('does not exist before its commit, and survives a new start after it', async () => {
-    const blobs = await open();
-    const writer = await blobs.create(name);
-    await writer.write(pattern(8));
-    expect(await blobs.size(name)).toBeUndefined();
-    await expect(blobs.read(name)).rejects.toThrow(`The blob ${name} is missing.`);
-    await writer.commit();
-    const again = await open();
-    expect(await again.size(name)).toBe(8);
-  });
-
-  test('leaves no trace when it is aborted', async () => {
-    const blobs = await open();
-    const writer = await blobs.create(name);
-    await writer.write(pattern(8));
-    await writer.abort();
-    await writer.abort();
-    expect(files()).toEqual([]);
-    await expect(writer.write(pattern(8))).rejects.toThrow('committed, aborted or failed already');
-  });
-
-  test('stays when it is aborted after the commit', async () => {
-    const blobs = await open();
-    const writer = await blobs.create(name);
-    await writer.commit();
-    await writer.abort();
-    expect(await blobs.size(name)).toBe(0);
-  });
-
-  test('is gone once removed, and may be removed twice', async () => {
-    const blobs = await open();
-    await put(blobs, name, pattern(8));
-    await put(blobs, `${name}.index`, pattern(4));
-    await blobs.remove(name);
-    await blobs.remove(name);
-    expect(await blobs.size(name)).toBeUndefined();
-    expect(await blobs.size(`${name}.index`)).toBe(4);
-  });
-
-  test('that was cut outside is an error and never fewer bytes', async () => {
-    const blobs = await open();
-    await put(blobs, name, pattern(600_000));
-    const stream = await blobs.read(name);
-    const iterator = stream[Symbol.asyncIterator]();
-    await iterator.next();
-    truncateSync(join(folder, 'a7', name), 300_000);
-    await expect(
-      (async () => {
-        while (!(await iterator.next()).done);
-      })(),
-    ).rejects.toThrow('ends at byte 300000');
-    await expect(blobs.read(name, { end: 600_000 })).rejects.toThrow('ends at byte 300000');
-  });
+test('many slices open the file once', async () => {
+  const opened: unknown[] = [];
+  const counting: DiskFs = {
+    ...nodeFs,
+    open(...args) {
+      opened.push(args[0]);
+      return nodeFs.open(...args);
+    },
+  };
+  const blobs = await open(counting);
+  const bytes = pattern(1_000);
+  await put(blobs, name, bytes);
+  opened.length = 0;
+  const places = [
+    { offset: 990, length: 10 },
+    { offset: 0, length: 0 },
+    { offset: 3, length: 500 },
+  ];
+  await blobs.slices(name, places);
+  expect(opened).toHaveLength(1);
 });
 
 test('a reader that goes away early, or never begins, keeps no file open', async () => {
@@ -213,96 +98,6 @@ test('a reader that goes away early, or never begins, keeps no file open', async
   expect(opened).toBe(0);
 });
 
-test.each([
-  '',
-  'blob_',
-  '../../etc/passwd',
-  `blob_${'0'.repeat(31)}`,
-  `blob_${'0'.repeat(33)}`,
-  `${name}/..`,
-  `${name}.txt`,
-  `blob_${'A'.repeat(32)}`,
-  `${name}\n`,
-  `${name}\0`,
-  `${name}.index.index`,
-])('the name %j is refused by every operation', async (bad) => {
-  const blobs = await open();
-  await expect(blobs.create(bad)).rejects.toThrow('Not the name of a blob');
-  await expect(blobs.read(bad)).rejects.toThrow('Not the name of a blob');
-  await expect(blobs.slice(bad, 0, 1)).rejects.toThrow('Not the name of a blob');
-  await expect(blobs.size(bad)).rejects.toThrow('Not the name of a blob');
-  await expect(blobs.remove(bad)).rejects.toThrow('Not the name of a blob');
-  await expect(blobs.setAside(bad, 0)).rejects.toThrow('Not the name of a blob');
-  await expect(blobs.bringBack(bad)).rejects.toThrow('Not the name of a blob');
-  expect(files()).toEqual([]);
-});
-
-test('lists what is committed, with its age, and nothing else', async () => {
-  const blobs = await open();
-  await put(blobs, name, pattern(8));
-  await put(blobs, `${name}.index`, pattern(8));
-  await put(blobs, other, pattern(8));
-  const writer = await blobs.create(`blob_${'2'.repeat(32)}`);
-  writeFileSync(join(folder, 'a7', 'notes.txt'), 'not ours');
-  utimesSync(join(folder, '11', other), 1_000, 1_000);
-  const listed = new Map<string, number>();
-  for await (const { name: found, modifiedAt } of blobs.list()) listed.set(found, modifiedAt);
-  expect([...listed.keys()].toSorted()).toEqual([name, `${name}.index`, other].toSorted());
-  expect(listed.get(other)).toBe(1_000_000);
-  expect(Number.isInteger(listed.get(name))).toBe(true);
-  await writer.abort();
-});
-
-describe('a blob set aside', () => {
-  async function aside(blobs: Awaited<ReturnType<typeof open>>) {
-    const found: { name: string; since: number }[] = [];
-    for await (const each of blobs.listAside()) found.push(each);
-    return found;
-  }
-
-  test('is missing, tells since when, and comes back whole', async () => {
-    const blobs = await open();
-    expect(await aside(blobs)).toEqual([]);
-    await put(blobs, name, pattern(8));
-    await blobs.setAside(name, 1_234_567_890);
-    await expect(blobs.read(name)).rejects.toMatchObject({ code: 'missing' });
-    expect(await blobs.size(name)).toBeUndefined();
-    expect(await blobs.list()[Symbol.asyncIterator]().next()).toMatchObject({ done: true });
-    expect(await aside(await open())).toEqual([{ name, since: 1_234_567_890 }]);
-    await blobs.bringBack(name);
-    expect(await aside(blobs)).toEqual([]);
-    expect(pattern(8).equals(await blobs.slice(name, 0, 8))).toBe(true);
-  });
-
-  test('is removed like any other', async () => {
-    const blobs = await open();
-    await put(blobs, name, pattern(8));
-    await blobs.setAside(name, 1_000);
-    await blobs.remove(name);
-    expect(files()).toEqual([]);
-  });
-
-  test('may be set aside and brought back by two at once', async () => {
-    const blobs = await open();
-    await put(blobs, name, pattern(8));
-    await Promise.all([blobs.setAside(name, 1_000), blobs.setAside(name, 1_000)]);
-    await Promise.all([blobs.bringBack(name), blobs.bringBack(name)]);
-    await blobs.setAside(other, 1_000);
-    await blobs.bringBack(other);
-    expect(await blobs.size(name)).toBe(8);
-  });
-});
-
-test('the label of the folder stays until it is written anew', async () => {
-  const blobs = await open();
-  expect(await blobs.readLabel()).toBeUndefined();
-  await blobs.label('inst_1');
-  expect(await (await open()).readLabel()).toBe('inst_1');
-  await blobs.label('inst_2');
-  expect(await blobs.readLabel()).toBe('inst_2');
-  expect(files()).toEqual(['installation']);
-});
-
 test('a start removes what dead processes left and keeps what living ones write', async () => {
   const dead = spawnSync('true').pid;
   mkdirSync(join(folder, 'tmp'));
@@ -315,17 +110,6 @@ test('a start removes what dead processes left and keeps what living ones write'
   utimesSync(join(folder, 'tmp', 'elsewhere.1.2'), 1_000, 1_000);
   await open();
   expect(files().toSorted()).toEqual(['elsewhere.1.1', `${host}.${process.ppid}.1`].toSorted());
-});
-
-test('start and stop may come in any number and order', async () => {
-  const blobs = createDiskBlobs({ folder, log: silent });
-  await blobs.stop();
-  await Promise.all([blobs.start(), blobs.start(), blobs.stop()]);
-  await blobs.start();
-  await blobs.ping();
-  await blobs.stop();
-  await blobs.stop();
-  expect(files()).toEqual([]);
 });
 
 test('a folder that cannot be one is told apart at start', async () => {
@@ -425,15 +209,6 @@ describe('on a failing disk', () => {
       await expect(through('open').ping()).rejects.toMatchObject(unavailable);
     },
   );
-
-  test('a blob that is gone is missing, one that is cut is damaged', async () => {
-    const blobs = await open();
-    await put(blobs, name, pattern(8));
-    await expect(blobs.slice(other, 0, 1)).rejects.toMatchObject({ code: 'missing' });
-    await expect(blobs.read(other)).rejects.toMatchObject({ code: 'missing' });
-    await expect(blobs.slice(name, 0, 9)).rejects.toMatchObject({ code: 'damaged' });
-    await expect(blobs.read(name, { end: 9 })).rejects.toMatchObject({ code: 'damaged' });
-  });
 
   test('a folder that is gone as a whole says nothing about its blobs', async () => {
     const blobs = await open();

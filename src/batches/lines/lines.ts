@@ -51,7 +51,7 @@ export class ChunkLines {
       throw new BlobError(
         'damaged',
         `Line ${ref.line + 1} of the blob ${this.#blob} is not what was stored.`,
-        'Restore the data folder from a backup.',
+        'Restore the files from a backup.',
         { cause: error },
       );
     }

@@ -113,7 +113,7 @@ async function* fromFile({ file, bytes }: ResultFile, { after, last }: Range): A
     throw new BlobError(
       'damaged',
       `The content of ${file.id} (${file.blobId}) has ${line} lines instead of at least ${last}.`,
-      'Restore the data folder from a backup.',
+      'Restore the files from a backup.',
     );
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { storeOf } from '../../core/config.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
@@ -14,19 +15,28 @@ export function backup(cli: Cli): Command {
     .addHelpText('after', examples('backups/monday --data ./offpeak-data'))
     .action(async (folder: string, flags: ServerFlags & { json?: boolean }) => {
       const { terminal } = cli;
-      const { data, database } = configOf(cli, flags, { missingModels: true });
+      const config = configOf(cli, flags, { missingModels: true });
+      const { data, database } = config;
       const target = resolve(cli.cwd, folder);
       const isEmbedded = database === 'sqlite';
+      const isBucket = config.files.bucket !== undefined;
+      if (isBucket && !isEmbedded)
+        throw new CliError(
+          'There is nothing here to copy.',
+          `Dump the Postgres with pg_dump, and copy ${storeOf(config)} after it.`,
+        );
       if (isEmbedded && !existsSync(resolve(data, 'offpeak.db')))
         throw new CliError(`There is no database in ${data}.`, 'Name the data folder with --data.');
       if (existsSync(target) && readdirSync(target).length > 0)
         throw new CliError(`${folder} is not empty.`, 'Choose a new folder.');
       const { backUp } = await import('../../app/backup.ts');
-      const copied = await backUp(data, target, { database: isEmbedded });
+      const copied = await backUp(data, target, { database: isEmbedded, files: !isBucket });
       if (flags.json === true) return terminal.json({ folder: target, ...copied });
       terminal.print(
         `Copied ${isEmbedded ? 'the database and ' : ''}${copied.files} files (${copied.bytes} bytes) to ${target}.`,
       );
+      if (isBucket)
+        terminal.note(`The files are in ${storeOf(config)}: copy them from there, after the database.`);
       terminal.note(
         isEmbedded
           ? `To go back: ${terminal.self.command} serve --data ${folder}`

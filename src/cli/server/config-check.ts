@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Config, EngineConfig } from '../../config.ts';
+import { type BucketConfig, storeOf } from '../../core/config.ts';
 import { readModelSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
@@ -23,6 +24,7 @@ export function configCheck(cli: Cli): Command {
         ['listens on', `${config.server.host}:${config.server.port}`],
         ['data', config.data],
         ['database', withoutPassword(config.database)],
+        ['files', storeOf(config)],
         ...config.models.map((model): [string, string] => [
           'model',
           `${model.id}: ${describe(model.engine)}`,
@@ -43,15 +45,20 @@ function describe(engine: EngineConfig): string {
 const hidden = '(set)';
 
 function withoutSecrets(config: Config): Config {
-  const { apiKey, adminKey, ...rest } = config;
+  const { apiKey, adminKey, files, ...rest } = config;
   return {
     ...rest,
     database: withoutPassword(config.database),
+    files: { ...files, ...(files.bucket && { bucket: withoutKeys(files.bucket) }) },
     hub: { ...config.hub, token: config.hub.token === null ? null : hidden },
     models: config.models.map((model) => ({ ...model, engine: withoutKey(model.engine) })),
     ...(apiKey !== undefined && { apiKey: hidden }),
     ...(adminKey !== undefined && { adminKey: hidden }),
   };
+}
+
+function withoutKeys(bucket: BucketConfig): BucketConfig {
+  return { ...bucket, secretKey: hidden, sessionToken: bucket.sessionToken && hidden };
 }
 
 function withoutKey(engine: EngineConfig): EngineConfig {

@@ -7,7 +7,7 @@ import { createAccounts } from '../../../src/accounts/create-accounts.ts';
 import type { Accounts } from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { createBatches } from '../../../src/batches/create-batches.ts';
-import { createDiskBlobs } from '../../../src/blobs/disk.ts';
+import { createDiskBlobs } from '../../../src/blobs/disk/disk.ts';
 import { createIds } from '../../../src/base/ids.ts';
 import type { Log } from '../../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';

@@ -1,6 +1,6 @@
-import { BlobError } from '../core/blob-error.ts';
-import { ApiError } from '../core/errors.ts';
-import type { DiskFs } from './disk-fs.ts';
+import { BlobError } from '../../core/blob-error.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { DiskFs } from './fs.ts';
 
 /** What the system says when a disk, or the share of it that is ours, is full. */
 const fullCodes = new Set(['ENOSPC', 'EDQUOT']);
@@ -52,7 +52,7 @@ export async function missingBlob(
 ): Promise<BlobError> {
   const there = await guarded(() => isThere(fs, standing));
   return there
-    ? new BlobError('missing', `The blob ${name} is missing.`, 'Restore the data folder from a backup.', {
+    ? new BlobError('missing', `The blob ${name} is missing.`, 'Restore the files from a backup.', {
         cause,
       })
     : new BlobError('unavailable', `The folder ${standing} is gone.`, hintFor('ENOENT'), { cause });
@@ -72,7 +72,7 @@ export function cut(name: string, size: number, expected: number): BlobError {
   return new BlobError(
     'damaged',
     `The blob ${name} ends at byte ${size}; it was expected to reach ${expected}.`,
-    'Restore the data folder from a backup.',
+    'Restore the files from a backup.',
   );
 }
 

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { cut, guarded } from './disk-faults.ts';
+import { cut, guarded } from './faults.ts';
 
 const chunkBytes = 256 * 1024;
 

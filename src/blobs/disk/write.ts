@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import type { BlobWriter } from './blobs.ts';
-import type { DiskFs } from './disk-fs.ts';
-import { guarded } from './disk-faults.ts';
+import type { BlobWriter } from '../blobs.ts';
+import type { DiskFs } from './fs.ts';
+import { guarded } from './faults.ts';
 
 /** A file that nobody knows of yet. */
 export interface Spool {

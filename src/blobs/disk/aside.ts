@@ -1,9 +1,10 @@
 import { dirname, join } from 'node:path';
-import type { Blobs } from './blobs.ts';
-import { guarded, isMissing } from './disk-faults.ts';
-import type { DiskFs } from './disk-fs.ts';
-import { isName, modifiedAtOf, pathOf } from './disk-paths.ts';
-import { flushFolder } from './disk-write.ts';
+import type { Blobs } from '../blobs.ts';
+import { isName } from '../names.ts';
+import { guarded, isMissing } from './faults.ts';
+import type { DiskFs } from './fs.ts';
+import { modifiedAtOf, pathOf } from './paths.ts';
+import { flushFolder } from './write.ts';
 
 export type Aside = Pick<Blobs, 'setAside' | 'bringBack' | 'listAside'> & {
   /** Where a blob stands that was set aside. */

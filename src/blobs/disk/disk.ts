@@ -3,16 +3,17 @@ import * as nodeFs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pid } from 'node:process';
-import type { Log } from '../base/log.ts';
-import { BlobError } from '../core/blob-error.ts';
-import type { Blobs } from './blobs.ts';
-import type { DiskFs } from './disk-fs.ts';
-import { cut, guarded, isMissing, missingBlob, translate } from './disk-faults.ts';
-import { isName, modifiedAtOf, pathOf } from './disk-paths.ts';
-import { readRange, readSlice } from './disk-read.ts';
-import { createAside } from './disk-aside.ts';
-import { removeLeftovers, temporaryName } from './disk-temporary.ts';
-import { type Spool, createWriter, discard, flushFolder } from './disk-write.ts';
+import type { Log } from '../../base/log.ts';
+import { BlobError } from '../../core/blob-error.ts';
+import type { Blobs } from '../blobs.ts';
+import { isName } from '../names.ts';
+import type { DiskFs } from './fs.ts';
+import { cut, guarded, isMissing, missingBlob, translate } from './faults.ts';
+import { modifiedAtOf, pathOf } from './paths.ts';
+import { readRange, readSlice } from './read.ts';
+import { createAside } from './aside.ts';
+import { removeLeftovers, temporaryName } from './temporary.ts';
+import { type Spool, createWriter, discard, flushFolder } from './write.ts';
 
 export interface DiskBlobsOptions {
   /** Made if need be. Everything in it belongs to the blobs. */

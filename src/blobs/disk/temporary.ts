@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { kill } from 'node:process';
-import type { DiskFs } from './disk-fs.ts';
-import { modifiedAtOf } from './disk-paths.ts';
+import type { DiskFs } from './fs.ts';
+import { modifiedAtOf } from './paths.ts';
 
 /** What nobody can be writing any more, whoever began it. */
 const abandonedMs = 24 * 3_600_000;

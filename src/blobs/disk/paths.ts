@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+import { isMissing } from './faults.ts';
+import { placeOf } from '../names.ts';
+import type { DiskFs } from './fs.ts';
+
+export function pathOf(folder: string, name: string): string {
+  return join(folder, placeOf(name));
+}
+
+/** Epoch milliseconds by the clock of the file system, or nothing when the file has gone. */
+export async function modifiedAtOf(fs: DiskFs, path: string): Promise<number | undefined> {
+  try {
+    return (await fs.stat(path)).mtimeMs;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

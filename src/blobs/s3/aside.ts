@@ -1,0 +1,50 @@
+import type { Blobs } from '../blobs.ts';
+import { isName, placeOf } from '../names.ts';
+import type { S3Client } from './client.ts';
+import { listObjects } from './listing.ts';
+
+/** A blob is copied there and then removed where it was; since when is in the key, because listings tell nothing else. */
+const folder = 'quarantine/';
+
+export type Aside = Pick<Blobs, 'setAside' | 'bringBack' | 'listAside'> & {
+  /** Removes what was set aside under this name. */
+  removeAside: (name: string) => Promise<void>;
+};
+
+export function createAside(client: S3Client): Aside {
+  const remove = async (key: string) => void (await client.send({ method: 'DELETE', key }));
+
+  /** Of two processes that do the same with a blob, one comes too late. */
+  async function move(from: string, to: string): Promise<void> {
+    const headers = { 'x-amz-copy-source': `/${client.bucket}/${client.nameOf(from)}` };
+    const { code } = await client.send({ method: 'PUT', key: to, headers, may: ['NoSuchKey'] });
+    if (code === undefined) await remove(from);
+  }
+
+  async function* entries(name = '') {
+    for await (const { key, modifiedAt } of listObjects(client, `${folder}${name}`)) {
+      const [, found = '', since] = /^([^/]+?)(?:\.(\d+))?$/.exec(key.slice(folder.length)) ?? [];
+      if (isName(found) && (name === '' || found === name))
+        yield { key, name: found, since: since === undefined ? modifiedAt : Number(since) };
+    }
+  }
+
+  return {
+    async setAside(name, at) {
+      await move(placeOf(name), `${folder}${name}.${at}`);
+    },
+
+    async bringBack(name) {
+      const place = placeOf(name);
+      for await (const { key } of entries(name)) await move(key, place);
+    },
+
+    async *listAside() {
+      for await (const { name, since } of entries()) yield { name, since };
+    },
+
+    async removeAside(name) {
+      for await (const { key } of entries(name)) await remove(key);
+    },
+  };
+}

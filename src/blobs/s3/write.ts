@@ -1,0 +1,127 @@
+import { BlobError } from '../../core/blob-error.ts';
+import type { BlobWriter } from '../blobs.ts';
+import type { S3Client } from './client.ts';
+import { escaped, textOf } from './xml.ts';
+
+/** All parts of an upload but its last are of one size, as some stores want it, and none is smaller than any store takes. */
+export const partBytes = 8 * 1024 * 1024;
+
+interface Multipart {
+  id: string;
+  /** The tags of what was sent, by which the store knows the parts. */
+  tags: string[];
+}
+
+/**
+ * What fits into one part is put at once, everything else is a multipart upload: in both cases the object is there whole, or
+ * not at all. One part is on its way while the next is filled; a fault is told by a later call, by `commit` at the latest.
+ */
+export function createWriter(client: S3Client, key: string): BlobWriter {
+  let state: 'open' | 'committed' | 'gone' = 'open';
+  let chunks: Uint8Array[] = [];
+  let held = 0;
+  let size = 0;
+  let upload: Multipart | undefined;
+  let sending: Promise<void> | undefined;
+
+  const taken = () => {
+    const body = Buffer.concat(chunks, held);
+    chunks = [];
+    held = 0;
+    return body;
+  };
+
+  async function sendPart(): Promise<void> {
+    await sending;
+    const { id, tags } = (upload ??= { id: await beginUpload(client, key), tags: [] });
+    const part = tags.length;
+    tags.push('');
+    const query = { partNumber: String(part + 1), uploadId: id };
+    sending = client.send({ method: 'PUT', key, query, body: taken() }).then(({ headers }) => {
+      tags[part] = String(headers['etag']);
+    });
+    // Awaited before the next one; until then a failure must not count as unhandled.
+    sending.catch(() => {});
+  }
+
+  /** A fault leaves nothing behind, whether or not the caller aborts. */
+  async function orDiscard(work: () => Promise<void>): Promise<void> {
+    if (state !== 'open') throw new Error('The blob was committed, aborted or failed already.');
+    try {
+      await work();
+    } catch (error) {
+      await discard();
+      throw error;
+    }
+  }
+
+  /** What cannot be cleared away now is found by the sweeper, or as an upload that nobody goes on with. */
+  async function discard(): Promise<void> {
+    state = 'gone';
+    taken();
+    await sending?.catch(() => {});
+    await (upload && abortUpload(client, key, upload.id).catch(() => {}));
+  }
+
+  return {
+    write: (chunk) =>
+      orDiscard(async () => {
+        for (let from = 0; from < chunk.length;) {
+          // A copy: whoever writes fills the same memory again.
+          const piece = Uint8Array.prototype.slice.call(chunk, from, from + partBytes - held);
+          chunks.push(piece);
+          held += piece.length;
+          from += piece.length;
+          if (held === partBytes) await sendPart();
+        }
+        size += chunk.length;
+      }),
+    commit: () =>
+      orDiscard(async () => {
+        if (!upload) await client.send({ method: 'PUT', key, body: taken() });
+        else {
+          if (held > 0) await sendPart();
+          await sending;
+          await completeUpload(client, key, upload, size);
+        }
+        state = 'committed';
+      }),
+    async abort() {
+      if (state === 'open') await discard();
+    },
+  };
+}
+
+async function beginUpload(client: S3Client, key: string): Promise<string> {
+  const { body } = await client.send({ method: 'POST', key, query: { uploads: '' } });
+  const id = textOf(body.toString(), 'UploadId');
+  if (id === undefined) throw notUnderstood('began an upload without an UploadId');
+  return id;
+}
+
+/** An upload that is gone may have been completed by a try whose answer was lost: then the object is there. */
+async function completeUpload(
+  client: S3Client,
+  key: string,
+  { id, tags }: Multipart,
+  size: number,
+): Promise<void> {
+  const parts = tags.map(
+    (tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`,
+  );
+  const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
+  const request = { method: 'POST', key, query: { uploadId: id }, body, may: ['NoSuchUpload'] } as const;
+  const { code } = await client.send(request);
+  if (code === undefined) return;
+  const { headers } = await client.send({ method: 'HEAD', key, may: ['404'] });
+  if (Number(headers['content-length']) !== size)
+    throw notUnderstood('lost an upload that was to be completed');
+}
+
+export async function abortUpload(client: S3Client, key: string, uploadId: string): Promise<void> {
+  await client.send({ method: 'DELETE', key, query: { uploadId }, may: ['NoSuchUpload'] });
+}
+
+function notUnderstood(what: string): BlobError {
+  return new BlobError('unavailable', `The object store ${what}.`, 'Look for the cause in its log.');
+}

@@ -1,0 +1,338 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { silent } from '../../src/base/log.ts';
+import type { Blobs } from '../../src/blobs/blobs.ts';
+import { createS3Blobs } from '../../src/blobs/s3/s3.ts';
+import type { BucketConfig } from '../../src/core/config.ts';
+import { startObjectStore } from '../support/object-store.ts';
+import type { ObjectStore } from '../support/object-store.ts';
+import { blobsConformance, collect, name, pattern, put } from './conformance.ts';
+
+const hour = 3_600_000;
+const part = 8 * 1024 * 1024;
+const prefix = 'off/peak/';
+const key = `${prefix}a7/${name}`;
+const random = { bytes: randomBytes, float: () => 1 };
+
+/** Pauses pass at once and are noted; what waits for an hour waits until it is called. */
+let clock: Clock & { pauses: number[]; elapsed: number; hourly: (() => void) | undefined };
+let store: ObjectStore;
+const made: Blobs[] = [];
+
+beforeAll(async () => {
+  store = await startObjectStore();
+});
+afterAll(async () => {
+  for (const blobs of made) await blobs.stop();
+  await store.close();
+});
+beforeEach(() => {
+  store.objects.clear();
+  store.uploads.clear();
+  store.asked.length = 0;
+  store.fault = () => undefined;
+  store.page = 1000;
+  const began = Date.now();
+  clock = {
+    pauses: [],
+    elapsed: 0,
+    hourly: undefined,
+    now: () => began + clock.elapsed,
+    monotonic: () => clock.elapsed,
+    after(ms, fn) {
+      if (ms >= hour) {
+        clock.hourly = fn;
+        return { cancel: () => (clock.hourly = undefined) };
+      }
+      clock.pauses.push(ms);
+      clock.elapsed += ms;
+      const pending = setImmediate(fn);
+      return { cancel: () => clearImmediate(pending) };
+    },
+  };
+});
+
+function make(
+  bucket: Partial<BucketConfig> = {},
+  timeouts?: Parameters<typeof createS3Blobs>[0]['timeouts'],
+) {
+  const own = { bucket: { ...store.config, ...bucket }, clock, random, log: silent };
+  const blobs = createS3Blobs({ ...own, ...(timeouts && { timeouts }) });
+  made.push(blobs);
+  return blobs;
+}
+
+async function open(): Promise<Blobs> {
+  const blobs = make();
+  await blobs.start();
+  store.asked.length = 0;
+  return blobs;
+}
+
+/** Fails the requests that `fits`, so often. */
+function failing(fits: RegExp, fault: ReturnType<ObjectStore['fault']>, times = Infinity): void {
+  let left = times;
+  store.fault = (asked) => (fits.test(asked) && left-- > 0 ? fault : undefined);
+}
+
+const keys = () => [...store.objects.keys()].map((each) => each.slice(prefix.length));
+const asked = (fits: RegExp) => store.asked.filter((each) => fits.test(each));
+
+blobsConformance('blobs in a bucket', () => ({
+  make,
+  open,
+  // An object that every answer of /readyz writes anew is no blob.
+  kept: () => keys().filter((each) => each !== 'ping'),
+  leave: (at, text) =>
+    void store.objects.set(prefix + at, { body: Buffer.from(text), modifiedAt: Date.now() }),
+  cut(at, length) {
+    const object = store.objects.get(prefix + at)!;
+    object.body = object.body.subarray(0, length);
+  },
+  date: (at, modifiedAt) => void (store.objects.get(prefix + at)!.modifiedAt = modifiedAt),
+}));
+
+describe('an upload', () => {
+  test('of one part is one request, a larger one comes in parts, and it is there when it is whole', async () => {
+    const blobs = await open();
+    await put(blobs, name, pattern(1000));
+    expect(store.asked).toEqual([`PUT ${key}`]);
+    const bytes = pattern(2 * part + 1000);
+    const writer = await blobs.create(name);
+    for (let at = 0; at < bytes.length; at += 1_000_000)
+      await writer.write(bytes.subarray(at, at + 1_000_000));
+    expect(await blobs.size(name)).toBe(1000);
+    await writer.commit();
+    expect(bytes.equals(store.objects.get(key)!.body)).toBe(true);
+    expect(asked(/partNumber/)).toHaveLength(3);
+    expect(bytes.equals(await collect(await blobs.read(name)))).toBe(true);
+    expect(store.uploads.size).toBe(0);
+  });
+
+  test('keeps no more than two parts in memory: the third waits for the first', async () => {
+    const blobs = await open();
+    failing(/partNumber=1/, 'hang');
+    const writer = await blobs.create(name);
+    await writer.write(pattern(part));
+    let isTaken = false;
+    const second = writer.write(pattern(part)).then(() => (isTaken = true));
+    while (asked(/partNumber=1/).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect([isTaken, asked(/partNumber=2/)]).toEqual([false, []]);
+    await blobs.stop();
+    await expect(second).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  test('that is aborted or fails leaves no parts', async () => {
+    const blobs = await open();
+    const writer = await blobs.create(name);
+    await writer.write(pattern(part + 4));
+    await writer.abort();
+    failing(/partNumber=2/, { status: 403, code: 'AccessDenied' });
+    await expect(put(blobs, name, pattern(part + 4))).rejects.toMatchObject({ code: 'unavailable' });
+    expect([store.uploads.size, store.objects.size]).toEqual([0, 0]);
+  });
+
+  test('F38: what it left when its process died is aborted a day later, at a start and every hour', async () => {
+    const now = clock.now();
+    const leave = (id: string, of: string, begun: number) =>
+      void store.uploads.set(id, { key: of, begun, parts: new Map() });
+    leave('dead', key, now - 25 * hour);
+    leave('alive', key, now - 23 * hour);
+    leave('foreign', `${prefix}notes`, now - 25 * hour);
+    const blobs = await open();
+    expect([...store.uploads.keys()]).toEqual(['alive', 'foreign']);
+    clock.elapsed += 2 * hour;
+    clock.hourly!();
+    while (store.uploads.has('alive')) await new Promise((resolve) => setImmediate(resolve));
+    expect(clock.hourly).toBeDefined();
+    await blobs.stop();
+    expect(clock.hourly).toBeUndefined();
+  });
+});
+
+describe('F38: a store that fails', () => {
+  const passing = [
+    { status: 503, code: 'SlowDown' },
+    { status: 500, code: 'InternalError' },
+    { status: 400, code: 'RequestTimeout' },
+    'reset',
+    'lose answer',
+    'late',
+  ] as const;
+  const bytes = pattern(part + 4);
+  const steps = [/^POST.*uploads/, /^PUT.*partNumber=1/, /^POST.*uploadId/, /^PUT [^?]*$/];
+
+  /** Each step fails so often, then goes well. */
+  function failingAtEach(fault: ReturnType<ObjectStore['fault']>, times: number): void {
+    const left = steps.map(() => times);
+    store.fault = (request) => {
+      const step = steps.findIndex((fits) => fits.test(request));
+      return step >= 0 && left[step]!-- > 0 ? fault : undefined;
+    };
+  }
+
+  test.each(passing)('with %j is asked again, longer and longer, and nothing is lost', async (fault) => {
+    const blobs = await open();
+    failingAtEach(fault, 3);
+    await put(blobs, name, bytes);
+    // Once more for a completion that had taken place: there is nothing left that could fail.
+    const completions = fault === 'lose answer' ? 1 : 3;
+    const pauses = [200, 400, 800];
+    const expected = [...pauses, ...pauses, ...pauses.slice(0, completions)];
+    expect(clock.pauses).toEqual(expected);
+    failingAtEach(fault, 3);
+    await blobs.label('inst_1');
+    failingAtEach(fault, 1);
+    await blobs.setAside(name, 1);
+    failingAtEach(fault, 1);
+    await blobs.bringBack(name);
+    failing(/^(GET|HEAD)/, fault === 'late' ? 'reset' : fault, 3);
+    clock.pauses.length = 0;
+    expect(bytes.equals(await collect(await blobs.read(name)))).toBe(true);
+    expect(clock.pauses).toEqual(pauses);
+    expect(await blobs.readLabel()).toBe('inst_1');
+  });
+
+  test('for longer than a few tries is unavailable, and in the end nothing hangs', async () => {
+    const blobs = await open();
+    await put(blobs, name, pattern(8));
+    failing(/./, { status: 503, code: 'SlowDown' });
+    await expect(blobs.read(name)).rejects.toMatchObject({
+      name: 'BlobError',
+      code: 'unavailable',
+      message: expect.stringContaining('answered 503 SlowDown: No & no.'),
+    });
+    expect(store.asked.filter((each) => each.startsWith('GET'))).toHaveLength(6);
+    await expect(blobs.size(name)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(blobs.ping()).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(put(blobs, name, pattern(8))).rejects.toMatchObject({ code: 'unavailable' });
+    const impatient = make({}, { connectMs: 1000, headersMs: 1, idleMs: 1, totalMs: 0 });
+    failing(/./, 'hang');
+    await expect(impatient.read(name)).rejects.toThrow('went silent');
+  });
+
+  test('by losing a part refuses the whole, which is not there then', async () => {
+    const blobs = await open();
+    const writer = await blobs.create(name);
+    await writer.write(pattern(part + 4));
+    store.fault = (request) => {
+      if (request.startsWith('POST')) for (const { parts } of store.uploads.values()) parts.delete(1);
+      return undefined;
+    };
+    await expect(writer.commit()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await blobs.size(name)).toBeUndefined();
+    expect(store.uploads.size).toBe(0);
+  });
+
+  test.each([
+    { status: 507, code: 'XMinioStorageFull' },
+    { status: 403, code: 'QuotaExceeded' },
+  ])('by being full says so (F36): %j', async (fault) => {
+    const blobs = await open();
+    failing(/^PUT/, fault);
+    const full = { code: 'insufficient_storage', status: 507 };
+    await expect(put(blobs, name, pattern(8))).rejects.toMatchObject(full);
+    await expect(put(blobs, name, pattern(part + 4))).rejects.toMatchObject(full);
+    await expect(blobs.ping()).rejects.toMatchObject(full);
+    expect([keys(), store.uploads.size]).toEqual([[], 0]);
+  });
+});
+
+describe('F39: a store that does not know yet what it has taken', () => {
+  const young = () => `blob_${clock.now().toString(16).padStart(12, '0')}${'7'.repeat(20)}`;
+  const stale = { status: 404, code: 'NoSuchKey' };
+
+  test('is asked again for what is young', async () => {
+    const blobs = await open();
+    const fresh = young();
+    await put(blobs, fresh, pattern(8));
+    failing(/^GET/, stale, 2);
+    expect(pattern(8).equals(await collect(await blobs.read(fresh)))).toBe(true);
+    failing(/^GET/, stale, 2);
+    expect(pattern(8).equals(await blobs.slice(fresh, 0, 8))).toBe(true);
+    failing(/^HEAD/, stale, 2);
+    expect(await blobs.size(fresh)).toBe(8);
+    expect(clock.pauses).toEqual([200, 400, 200, 400, 200, 400]);
+  });
+
+  test('says at once of what is old, and soon of what never comes, that it is missing', async () => {
+    const blobs = await open();
+    await expect(blobs.read(name)).rejects.toMatchObject({ code: 'missing' });
+    expect(clock.pauses).toEqual([]);
+    await expect(blobs.slice(young(), 0, 1)).rejects.toMatchObject({ code: 'missing' });
+    expect(clock.pauses).toEqual([200, 400, 800, 1600]);
+  });
+});
+
+test('places close together are one request, and one far away another', async () => {
+  const blobs = await open();
+  const bytes = pattern(4_000_000);
+  await put(blobs, name, bytes);
+  store.asked.length = 0;
+  const places = [0, 300_000, 100_000, 3_000_000].map((offset) => ({ offset, length: 1000 }));
+  const found = await blobs.slices(name, places);
+  expect(found.every((each, at) => bytes.subarray(places[at]!.offset).indexOf(each) === 0)).toBe(true);
+  expect(store.asked).toHaveLength(2);
+});
+
+test('a listing of many pages tells each blob once, and of nobody else', async () => {
+  const blobs = await open();
+  const names = Array.from({ length: 7 }, (_, at) => `blob_${String(at).repeat(32)}`);
+  for (const each of names) await put(blobs, each, pattern(4));
+  store.objects.set('elsewhere', { body: Buffer.alloc(1), modifiedAt: 0 });
+  store.page = 3;
+  const listed: string[] = [];
+  for await (const each of blobs.list()) listed.push(each.name);
+  expect(listed).toEqual(names);
+  expect(store.asked.filter((each) => each.startsWith('GET'))).toHaveLength(3);
+});
+
+describe('a start', () => {
+  test.each<[string, Partial<BucketConfig>, string, string]>([
+    ['bucket', { bucket: 'filse' }, 'There is no bucket filse at 127.0.0.1', 'Create it'],
+    ['key', { accessKey: 'AKIAOTHER' }, 'does not take the key AKIAOTHER', 'AWS_ACCESS_KEY_ID'],
+    ['secret', { secretKey: 'x' }, 'the secret of the key AKIATEST is wrong', 's3.secret_key'],
+    ['region', { region: 'us-east-1' }, 'is not in the region us-east-1', 'Set s3.region'],
+  ])('with a wrong %s says so', async (_, wrong, message, hint) => {
+    await expect(make(wrong).start()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
+    });
+  });
+
+  test.each([
+    [{ status: 403, code: 'RequestTimeTooSkewed' }, 'too far apart', 'NTP'],
+    [{ status: 403, code: 'AccessDenied' }, 'too few rights', 'put and delete'],
+    [{ status: 301, code: 'PermanentRedirect' }, 'is not in the region', 's3.endpoint'],
+  ])('that is refused with %j says so', async (fault, message, hint) => {
+    failing(/^PUT/, fault);
+    await expect(make().start()).rejects.toMatchObject({
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
+    });
+  });
+
+  test('where nobody answers says so', async () => {
+    failing(/./, 'reset');
+    await expect(make().start()).rejects.toMatchObject({
+      message: expect.stringContaining('The stored files cannot be reached: the connection to 127.0.0.1'),
+      hint: expect.stringContaining('s3.endpoint'),
+    });
+  });
+
+  test('goes on where uploads cannot be listed', async () => {
+    failing(/\?uploads/, { status: 501, code: 'NotImplemented' });
+    await make().start();
+  });
+});
+
+test('a bucket that is gone says nothing about its blobs', async () => {
+  const blobs = await open();
+  await put(blobs, name, pattern(8));
+  failing(/./, { status: 404, code: 'NoSuchBucket' });
+  await expect(blobs.read(name)).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(blobs.slice(name, 0, 8)).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(blobs.size(name)).rejects.toMatchObject({ code: 'unavailable' });
+});

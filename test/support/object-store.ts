@@ -1,0 +1,223 @@
+import { createHash, createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { BucketConfig } from '../../src/core/config.ts';
+
+/**
+ * What becomes of a request: an error of that status and code; `reset`, before anything is done; `lose answer`, when all is
+ * done; `hang`, for ever; `late`, a 200 that tells an error.
+ */
+export type StoreFault = { status: number; code: string } | 'reset' | 'lose answer' | 'hang' | 'late';
+
+/** An object store in memory, with one bucket, that checks every signature and fails as it is told. */
+export interface ObjectStore {
+  /** How to reach it, as the configuration has it. */
+  config: BucketConfig;
+  objects: Map<string, { body: Buffer; modifiedAt: number }>;
+  /** By id: what was begun and neither completed nor aborted. */
+  uploads: Map<string, { key: string; begun: number; parts: Map<number, Buffer> }>;
+  /** `PUT key?query` of each request so far. */
+  asked: string[];
+  /** Decides of each request. */
+  fault: (request: string) => StoreFault | undefined;
+  /** The largest page of a listing. */
+  page: number;
+  close(): Promise<void>;
+}
+
+const secretKey = 'a secret that nobody knows';
+const accessKey = 'AKIATEST';
+const bucket = 'files';
+
+class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, code: string) {
+    super(code);
+    this.status = status;
+  }
+}
+
+export async function startObjectStore(options: Partial<BucketConfig> = {}): Promise<ObjectStore> {
+  const server = createServer((request, response) => void serve(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const config: BucketConfig = {
+    bucket,
+    prefix: 'off/peak/',
+    endpoint: `http://127.0.0.1:${port}`,
+    region: 'eu-test-1',
+    pathStyle: true,
+    accessKey,
+    secretKey,
+    sessionToken: undefined,
+    ...options,
+  };
+  let uploads = 0;
+  const store: ObjectStore = {
+    config,
+    objects: new Map(),
+    uploads: new Map(),
+    asked: [],
+    fault: () => undefined,
+    page: 1000,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const { pathname, search, searchParams } = new URL(request.url!, 'http://x');
+    const [, inBucket = '', key = ''] = /^\/([^/]+)\/(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
+    const asked = `${request.method} ${key}${search}`;
+    store.asked.push(asked);
+    const fault = store.fault(asked);
+    if (fault === 'hang') return;
+    if (fault === 'reset') return void request.socket.resetAndDestroy();
+    try {
+      check(request, body, config.region);
+      if (inBucket !== bucket) throw new Refused(404, 'NoSuchBucket');
+      if (typeof fault === 'object') throw new Refused(fault.status, fault.code);
+      if (fault === 'late')
+        return void response.end('<?xml version="1.0"?><Error><Code>InternalError</Code></Error>');
+      const answer = answerTo(request, key, searchParams, body);
+      if (fault === 'lose answer') return void request.socket.resetAndDestroy();
+      response.writeHead(answer.status ?? 200, answer.headers).end(answer.body);
+    } catch (error) {
+      const status = error instanceof Refused ? error.status : 500;
+      const code = error instanceof Error ? error.message : '';
+      const xml = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>No &amp; no.</Message></Error>`;
+      response.writeHead(status).end(request.method === 'HEAD' ? undefined : xml);
+    }
+  }
+
+  interface Answer {
+    status?: number;
+    headers?: Record<string, string>;
+    body?: Buffer | string;
+  }
+
+  function answerTo(request: IncomingMessage, key: string, query: URLSearchParams, body: Buffer): Answer {
+    const { method, headers } = request;
+    const uploadId = query.get('uploadId');
+    if (uploadId !== null) return ofUpload(method!, key, uploadId, query, body);
+    if (query.has('uploads')) return method === 'POST' ? beginUpload(key) : listUploads();
+    if (method === 'GET' && key === '') return list(query);
+    if (method === 'PUT') {
+      const source = headers['x-amz-copy-source'];
+      const content = source === undefined ? body : find(String(source).slice(bucket.length + 2)).body;
+      store.objects.set(key, { body: content, modifiedAt: Date.now() });
+      return { body: '<CopyObjectResult/>', headers: { etag: tagOf(content) } };
+    }
+    if (method === 'DELETE') {
+      store.objects.delete(key);
+      return { status: 204 };
+    }
+    const { body: content } = find(key);
+    if (method === 'HEAD') return { headers: { 'content-length': String(content.length) } };
+    const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(String(headers.range)) ?? [];
+    if (start === undefined) return { body: content };
+    if (Number(start) >= content.length) throw new Refused(416, 'InvalidRange');
+    const part = content.subarray(Number(start), Number(end) + 1);
+    const range = `bytes ${start}-${Number(start) + part.length - 1}/${content.length}`;
+    return { status: 206, headers: { 'content-range': range }, body: part };
+  }
+
+  function find(key: string) {
+    const found = store.objects.get(key);
+    if (!found) throw new Refused(404, 'NoSuchKey');
+    return found;
+  }
+
+  function beginUpload(key: string): Answer {
+    const id = `upload&${++uploads}`;
+    store.uploads.set(id, { key, begun: Date.now(), parts: new Map() });
+    return { body: `<R><UploadId>${id.replace('&', '&amp;')}</UploadId></R>` };
+  }
+
+  function ofUpload(method: string, key: string, id: string, query: URLSearchParams, body: Buffer): Answer {
+    const upload = store.uploads.get(id);
+    if (upload?.key !== key) throw new Refused(404, 'NoSuchUpload');
+    if (method === 'PUT') {
+      upload.parts.set(Number(query.get('partNumber')), body);
+      return { headers: { etag: tagOf(body) } };
+    }
+    store.uploads.delete(id);
+    if (method === 'DELETE') return { status: 204 };
+    const named = [
+      ...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>&quot;(\w+)&quot;<\/ETag>/g),
+    ];
+    const parts = named.map(([, number, tag]) => {
+      const part = upload.parts.get(Number(number));
+      if (!part || tagOf(part) !== `"${tag}"`) throw new Refused(400, 'InvalidPart');
+      return part;
+    });
+    const isSmall = (part: Buffer, at: number) => at < parts.length - 1 && part.length < 5 * 1024 * 1024;
+    if (parts.length === 0 || parts.some(isSmall)) throw new Refused(400, 'EntityTooSmall');
+    store.objects.set(key, { body: Buffer.concat(parts), modifiedAt: Date.now() });
+    return { body: '<CompleteMultipartUploadResult/>' };
+  }
+
+  function list(query: URLSearchParams): Answer {
+    const most = Math.min(store.page, Number(query.get('max-keys') ?? 1000));
+    const after = query.get('continuation-token') ?? '';
+    const keys = [...store.objects.keys()]
+      .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after)
+      .toSorted();
+    const page = keys
+      .slice(0, most)
+      .map((key) => entry('Contents', key, 'LastModified', find(key).modifiedAt));
+    const more = keys.length > most;
+    const next = more ? `<NextContinuationToken>${keys[most - 1]}</NextContinuationToken>` : '';
+    return { body: `<L><IsTruncated>${more}</IsTruncated>${next}${page.join('')}</L>` };
+  }
+
+  function listUploads(): Answer {
+    const all = [...store.uploads].map(([id, { key, begun }]) =>
+      entry('Upload', key, 'Initiated', begun, `<UploadId>${id.replace('&', '&amp;')}</UploadId>`),
+    );
+    return { body: `<L>${all.join('')}</L>` };
+  }
+
+  return store;
+}
+
+function entry(name: string, key: string, time: string, at: number, more = ''): string {
+  return `<${name}><Key>${key}</Key><${time}>${new Date(at).toISOString()}</${time}>${more}</${name}>`;
+}
+
+function tagOf(body: Buffer): string {
+  return `"${createHash('md5').update(body).digest('hex')}"`;
+}
+
+/** Signature version 4, as a store reckons it. */
+function check({ method, url, headers }: IncomingMessage, body: Buffer, region: string): void {
+  const [, key, day, scope, names = '', signature] =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d+)\/(\S+), SignedHeaders=(\S+), Signature=(\w+)$/.exec(
+      String(headers.authorization),
+    ) ?? [];
+  if (key !== accessKey) throw new Refused(403, 'InvalidAccessKeyId');
+  if (scope !== `${region}/s3/aws4_request`) throw new Refused(400, 'AuthorizationHeaderMalformed');
+  const sum = createHash('sha256').update(body).digest('hex');
+  if (headers['x-amz-content-sha256'] !== sum) throw new Refused(400, 'XAmzContentSHA256Mismatch');
+  const { pathname, searchParams } = new URL(url!, 'http://x');
+  const query = [...searchParams]
+    .map((pair) => pair.map(encodeURIComponent).join('='))
+    .toSorted()
+    .join('&');
+  const signed = names.split(';').map((name) => `${name}:${String(headers[name])}\n`);
+  const canonical = [method, pathname, query, signed.join(''), names, sum].join('\n');
+  const hashed = createHash('sha256').update(canonical).digest('hex');
+  const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], `${day}/${scope}`, hashed].join('\n');
+  const sign = (by: string | Buffer, what: string) => createHmac('sha256', by).update(what).digest();
+  const signing = [day!, ...scope.split('/')].reduce<string | Buffer>(sign, `AWS4${secretKey}`);
+  if (sign(signing, text).toString('hex') !== signature) throw new Refused(403, 'SignatureDoesNotMatch');
+}
