@@ -136,6 +136,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     blobs,
     files,
     generate: withLineFallbacks(generate, time),
+    budgets: accounts.budgets,
     limits,
     drainMs,
     batch: config.batch,

@@ -1,7 +1,10 @@
 import type { Service } from '../base/service.ts';
+import type { Budget, SpentBudget } from '../core/budget.ts';
 import type { ApiKey, Caller, Org, Scope } from '../core/org.ts';
 import type { Prices } from '../core/price.ts';
 import type { Usage } from '../core/usage.ts';
+import type { OrgChanges } from '../store/contract/accounts.ts';
+import type { Budgets } from './budgets.ts';
 
 /** Orgs, keys and money (api.md, sections 1 and 8). */
 export interface Accounts extends Service {
@@ -17,8 +20,10 @@ export interface Accounts extends Service {
   /** The keys made on the very first start, to be shown once; null later. */
   readonly firstKeys: { key: string | null; adminKey: string | null } | null;
   orgs: {
-    create(input: { name: string }): Promise<Org>;
-    list(): Promise<Org[]>;
+    create(input: { name: string; budget?: Budget | null }): Promise<BudgetedOrg>;
+    list(): Promise<BudgetedOrg[]>;
+    /** @throws ApiError `not_found` */
+    update(id: string, changes: OrgChanges): Promise<BudgetedOrg>;
   };
   keys: {
     /** `key` is the only copy of the secret. */
@@ -26,6 +31,7 @@ export interface Accounts extends Service {
     list(orgId?: string): Promise<ApiKey[]>;
     revoke(id: string): Promise<ApiKey>;
   };
+  readonly budgets: Pick<Budgets, 'require' | 'waiting'>;
   /** Enters a synchronous request in the ledger, in a group commit. Resolves when it is durable. */
   charge(entry: {
     caller: Caller;
@@ -34,6 +40,11 @@ export interface Accounts extends Service {
     usage: Usage;
     prices: Prices;
   }): Promise<void>;
+}
+
+export interface BudgetedOrg extends Org {
+  /** Null for an org that may spend what it likes. */
+  budget: SpentBudget | null;
 }
 
 export interface NewKey {

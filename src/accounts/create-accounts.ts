@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAuthenticator, requireScope } from './authenticate.ts';
 import { checkEnvironmentKeys, ensureGiven, type EnvironmentKeys, makeFirstKeys } from './bootstrap.ts';
+import { createBudgets } from './budgets.ts';
 import { createKeyCache } from './key-cache.ts';
 import { hashKey } from './keys.ts';
 import { createLastUsed } from './last-used.ts';
@@ -32,6 +33,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const cache = createKeyCache(clock, (hash) => deps.store.keys.findByHash(hash));
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
   const ledger = createLedger({ ledger: store.ledger, clock, log });
+  const budgets = createBudgets({ orgs: store.orgs, clock, log });
   const authenticator = createAuthenticator({
     clock,
     cache,
@@ -41,18 +43,23 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   let firstKeys: Accounts['firstKeys'] = null;
 
   return {
-    ...createIssuer(deps, () => cache.clear()),
+    ...createIssuer(deps, { keys: () => cache.clear(), budgets: () => budgets.look() }),
+    budgets,
     authenticate: (headers) => authenticator.authenticate(headers),
     require: requireScope,
     charge: (entry) => ledger.charge(entry),
     get firstKeys() {
       return firstKeys;
     },
-    start: () => ensureGiven(deps, config),
+    async start() {
+      await ensureGiven(deps, config);
+      await budgets.start();
+    },
     async makeFirstKeys() {
       firstKeys = await makeFirstKeys(deps, config);
     },
     async stop() {
+      await budgets.stop();
       await ledger.stop();
       await lastUsed.stop();
     },

@@ -1,10 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
+import type { Budget } from '../core/budget.ts';
 import { invalid, notFound } from '../core/errors.ts';
 import { type ApiKey, defaultScopes, type Org } from '../core/org.ts';
 import type { Store } from '../store/store.ts';
-import type { Accounts, NewKey } from './accounts.ts';
+import type { Accounts, BudgetedOrg, NewKey } from './accounts.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 
 export interface Issuing {
@@ -15,9 +16,9 @@ export interface Issuing {
 }
 
 /** Makes an org. Names are for people and need not be unique. */
-export async function createOrg({ store, clock, ids }: Issuing, name: string): Promise<Org> {
+export async function createOrg({ store, clock, ids }: Issuing, name: string, budget?: Budget): Promise<Org> {
   const org: Org = { id: ids.next('org_'), name, createdAt: clock.now() };
-  await store.orgs.insert(org);
+  await store.orgs.insert(org, budget);
   return org;
 }
 
@@ -47,13 +48,30 @@ export async function issueKey(
   return { apiKey: isNew ? apiKey : null, key: secret };
 }
 
-/** The operations behind the admin routes. `changed` is told when a key was revoked. */
-export function createIssuer(issuing: Issuing, changed: () => void): Pick<Accounts, 'orgs' | 'keys'> {
+/** The operations behind the admin routes; the hooks are told when a key was revoked, and when a budget was set. */
+export function createIssuer(
+  issuing: Issuing,
+  changed: { keys: () => void; budgets: () => Promise<void> },
+): Pick<Accounts, 'orgs' | 'keys'> {
   const { store, clock } = issuing;
+  const withBudgets = async (orgs: Org[]): Promise<BudgetedOrg[]> => {
+    const budgets = new Map((await store.orgs.budgets(clock.now())).map((budget) => [budget.orgId, budget]));
+    return orgs.map((org) => ({ ...org, budget: budgets.get(org.id) ?? null }));
+  };
+  const withBudget = async (org: Org): Promise<BudgetedOrg> => {
+    await changed.budgets();
+    const [shown] = await withBudgets([org]);
+    return shown!;
+  };
   return {
     orgs: {
-      create: ({ name }) => createOrg(issuing, name),
-      list: () => store.orgs.list(),
+      create: async ({ name, budget }) => withBudget(await createOrg(issuing, name, budget ?? undefined)),
+      list: async () => withBudgets(await store.orgs.list()),
+      async update(id, changes) {
+        const org = await store.orgs.update(id, changes);
+        if (!org) throw notFound('org');
+        return withBudget(org);
+      },
     },
     keys: {
       async create(input) {
@@ -67,7 +85,7 @@ export function createIssuer(issuing: Issuing, changed: () => void): Pick<Accoun
       list: (orgId) => store.keys.list(orgId),
       async revoke(id) {
         const apiKey = await store.keys.revoke(id, clock.now());
-        changed();
+        changed.keys();
         if (!apiKey) throw notFound('key');
         return apiKey;
       },

@@ -1,3 +1,4 @@
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
@@ -46,6 +47,7 @@ export interface BatchesParts {
   blobs: Blobs;
   files: Files;
   generate: Generate;
+  budgets: Accounts['budgets'];
   clock: Clock;
   time: StoreTime;
   ids: Ids;
@@ -116,7 +118,7 @@ export function createBatches(parts: BatchesParts): Batches {
   let stopping: Promise<void> | null = null;
   let started = false;
 
-  const surroundings = surroundingsOf({ generate, missing, hours });
+  const surroundings = surroundingsOf({ ...parts, missing, hours });
 
   const view = async (batch: Batch, known?: LedgerRow[]): Promise<BatchView> => {
     const [ledger, running, errorSummary] = await Promise.all([

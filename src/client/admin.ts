@@ -1,17 +1,24 @@
-import type { Page, RemoteKey, RemoteOrg } from './resources.ts';
+import type { Page, RemoteBudget, RemoteKey, RemoteOrg } from './resources.ts';
 import type { Transport } from './transport.ts';
 
 /** Orgs and keys, for a key with the scope `admin` (api.md, section 8). */
 export interface AdminClient {
   orgs: {
-    create(input: { name: string }): Promise<RemoteOrg>;
+    create(input: NewRemoteOrg & { name: string }): Promise<RemoteOrg>;
     list(): Promise<Page<RemoteOrg>>;
+    update(id: string, changes: NewRemoteOrg): Promise<RemoteOrg>;
   };
   keys: {
     create(input: NewRemoteKey): Promise<RemoteKey>;
     list(orgId?: string): Promise<Page<RemoteKey>>;
     revoke(id: string): Promise<RemoteKey>;
   };
+}
+
+export interface NewRemoteOrg {
+  name?: string | undefined;
+  /** Null for none. */
+  budget?: RemoteBudget | null | undefined;
 }
 
 export interface NewRemoteKey {
@@ -29,6 +36,8 @@ export function createAdminClient(transport: Transport): AdminClient {
     orgs: {
       create: (json) => transport.json({ method: 'POST', path: orgs, json }),
       list: () => transport.json({ path: orgs }),
+      update: (id, json) =>
+        transport.json({ method: 'PATCH', path: `${orgs}/${encodeURIComponent(id)}`, json }),
     },
     keys: {
       create: (json) => transport.json({ method: 'POST', path: keys, json }),

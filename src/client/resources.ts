@@ -108,6 +108,13 @@ export interface RemoteOrg {
   object: 'org';
   name: string;
   created_at: string;
+  /** In USD, as decimal strings. */
+  budget: (RemoteBudget & { spent: string; begins_again_at: string | null }) | null;
+}
+
+export interface RemoteBudget {
+  amount: string;
+  period: string;
 }
 
 /** An API key. `key`, the secret, is there only in the answer that made it. */

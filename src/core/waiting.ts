@@ -3,6 +3,7 @@ import type { ErrorCode, Scope } from './errors.ts';
 /** Why nothing of a batch is sent to its model, in a word that programs may rely on (`docs/batches.md`). */
 export const waitingReasons = [
   'paused',
+  'budget',
   'queued',
   'engine_unavailable',
   'credentials_refused',

@@ -9,6 +9,7 @@ import {
   usageChunk,
 } from '../../test/support/fake-engine.ts';
 import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
+import { noBudgets } from '../../test/support/no-budgets.ts';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { poolOf } from '../../test/support/pool-of.ts';
 import type { Accounts } from '../accounts/accounts.ts';
@@ -51,7 +52,7 @@ describe('createGenerate', () => {
         { model: model('m', ['chat']), pool: poolOf(engine, { clock, isShared: true }) },
         { model: model('vectors', ['embeddings']), pool: poolOf(createFakeEngine(), { clock }) },
       ],
-      accounts: { charge: async (entry) => void charged.push(entry) },
+      accounts: { charge: async (entry) => void charged.push(entry), budgets: noBudgets },
       schemas,
       clock,
       ids: createIds(clock, systemRandom),

@@ -22,7 +22,7 @@ import type { Schemas } from './schemas/schemas.ts';
 
 export interface GenerateParts {
   models: ServedModel[];
-  accounts: Pick<Accounts, 'charge'>;
+  accounts: Pick<Accounts, 'charge' | 'budgets'>;
   /** Ends with it. */
   schemas: Schemas;
   clock: Clock;
@@ -57,12 +57,18 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return { model, pool, countPrompt, leave: admission.enter('interactive') };
   };
 
+  const allowed = (name: string, caller: InteractiveCall['caller'], serves: Serves) => {
+    const model = modelFor(catalog, caller, name, serves);
+    accounts.budgets.require(caller.orgId);
+    return model;
+  };
+
   const admit = (name: string, caller: InteractiveCall['caller'], serves: Serves) =>
-    enter(modelFor(catalog, caller, name, serves).id);
+    enter(allowed(name, caller, serves).id);
 
   /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
   const admitChat = async (request: ChatRequest, { caller, signal }: InteractiveCall) => {
-    const { id } = modelFor(catalog, caller, request.model, 'chat');
+    const { id } = allowed(request.model, caller, 'chat');
     const promised = await answering.promise(laneOf(id).pool, request, caller.orgId, signal);
     return { promised, ...enter(id) };
   };

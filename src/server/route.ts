@@ -46,7 +46,16 @@ export interface Mounted {
   /** The parameter of the path when it is an id of ours: what is malformed is answered 404 without asking further. */
   id?: {
     prefix: IdPrefix;
-    what: 'batch' | 'file' | 'key' | 'response' | 'conversation' | 'chat completion' | 'webhook' | 'delivery';
+    what:
+      | 'batch'
+      | 'file'
+      | 'key'
+      | 'org'
+      | 'response'
+      | 'conversation'
+      | 'chat completion'
+      | 'webhook'
+      | 'delivery';
   };
   /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
   body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };

@@ -192,6 +192,8 @@ CREATE TABLE orgs (
   id text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
+  budget bigint,
+  budget_period text COLLATE "C",
   PRIMARY KEY (id));
 
 CREATE TABLE queue_shares (
@@ -244,6 +246,12 @@ CREATE TABLE slot_leases (
   model text COLLATE "C" NOT NULL,
   leases text COLLATE "C" NOT NULL,
   PRIMARY KEY (model));
+
+CREATE TABLE spending (
+  org_id text COLLATE "C" NOT NULL,
+  month text COLLATE "C" NOT NULL,
+  amount bigint NOT NULL,
+  PRIMARY KEY (org_id, month));
 
 CREATE TABLE usage_ledger (
   source_id text COLLATE "C" NOT NULL,

@@ -185,7 +185,7 @@ CREATE TABLE missing_models (
 CREATE TABLE orgs (
   id text PRIMARY KEY,
   name text NOT NULL,
-  created_at bigint NOT NULL);
+  created_at bigint NOT NULL, budget bigint, budget_period text);
 
 CREATE TABLE queue_shares (
   model text NOT NULL,
@@ -232,6 +232,12 @@ CREATE TABLE schema_version (
 CREATE TABLE slot_leases (
   model text PRIMARY KEY,
   leases text NOT NULL);
+
+CREATE TABLE spending (
+  org_id text NOT NULL,
+  month text NOT NULL,
+  amount bigint NOT NULL,
+  PRIMARY KEY (org_id, month));
 
 CREATE TABLE usage_ledger (
   source_id text NOT NULL,

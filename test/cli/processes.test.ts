@@ -178,6 +178,9 @@ describe('against a real server', () => {
     expect((await runHere(['orgs', 'create', 'second'], env)).err).toContain(
       `one of this name already: ${org.id}`,
     );
+    expect((await runHere(['orgs', 'update', org.id, '--budget', '50/month'], env)).out).toContain(
+      '0 of 50/month',
+    );
     const key = JSON.parse(made.out) as { id: string; key: string };
     const asNew = { ...env, OFFPEAK_API_KEY: key.key };
     expect((await runHere(['files', 'list'], asNew)).code).toBe(0);

@@ -18,6 +18,7 @@ describe('orgs', () => {
       object: 'org',
       name: 'third',
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      budget: null,
     });
     const { json: list } = await admin('GET', 'orgs');
     expect(list).toMatchObject({ object: 'list', has_more: false, last_id: json.id });

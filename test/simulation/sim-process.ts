@@ -12,6 +12,7 @@ import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import { createGenerate } from '../../src/generate/create-generate.ts';
 import type { Generate } from '../../src/generate/generate.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
+import { noBudgets } from '../support/no-budgets.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ProcessTime } from '../support/virtual-clock.ts';
 import { createEngines, modelOf } from './engines.ts';
@@ -53,7 +54,7 @@ export class SimProcess implements Worker {
         model,
         pool: poolOf(engine, { clock, random, isShared: true }),
       })),
-      accounts: { charge: () => Promise.resolve() },
+      accounts: { charge: () => Promise.resolve(), budgets: noBudgets },
       schemas: createInlineSchemas(clock),
       clock,
       ids,
@@ -72,6 +73,7 @@ export class SimProcess implements Worker {
         inline: async (_orgId, text) => text,
       } as Partial<Files> as Files,
       generate: world.calls.seenThrough(this, withGone(generate)),
+      budgets: noBudgets,
       clock,
       time: new StoreTime(clock),
       ids,

@@ -1,3 +1,4 @@
+import { createBudgets } from '../../src/accounts/budgets.ts';
 import { StoreTime } from '../../src/base/store-time.ts';
 import { poolOf } from '../support/pool-of.ts';
 import { createIds } from '../../src/base/ids.ts';
@@ -99,6 +100,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   /** Nothing reaches a process that is dead. */
   const alive = <T>(own: ProcessTime, answer: T): T | Promise<never> =>
     own.alive ? answer : new Promise(() => {});
+  const budgets = createBudgets({ orgs: store.orgs, clock, log: silent });
   const pools = clocks.map((own, n) => {
     const there = engineFrom(n);
     return poolOf(
@@ -109,7 +111,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const generates = pools.map((pool, n) =>
     createGenerate({
       models: [{ model, pool }],
-      accounts: { charge: () => Promise.resolve() },
+      accounts: { charge: () => Promise.resolve(), budgets },
       schemas: createInlineSchemas(clocks[n]!),
       clock: clocks[n]!,
       ids,
@@ -117,6 +119,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     }),
   );
   const parts: Omit<BatchesParts, 'generate' | 'clock' | 'time' | 'store'> = {
+    budgets,
     blobs: blobs.seenThrough(async (operation, name) => {
       blobCalls.push(operation);
       const faults = /^(read|slices?)$/.test(operation) ? unreadable : unwritable;
@@ -168,6 +171,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   return {
     time,
     blobs,
+    budgets,
     batches,
     /** Of all processes. */
     all,

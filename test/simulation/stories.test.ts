@@ -5,10 +5,13 @@ import { StoreError } from '../../src/core/store-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Database, openDatabase } from './database.ts';
 import { parseHours } from '../../src/core/hours.ts';
+import { beginsAgain } from '../../src/core/budget.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { addBatch, start } from '../store/fixtures.ts';
 import { owner, startSingle } from './single-process.ts';
+
+const nextMonth = beginsAgain({ amount: 0, period: 'month' }, virtualEpoch)!;
 
 let database: Database;
 beforeAll(async () => {
@@ -351,6 +354,64 @@ it('F08: asks for its slots anew after it had no work', async () => {
   }
   expect(most).toBeGreaterThan(64);
   expect(most).toBeLessThanOrEqual(72);
+});
+
+it('F48: keeps an org to its budget, but for what was in hand, and goes on within a second when it is raised', async () => {
+  const single = await startSingle(database, { processes: 2 });
+  const { orgs } = database.store;
+  const budget = (lines: number) => ({ amount: Math.floor(lines * cost), period: 'month' as const });
+  const spent = async () =>
+    (await orgs.budgets(virtualEpoch + single.time.elapsed)).map((each) => each.spent)[0]!;
+  await orgs.insert({ id: owner.orgId, name: '', createdAt: 0 }, { amount: 9e15, period: 'month' });
+  for (const each of [single.budgets, ...single.all]) await single.settle(each.start());
+  await single.create('one', 1);
+  await single.pass(5_000);
+  const cost = await spent();
+  expect(cost).toBeGreaterThan(0);
+
+  await orgs.update(owner.orgId, { budget: budget(100.5) });
+  const id = await single.create('b0', 400);
+  const other = await single.create('b1', 300, {}, 'org_2');
+  let inHand = 0;
+  while ((await spent()) < budget(100.5).amount) {
+    inHand = await linesInHand();
+    await single.pass(10);
+  }
+  await single.pass(30_000);
+  const { ok, status } = await single.find(id);
+  expect(status).toBe('in_progress');
+  expect(await spent()).toBe((ok + 1) * cost);
+  // Both orgs were at work.
+  expect(await spent()).toBeLessThanOrEqual(budget(100.5).amount + inHand * cost);
+  expect([await linesInHand(), single.running(), (await single.find(other)).status]).toEqual([
+    0,
+    0,
+    'completed',
+  ]);
+  expect((await single.see(id)).waiting).toMatchObject({ reason: 'budget', until: nextMonth });
+  const late = single.create('b2', 1);
+  await expect(late).rejects.toMatchObject({ code: 'budget_exceeded' });
+
+  await orgs.update(owner.orgId, { budget: budget(1_000) });
+  await single.pass(1_000);
+  expect([single.running() > 0, (await single.see(id)).waiting]).toEqual([true, null]);
+  await single.pass(60_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 400 });
+  expect([await spent(), single.sent()]).toEqual([401 * cost, 701]);
+  expect(ok).toBeLessThan(200);
+});
+
+it('F48: expires a batch whose org has no money until then', async () => {
+  const single = await startSingle(database, { windowMs: 20_000 });
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 10, { delayMs: 1_000 });
+  await database.store.orgs.insert(
+    { id: owner.orgId, name: '', createdAt: 0 },
+    { amount: 0, period: 'total' },
+  );
+  await single.pass(25_000);
+  const { status, ok, err } = await single.find(id);
+  expect([status, ok + err]).toEqual(['expired', 10]);
 });
 
 it('runs batches in the hours of their model, and tells of the others', async () => {

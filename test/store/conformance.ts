@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { batchTests } from './conformance/batches.ts';
+import { budgetTests } from './conformance/budgets.ts';
 import { chatTests } from './conformance/chats.ts';
 import { chunkTests } from './conformance/chunks.ts';
 import { closingTests } from './conformance/closing.ts';
@@ -73,5 +74,6 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     webhookTests(stores);
     workerTests(stores);
     ledgerTests(stores);
+    budgetTests(stores);
   });
 }

@@ -10,6 +10,7 @@ import { StoreError } from '../../src/core/store-error.ts';
 import { startSilentLine } from '../support/silent-line.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { oldSpending, spendingOfOldLedger } from './before-budgets.ts';
 import { addBatch, claimOf, makeOrg, output, range, start } from './fixtures.ts';
 import { dumpPostgres } from './schema-dump.ts';
 
@@ -41,6 +42,11 @@ function faultTests(postgres: PostgresServer): void {
     withDb(async (db) => {
       await migrate(db);
       await expect(await dumpPostgres(db)).toMatchFileSnapshot('../../src/store/schema.postgres.sql');
+    }));
+
+  test('what was spent before there were budgets counts', () =>
+    withDb(async (db) => {
+      expect(await spendingOfOldLedger(db)).toEqual(oldSpending);
     }));
 
   test('F49: several processes that start together migrate once', async () => {

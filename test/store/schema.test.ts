@@ -3,6 +3,7 @@ import { systemClock } from '../../src/base/system.ts';
 import type { Db, Queries } from '../../src/store/db.ts';
 import { migrate, migrations } from '../../src/store/migrations/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
+import { oldSpending, spendingOfOldLedger } from './before-budgets.ts';
 import { dumpSqlite } from './schema-dump.ts';
 
 const open = () => openSqlite(':memory:', systemClock);
@@ -75,6 +76,10 @@ describe('the schema', () => {
     expect(cuts).toBeGreaterThan(20);
   });
 
+  test('counts what was spent before there were budgets', async () => {
+    expect(await spendingOfOldLedger(open())).toEqual(oldSpending);
+  });
+
   test('of a newer version is refused and not touched', async () => {
     const db = open();
     await migrate(db);
@@ -92,7 +97,8 @@ describe('the schema', () => {
   test('of a version that no step leads on from is refused and not touched', async () => {
     const db = open();
     await migrate(db);
-    await db.all('UPDATE schema_version SET version = version - 9');
+    await db.all('DELETE FROM schema_version');
+    await db.all("INSERT INTO schema_version VALUES (3, 'long ago', 0)");
     const before = await dumpSqlite(db);
     await expect(migrate(db)).rejects.toMatchObject({
       name: 'StoreError',

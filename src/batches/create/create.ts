@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Batch, Chunk } from '../../core/batch.ts';
+import { budgetExceeded } from '../../core/budget.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { Catalog, KnownModels, Model } from '../../core/model.ts';
@@ -190,6 +191,7 @@ async function insertBatch(
   if (outcome.outcome === 'created') return { id: batch.id, replayed: false };
   await opened.sealed?.discard();
   if (outcome.outcome === 'replayed') return { id: outcome.id, replayed: true };
+  if (outcome.outcome === 'budget_used_up') throw budgetExceeded(outcome.budget, batch.createdAt);
   throw refusal(outcome.outcome);
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
+import { noBudgets } from '../../../test/support/no-budgets.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import { Fleet } from '../../generate/fleet.ts';
@@ -25,6 +26,7 @@ describe('what batches wait for', () => {
     const catalog = createCatalog([model]);
     fleet = new Fleet(catalog, createManualClock());
     const surroundings = surroundingsOf({
+      budgets: noBudgets,
       generate: {
         catalog,
         fleet,

@@ -5,6 +5,8 @@ import { waitingOf } from './waiting.ts';
 
 const price = { input: 0, cachedInput: 0, output: 0 };
 const cause = { reason: 'engine_unavailable', message: 'Away.', since: 5 } as const;
+const noMoney = { reason: 'budget', message: 'Used up.', since: 4, until: 9 } as const;
+const poor = 'org_poor';
 const running: Partial<Batch> = {
   status: 'in_progress',
   createdAt: 1,
@@ -19,6 +21,7 @@ const seen = (
   { inFlight = 0, away = [''], full = [''] }: { inFlight?: number; away?: string[]; full?: string[] },
 ) =>
   waitingOf(makeBatch({ ...running, ...changes }), inFlight, {
+    budget: (orgId) => (orgId === poor ? noMoney : null),
     waiting: (model) => (away.includes(model) ? cause : null),
     room: (model) => (full.includes(model) ? 0 : 1),
   });
@@ -33,6 +36,13 @@ describe('a batch waits', () => {
   it('not while something is under way to another of its models', () => {
     expect(seen({}, { away: ['b'], inFlight: 3 })).toBeNull();
     expect(seen({}, { away: ['a', 'b'], inFlight: 3 })?.reason).toBe('engine_unavailable');
+  });
+
+  it('for money first of all, but not when it is paused', () => {
+    expect(seen({ orgId: poor }, { away: ['a', 'b'], inFlight: 3 })).toEqual(noMoney);
+    expect(seen({ orgId: poor, createdAt: 6 }, {})?.since).toBe(6);
+    expect(seen({ orgId: poor, pausedAt: 7 }, {})?.reason).toBe('paused');
+    expect(seen({ orgId: poor, closing: 'expired' }, {})).toBeNull();
   });
 
   it('in the queue while others have all places of all its models, and nothing of it is under way', () => {

@@ -3,6 +3,8 @@ import type { Waiting } from '../../core/waiting.ts';
 
 /** What a batch may wait for, as far as this process knows. */
 export interface Surroundings {
+  /** Why an org may spend nothing more. */
+  budget: (orgId: string) => Waiting | null;
   /** Why no requests of a model are sent, by its name. */
   waiting: (model: string) => Waiting | null;
   /** How many more requests of a model may be sent now. */
@@ -15,15 +17,21 @@ export function modelsOf({ prices }: Batch): string[] {
 }
 
 /**
- * Why nothing of a batch is sent at present: it is paused; or no requests of its models are sent, of which the first is told; or
+ * Why nothing of a batch is sent at present: it is paused; or its org may spend nothing more; or no requests of its models are sent, of which the first is told; or
  * others have all places. Null where something of it may be sent, or was to a model that takes requests.
  * @param inFlight its requests that were sent and not answered
  */
-export function waitingOf(batch: Batch, inFlight: number, { waiting, room }: Surroundings): Waiting | null {
+export function waitingOf(
+  batch: Batch,
+  inFlight: number,
+  { budget, waiting, room }: Surroundings,
+): Waiting | null {
   const { status, closing, pausedAt, total, ok, err } = batch;
   if (isFinal(status) || closing !== null) return null;
   if (pausedAt !== null)
     return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
+  const noMoney = budget(batch.orgId);
+  if (noMoney) return { ...noMoney, since: Math.max(noMoney.since, batch.createdAt) };
   const models = modelsOf(batch);
   const causes = models.flatMap((model) => waiting(model) ?? []);
   // What other processes hold unsent counts as in flight: of models that all wait it tells nothing.

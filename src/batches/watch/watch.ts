@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Store } from '../../store/store.ts';
-import type { BatchState } from '../../store/contract/batches.ts';
+import type { WatchedBatch } from '../../store/contract/batches.ts';
 import type { OpenHours } from '../open-hours.ts';
 import { lateOnes } from '../risk.ts';
 import type { StoreTime } from '../../base/store-time.ts';
@@ -49,7 +49,7 @@ interface Step {
 }
 
 /**
- * Twice a second: learns which batches in hand were cancelled elsewhere, and stops them; less often: begins the end of
+ * Twice a second: learns which batches in hand were cancelled or paused elsewhere, or may cost nothing more; less often: begins the end of
  * batches whose window is over (batch-engine.md, "Cancel" and "Expiry"), and clears away what finished ones have left; and
  * now and then tells which batches will miss their windows, and looks for batches that nobody would end
  * (`BatchStore.reopen`).
@@ -116,10 +116,11 @@ export class Watch {
   }
 
   async #followAll(): Promise<void> {
-    const { store, work } = this.#parts;
+    const { store, work, time } = this.#parts;
     const held = work.batches().map((batch) => batch.id);
     if (held.length === 0) return;
-    const states = new Map((await store.batches.states(held)).map((state) => [state.id, state]));
+    const watched = await store.batches.states(held, time.now());
+    const states = new Map(watched.map((state) => [state.id, state]));
     for (const id of held) this.#follow(id, states.get(id));
   }
 
@@ -151,10 +152,11 @@ export class Watch {
     onWork();
   }
 
-  #follow(id: string, state: BatchState | undefined): void {
+  #follow(id: string, state: WatchedBatch | undefined): void {
     const { work, time } = this.#parts;
     if (!state) return work.stopBatch(id, 0);
-    if (state.closing === null) return state.pausedAt === null ? work.resumeBatch(id) : work.yieldBatch(id);
+    const isHeldBack = state.pausedAt !== null || state.isBudgetUsedUp;
+    if (state.closing === null) return isHeldBack ? work.yieldBatch(id) : work.resumeBatch(id);
     if (state.closing === 'completed') return;
     // An expired batch is over at expires_at; what is accepted after that only drains buffers.
     const grace = state.closing === 'cancelled' ? state.acceptUntil - time.now() : 0;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { adminCommand, examples, tellAll } from '../shared/commands.ts';
 import { connectAdmin } from '../shared/connect.ts';
+import { budgetText } from './budget.ts';
 
 export function orgsList(cli: Cli): Command {
   return adminCommand('list', 'list the orgs')
@@ -11,6 +12,7 @@ export function orgsList(cli: Cli): Command {
       tellAll(cli, options, data, {
         id: ({ id }) => id,
         name: ({ name }) => name,
+        budget: budgetText,
         created: (org) => org.created_at,
       });
     });

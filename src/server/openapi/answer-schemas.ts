@@ -1,5 +1,6 @@
 import { type Schema, Type } from '../../wire/json-schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
+import { budgetPeriods } from '../../core/budget.ts';
 import { filePurposes } from '../../core/file.ts';
 import { scopes } from '../../core/org.ts';
 import { deliveryStatuses, eventTypes } from '../../core/webhook.ts';
@@ -169,6 +170,18 @@ export const orgSchema = Type.Object(
     object: Type.Literal('org'),
     name: Type.String(),
     created_at: instant,
+    budget: {
+      type: ['object', 'null'],
+      description: 'In USD; null where it may spend any amount.',
+      properties: {
+        amount: decimal,
+        period: choice(budgetPeriods),
+        spent: { ...decimal, description: 'In this period.' },
+        begins_again_at: instantOrNull,
+      },
+      required: ['amount', 'period', 'spent', 'begins_again_at'],
+      ...closed,
+    },
   },
   { title: 'Org', ...closed },
 );

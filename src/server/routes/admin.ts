@@ -1,7 +1,13 @@
 import { invalid } from '../../core/errors.ts';
 import type { Catalog } from '../../core/model.ts';
 import { createKeySchema, parseCreateKey, presentKey } from '../../wire/admin/keys.ts';
-import { createOrgSchema, parseCreateOrg, presentOrg } from '../../wire/admin/orgs.ts';
+import {
+  createOrgSchema,
+  parseCreateOrg,
+  parseUpdateOrg,
+  presentOrg,
+  updateOrgSchema,
+} from '../../wire/admin/orgs.ts';
 import { listBody, textParam } from '../../wire/list.ts';
 import { json } from '../answer.ts';
 import { keySchema, newKeySchema, orgSchema, pageOf } from '../openapi/answer-schemas.ts';
@@ -17,16 +23,29 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
     maxBytes: fewBytes,
     status: 201,
     answer: orgSchema,
-    handle: async ({ body }, { accounts }) =>
-      json(201, presentOrg(await accounts.orgs.create(parseCreateOrg(body.text)))),
+    handle: async ({ body }, { accounts, clock }) =>
+      json(201, presentOrg(await accounts.orgs.create(parseCreateOrg(body.text)), clock.now())),
   },
   {
     on: 'GET /v1/admin/orgs',
     name: 'List Orgs',
-    summary: 'All orgs, oldest first',
+    summary: 'All orgs, oldest first, with what they spent of their budgets',
     answer: pageOf(orgSchema),
-    handle: async (_incoming, { accounts }) =>
-      json(200, listBody((await accounts.orgs.list()).map(presentOrg), false)),
+    async handle(_incoming, { accounts, clock }) {
+      const orgs = await accounts.orgs.list();
+      const items = orgs.map((org) => presentOrg(org, clock.now()));
+      return json(200, listBody(items, false));
+    },
+  },
+  {
+    on: 'PATCH /v1/admin/orgs/:org_id',
+    name: 'Update Org',
+    summary: 'Change its name, or set or lift its budget, within a second everywhere',
+    body: updateOrgSchema,
+    maxBytes: fewBytes,
+    answer: orgSchema,
+    handle: async ({ param, body }, { accounts, clock }) =>
+      json(200, presentOrg(await accounts.orgs.update(param, parseUpdateOrg(body.text)), clock.now())),
   },
   {
     // The secret is in this answer and nowhere else.

@@ -30,6 +30,7 @@ const ids: Readonly<Record<string, Mounted['id']>> = {
   completion_id: { prefix: 'chatcmpl_', what: 'chat completion' },
   webhook_id: { prefix: 'wh_', what: 'webhook' },
   delivery_id: { prefix: 'dlv_', what: 'delivery' },
+  org_id: { prefix: 'org_', what: 'org' },
   key_id: { prefix: 'key_', what: 'key' },
 };
 

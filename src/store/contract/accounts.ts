@@ -1,11 +1,21 @@
+import type { Budget, SpentBudget } from '../../core/budget.ts';
 import type { ApiKey, Org } from '../../core/org.ts';
 import type { Usage } from '../../core/usage.ts';
 
 export interface OrgStore {
-  insert(org: Org): Promise<void>;
+  insert(org: Org, budget?: Budget): Promise<void>;
   get(id: string): Promise<Org | undefined>;
   /** All, oldest first. */
   list(): Promise<Org[]>;
+  /** Changes what is given; a budget that is null is lifted. The org as it is now. */
+  update(id: string, changes: OrgChanges): Promise<Org | undefined>;
+  /** The budgets of those that have one, with what the ledger says that they spent. */
+  budgets(now: number): Promise<SpentBudget[]>;
+}
+
+export interface OrgChanges {
+  name?: string;
+  budget?: Budget | null;
 }
 
 export interface KeyStore {

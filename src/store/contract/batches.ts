@@ -1,9 +1,14 @@
 import type { Batch, BatchEndpoint, BatchFault, BatchStatus, Chunk, FinalStatus } from '../../core/batch.ts';
+import type { SpentBudget } from '../../core/budget.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { Claim, ClaimOptions, Lease, Wanted } from './claim.ts';
 import type { CreateOutcome, Creation } from './creation.ts';
 
-export type CreateBatchOutcome = CreateOutcome | { outcome: 'input_missing' } | { outcome: 'too_many_open' };
+export type CreateBatchOutcome =
+  | CreateOutcome
+  | { outcome: 'input_missing' }
+  | { outcome: 'too_many_open' }
+  | { outcome: 'budget_used_up'; budget: SpentBudget };
 
 /** What a process needs to know of a batch it runs lines of. */
 export interface BatchState {
@@ -18,6 +23,12 @@ export interface BatchState {
   total: number;
   ok: number;
   err: number;
+}
+
+/** What a process looks for in batches that it has lines of. */
+export interface WatchedBatch extends BatchState {
+  /** Its org may spend nothing more. */
+  isBudgetUsedUp: boolean;
 }
 
 /** What tells whether a batch will end within its window. */
@@ -42,7 +53,8 @@ export interface BatchStore {
   /**
    * Inserts the batch, its chunks (`ready`, seq from 1) and the held closing chunk (seq 0, model `#close`); with
    * `inlineFile` also that file row. `input_missing` when the input file row is gone, foreign, expired or not an input;
-   * `too_many_open` when the org already has `maxOpen` unfinished batches. All or nothing.
+   * `budget_used_up` when its org may spend nothing more, `too_many_open` when it already has `maxOpen` unfinished batches.
+   * All or nothing.
    */
   create(
     batch: Batch,
@@ -89,11 +101,11 @@ export interface BatchStore {
    * finished afterwards. A batch whose window is over is left to its end. Returns the batches.
    */
   reopen(now: number, limit: number): Promise<string[]>;
-  states(ids: string[]): Promise<BatchState[]>;
+  states(ids: string[], now: number): Promise<WatchedBatch[]>;
   /**
    * Leases ready chunks of many batches at once, chosen as `chooseChunks` does: of each model the orgs that were given
    * least, of those the least `due`; inside a batch those with the fewest kills, then by seq. What an org was given is
-   * counted in the database, so all processes share one fairness. Batches that were validating are in progress then.
+   * counted in the database, so all processes share one fairness. An org whose budget is used up is passed over. Batches that were validating are in progress then.
    * The chunks' `lines` are those without a result; a chunk that has none left is finished on the spot and not returned.
    * `kills` tells a suspect. Less may come than there is, where it is just being written to; none comes where there is none.
    */

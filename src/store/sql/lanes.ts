@@ -14,7 +14,7 @@ export type Group = Exclude<keyof StoreOperations, 'ping' | 'scrub'>;
 /** Every operation by name, and its lane; the type makes it complete. */
 export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], Lane>> } = {
   installation: { id: 'request', claim: 'request' },
-  orgs: { insert: 'request', get: 'request', list: 'request' },
+  orgs: { insert: 'request', get: 'request', list: 'request', update: 'request', budgets: 'engine' },
   keys: { insert: 'request', findByHash: 'request', list: 'request', revoke: 'request', touch: 'request' },
   files: {
     insert: 'request',

@@ -24,11 +24,12 @@ describe('orgs', () => {
   });
 
   it('are shown with the time they were made', () => {
-    expect(presentOrg({ id: 'org_1', name: 'acme', createdAt: instant })).toEqual({
+    expect(presentOrg({ id: 'org_1', name: 'acme', createdAt: instant, budget: null }, instant)).toEqual({
       id: 'org_1',
       object: 'org',
       name: 'acme',
       created_at: '2026-11-21T09:30:00Z',
+      budget: null,
     });
   });
 });

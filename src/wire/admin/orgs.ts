@@ -1,26 +1,93 @@
 import { Type } from '../json-schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
+import { beginsAgain, type Budget, budgetPeriods, type SpentBudget } from '../../core/budget.ts';
 import type { Org } from '../../core/org.ts';
+import { formatDollars, parseDollars } from '../../core/price.ts';
 import { parseJson } from '../json/parse.ts';
-import { string } from '../schema.ts';
+import { nullable, oneOf, string, stringOrNull } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
+
+const nameRule = { minLength: 1, maxLength: 200 };
+const budget = Type.Optional(
+  nullable('object', {
+    properties: {
+      // In nano-dollars it stays below 2^53.
+      amount: string({
+        pattern: '^[0-8]?[0-9]{1,6}(\\.[0-9]{1,9})?$',
+        expected: 'USD as a decimal string below 9000000, such as "25.00"',
+      }),
+      period: oneOf(budgetPeriods, { description: 'Each calendar month (UTC), or in all.' }),
+    },
+    required: ['amount', 'period'],
+    additionalProperties: false,
+    description: 'What it may spend; null for any amount.',
+  }),
+);
 
 /** `POST /v1/admin/orgs` (api.md, section 8). */
 export const createOrgSchema = Type.Object(
-  { name: string({ minLength: 1, maxLength: 200 }) },
+  { name: string(nameRule), budget },
   { additionalProperties: false, title: 'CreateOrg' },
 );
 
-const check = validator(createOrgSchema);
+/** `PATCH /v1/admin/orgs/{id}`: what is absent stays as it is. */
+export const updateOrgSchema = Type.Object(
+  { name: Type.Optional(stringOrNull(nameRule)), budget },
+  { additionalProperties: false, title: 'UpdateOrg' },
+);
 
-/** @throws ApiError `validation_error` */
-export function parseCreateOrg(text: string): { name: string } {
-  const { value } = parseJson(text, { what: 'The request body' });
-  const faults = check(value);
-  if (faults.length > 0) throw faultsError(faults);
-  return value as { name: string };
+interface Body {
+  name?: string | null;
+  budget?: { amount: string; period: Budget['period'] } | null;
 }
 
-export function presentOrg(org: Org) {
-  return { id: org.id, object: 'org', name: org.name, created_at: isoSeconds(org.createdAt) };
+/** What is to be set; a budget that is null is none. */
+export interface OrgInput {
+  name?: string;
+  budget?: Budget | null;
+}
+
+const checks = { create: validator(createOrgSchema), update: validator(updateOrgSchema) };
+
+function read(text: string, as: keyof typeof checks): OrgInput {
+  const { value } = parseJson(text, { what: 'The request body' });
+  const faults = checks[as](value);
+  if (faults.length > 0) throw faultsError(faults);
+  const { name, budget: given } = value as Body;
+  return {
+    ...(typeof name === 'string' && { name }),
+    ...(given !== undefined && {
+      budget: given && { amount: Number(parseDollars(given.amount)), period: given.period },
+    }),
+  };
+}
+
+/** @throws ApiError `validation_error` */
+export function parseCreateOrg(text: string): OrgInput & { name: string } {
+  return { name: '', ...read(text, 'create') };
+}
+
+/** @throws ApiError `validation_error` */
+export function parseUpdateOrg(text: string): OrgInput {
+  return read(text, 'update');
+}
+
+export function presentOrg(org: Org & { budget: SpentBudget | null }, now: number) {
+  return {
+    id: org.id,
+    object: 'org',
+    name: org.name,
+    created_at: isoSeconds(org.createdAt),
+    budget: org.budget && presentBudget(org.budget, now),
+  };
+}
+
+function presentBudget(spent: SpentBudget, now: number) {
+  const again = beginsAgain(spent, now);
+  return {
+    amount: formatDollars(BigInt(spent.amount)),
+    period: spent.period,
+    spent: formatDollars(BigInt(spent.spent)),
+    begins_again_at: again === null ? null : isoSeconds(again),
+  };
 }

@@ -31,6 +31,8 @@ export function createAccountStore(): AccountStore {
       insert: async (org) => void orgs.push(org),
       get: async (id) => orgs.find((org) => org.id === id),
       list: async () => [...orgs],
+      update: async (id) => orgs.find((org) => org.id === id),
+      budgets: async () => [],
     },
     keys: {
       async insert(key, hash) {

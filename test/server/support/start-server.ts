@@ -145,6 +145,7 @@ export async function startServer(
     blobs,
     files,
     generate,
+    budgets: accounts.budgets,
     clock,
     time: new StoreTime(clock),
     ids,

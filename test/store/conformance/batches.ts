@@ -205,10 +205,11 @@ export function batchTests(on: Stores): void {
     test('tell their state in short', async () => {
       const [a, b] = [await addBatch(on.store), await addBatch(on.store, { orgId: 'org_b' })];
       await on.store.batches.fail(b.id, { code: 'x', message: 'y', param: null, line: null }, start);
-      const states = await on.store.batches.states([b.id, 'batch_unknown', a.id]);
+      const states = await on.store.batches.states([b.id, 'batch_unknown', a.id], start);
       expect(states.toSorted((x, y) => (x.id < y.id ? -1 : 1))).toEqual([
         {
           id: a.id,
+          isBudgetUsedUp: false,
           orgId: 'org_a',
           status: 'validating',
           closing: null,
@@ -222,7 +223,7 @@ export function batchTests(on: Stores): void {
         },
         expect.objectContaining({ id: b.id, orgId: 'org_b', closing: 'failed', acceptUntil: start + 2_000 }),
       ]);
-      expect(await on.store.batches.states([])).toEqual([]);
+      expect(await on.store.batches.states([], start)).toEqual([]);
     });
   });
 }

@@ -285,7 +285,7 @@ export function queueTests(on: Stores): void {
       expect(await on.store.batches.pause('org_b', batch.id, start)).toBe(false);
       expect(await on.store.batches.pause('org_a', batch.id, start + 3)).toBe(true);
       expect(await on.store.batches.pause('org_a', batch.id, start + 4)).toBe(false);
-      expect(await on.store.batches.states([batch.id])).toMatchObject([{ pausedAt: start + 3 }]);
+      expect(await on.store.batches.states([batch.id], start)).toMatchObject([{ pausedAt: start + 3 }]);
       expect(await on.store.batches.release('w', [lease(chunks[0]!)])).toBe(1);
       expect(await on.store.batches.split('w', lease(chunks[1]!))).toBe(true);
       await on.store.workers.clear();

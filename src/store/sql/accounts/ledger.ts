@@ -1,6 +1,9 @@
+import { cost, type Prices } from '../../../core/price.ts';
+import type { Usage } from '../../../core/usage.ts';
 import type { Db, Queries, Value } from '../../db.ts';
 import type { LedgerRow, LedgerStore } from '../../contract/accounts.ts';
 import { inLists, slices, tuples } from '../statement.ts';
+import { addSpending } from './spending.ts';
 
 const columns = 'source_id, model, day, org_id, requests, input_tokens, cached_tokens, output_tokens, amount';
 
@@ -34,11 +37,16 @@ export function createLedger(db: Db): LedgerStore {
         const billed = await billedSources(q, rows);
         // One row a source, whatever the day: a repeat after midnight is still a repeat.
         const fresh = rows.filter(({ sourceId }) => !billed.has(sourceId) && billed.add(sourceId));
+        const entered: Row[] = [];
         for (const slice of slices(fresh))
-          await q.all(
-            `INSERT INTO usage_ledger (${columns}) VALUES ${tuples(slice.length, 9)} ON CONFLICT DO NOTHING`,
-            slice.flatMap(toRow),
+          entered.push(
+            ...(await q.all<Row>(
+              `INSERT INTO usage_ledger (${columns}) VALUES ${tuples(slice.length, 9)}
+               ON CONFLICT DO NOTHING RETURNING ${columns}`,
+              slice.flatMap(toRow),
+            )),
           );
+        await addSpending(q, entered.map(fromRow));
       }),
     of: (sourceId) => ofMany([sourceId]),
     ofMany,
@@ -57,18 +65,49 @@ async function billedSources(q: Queries, rows: LedgerRow[]): Promise<Set<string>
   return billed;
 }
 
+type BatchSum = Row & { prices: string; price_factor: number };
+
 /** Adds sums to the rows of batches, each row once. The batches are locked, so nobody else writes them. */
 export async function addToLedger(q: Queries, rows: readonly LedgerRow[]): Promise<void> {
-  for (const slice of slices(rows, 256))
-    await q.all(
+  const added = new Map(rows.map((row) => [`${row.sourceId} ${row.model}`, row]));
+  const sums: BatchSum[] = [];
+  for (const slice of slices(rows, 256)) {
+    const grown = await q.all<BatchSum>(
       `INSERT INTO usage_ledger (${columns}) VALUES ${tuples(slice.length, 9)}
        ON CONFLICT (source_id, model, day) DO UPDATE SET
          requests = usage_ledger.requests + excluded.requests,
          input_tokens = usage_ledger.input_tokens + excluded.input_tokens,
          cached_tokens = usage_ledger.cached_tokens + excluded.cached_tokens,
-         output_tokens = usage_ledger.output_tokens + excluded.output_tokens`,
+         output_tokens = usage_ledger.output_tokens + excluded.output_tokens
+       RETURNING ${columns}, ${ofBatch('prices')}, ${ofBatch('price_factor')}`,
       slice.flatMap(toRow),
     );
+    sums.push(...grown);
+  }
+  await addSpending(
+    q,
+    sums.map((sum) => ({
+      orgId: sum.org_id,
+      day: sum.day,
+      amount: amountAdded(sum, added.get(`${sum.source_id} ${sum.model}`)!.usage),
+    })),
+  );
+}
+
+const ofBatch = (column: string) =>
+  `(SELECT b.${column} FROM batches b WHERE b.id = usage_ledger.source_id) AS ${column}`;
+
+/** How much more the row costs since it has grown by `by`: rounded as a whole, so that nothing is lost however often it grows. */
+function amountAdded(sum: BatchSum, by: Usage): number {
+  const prices = (JSON.parse(sum.prices) as Record<string, Prices>)[sum.model];
+  if (!prices) return 0;
+  const { usage } = fromRow(sum);
+  const before: Usage = {
+    inputTokens: usage.inputTokens - by.inputTokens,
+    cachedTokens: usage.cachedTokens - by.cachedTokens,
+    outputTokens: usage.outputTokens - by.outputTokens,
+  };
+  return Number(cost(usage, prices, sum.price_factor) - cost(before, prices, sum.price_factor));
 }
 
 function toRow({ sourceId, model, day, orgId, requests, usage, amount }: LedgerRow): Value[] {

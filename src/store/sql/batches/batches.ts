@@ -1,8 +1,10 @@
 import { closeModel } from '../../../core/batch.ts';
+import { utcMonth } from '../../../core/budget.ts';
 import type { Batch, BatchStatus, Chunk, FinalStatus } from '../../../core/batch.ts';
 import type { StoredFile } from '../../../core/file.ts';
 import type { Db, Queries, Value } from '../../db.ts';
-import type { BatchState, BatchStore, CreateBatchOutcome } from '../../contract/batches.ts';
+import type { BatchState, BatchStore, CreateBatchOutcome, WatchedBatch } from '../../contract/batches.ts';
+import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
 import { claimToken, forgetResource } from '../creates.ts';
 import { insertFile, lockFile } from '../files.ts';
 import { batchColumns, fromBatch, packLines, toBatch } from '../rows.ts';
@@ -23,6 +25,9 @@ export function createBatchRows(db: Db): BatchRows {
         const claimed = creation && (await claimToken(q, batch.orgId, creation, batch.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
         await lockOrg(q, batch.orgId);
+        const [budget] = await spentBudgets(q, now, batch.orgId);
+        if (budget && budget.spent >= budget.amount)
+          throw new Undo<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
         if ((await countOpen(q, batch.orgId)) >= maxOpen)
           throw new Undo<CreateBatchOutcome>({ outcome: 'too_many_open' });
         if (inlineFile) await insertFile(q, inlineFile);
@@ -89,11 +94,14 @@ export function createBatchRows(db: Db): BatchRows {
       return before === undefined ? found : found.toReversed();
     },
 
-    async states(ids) {
-      const found: BatchState[] = [];
+    async states(ids, now) {
+      const found: WatchedBatch[] = [];
       for (const { sql, params } of inLists(ids)) {
-        const rows = await db.all<StateRow>(`SELECT ${stateColumns} FROM batches WHERE id IN ${sql}`, params);
-        found.push(...rows.map(toState));
+        const rows = await db.all<StateRow & { used_up: number | boolean }>(
+          `SELECT ${stateColumns}, ${isUsedUp('batches.org_id')} AS used_up FROM batches WHERE id IN ${sql}`,
+          [utcMonth(now), ...params],
+        );
+        found.push(...rows.map((row) => ({ ...toState(row), isBudgetUsedUp: Boolean(row.used_up) })));
       }
       return found;
     },

@@ -165,7 +165,7 @@ class ClaimInSet {
   /** Per model, the orgs with ready chunks. */
   async #shares(clocks: ReadonlyMap<string, number>): Promise<Map<string, Share[]>> {
     const modelOf = new Map(this.#wanted.flatMap(({ model, names }) => names.map((name) => [name, model])));
-    const rows = await readyOrgs(this.#q, modelOf);
+    const rows = await readyOrgs(this.#q, modelOf, this.#options.now);
     const shares = new Map<string, Map<string, Share>>();
     for (const { name, org_id: orgId, served } of rows) {
       const model = modelOf.get(name)!;

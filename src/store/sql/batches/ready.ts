@@ -1,6 +1,8 @@
+import { utcMonth } from '../../../core/budget.ts';
 import type { ReadyChunk } from '../../../core/fair-choice.ts';
 import type { Queries, Value } from '../../db.ts';
 import type { ClaimOptions, Wanted } from '../../contract/claim.ts';
+import { isUsedUp } from '../accounts/spending.ts';
 import { inLists, padded, tuples, typedTuples } from '../statement.ts';
 
 /**
@@ -61,10 +63,11 @@ export async function lockQueues(q: Queries, models: string[]): Promise<Map<stri
   return clocks;
 }
 
-/** The orgs that have ready chunks of each name, found by going from one to the next in the index. */
+/** The orgs that have ready chunks of each name and may spend, found by going from one to the next in the index. */
 export function readyOrgs(
   q: Queries,
   modelOf: ReadonlyMap<string, string>,
+  now: number,
 ): Promise<{ name: string; org_id: string; served: number | null }[]> {
   const next = (after: string) =>
     `(SELECT min(c.org_id) FROM batch_chunks c
@@ -77,8 +80,8 @@ export function readyOrgs(
        SELECT name, model, ${next('found.name')} AND c.org_id > found.org_id) FROM found WHERE org_id IS NOT NULL)
      SELECT name, org_id,
        (SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id) AS served
-     FROM found WHERE org_id IS NOT NULL`,
-    [...modelOf].flat(),
+     FROM found WHERE org_id IS NOT NULL AND NOT ${isUsedUp('found.org_id')}`,
+    [...[...modelOf].flat(), utcMonth(now)],
   );
 }
 

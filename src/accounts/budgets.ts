@@ -1,0 +1,86 @@
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Service } from '../base/service.ts';
+import { beginsAgain, budgetExceeded, type SpentBudget, usedUpText } from '../core/budget.ts';
+import type { Waiting } from '../core/waiting.ts';
+import type { OrgStore } from '../store/contract/accounts.ts';
+
+/** What every process knows of budgets that are used up is no older than this. */
+const lookMs = 1_000;
+
+/** Budgets that are used up, as the ledger said a moment ago. Batches are held back by the database itself, at the claim. */
+export interface Budgets extends Service {
+  /** Asks the ledger now. */
+  look(): Promise<void>;
+  /** @throws ApiError `budget_exceeded` */
+  require(orgId: string): void;
+  /** Why the batches of an org wait; null where it may spend. */
+  waiting(orgId: string): Waiting | null;
+}
+
+export function createBudgets(deps: { orgs: Pick<OrgStore, 'budgets'>; clock: Clock; log: Log }): Budgets {
+  const { orgs, clock, log } = deps;
+  /** Since when it was seen, on this process. */
+  let usedUp = new Map<string, { budget: SpentBudget; since: number }>();
+  let timer: Timer | undefined;
+  let isStopped = true;
+  let isAway = false;
+  let looking = Promise.resolve();
+
+  async function look(): Promise<void> {
+    const now = clock.now();
+    const budgets = (await orgs.budgets(now)).filter(({ amount, spent }) => spent >= amount);
+    usedUp = new Map(
+      budgets.map((budget) => [budget.orgId, { budget, since: usedUp.get(budget.orgId)?.since ?? now }]),
+    );
+  }
+
+  function schedule(): void {
+    if (isStopped) return;
+    timer = clock.after(lookMs, () => {
+      looking = look()
+        .then(
+          () => (isAway = false),
+          (error: unknown) => {
+            if (!isAway) log.warn({ err: error }, 'it cannot be told whose budget is used up');
+            isAway = true;
+          },
+        )
+        .then(schedule);
+    });
+  }
+
+  return {
+    look,
+
+    require(orgId) {
+      const known = usedUp.get(orgId);
+      if (known) throw budgetExceeded(known.budget, clock.now());
+    },
+
+    waiting(orgId) {
+      const known = usedUp.get(orgId);
+      if (!known) return null;
+      const now = clock.now();
+      const until = beginsAgain(known.budget, now);
+      const waiting = {
+        reason: 'budget',
+        message: usedUpText(known.budget, now),
+        since: known.since,
+      } as const;
+      return until === null ? waiting : { ...waiting, until };
+    },
+
+    async start() {
+      isStopped = false;
+      await look();
+      schedule();
+    },
+
+    async stop() {
+      isStopped = true;
+      timer?.cancel();
+      await looking;
+    },
+  };
+}

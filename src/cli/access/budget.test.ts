@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { CliError } from '../shared/exit-codes.ts';
+import { budgetText, readBudget } from './budget.ts';
+
+it('reads a budget of a month, in all, or none', () => {
+  expect(readBudget('50/month')).toEqual({ amount: '50', period: 'month' });
+  expect(readBudget('12.5')).toEqual({ amount: '12.5', period: 'total' });
+  expect(readBudget('0/total')).toEqual({ amount: '0', period: 'total' });
+  expect([readBudget('none'), readBudget(undefined)]).toEqual([null, undefined]);
+  for (const wrong of ['', '50/day', '-5', '$50', '5.', '50/month '])
+    expect(() => readBudget(wrong)).toThrow(CliError);
+});
+
+it('shows what is spent of it', () => {
+  const org = { id: 'org_1', object: 'org' as const, name: 'a', created_at: '' };
+  const budget = { amount: '50', spent: '12.5', begins_again_at: null };
+  expect(budgetText({ ...org, budget: { ...budget, period: 'month' } })).toBe('12.5 of 50/month');
+  expect(budgetText({ ...org, budget: { ...budget, period: 'total' } })).toBe('12.5 of 50');
+  expect(budgetText({ ...org, budget: null })).toBe('');
+});

@@ -1,0 +1,61 @@
+import { type BudgetPeriod, type SpentBudget, utcMonth } from '../../../core/budget.ts';
+import type { Queries } from '../../db.ts';
+import type { LedgerRow } from '../../contract/accounts.ts';
+import { slices, tuples } from '../statement.ts';
+
+/** What an org `o` spent of its budget; the parameter is the month. */
+const spent = `(SELECT COALESCE(sum(s.amount), 0) FROM spending s
+  WHERE s.org_id = o.id AND s.month = CASE o.budget_period WHEN 'month' THEN ? ELSE s.month END)`;
+
+/** Whether an org has nothing left, as a condition on a column of org ids; its parameter is the month. */
+export function isUsedUp(column: string): string {
+  return `EXISTS (SELECT 1 FROM orgs o WHERE o.id = ${column} AND o.budget <= ${spent})`;
+}
+
+interface BudgetRow {
+  id: string;
+  budget: number;
+  budget_period: BudgetPeriod;
+  spent: string;
+}
+
+/** The budgets of the orgs that have one, or of one alone. Sums are text: an org may spend more than a number holds. */
+export async function spentBudgets(q: Queries, now: number, orgId?: string): Promise<SpentBudget[]> {
+  const rows = await q.all<BudgetRow>(
+    `SELECT o.id, o.budget, o.budget_period, CAST(${spent} AS text) AS spent
+     FROM orgs o WHERE o.budget IS NOT NULL ${orgId === undefined ? '' : 'AND o.id = ?'} ORDER BY o.id`,
+    [utcMonth(now), ...(orgId === undefined ? [] : [orgId])],
+  );
+  return rows.map((row) => ({
+    orgId: row.id,
+    amount: row.budget,
+    period: row.budget_period,
+    spent: Number(row.spent),
+  }));
+}
+
+/**
+ * Counts what was entered in the ledger, in the same transaction and last in it: who waits for an org's row waits for one that is
+ * about to commit. One order for all who lock several.
+ */
+export async function addSpending(
+  q: Queries,
+  entries: readonly Pick<LedgerRow, 'orgId' | 'day' | 'amount'>[],
+): Promise<void> {
+  const sums = new Map<string, [orgId: string, month: string, amount: number]>();
+  for (const { orgId, day, amount } of entries) {
+    const month = day.slice(0, 7);
+    const sum = sums.get(`${orgId} ${month}`) ?? [orgId, month, 0];
+    sum[2] += amount ?? 0;
+    sums.set(`${orgId} ${month}`, sum);
+  }
+  const sorted = [...sums]
+    .filter(([, [, , amount]]) => amount !== 0)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  for (const slice of slices(sorted))
+    await q.all(
+      `INSERT INTO spending (org_id, month, amount) VALUES ${tuples(slice.length, 3)}
+       ON CONFLICT (org_id, month) DO UPDATE SET amount = spending.amount + excluded.amount`,
+      slice.flatMap(([, sum]) => sum),
+    );
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/system.ts';
+import { type Running, startServer } from './support/start-server.ts';
+
+let app: Running;
+let orgId: string;
+let others = 0;
+beforeAll(async () => {
+  app = await startServer({ clock: { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) } });
+  orgId = (await app.accounts.orgs.list())[0]!.id;
+});
+afterAll(() => app.stop());
+
+const admin = (method: string, path: string, json?: unknown) =>
+  app.call(method, `/v1/admin/orgs${path}`, { key: app.keys.admin, ...(json !== undefined && { json }) });
+const setBudget = (budget: unknown) => admin('PATCH', `/${orgId}`, { budget });
+/** So much is entered in the ledger. */
+const spend = (nano: number) =>
+  app.store.ledger.add([
+    {
+      sourceId: `req_${++others}`,
+      orgId,
+      model: 'tiny',
+      day: '2026-11-20',
+      requests: 1,
+      usage: { inputTokens: 0, cachedTokens: 0, outputTokens: 0 },
+      amount: nano,
+    },
+  ]);
+const post = (path: string, json: object, key = app.keys.a, headers = {}) =>
+  app.call('POST', path, { json, key, headers });
+const messages = [{ role: 'user', content: 'hi [[tokens 2]]' }];
+const batch = {
+  endpoint: '/v1/chat/completions',
+  completion_window: '24h',
+  requests: [
+    { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'tiny', messages } },
+  ],
+};
+
+describe('the budget of an org', () => {
+  it('is set and lifted, and shown with what is spent of it', async () => {
+    const made = await admin('POST', '', { name: 'rich', budget: { amount: '50.50', period: 'total' } });
+    const total = { amount: '50.5', period: 'total', spent: '0', begins_again_at: null };
+    expect([made.status, made.json.budget]).toEqual([201, total]);
+    const changed = await admin('PATCH', `/${made.json.id}`, { name: 'poor' });
+    expect([changed.status, changed.json.name, changed.json.budget]).toEqual([200, 'poor', total]);
+    await spend(1_500_000_000);
+    const { json } = await setBudget({ amount: '2', period: 'month' });
+    const month = { amount: '2', period: 'month', spent: '1.5', begins_again_at: '2026-12-01T00:00:00Z' };
+    expect(json).toMatchObject({ id: orgId, name: 'default', budget: month });
+    const { json: list } = await admin('GET', '');
+    expect(list.data.map((org: { budget: unknown }) => org.budget)).toEqual([month, null, total]);
+    expect((await setBudget(null)).json.budget).toBeNull();
+  });
+
+  it('422 and 404: what is no budget, and an org that is not there', async () => {
+    for (const [budget, param] of [
+      [{ amount: 5, period: 'month' }, 'budget.amount'],
+      [{ amount: '-5', period: 'month' }, 'budget.amount'],
+      [{ amount: '9000000', period: 'month' }, 'budget.amount'],
+      [{ amount: '5', period: 'day' }, 'budget.period'],
+      [{ amount: '5' }, 'budget.period'],
+      ['5/month', 'budget'],
+    ] as const) {
+      const { status, json } = await setBudget(budget);
+      expect([status, json.error.param]).toEqual([422, param]);
+    }
+    expect((await admin('PATCH', '/org_0', { name: 'x' })).status).toBe(404);
+    expect((await app.call('PATCH', `/v1/admin/orgs/${orgId}`, { json: { name: 'x' } })).status).toBe(403);
+  });
+
+  it('402: whatever would cost is refused when it is used up, before an engine is asked', async () => {
+    const key = 'Idempotency-Key';
+    const first = await post('/v1/batches', batch, app.keys.a, { [key]: 'one' });
+    expect(first.status).toBe(201);
+    await app.call('POST', `/v1/batches/${first.json.id}/cancel`);
+    await setBudget({ amount: '1', period: 'total' });
+    const { calls } = app.engine.stats();
+    const refused: [string, object, string][] = [
+      ['/v1/chat/completions', { model: 'tiny', messages }, 'insufficient_quota'],
+      ['/v1/chat/completions', { model: 'tiny', messages, stream: true }, 'insufficient_quota'],
+      ['/v1/responses', { model: 'tiny', input: 'hi' }, 'insufficient_quota'],
+      ['/v1/responses', { model: 'tiny', input: 'hi', stream: true }, 'insufficient_quota'],
+      ['/v1/messages', { model: 'tiny', max_tokens: 5, messages }, 'billing_error'],
+      ['/v1/messages', { model: 'tiny', max_tokens: 5, messages, stream: true }, 'billing_error'],
+      ['/v1/embeddings', { model: 'tiny', input: 'hi' }, 'insufficient_quota'],
+      ['/v1/batches', batch, 'insufficient_quota'],
+    ];
+    for (const [path, json, type] of refused) {
+      const { status, json: body, headers } = await post(path, json);
+      expect([path, status, body.error?.type, body.error?.code], JSON.stringify(body)).toEqual([
+        path,
+        402,
+        type,
+        'budget_exceeded',
+      ]);
+      expect(headers.get('x-should-retry')).toBe('false');
+      expect(body.error.message).toBe(
+        'The budget of the org is used up: 1.5 of 1 USD are spent. An administrator can raise it.',
+      );
+    }
+    expect(app.engine.stats().calls).toBe(calls);
+    // What costs nothing, what was made before, and what others do goes on.
+    const count = { model: 'tiny', messages };
+    expect((await post('/v1/messages/count_tokens', count)).status).toBe(200);
+    expect((await post('/v1/batches', { ...batch, dry_run: true })).status).toBe(200);
+    const replayed = await post('/v1/batches', batch, app.keys.a, { [key]: 'one' });
+    expect([replayed.status, replayed.json.id]).toEqual([201, first.json.id]);
+    expect((await post('/v1/chat/completions', { model: 'tiny', messages }, app.keys.b)).status).toBe(200);
+    expect((await app.store.orgs.budgets(0))[0]!.spent).toBe(1_500_000_000);
+    await setBudget(null);
+    expect((await post('/v1/chat/completions', { model: 'tiny', messages })).status).toBe(200);
+  });
+});

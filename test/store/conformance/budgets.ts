@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import type { Budget, BudgetPeriod } from '../../../src/core/budget.ts';
+import type { Batch } from '../../../src/core/batch.ts';
+import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
+import type { Stores } from '../conformance.ts';
+import {
+  addBatch,
+  claimOf,
+  failure,
+  hour,
+  lease,
+  makeBatch,
+  makeChunks,
+  makeCreation,
+  makeFile,
+  makeOrg,
+  output,
+  range,
+  start,
+} from '../fixtures.ts';
+
+const nextMonth = Date.UTC(2026, 11, 1);
+/** What an output of `makeBatch` costs, in nano-dollars. */
+const line = 1_000;
+
+/** What orgs may spend, and what they do. */
+export function budgetTests(on: Stores): void {
+  const budgetOf = (amount: number, period: BudgetPeriod = 'month'): Budget => ({ amount, period });
+  const orgWith = (budget: Budget | undefined, id = 'org_a') => on.store.orgs.insert(makeOrg({ id }), budget);
+  const spent = async (now = start) => (await on.store.orgs.budgets(now)).map((budget) => budget.spent);
+  const request = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
+    sourceId: 'req_1',
+    orgId: 'org_a',
+    model: 'm1',
+    day: '2026-11-21',
+    requests: 1,
+    usage: { inputTokens: 1, cachedTokens: 0, outputTokens: 1 },
+    amount: 700,
+    ...fields,
+  });
+  const record = (batch: Batch, lines: number[], now = start) =>
+    on.store.results.record(
+      'w',
+      lines.map((each) => output(batch, each)),
+      [],
+      now,
+    );
+  const states = async (batch: Batch, now = start) =>
+    (await on.store.batches.states([batch.id], now))[0]!.isBudgetUsedUp;
+
+  describe('budgets', () => {
+    test('are set with an org or later, changed, and lifted', async () => {
+      await orgWith(budgetOf(5, 'total'));
+      const org = makeOrg();
+      await on.store.orgs.insert(org);
+      const first = { orgId: 'org_a', amount: 5, period: 'total', spent: 0 };
+      const byId = async () =>
+        (await on.store.orgs.budgets(start)).toSorted((a, b) => (a.orgId > b.orgId ? -1 : 1));
+      expect(await byId()).toEqual([first]);
+      expect(await on.store.orgs.update(org.id, { name: 'New', budget: budgetOf(8) })).toEqual({
+        ...org,
+        name: 'New',
+      });
+      const second = { orgId: org.id, amount: 8, period: 'month', spent: 0 };
+      expect(await byId()).toEqual([first, second]);
+      expect(await on.store.orgs.update('org_a', { budget: null })).toMatchObject({ name: 'Acme' });
+      expect(await on.store.orgs.update(org.id, {})).toMatchObject({ name: 'New' });
+      expect(await byId()).toEqual([second]);
+      expect(await on.store.orgs.update('org_unknown', { budget: null })).toBeUndefined();
+    });
+
+    test('are spent by what the ledger takes, each source once', async () => {
+      await orgWith(budgetOf(1));
+      await on.store.ledger.add([request(), request(), request({ sourceId: 'req_2', amount: 0 })]);
+      await on.store.ledger.add([request({ amount: 9 }), request({ sourceId: 'req_3', orgId: 'org_b' })]);
+      expect(await spent()).toEqual([700]);
+      const batch = await addBatch(on.store, { orgId: 'org_b' });
+      await claimOf(on.store, 'w', batch.id, { count: 2 });
+      await on.store.orgs.insert(makeOrg({ id: 'org_b' }), budgetOf(9));
+      await record(batch, [0, 1]);
+      await on.store.results.record('w', [output(batch, 1), output(batch, 2), failure(batch, 3)], [], start);
+      await on.store.results.record('w', [output(batch, 4, { model: 'unpriced' })], [], start);
+      expect(await spent()).toEqual([700, 700 + 3 * line]);
+    });
+
+    test('lose nothing by rounding, however often a batch is recorded', async () => {
+      await orgWith(budgetOf(1));
+      // A third of a nano-dollar a line.
+      const prices = { m1: { input: 66_667, cachedInput: 0, output: 0 } };
+      const batch = await addBatch(on.store, { total: 30, prices });
+      await claimOf(on.store, 'w', batch.id, { count: 8 });
+      const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 0 };
+      for (const each of range(0, 30))
+        await on.store.results.record('w', [output(batch, each, { usage })], [], start);
+      expect(await spent()).toEqual([10]);
+    });
+
+    test('of a month begin again with the next, others never', async () => {
+      await orgWith(budgetOf(1_000));
+      await orgWith(budgetOf(1_000, 'total'), 'org_b');
+      for (const orgId of ['org_a', 'org_b'])
+        await on.store.ledger.add([
+          request({ sourceId: `${orgId} 1`, orgId }),
+          request({ sourceId: `${orgId} 2`, orgId, day: '2026-12-01' }),
+        ]);
+      expect(await spent(nextMonth - 1)).toEqual([700, 1_400]);
+      expect(await spent(nextMonth)).toEqual([700, 1_400]);
+      expect(await spent(nextMonth + 31 * 24 * hour)).toEqual([0, 1_400]);
+    });
+
+    test('that are used up keep batches from being claimed and made, until they begin again', async () => {
+      await orgWith(budgetOf(2 * line));
+      const batch = await addBatch(on.store);
+      const other = await addBatch(on.store, { orgId: 'org_b' });
+      const [chunk] = await claimOf(on.store, 'w', batch.id);
+      await record(batch, [0]);
+      expect(await states(batch)).toBe(false);
+      const file = makeFile();
+      await on.store.files.insert(file, undefined, start);
+      const creation = makeCreation();
+      const make = (id: string, now = start) => {
+        const made = makeBatch({ inputFileId: file.id, ...(id !== '' && { id }) });
+        return on.store.batches.create(made, makeChunks(made), { creation, maxOpen: 9, now });
+      };
+      expect(await make('batch_first')).toEqual({ outcome: 'created' });
+      await record(batch, [1]);
+      expect(await states(batch)).toBe(true);
+      // What was made is told again, and nothing new is made.
+      expect(await make('')).toEqual({ outcome: 'replayed', id: 'batch_first' });
+      creation.token = 'k:/v1/batches:two';
+      const budget = { orgId: 'org_a', amount: 2 * line, period: 'month', spent: 2 * line };
+      expect(await make('')).toEqual({ outcome: 'budget_used_up', budget });
+      // What is leased may be recorded and given back.
+      await record(batch, [2]);
+      expect(await on.store.batches.release('w', [lease(chunk!)])).toBe(1);
+      expect(await spent()).toEqual([3 * line]);
+      expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
+      expect(await claimOf(on.store, 'w', other.id)).toHaveLength(1);
+      await on.store.orgs.update('org_a', { budget: budgetOf(3 * line + 1) });
+      expect(await states(batch)).toBe(false);
+      expect(await claimOf(on.store, 'w', batch.id)).toHaveLength(1);
+      await on.store.orgs.update('org_a', { budget: budgetOf(0) });
+      expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
+      await on.store.orgs.update('org_a', { budget: budgetOf(3 * line) });
+      expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
+      expect(await claimOf(on.store, 'w', batch.id, { now: nextMonth - 1 })).toEqual([]);
+      expect([await states(batch, nextMonth), await states(batch, nextMonth - 1)]).toEqual([false, true]);
+    });
+
+    test('count what is written from several sides at once', async () => {
+      await orgWith(budgetOf(1));
+      const batches = [await addBatch(on.store), await addBatch(on.store)];
+      for (const batch of batches) await claimOf(on.store, 'w', batch.id, { count: 2 });
+      await Promise.all([
+        ...range(0, 8).map((each) =>
+          on.other.results.record('w', [output(batches[each % 2]!, each)], [], start),
+        ),
+        ...range(0, 8).map((n) => on.store.ledger.add([request({ sourceId: `req_${n}` })])),
+        on.other.results.record(
+          'w',
+          batches.map((batch, n) => output(batch, 1 - n)),
+          [],
+          start,
+        ),
+      ]);
+      expect(await spent()).toEqual([10 * line + 8 * 700]);
+    });
+  });
+}
