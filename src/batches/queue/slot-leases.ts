@@ -11,7 +11,7 @@ import type { HeldChunks } from '../hand/held-chunks.ts';
  * still to give back, and when its needs changed, be it that it wants more than it asked for or keeps what others want.
  */
 const renewMs = { sated: 1_000, hungry: 250, owed: 100, changed: 50 } as const;
-/** How often the slots that a process found alone are written down. */
+/** How often the slots that a process found are written down where nobody else asks for them. */
 const rememberMs = 15_000;
 
 export interface SlotLeasesParts {
@@ -45,9 +45,8 @@ interface Leased extends Pick<LeasedShare, 'lines' | 'isOwed' | 'isWanted'> {
 export class SlotLeases {
   #parts: SlotLeasesParts;
   #leased = new Map<string, Leased>();
-  /** What of its servers was written down last, by model. */
-  #remembered = new Map<string, string>();
-  #rememberedAt = Number.NEGATIVE_INFINITY;
+  /** Models that nobody else asks, once it was read what was found of them before. */
+  #read = new Set<string>();
   #asking = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   #failed = false;
@@ -68,8 +67,7 @@ export class SlotLeases {
 
   /** Lines came into hand or back: asks at once where nothing is leased yet, else when it is time. */
   look(): void {
-    const models = this.#parts.generate.contended();
-    this.#remember(models);
+    const models = this.#models();
     if (this.#asking || this.#stopped || (models.length === 0 && this.#leased.size === 0)) return;
     const waits = models.map((model) => this.#wait(model));
     const wait = Math.min(...waits, this.#leased.size > 0 ? renewMs.sated : Number.POSITIVE_INFINITY);
@@ -81,17 +79,24 @@ export class SlotLeases {
 
   /** Whether lines of a model wait for the answer to the first question for its slots. */
   isAsking(model: string): boolean {
-    return (
-      !this.#failed &&
-      !this.#leased.has(model) &&
-      this.#parts.generate.contended().includes(model) &&
-      this.#wants(model) > 0
-    );
+    return !this.#failed && !this.#leased.has(model) && !this.#isAlone(model) && this.#wants(model) > 0;
+  }
+
+  /** Those that others ask, too, and those of which this process finds out how much they can take. */
+  #models(): string[] {
+    const { catalog, contended, found } = this.#parts.generate;
+    const ids = catalog.list().map(({ id }) => id);
+    return [...contended(), ...ids.filter((id) => this.#isAlone(id) && found(id))];
+  }
+
+  #isAlone(model: string): boolean {
+    return !this.#parts.generate.contended().includes(model);
   }
 
   /** How long after it was asked last a model is asked for again. */
   #wait(model: string): number {
     const wants = this.#wants(model);
+    if (this.#isAlone(model)) return wants > 0 ? rememberMs : Number.POSITIVE_INFINITY;
     const leased = this.#leased.get(model);
     if (leased?.isWanted && leased.slots > this.#keeps(model, leased)) return renewMs.changed;
     if (wants === 0) return this.#isClosed(model) ? renewMs.sated : Number.POSITIVE_INFINITY;
@@ -117,36 +122,6 @@ export class SlotLeases {
   #isClosed(model: string): boolean {
     const { held, generate } = this.#parts;
     return generate.waiting(model) !== null && held.unsent(model) > 0;
-  }
-
-  /** Of models that nobody else asks. */
-  #remember(contended: readonly string[]): void {
-    const { generate, clock, store, worker, time, log, held } = this.#parts;
-    if (clock.monotonic() - this.#rememberedAt < rememberMs) return;
-    const alone: Record<string, SlotAsk> = {};
-    const texts: [string, string][] = [];
-    for (const { id } of generate.catalog.list()) {
-      const found = generate.found(id);
-      if (!found || contended.includes(id) || held.unsent(id) + held.inFlight(id) === 0) continue;
-      const text = JSON.stringify(found);
-      const before = this.#remembered.get(id);
-      if (before === text) continue;
-      texts.push([id, text]);
-      alone[id] = { limit: this.#parts.limit(id), wants: 0, inFlight: 0, ...(before && { found }) };
-    }
-    if (Object.keys(alone).length === 0) return;
-    this.#rememberedAt = clock.monotonic();
-    void store.workers
-      .leaseSlots(worker, alone, time.now())
-      .then((shares) => {
-        for (const [id, text] of texts) this.#remembered.set(id, text);
-        for (const [model, share] of Object.entries(shares)) {
-          if (alone[model]!.found) continue;
-          generate.lease(model, share);
-          generate.lease(model, null);
-        }
-      })
-      .catch((error: unknown) => log.debug({ err: error }, 'found slots could not be written down'));
   }
 
   #schedule(ms: number): void {
@@ -183,6 +158,11 @@ export class SlotLeases {
     const asks: Record<string, SlotAsk> = {};
     for (const model of models) {
       const limit = this.#parts.limit(model);
+      if (this.#isAlone(model)) {
+        const known = this.#read.has(model) && generate.found(model);
+        asks[model] = { limit, wants: 0, inFlight: 0, ...(known && { found: known }) };
+        continue;
+      }
       const inFlight = this.#keeps(model, this.#leased.get(model));
       const wants = this.#wants(model);
       const found = generate.found(model);
@@ -197,6 +177,7 @@ export class SlotLeases {
     const { generate } = this.#parts;
     const { lines, isOwed, isWanted } = share;
     generate.lease(model, share);
+    if (this.#isAlone(model)) this.#read.add(model);
     if (wants + inFlight > 0)
       this.#leased.set(model, { lines, isOwed, isWanted, wants, slots: Math.max(lines, inFlight) });
     else {
