@@ -15,7 +15,7 @@ else describe('F08, F14: statements of several processes in any order', () => in
 const planted: Record<string, Planted> = {
   'results are counted without the lock of their batch': {
     rewrite: (sql) =>
-      /SELECT id, org_id, status.* FROM batches/s.test(sql) ? sql.replace('FOR UPDATE', '') : sql,
+      /SELECT id, org_id AS "orgId", status.* FROM batches/s.test(sql) ? sql.replace('FOR UPDATE', '') : sql,
   },
   'a lease is given back or finished by whoever had it before': {
     rewrite: (sql) =>
@@ -26,7 +26,7 @@ const planted: Record<string, Planted> = {
       sql.includes("SET status = 'cancelling'") ? sql.replace('AND closing IS NULL', '') : sql,
   },
   'the batch is looked at before the transaction that counts': {
-    isOutside: (sql) => /SELECT id, org_id, status.* FROM batches/s.test(sql),
+    isOutside: (sql) => /SELECT id, org_id AS "orgId", status.* FROM batches/s.test(sql),
   },
 };
 

@@ -3,12 +3,9 @@ import type { Db, Queries, Value } from '../db.ts';
 import type { CreateFileOutcome, FileStore } from '../contract/files.ts';
 import type { StoredBytes } from '../contract/stored-bytes.ts';
 import { claimToken, forgetResource, sweepTokens } from './creates.ts';
-import { type FileRow, toFile } from './rows.ts';
-import { inLists, Undo, undoable } from './statement.ts';
+import { fileColumns as columns } from './rows.ts';
+import { inLists, tuples, Undo, undoable } from './statement.ts';
 import { addBytes } from './responses/stored-bytes.ts';
-
-const columns =
-  'id, org_id, purpose, filename, bytes, blob_id, sha256, requests, endpoint, created_at, expires_at';
 
 /** True for files that a batch still reads. */
 const inUse = `EXISTS (SELECT 1 FROM batches b WHERE b.input_file_id = files.id
@@ -27,16 +24,16 @@ export function createFiles(db: Db): FileStore {
       }),
 
     async get(orgId, id, now) {
-      const [row] = await db.all<FileRow>(
-        `SELECT ${columns} FROM files WHERE id = ? AND org_id = ? AND (expires_at IS NULL OR expires_at > ?)`,
+      const [row] = await db.all(
+        `SELECT ${columns.fields} FROM files WHERE id = ? AND org_id = ? AND (expires_at IS NULL OR expires_at > ?)`,
         [id, orgId, now],
       );
-      return row && toFile(row);
+      return row && columns.read(row);
     },
 
     async find(id) {
-      const [row] = await db.all<FileRow>(`SELECT ${columns} FROM files WHERE id = ?`, [id]);
-      return row && toFile(row);
+      const [row] = await db.all(`SELECT ${columns.fields} FROM files WHERE id = ?`, [id]);
+      return row && columns.read(row);
     },
 
     async list(orgId, { purpose, after, order, limit, now }) {
@@ -50,12 +47,12 @@ export function createFiles(db: Db): FileStore {
         where.push(order === 'asc' ? 'id > ?' : 'id < ?');
         params.push(after);
       }
-      const rows = await db.all<FileRow>(
-        `SELECT ${columns} FROM files WHERE ${where.join(' AND ')}
+      const rows = await db.all(
+        `SELECT ${columns.fields} FROM files WHERE ${where.join(' AND ')}
          ORDER BY id ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?`,
         [...params, limit],
       );
-      return rows.map(toFile);
+      return rows.map(columns.read);
     },
 
     remove: (orgId, id, now) =>
@@ -77,12 +74,12 @@ export function createFiles(db: Db): FileStore {
         const removed: StoredFile[] = [];
         // Asked again now that the rows are locked: a batch may have been created on one of them in between.
         for (const { id } of expired) {
-          const rows = await q.all<FileRow>(
-            `DELETE FROM files WHERE id = ? AND NOT ${inUse} RETURNING ${columns}`,
+          const rows = await q.all(
+            `DELETE FROM files WHERE id = ? AND NOT ${inUse} RETURNING ${columns.fields}`,
             [id],
           );
           if (rows.length > 0) await forgetResource(q, id);
-          removed.push(...rows.map(toFile));
+          removed.push(...rows.map(columns.read));
         }
         await noteRemoved(q, removed, now);
         await addBytes(q, counted(removed, -1));
@@ -131,19 +128,10 @@ async function noteRemoved(q: Queries, files: readonly StoredFile[], now: number
 }
 
 export async function insertFile(q: Queries, file: StoredFile): Promise<void> {
-  await q.all(`INSERT INTO files (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, [
-    file.id,
-    file.orgId,
-    file.purpose,
-    file.filename,
-    file.bytes,
-    file.blobId,
-    file.sha256,
-    file.requests,
-    file.endpoint,
-    file.createdAt,
-    file.expiresAt,
-  ]);
+  await q.all(
+    `INSERT INTO files (${columns.names}) VALUES ${tuples(1, columns.count)}`,
+    columns.values(file),
+  );
 }
 
 /** The org's file, kept from being removed until the transaction ends. */
@@ -153,12 +141,12 @@ export async function lockFile(
   id: string,
   now: number,
 ): Promise<StoredFile | undefined> {
-  const [row] = await q.all<FileRow>(
-    `SELECT ${columns} FROM files
+  const [row] = await q.all(
+    `SELECT ${columns.fields} FROM files
      WHERE id = ? AND org_id = ? AND (expires_at IS NULL OR expires_at > ?) ${q.lock}`,
     [id, orgId, now],
   );
-  return row && toFile(row);
+  return row && columns.read(row);
 }
 
 function lockExpired(q: Queries, now: number, limit: number): Promise<{ id: string }[]> {

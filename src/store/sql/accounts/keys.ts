@@ -1,51 +1,44 @@
 import type { Db } from '../../db.ts';
 import type { KeyStore } from '../../contract/accounts.ts';
-import { type KeyRow, toKey } from '../rows.ts';
+import type { ApiKey } from '../../../core/org.ts';
+import { columnsOf } from '../columns.ts';
+import { tuples } from '../statement.ts';
 
-const columns = 'id, org_id, name, prefix, scopes, models, created_at, expires_at, revoked_at, last_used_at';
+const columns = columnsOf<ApiKey>(
+  'scopes',
+  'models',
+)('id orgId name prefix scopes models createdAt expiresAt revokedAt lastUsedAt');
 
 export function createKeys(db: Db): KeyStore {
   return {
     async insert(key, hash) {
       const inserted = await db.all(
-        `INSERT INTO api_keys (${columns}, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        `INSERT INTO api_keys (${columns.names}, hash) VALUES ${tuples(1, columns.count + 1)}
          ON CONFLICT (hash) DO NOTHING RETURNING id`,
-        [
-          key.id,
-          key.orgId,
-          key.name,
-          key.prefix,
-          JSON.stringify(key.scopes),
-          key.models && JSON.stringify(key.models),
-          key.createdAt,
-          key.expiresAt,
-          key.revokedAt,
-          key.lastUsedAt,
-          hash,
-        ],
+        [...columns.values(key), hash],
       );
       return inserted.length > 0;
     },
 
     async findByHash(hash) {
-      const [row] = await db.all<KeyRow>(`SELECT ${columns} FROM api_keys WHERE hash = ?`, [hash]);
-      return row && toKey(row);
+      const [row] = await db.all(`SELECT ${columns.fields} FROM api_keys WHERE hash = ?`, [hash]);
+      return row && columns.read(row);
     },
 
     async list(orgId) {
       const rows =
         orgId === undefined
-          ? await db.all<KeyRow>(`SELECT ${columns} FROM api_keys ORDER BY id`)
-          : await db.all<KeyRow>(`SELECT ${columns} FROM api_keys WHERE org_id = ? ORDER BY id`, [orgId]);
-      return rows.map(toKey);
+          ? await db.all(`SELECT ${columns.fields} FROM api_keys ORDER BY id`)
+          : await db.all(`SELECT ${columns.fields} FROM api_keys WHERE org_id = ? ORDER BY id`, [orgId]);
+      return rows.map(columns.read);
     },
 
     async revoke(id, at) {
-      const [row] = await db.all<KeyRow>(
-        `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ? RETURNING ${columns}`,
+      const [row] = await db.all(
+        `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ? RETURNING ${columns.fields}`,
         [at, id],
       );
-      return row && toKey(row);
+      return row && columns.read(row);
     },
 
     // By id, so that two processes lock the same keys in the same order.

@@ -1,14 +1,20 @@
 import { closeModel } from '../../../core/batch.ts';
 import { utcMonth } from '../../../core/budget.ts';
-import type { Batch, BatchStatus, Chunk, FinalStatus } from '../../../core/batch.ts';
+import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { StoredFile } from '../../../core/file.ts';
 import type { Db, Queries, Value } from '../../db.ts';
-import type { BatchState, BatchStore, CreateBatchOutcome, WatchedBatch } from '../../contract/batches.ts';
+import type {
+  BatchState,
+  BatchStore,
+  CreateBatchOutcome,
+  OpenBatch,
+  WatchedBatch,
+} from '../../contract/batches.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
 import { claimToken, forgetResource } from '../creates.ts';
 import { insertFile, lockFile } from '../files.ts';
-import { batchColumns, fromBatch, packLines, toBatch } from '../rows.ts';
-import type { BatchRow } from '../rows.ts';
+import { columnsOf } from '../columns.ts';
+import { batchColumns as columns, packLines } from '../rows.ts';
 import { inLists, slices, tuples, Undo, undoable } from '../statement.ts';
 
 type BatchRows = Pick<
@@ -39,16 +45,16 @@ export function createBatchRows(db: Db): BatchRows {
       }),
 
     async get(orgId, id) {
-      const [row] = await db.all<BatchRow>(
-        `SELECT ${batchColumns} FROM batches WHERE id = ? AND org_id = ?`,
-        [id, orgId],
-      );
-      return row && toBatch(row);
+      const [row] = await db.all(`SELECT ${columns.fields} FROM batches WHERE id = ? AND org_id = ?`, [
+        id,
+        orgId,
+      ]);
+      return row && columns.read(row);
     },
 
     async find(id) {
-      const [row] = await db.all<BatchRow>(`SELECT ${batchColumns} FROM batches WHERE id = ?`, [id]);
-      return row && toBatch(row);
+      const [row] = await db.all(`SELECT ${columns.fields} FROM batches WHERE id = ?`, [id]);
+      return row && columns.read(row);
     },
 
     remove: (orgId, id) =>
@@ -86,45 +92,33 @@ export function createBatchRows(db: Db): BatchRows {
           SELECT id FROM batches WHERE org_id = ? AND created_at >= ? ORDER BY created_at, id LIMIT 1000) AS first)`);
         params.push(createdAfter, orgId, createdAfter);
       }
-      const rows = await db.all<BatchRow>(
-        `SELECT ${batchColumns} FROM batches WHERE ${where.join(' AND ')} ORDER BY id ${before === undefined ? 'DESC' : 'ASC'} LIMIT ?`,
+      const rows = await db.all(
+        `SELECT ${columns.fields} FROM batches WHERE ${where.join(' AND ')} ORDER BY id ${before === undefined ? 'DESC' : 'ASC'} LIMIT ?`,
         [...params, limit],
       );
-      const found = rows.map(toBatch);
+      const found = rows.map(columns.read);
       return before === undefined ? found : found.toReversed();
     },
 
     async states(ids, now) {
       const found: WatchedBatch[] = [];
       for (const { sql, params } of inLists(ids)) {
-        const rows = await db.all<StateRow & { used_up: number | boolean }>(
-          `SELECT ${stateColumns}, ${isUsedUp('batches.org_id')} AS used_up FROM batches WHERE id IN ${sql}`,
+        const rows = await db.all<BatchState & { isBudgetUsedUp: number | boolean }>(
+          `SELECT ${stateColumns.fields}, ${isUsedUp('batches.org_id')} AS "isBudgetUsedUp" FROM batches WHERE id IN ${sql}`,
           [utcMonth(now), ...params],
         );
-        found.push(...rows.map((row) => ({ ...toState(row), isBudgetUsedUp: Boolean(row.used_up) })));
+        for (const row of rows) found.push({ ...row, isBudgetUsedUp: Boolean(row.isBudgetUsedUp) });
       }
       return found;
     },
 
     async open(limit) {
-      const rows = await db.all<OpenRow>(
-        `SELECT id, org_id, model, due, total, ok, err, created_at, in_progress_at, expires_at,
-           paused_at, paused_ms, at_risk_at FROM batches
+      const rows = await db.all(
+        `SELECT ${openColumns.fields} FROM batches
          WHERE status IN ('validating', 'in_progress') AND closing IS NULL ORDER BY due, id LIMIT ?`,
         [limit],
       );
-      return rows.map(
-        ({ org_id, created_at, in_progress_at, expires_at, paused_at, paused_ms, at_risk_at, ...same }) => ({
-          ...same,
-          orgId: org_id,
-          createdAt: created_at,
-          inProgressAt: in_progress_at,
-          expiresAt: expires_at,
-          pausedAt: paused_at,
-          pausedMs: paused_ms,
-          atRiskAt: at_risk_at,
-        }),
-      );
+      return rows.map(openColumns.read);
     },
 
     async ahead({ id, orgId, due }, models) {
@@ -145,70 +139,29 @@ export function createBatchRows(db: Db): BatchRows {
 /** Batches that are not finished. */
 const open = "status IN ('validating', 'in_progress', 'cancelling')";
 
-const stateColumns = 'id, org_id, status, closing, due, paused_at, accept_until, expires_at, total, ok, err';
+const stateColumns = columnsOf<BatchState>()(
+  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err',
+);
 
-type OpenRow = Pick<
-  BatchRow,
-  | 'id'
-  | 'org_id'
-  | 'model'
-  | 'due'
-  | 'total'
-  | 'ok'
-  | 'err'
-  | 'created_at'
-  | 'in_progress_at'
-  | 'expires_at'
-  | 'paused_at'
-  | 'paused_ms'
-  | 'at_risk_at'
->;
-
-interface StateRow {
-  id: string;
-  org_id: string;
-  status: BatchStatus;
-  closing: FinalStatus | null;
-  due: number;
-  paused_at: number | null;
-  accept_until: number;
-  expires_at: number;
-  total: number;
-  ok: number;
-  err: number;
-}
-
-function toState(row: StateRow): BatchState {
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    status: row.status,
-    closing: row.closing,
-    due: row.due,
-    pausedAt: row.paused_at,
-    acceptUntil: row.accept_until,
-    expiresAt: row.expires_at,
-    total: row.total,
-    ok: row.ok,
-    err: row.err,
-  };
-}
+const openColumns = columnsOf<OpenBatch>()(
+  'id orgId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt',
+);
 
 /** The batch as it is, kept so until the transaction ends. Whoever writes chunks or results locks it first. */
 export async function lockBatch(q: Queries, id: string): Promise<BatchState | undefined> {
-  const [row] = await q.all<StateRow>(`SELECT ${stateColumns} FROM batches WHERE id = ? ${q.lock}`, [id]);
-  return row && toState(row);
+  const [row] = await q.all(`SELECT ${stateColumns.fields} FROM batches WHERE id = ? ${q.lock}`, [id]);
+  return row && stateColumns.read(row);
 }
 
 /** Several at once, in one order for all who do so. */
 export async function lockBatches(q: Queries, ids: readonly string[]): Promise<BatchState[]> {
   const locked: BatchState[] = [];
   for (const { sql, params } of inLists(ids)) {
-    const rows = await q.all<StateRow>(
-      `SELECT ${stateColumns} FROM batches WHERE id IN ${sql} ORDER BY id ${q.lock}`,
+    const rows = await q.all(
+      `SELECT ${stateColumns.fields} FROM batches WHERE id IN ${sql} ORDER BY id ${q.lock}`,
       params,
     );
-    locked.push(...rows.map(toState));
+    locked.push(...rows.map(stateColumns.read));
   }
   return locked;
 }
@@ -233,11 +186,9 @@ async function requireInput(q: Queries, batch: Batch, now: number): Promise<Stor
 }
 
 async function insertBatch(q: Queries, batch: Batch): Promise<void> {
-  const row = fromBatch(batch);
-  const names = Object.keys(row);
   await q.all(
-    `INSERT INTO batches (${names.join(', ')}) VALUES ${tuples(1, names.length)}`,
-    Object.values(row),
+    `INSERT INTO batches (${columns.names}) VALUES ${tuples(1, columns.count)}`,
+    columns.values(batch),
   );
 }
 

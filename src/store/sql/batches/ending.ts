@@ -9,7 +9,7 @@ import { summarise } from './error-summary.ts';
 import { insertFile } from '../files.ts';
 import { holdsClosing, openClosing } from './record.ts';
 import { mayBeOfRows } from './own-fault.ts';
-import { type BatchRow, batchColumns, toBatch } from '../rows.ts';
+import { batchColumns } from '../rows.ts';
 
 type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'atRisk' | 'moveWindows' | 'shut' | 'publish'>;
 
@@ -21,20 +21,20 @@ export function createEnding(db: Db): Ending {
   return {
     cancel: (orgId, id, now, graceMs) =>
       db.tx(async (q) => {
-        const [cancelled] = await q.all<BatchRow>(
+        const [cancelled] = await q.all(
           `UPDATE batches SET status = 'cancelling', closing = 'cancelled', accept_until = ?, cancelling_at = ?
-           WHERE id = ? AND org_id = ? AND ${undecided} RETURNING ${batchColumns}`,
+           WHERE id = ? AND org_id = ? AND ${undecided} RETURNING ${batchColumns.fields}`,
           [now + graceMs, now, id, orgId],
         );
         if (cancelled) {
           await stopChunks(q, id);
-          return { began: true, batch: toBatch(cancelled) };
+          return { began: true, batch: batchColumns.read(cancelled) };
         }
-        const [row] = await q.all<BatchRow>(
-          `SELECT ${batchColumns} FROM batches WHERE id = ? AND org_id = ?`,
-          [id, orgId],
-        );
-        return row && { began: false, batch: toBatch(row) };
+        const [row] = await q.all(`SELECT ${batchColumns.fields} FROM batches WHERE id = ? AND org_id = ?`, [
+          id,
+          orgId,
+        ]);
+        return row && { began: false, batch: batchColumns.read(row) };
       }),
 
     async expire(now, limit) {
@@ -190,7 +190,7 @@ const instantOf = {
   failed: 'failed_at',
   expired: 'expired_at',
   cancelled: 'cancelled_at',
-} as const satisfies Record<FinalStatus, keyof BatchRow>;
+} as const satisfies Record<FinalStatus, string>;
 
 async function finalise(
   q: Queries,

@@ -1,27 +1,17 @@
-import type { KeptChat } from '../../../core/kept-chat.ts';
 import type { Db, Value } from '../../db.ts';
 import type { AnsweredChat, ChatStore } from '../../contract/chats.ts';
-import { inLists } from '../statement.ts';
+import { columnsOf } from '../columns.ts';
+import { inLists, tuples } from '../statement.ts';
 import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 
-interface Row {
-  id: string;
-  org_id: string;
-  created_at: number;
-  expires_at: number;
-  model: string;
-  metadata: string;
-  body: string;
-}
+type SizedRow = Pick<AnsweredChat, 'id' | 'metadata'> & { bytes: number };
 
-type SizedRow = Pick<Row, 'id' | 'metadata'> & { bytes: number };
-
-const columns = 'id, org_id, created_at, expires_at, model, metadata, body';
+const columns = columnsOf<AnsweredChat>()('id orgId createdAt expiresAt model metadata body');
 const bytes = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';
 
 export function createChats(db: Db): ChatStore {
-  const { find, updateMetadata, remove, removeExpired } = createExpiring<Row>(db, {
+  const { find, updateMetadata, remove, removeExpired } = createExpiring<AnsweredChat>(db, {
     table: 'chats',
     columns,
     bytes,
@@ -37,19 +27,16 @@ export function createChats(db: Db): ChatStore {
   }
 
   return {
-    insert: ({ id, orgId, createdAt, expiresAt, model, metadata, body, messages }) =>
+    insert: (chat) =>
       db.tx(async (q) => {
         const [row] = await q.all<{ bytes: number }>(
-          `INSERT INTO chats (${columns}, messages) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${bytes} AS bytes`,
-          [id, orgId, createdAt, expiresAt, model, metadata, body, messages],
+          `INSERT INTO chats (${columns.names}, messages) VALUES ${tuples(1, columns.count + 1)} RETURNING ${bytes} AS bytes`,
+          [...columns.values(chat), chat.messages],
         );
-        return addBytes(q, [{ orgId, bytes: row!.bytes }]);
+        return addBytes(q, [{ orgId: chat.orgId, bytes: row!.bytes }]);
       }),
 
-    async get(orgId, id, now) {
-      const row = await find(orgId, id, now);
-      return row && toChat(row);
-    },
+    get: find,
 
     messages: (orgId, id, now) => fieldOf<string>('messages', orgId, id, now),
     messagesBytes: (orgId, id, now) => fieldOf<number>('octet_length(messages)', orgId, id, now),
@@ -83,22 +70,18 @@ export function createChats(db: Db): ChatStore {
     },
 
     async read(orgId, ids, now) {
-      const rows = new Map<string, Row>();
+      const found = new Map<string, AnsweredChat>();
       for (const { sql, params } of inLists(ids)) {
-        const read = await db.all<Row>(
-          `SELECT ${columns} FROM chats WHERE id IN ${sql} AND org_id = ? AND expires_at > ?`,
+        const rows = await db.all<AnsweredChat>(
+          `SELECT ${columns.fields} FROM chats WHERE id IN ${sql} AND org_id = ? AND expires_at > ?`,
           [...params, orgId, now],
         );
-        for (const row of read) rows.set(row.id, row);
+        for (const row of rows) found.set(row.id, row);
       }
-      return ids.flatMap((id) => rows.get(id) ?? []).map(toChat);
+      return ids.flatMap((id) => found.get(id) ?? []);
     },
 
-    async update(orgId, id, metadata, now) {
-      const row = await updateMetadata(orgId, id, metadata, now);
-      return row && toChat(row);
-    },
-
+    update: updateMetadata,
     remove,
     removeExpired,
   };
@@ -109,16 +92,4 @@ function isMarked({ metadata }: SizedRow, marks: readonly (readonly [string, str
   if (marks.length === 0) return true;
   const has = new Map(Object.entries(JSON.parse(metadata) as Record<string, string>));
   return marks.every(([name, value]) => has.get(name) === value);
-}
-
-function toChat(row: Row): AnsweredChat {
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    model: row.model,
-    metadata: row.metadata,
-    body: row.body,
-  } satisfies Omit<KeptChat, 'messages'>;
 }

@@ -2,23 +2,15 @@ import type { ConversationItem, KeptConversation, Said } from '../../../core/con
 import type { Db, Queries } from '../../db.ts';
 import type { ConversationStore, ItemPage } from '../../contract/conversations.ts';
 import type { StoredBytes } from '../../contract/stored-bytes.ts';
+import { columnsOf } from '../columns.ts';
 import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 import { slices, tuples } from '../statement.ts';
 
-interface Row {
-  id: string;
-  org_id: string;
-  created_at: number;
-  expires_at: number;
-  bytes: number;
-  metadata: string;
-}
-
-const columns = 'id, org_id, created_at, expires_at, bytes, metadata';
+const columns = columnsOf<KeptConversation>()('id orgId createdAt expiresAt bytes metadata');
 
 export function createConversations(db: Db): ConversationStore {
-  const { find, updateMetadata, remove, removeExpired } = createExpiring<Row>(db, {
+  const { find, updateMetadata, remove, removeExpired } = createExpiring<KeptConversation>(db, {
     table: 'conversations',
     columns,
     bytes: 'bytes + octet_length(metadata)',
@@ -42,24 +34,16 @@ export function createConversations(db: Db): ConversationStore {
       db.tx(async (q) => {
         const { id, orgId, createdAt, expiresAt, metadata } = conversation;
         await q.all(
-          `INSERT INTO conversations (id, org_id, created_at, expires_at, last_seq, bytes, metadata)
-           VALUES (?, ?, ?, ?, 0, 0, ?)`,
-          [id, orgId, createdAt, expiresAt, metadata],
+          `INSERT INTO conversations (${columns.names}, last_seq) VALUES (?, ?, ?, ?, ?, ?, 0)`,
+          columns.values({ ...conversation, bytes: 0 }),
         );
         const said: Said = { orgId, conversationId: id, items, now: createdAt, expiresAt };
         const own = { orgId, bytes: Buffer.byteLength(metadata) };
         return addBytes(q, [own, ...(await appendAll(q, [said]))]);
       }),
 
-    async get(orgId, id, now) {
-      const row = await find(orgId, id, now);
-      return row && toConversation(row);
-    },
-
-    async update(orgId, id, metadata, now, expiresAt) {
-      const row = await updateMetadata(orgId, id, metadata, now, expiresAt);
-      return row && toConversation(row);
-    },
+    get: find,
+    update: updateMetadata,
 
     append: (said) =>
       db.tx(async (q) => {
@@ -107,12 +91,12 @@ export function createConversations(db: Db): ConversationStore {
           [id, itemId],
         );
         if (!gone) return undefined;
-        const [row] = await q.all<Row>(
-          `UPDATE conversations SET bytes = bytes - ? WHERE id = ? RETURNING ${columns}`,
+        const [row] = await q.all<KeptConversation>(
+          `UPDATE conversations SET bytes = bytes - ? WHERE id = ? RETURNING ${columns.fields}`,
           [gone.bytes, id],
         );
         await addBytes(q, [{ orgId, bytes: -gone.bytes }]);
-        return toConversation(row!);
+        return row;
       }),
 
     remove,
@@ -147,15 +131,4 @@ export async function appendAll(q: Queries, said: readonly Said[]): Promise<Stor
     added.push({ orgId, bytes });
   }
   return added;
-}
-
-function toConversation(row: Row): KeptConversation {
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    bytes: row.bytes,
-    metadata: row.metadata,
-  };
 }

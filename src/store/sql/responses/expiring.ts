@@ -1,12 +1,13 @@
 import type { Db, Queries, Value } from '../../db.ts';
+import type { Columns } from '../columns.ts';
 import { addBytes } from './stored-bytes.ts';
 
 /** That a row is its org's and has not expired: of an id, an org, and now. */
 export const isThere = 'id = ? AND org_id = ? AND expires_at > ?';
 
-interface Expiring {
+interface Expiring<Row> {
   table: 'responses' | 'conversations' | 'chats';
-  columns: string;
+  columns: Pick<Columns<Row>, 'fields'>;
   /** The bytes of a row, in SQL. */
   bytes: string;
   /** What more is true of a row that may be swept. */
@@ -18,7 +19,7 @@ interface Expiring {
 /** Rows of orgs that are counted and expire: how one is found, marked and taken away. */
 export function createExpiring<Row extends object>(
   db: Db,
-  { table, columns, bytes, sweepable = 'TRUE', along }: Expiring,
+  { table, columns, bytes, sweepable = 'TRUE', along }: Expiring<Row>,
 ) {
   function removeWhere(condition: string, params: Value[]): Promise<number> {
     return db.tx(async (q) => {
@@ -37,7 +38,11 @@ export function createExpiring<Row extends object>(
 
   return {
     find: async (orgId: string, id: string, now: number): Promise<Row | undefined> => {
-      const [row] = await db.all<Row>(`SELECT ${columns} FROM ${table} WHERE ${isThere}`, [id, orgId, now]);
+      const [row] = await db.all<Row>(`SELECT ${columns.fields} FROM ${table} WHERE ${isThere}`, [
+        id,
+        orgId,
+        now,
+      ]);
       return row;
     },
 
@@ -50,7 +55,7 @@ export function createExpiring<Row extends object>(
         );
         if (!before) return undefined;
         const [row] = await q.all<Row>(
-          `UPDATE ${table} SET metadata = ?, expires_at = COALESCE(?, expires_at) WHERE id = ? RETURNING ${columns}`,
+          `UPDATE ${table} SET metadata = ?, expires_at = COALESCE(?, expires_at) WHERE id = ? RETURNING ${columns.fields}`,
           [metadata, expiresAt ?? null, id],
         );
         await addBytes(q, [{ orgId, bytes: Buffer.byteLength(metadata) - before.bytes }]);

@@ -1,46 +1,24 @@
-import type { ResponseStatus, StoredResponse } from '../../../core/response.ts';
-import type { Db, Value } from '../../db.ts';
+import type { StoredResponse } from '../../../core/response.ts';
+import type { Db } from '../../db.ts';
 import type { Answered, ChainLink, ResponseSide, ResponseStore } from '../../contract/responses.ts';
 import { appendAll } from './conversations.ts';
+import { columnsOf } from '../columns.ts';
 import { inLists, slices, tuples } from '../statement.ts';
 import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 
-interface ResponseRow {
-  id: string;
-  org_id: string;
-  status: ResponseStatus;
-  previous_id: string | null;
-  created_at: number;
-  expires_at: number;
-  alive_until: number | null;
-  said_bytes: number;
-  output: string;
-  body: string;
-  pieces: string | null;
-}
-
-const heads = [
-  'id',
-  'org_id',
-  'status',
-  'previous_id',
-  'created_at',
-  'expires_at',
-  'alive_until',
-  'said_bytes',
-];
-const inserted = [...heads, 'input', 'output', 'body', 'pieces'];
-const answered = [...heads, 'output', 'body', 'pieces'].join(', ');
+const columns = columnsOf<Answered>()(
+  'id orgId status previousId createdAt expiresAt aliveUntil saidBytes output body pieces',
+);
 
 /** Of all its texts. Neither database reads them for it. */
 const bytesOfRow = `octet_length(input) + octet_length(output) + octet_length(body)
   + COALESCE(octet_length(pieces), 0)`;
 
 export function createResponses(db: Db): ResponseStore {
-  const { find, remove, removeExpired } = createExpiring<ResponseRow>(db, {
+  const { find, remove, removeExpired } = createExpiring<Answered>(db, {
     table: 'responses',
-    columns: answered,
+    columns,
     bytes: bytesOfRow,
     sweepable: 'alive_until IS NULL',
   });
@@ -66,10 +44,9 @@ export function createResponses(db: Db): ResponseStore {
     insert: (responses, said = []) =>
       db.tx(async (q) => {
         for (const slice of slices(responses)) {
-          const values = tuples(slice.length, inserted.length);
           await q.all(
-            `INSERT INTO responses (${inserted.join(', ')}) VALUES ${values}`,
-            slice.flatMap(toRow),
+            `INSERT INTO responses (${columns.names}, input) VALUES ${tuples(slice.length, columns.count + 1)}`,
+            slice.flatMap((response) => [...columns.values(response), response.input]),
           );
         }
         const added = await appendAll(q, said);
@@ -86,10 +63,7 @@ export function createResponses(db: Db): ResponseStore {
       return row?.bytes ?? 0;
     },
 
-    async get(orgId, id, now) {
-      const row = await find(orgId, id, now);
-      return row && toResponse(row);
-    },
+    get: find,
 
     // Link by link through the primary key: a recursive statement would walk all of a chain that is to be cut.
     chain: (orgId, id, now, most) =>
@@ -99,15 +73,16 @@ export function createResponses(db: Db): ResponseStore {
         for (let next: string | null = id; next !== null;) {
           if (next.startsWith('conv_')) return { links, end: 'conversation' };
           if (links.length === most.links) return { links, end: 'long' };
-          const [row]: Pick<ResponseRow, 'status' | 'previous_id' | 'said_bytes'>[] = await q.all(
-            `SELECT status, previous_id, said_bytes FROM responses WHERE ${isThere}`,
+          const [row]: Pick<Answered, 'status' | 'previousId' | 'saidBytes'>[] = await q.all(
+            `SELECT status, previous_id AS "previousId", said_bytes AS "saidBytes" FROM responses WHERE ${isThere}`,
             [next, orgId, now],
           );
           if (!row) return { links, end: 'gone' };
-          links.push({ id: next, status: row.status, saidBytes: row.said_bytes });
-          bytes += row.said_bytes;
+          const { status, saidBytes } = row;
+          links.push({ id: next, status, saidBytes });
+          bytes += saidBytes;
           if (bytes > most.bytes) return { links, end: 'large' };
-          next = row.previous_id;
+          next = row.previousId;
         }
         return { links, end: 'whole' };
       }),
@@ -145,11 +120,10 @@ export function createResponses(db: Db): ResponseStore {
     },
 
     async abandoned(now, limit) {
-      const rows = await db.all<ResponseRow>(
-        `SELECT ${answered} FROM responses WHERE alive_until <= ? ORDER BY alive_until, id LIMIT ?`,
+      return db.all(
+        `SELECT ${columns.fields} FROM responses WHERE alive_until <= ? ORDER BY alive_until, id LIMIT ?`,
         [now, limit],
       );
-      return rows.map(toResponse);
     },
 
     remove,
@@ -159,37 +133,4 @@ export function createResponses(db: Db): ResponseStore {
 
 function bytesOf({ input, output, body, pieces }: StoredResponse): number {
   return [input, output, body, pieces ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-}
-
-function toRow(response: StoredResponse): Value[] {
-  return [
-    response.id,
-    response.orgId,
-    response.status,
-    response.previousId,
-    response.createdAt,
-    response.expiresAt,
-    response.aliveUntil,
-    response.saidBytes,
-    response.input,
-    response.output,
-    response.body,
-    response.pieces,
-  ];
-}
-
-function toResponse(row: ResponseRow): Answered {
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    status: row.status,
-    previousId: row.previous_id,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    aliveUntil: row.alive_until,
-    saidBytes: row.said_bytes,
-    output: row.output,
-    body: row.body,
-    pieces: row.pieces,
-  };
 }

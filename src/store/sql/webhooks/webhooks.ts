@@ -2,22 +2,14 @@ import type { EventType, Webhook } from '../../../core/webhook.ts';
 import type { Db, Value } from '../../db.ts';
 import type { WebhookStore } from '../../contract/webhooks.ts';
 import { giveUp } from './deliveries.ts';
-import { behindAll } from '../statement.ts';
+import { columnsOf } from '../columns.ts';
+import { behindAll, tuples } from '../statement.ts';
 
 type Webhooks = Pick<WebhookStore, 'insert' | 'get' | 'list' | 'update' | 'rotate' | 'remove'>;
 
-interface WebhookRow {
-  id: string;
-  org_id: string;
-  name: string;
-  url: string;
-  event_types: string;
-  created_at: number;
-  disabled_at: number | null;
-  disabled_reason: string | null;
-}
-
-const columns = 'id, org_id, name, url, event_types, created_at, disabled_at, disabled_reason';
+const columns = columnsOf<Webhook>('eventTypes')(
+  'id orgId name url eventTypes createdAt disabledAt disabledReason',
+);
 
 /** Who is told of events. What they are told stands in `deliveries.ts`. */
 export function createWebhooks(db: Db): Webhooks {
@@ -31,34 +23,27 @@ export function createWebhooks(db: Db): Webhooks {
           [webhook.orgId],
         );
         if (row!.count >= most) return false;
-        await q.all(`INSERT INTO webhooks (${columns}, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, [
-          webhook.id,
-          webhook.orgId,
-          webhook.name,
-          webhook.url,
-          JSON.stringify(webhook.eventTypes),
-          webhook.createdAt,
-          webhook.disabledAt,
-          webhook.disabledReason,
-          secret,
-        ]);
+        await q.all(
+          `INSERT INTO webhooks (${columns.names}, secret) VALUES ${tuples(1, columns.count + 1)}`,
+          [...columns.values(webhook), secret],
+        );
         return true;
       }),
 
     async get(orgId, id) {
-      const [row] = await db.all<WebhookRow>(`SELECT ${columns} FROM webhooks WHERE id = ? AND org_id = ?`, [
+      const [row] = await db.all(`SELECT ${columns.fields} FROM webhooks WHERE id = ? AND org_id = ?`, [
         id,
         orgId,
       ]);
-      return row && toWebhook(row);
+      return row && columns.read(row);
     },
 
     async list(orgId, { after, limit }) {
-      const rows = await db.all<WebhookRow>(
-        `SELECT ${columns} FROM webhooks WHERE org_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+      const rows = await db.all(
+        `SELECT ${columns.fields} FROM webhooks WHERE org_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
         [orgId, after ?? behindAll, limit],
       );
-      return rows.map(toWebhook);
+      return rows.map(columns.read);
     },
 
     update: (orgId, id, changes) =>
@@ -66,22 +51,22 @@ export function createWebhooks(db: Db): Webhooks {
         const sets = Object.entries(changes).map(
           ([key, value]) => [columnOf[key as keyof typeof changes], toValue(value)] as const,
         );
-        const [row] = await q.all<WebhookRow>(
+        const [row] = await q.all(
           `UPDATE webhooks SET ${['id = id', ...sets.map(([column]) => `${column} = ?`)].join(', ')}
-           WHERE id = ? AND org_id = ? RETURNING ${columns}`,
+           WHERE id = ? AND org_id = ? RETURNING ${columns.fields}`,
           [...sets.map(([, value]) => value), id, orgId],
         );
         if (row && typeof changes.disabledAt === 'number') await giveUp(q, id);
-        return row && toWebhook(row);
+        return row && columns.read(row);
       }),
 
     async rotate(orgId, id, secret, oldUntil) {
-      const [row] = await db.all<WebhookRow>(
+      const [row] = await db.all(
         `UPDATE webhooks SET old_secret = secret, old_secret_until = ?, secret = ?
-         WHERE id = ? AND org_id = ? RETURNING ${columns}`,
+         WHERE id = ? AND org_id = ? RETURNING ${columns.fields}`,
         [oldUntil, secret, id, orgId],
       );
-      return row && toWebhook(row);
+      return row && columns.read(row);
     },
 
     remove: (orgId, id) =>
@@ -106,17 +91,4 @@ const columnOf = {
 
 function toValue(value: string | number | null | EventType[]): Value {
   return Array.isArray(value) ? JSON.stringify(value) : value;
-}
-
-function toWebhook(row: WebhookRow): Webhook {
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    name: row.name,
-    url: row.url,
-    eventTypes: JSON.parse(row.event_types) as EventType[],
-    createdAt: row.created_at,
-    disabledAt: row.disabled_at,
-    disabledReason: row.disabled_reason,
-  };
 }
