@@ -162,7 +162,6 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     responses,
     webhooks,
     accounts,
-    catalog,
     ready,
     limits,
     dates: config.batch.dates,

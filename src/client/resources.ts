@@ -93,6 +93,8 @@ export interface RemoteModel {
   created: number;
   aliases?: string[];
   serves?: string[];
+  /** Only other processes of the service serve it. */
+  batch_only?: boolean;
   /** Its servers; for admin keys alone. */
   replicas?: {
     name: string;

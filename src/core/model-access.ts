@@ -19,6 +19,20 @@ export function fallbacksFor(
   return all.filter((model) => model.serves.includes(serves) && (caller.models?.includes(model.id) ?? true));
 }
 
+/** What is said of a model to whom it cannot answer, because only other processes serve it. */
+export function servedElsewhere(
+  { id }: Model,
+  here: Pick<Catalog, 'list'>,
+  { models: allowed }: Pick<Caller, 'models'>,
+): ApiError {
+  const served = here.list().filter((model) => allowed?.includes(model.id) ?? true);
+  const names = served.map((model) => `'${model.id}'`).join(', ');
+  const told = `The model '${id}' is served by other processes of this service: ask one of those, or make a batch of it here.`;
+  return new ApiError('model_not_found', names ? `${told} This one serves ${names}.` : told, {
+    param: 'model',
+  });
+}
+
 /**
  * The model that `name` (an id or an alias) stands for, if `caller` may use it for `serves`.
  * @throws ApiError `model_not_found` (404) for an unknown name or a model of the other kind, `model_not_allowed` (403)

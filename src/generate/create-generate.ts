@@ -2,7 +2,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import { modelFor } from '../core/model-access.ts';
+import { modelFor, servedElsewhere } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { EngineCall } from '../engines/engines.ts';
@@ -52,13 +52,20 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       );
   };
 
+  /** The model that answers here. */
+  const servedFor = ({ caller }: Pick<InteractiveCall, 'caller'>, name: string, serves: Serves) => {
+    const elsewhere = catalog.find(name) ? undefined : lanes.fleet.find(name);
+    if (!elsewhere) return modelFor(catalog, caller, name, serves);
+    throw servedElsewhere(modelFor(lanes.fleet, caller, name, serves), catalog, caller);
+  };
+
   const enter = (modelId: string) => {
     const { model, pool, admission, countPrompt } = laneOf(modelId);
     return { model, pool, countPrompt, leave: admission.enter('interactive') };
   };
 
   const allowed = (name: string, caller: InteractiveCall['caller'], serves: Serves) => {
-    const model = modelFor(catalog, caller, name, serves);
+    const model = servedFor({ caller }, name, serves);
     accounts.budgets.require(caller.orgId);
     return model;
   };
@@ -159,7 +166,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }, call.signal),
 
     goesNatively(op, chat, caller) {
-      return goesNatively(laneOf(modelFor(catalog, caller, chat.model, 'chat').id).pool, op, chat);
+      return goesNatively(laneOf(servedFor({ caller }, chat.model, 'chat').id).pool, op, chat);
     },
 
     async native(op, { request, chat }, call, naming) {
@@ -191,7 +198,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }, call.signal),
 
     async countTokens(request, { caller, signal }) {
-      const { countPrompt } = laneOf(modelFor(catalog, caller, request.model, 'chat').id);
+      const { countPrompt } = laneOf(servedFor({ caller }, request.model, 'chat').id);
       return (await countPrompt(request, caller.orgId, signal)) ?? estimatePrompt(request);
     },
 

@@ -72,6 +72,12 @@ export class Fleet implements KnownModels {
     return this.#own.find(name) ?? this.#models.find(name);
   }
 
+  /** Of all processes: what this one serves, then what only others do. */
+  list(): readonly Model[] {
+    const elsewhere = this.#models.list().filter(({ id }) => !this.#own.find(id) && this.othersServe(id));
+    return elsewhere.length === 0 ? this.#own.list() : [...this.#own.list(), ...elsewhere];
+  }
+
   idOf = (name: string): string => this.find(name)?.id ?? name;
 
   /** How many of the others share the servers of a model, and their interactive calls in flight there. */

@@ -5,7 +5,6 @@ import type { IdPrefix } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Batches } from '../batches/batches.ts';
 import type { DateForm } from '../core/batch.ts';
-import type { Catalog } from '../core/model.ts';
 import type { Caller, Scope } from '../core/org.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import type { Files } from '../files/files.ts';
@@ -23,7 +22,6 @@ export interface Services {
   responses: Responses;
   webhooks: Webhooks;
   accounts: Accounts;
-  catalog: Catalog;
   clock: Clock;
   log: Log;
   limits: ServerLimits;

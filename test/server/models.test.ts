@@ -75,3 +75,48 @@ describe('GET /v1/models/{model}', () => {
     expect(hidden.json.message).toBe(unknown.json.message.replace('nope', 'vectors'));
   });
 });
+
+describe('a model that only other processes serve', () => {
+  const prices = { input: 100_000_000, cachedInput: 0, output: 0 };
+  const theirs = { id: 'theirs', aliases: ['far'], serves: ['chat' as const], prices, createdAt: 0 };
+  const other = { interactive: {}, serves: ['theirs', 'far', 'tiny'], models: [theirs] };
+  const chat = (model: string, key?: string) =>
+    app.call('POST', '/v1/chat/completions', {
+      json: { model, messages: [{ role: 'user', content: 'hi' }] },
+      ...(key && { key }),
+    });
+
+  beforeAll(() => app.generate.fleet.learn([other]));
+  afterAll(() => app.generate.fleet.learn([]));
+
+  it('200: is listed behind those of this one, for batches', async () => {
+    const { json } = await app.call('GET', '/v1/models');
+    expect(
+      json.data.map(({ id, batch_only, slots }: Record<string, unknown>) => [id, batch_only, slots]),
+    ).toEqual([
+      ['tiny', false, 8],
+      ['org/model:tag', false, 8],
+      ['vectors', false, 8],
+      ['theirs', true, null],
+    ]);
+    expect((await app.call('GET', '/v1/models/far')).json).toMatchObject({ id: 'theirs', batch_only: true });
+  });
+
+  it('404: answers nothing here, which says who does and what this process serves to that key', async () => {
+    const [org] = await app.accounts.orgs.list();
+    const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['theirs', 'tiny'] });
+    const { status, json } = await chat('far', key);
+    expect([status, json.error.code]).toEqual([404, 'model_not_found']);
+    expect(json.error.message).toContain("'theirs' is served by other processes of this service");
+    expect(json.error.message).toContain("This one serves 'tiny'.");
+    const hidden = await app.accounts.keys.create({ orgId: org!.id, models: ['tiny'] });
+    expect((await chat('far', hidden.key)).json.error.code).toBe('model_not_allowed');
+  });
+
+  it('201: is given to a key', async () => {
+    const [org] = await app.accounts.orgs.list();
+    const json = { org_id: org!.id, models: ['far'] };
+    const made = await app.call('POST', '/v1/admin/keys', { key: app.keys.admin, json });
+    expect([made.status, made.json.models]).toEqual([201, ['theirs']]);
+  });
+});

@@ -20,7 +20,7 @@ export function modelsList(cli: Cli): Command {
       const rows = data.map((model) => [
         model.id,
         (model.aliases ?? []).join(', '),
-        (model.serves ?? []).join(', '),
+        servesText(model),
         ...(showsServers ? [serversText(model)] : []),
       ]);
       cli.terminal.table(['id', 'aliases', 'serves', ...(showsServers ? ['servers'] : [])], rows);
@@ -33,8 +33,13 @@ export function modelsList(cli: Cli): Command {
     });
 }
 
+function servesText({ serves = [], batch_only: batchOnly }: RemoteModel): string {
+  return serves.join(', ') + (batchOnly ? ' (batches only)' : '');
+}
+
 /** `2 of 3 up, 5 in flight, 24 slots`. */
-function serversText({ replicas = [] }: RemoteModel): string {
+function serversText({ replicas = [], batch_only: batchOnly }: RemoteModel): string {
+  if (batchOnly) return 'other processes';
   const up = replicas.filter(({ health }) => health === 'up');
   const sum = (values: number[]) => values.reduce((total, each) => total + each, 0);
   const inFlight = sum(replicas.map(({ in_flight }) => in_flight));

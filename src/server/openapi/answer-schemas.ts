@@ -138,6 +138,13 @@ export const modelSchema = Type.Object(
     context_length: nullable('integer', {
       description: 'The most tokens of a prompt and its answer together; null where nobody knows.',
     }),
+    slots: nullable('integer', {
+      description: 'How many requests it works on at once; null where that is not known.',
+    }),
+    batch_only: Type.Boolean({
+      description:
+        'Whether only other processes of the service serve it: batches for it may be created here, and no answers asked for.',
+    }),
     pricing: Type.Object({
       currency: Type.Literal('USD'),
       unit: Type.String(),

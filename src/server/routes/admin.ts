@@ -56,9 +56,9 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
     maxBytes: fewBytes,
     status: 201,
     answer: newKeySchema,
-    async handle({ body }, { accounts, catalog }) {
+    async handle({ body }, { accounts, generate }) {
       const { models, ...input } = parseCreateKey(body.text);
-      const allowed = models && { models: idsOf(catalog, models) };
+      const allowed = models && { models: idsOf(generate.fleet, models) };
       const { apiKey, key } = await accounts.keys.create({ ...input, ...allowed });
       return json(201, presentKey(apiKey, key));
     },
@@ -87,9 +87,9 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
 ]);
 
 /** Ids of models named by id or alias. A name nobody knows would lock the key out silently. */
-function idsOf(catalog: Catalog, names: string[]): string[] {
+function idsOf(known: Pick<Catalog, 'find'>, names: string[]): string[] {
   return names.map((name, index) => {
-    const model = catalog.find(name);
+    const model = known.find(name);
     if (!model) throw invalid(`models[${index}]`, 'there is no such model');
     return model.id;
   });

@@ -1,6 +1,9 @@
 import { ApiError } from '../../core/errors.ts';
+import type { Model } from '../../core/model.ts';
+import type { Scope } from '../../core/org.ts';
+import type { Generate } from '../../generate/generate.ts';
 import { pageOfModels, parseModelListQuery } from '../../wire/models/list.ts';
-import { presentModel, presentModels } from '../../wire/models/present.ts';
+import { type ModelState, presentModel, presentModels } from '../../wire/models/present.ts';
 import { json } from '../answer.ts';
 import { modelSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { modelListQuery } from '../openapi/query-schemas.ts';
@@ -15,11 +18,10 @@ export const modelRoutes = routesOf({ access: 'key', tag: 'Models' }, [
     summary: 'The models this key may use',
     query: modelListQuery,
     answer: pageOf(modelSchema),
-    async handle({ caller: { models: allowed, scopes }, query }, { catalog, generate }) {
-      const models = catalog.list().filter(({ id }) => allowed === null || allowed.includes(id));
+    async handle({ caller: { models: allowed, scopes }, query }, { generate }) {
+      const models = generate.fleet.list().filter(({ id }) => allowed === null || allowed.includes(id));
       const page = pageOfModels(models, parseModelListQuery(query));
-      const replicas = scopes.includes('admin') ? (id: string) => generate.replicas(id) : undefined;
-      return json(200, presentModels(page, replicas));
+      return json(200, presentModels(page, stateIn(generate, scopes)));
     },
   },
   {
@@ -28,16 +30,26 @@ export const modelRoutes = routesOf({ access: 'key', tag: 'Models' }, [
     name: 'Retrieve Model',
     summary: 'One model, by its id or an alias',
     answer: modelSchema,
-    async handle({ param, caller: { models: allowed, scopes } }, { catalog, generate }) {
-      const model = catalog.find(param);
+    async handle({ param, caller: { models: allowed, scopes } }, { generate }) {
+      const model = generate.fleet.find(param);
       if (!model || (allowed !== null && !allowed.includes(model.id)))
         throw new ApiError('model_not_found', `The model '${param.slice(0, 200)}' does not exist.`, {
           param: 'model',
         });
-      return json(
-        200,
-        presentModel(model, scopes.includes('admin') ? generate.replicas(model.id) : undefined),
-      );
+      return json(200, presentModel(model, stateIn(generate, scopes)(model)));
     },
   },
 ]);
+
+/** How models are here. Slots that were found out are a guess, and are found out anew by whoever asks. */
+function stateIn(generate: Generate, scopes: readonly Scope[]): (model: Model) => ModelState {
+  const isAdmin = scopes.includes('admin');
+  return ({ id }) => {
+    const isHere = generate.catalog.find(id) !== undefined;
+    return {
+      batchOnly: !isHere,
+      slots: isHere && generate.found(id) === undefined ? generate.slots(id) : null,
+      ...(isAdmin && { replicas: generate.replicas(id) }),
+    };
+  };
+}

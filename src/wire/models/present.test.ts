@@ -10,9 +10,11 @@ const model = {
   prices: { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 },
 };
 
+const state = { batchOnly: false, slots: 4 };
+
 describe('models', () => {
   it('are one object for both families of clients', () => {
-    expect(presentModel(model)).toEqual({
+    expect(presentModel(model, state)).toEqual({
       id: 'offpeak-tiny',
       object: 'model',
       created: 1_795_219_200,
@@ -23,16 +25,18 @@ describe('models', () => {
       aliases: ['default'],
       serves: ['chat'],
       context_length: null,
+      slots: 4,
+      batch_only: false,
       pricing: { currency: 'USD', unit: '1M tokens', input: '0.1', cached_input: '0.025', output: '0.4' },
     });
-    expect(presentModel({ ...model, contextLength: 4096 }).context_length).toBe(4096);
-    expect(presentModels({ models: [model], hasMore: false })).toMatchObject({
+    expect(presentModel({ ...model, contextLength: 4096 }, state).context_length).toBe(4096);
+    expect(presentModels({ models: [model], hasMore: false }, () => state)).toMatchObject({
       object: 'list',
       has_more: false,
       first_id: model.id,
       last_id: model.id,
     });
-    expect(presentModels({ models: [], hasMore: false })).toEqual({
+    expect(presentModels({ models: [], hasMore: false }, () => state)).toEqual({
       object: 'list',
       data: [],
       has_more: false,

@@ -15,8 +15,18 @@ export interface PresentableReplica {
   waiting: WaitingCause | null;
 }
 
+/** How a model is in the process that tells it. */
+export interface ModelState {
+  /** Only other processes serve it. */
+  batchOnly: boolean;
+  /** How many requests it works on at once, where that is known. */
+  slots: number | null;
+  /** Its servers; absent where they are not the caller's business. */
+  replicas?: readonly PresentableReplica[];
+}
+
 /** A model as both SDK families read it (wire-formats.md, section 1e), what it serves and costs, and for operators its servers. */
-export function presentModel(model: Model, replicas?: readonly PresentableReplica[]) {
+export function presentModel(model: Model, { batchOnly, slots, replicas }: ModelState) {
   const { input, cachedInput, output } = model.prices;
   return {
     id: model.id,
@@ -29,6 +39,8 @@ export function presentModel(model: Model, replicas?: readonly PresentableReplic
     aliases: model.aliases,
     serves: model.serves,
     context_length: model.contextLength ?? null,
+    slots,
+    batch_only: batchOnly,
     pricing: {
       currency: 'USD',
       unit: '1M tokens',
@@ -40,13 +52,9 @@ export function presentModel(model: Model, replicas?: readonly PresentableReplic
   };
 }
 
-/** @param replicasOf absent where the servers are not the caller's business */
-export function presentModels(
-  { models, hasMore }: ModelPage,
-  replicasOf?: (modelId: string) => readonly PresentableReplica[],
-) {
+export function presentModels({ models, hasMore }: ModelPage, stateOf: (model: Model) => ModelState) {
   return listBody(
-    models.map((model) => presentModel(model, replicasOf?.(model.id))),
+    models.map((model) => presentModel(model, stateOf(model))),
     hasMore,
   );
 }

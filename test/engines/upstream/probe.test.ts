@@ -116,7 +116,19 @@ describe('a server is asked how it is', () => {
       { contextLength: 200_000, inputs: ['image', 'file'] },
     ],
     ['one that lists others', 'openai', { '/v1/models': list({ id: 'a' }, { id: 'b' }) }, { slots: null }],
+    [
+      'no Offpeak, of slots of its own',
+      'openai',
+      { '/v1/models': list({ id: 'real-name', slots: 9 }) },
+      { slots: null },
+    ],
     ['one that talks nonsense', 'generic', { '/v1/models': '<html>' }, { slots: null, queued: null }],
+    [
+      'another Offpeak, which knows its slots',
+      'auto',
+      { '/v1/models': list({ id: 'real-name', owned_by: 'offpeak', slots: 24, context_length: 512 }) },
+      { slots: 24, queued: null, contextLength: 512 },
+    ],
     [
       'one that is found out',
       'auto',
@@ -150,6 +162,7 @@ describe('a server is asked how it is', () => {
     ['auto', vllms, false],
     ['offpeak', list({ id: 'a' }, { id: 'b', aliases: ['c'] }), false],
     ['offpeak', others, true],
+    ['offpeak', list({ id: 'real-name', batch_only: true }), false],
     ['offpeak', { ...list({ id: 'a' }), has_more: true }, true],
     ['vllm', list(), true],
     ['vllm', 404, true],

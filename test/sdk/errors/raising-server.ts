@@ -57,7 +57,6 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     accounts,
     generate,
     responses,
-    catalog: generate.catalog,
     files: {} as never,
     batches: {} as never,
     webhooks: {} as never,

@@ -180,7 +180,6 @@ export async function startServer(
     generate,
     responses,
     accounts,
-    catalog: generate.catalog,
     clock,
     ids,
     log,

@@ -10,9 +10,14 @@ const owners = new Map<unknown, Flavor>([
   ['offpeak', 'offpeak'],
 ]);
 
-/** Whether a model is among those that a server has. */
-export function hasModel({ data }: Fields, model: string): boolean {
-  return Array.isArray(data) && data.some((each) => fieldsOf(each)['id'] === model);
+/** The models that answer at a server. A process of another Offpeak lists what only its others serve, too. */
+export function modelsIn({ data }: Fields): Fields[] {
+  return Array.isArray(data) ? data.map(fieldsOf).filter((each) => each['batch_only'] !== true) : [];
+}
+
+/** Whether a model is among them. */
+export function hasModel(fields: Fields, model: string): boolean {
+  return modelsIn(fields).some(({ id }) => id === model);
 }
 
 /** What kind of server has these models (`GET /v1/models`): of the one that is used, or of any if it has another name there. */

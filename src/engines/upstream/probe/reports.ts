@@ -3,6 +3,7 @@ import type { ApiError } from '../../../core/errors.ts';
 import type { Report } from '../../engines.ts';
 import type { Address } from '../connection/address.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
+import { modelsIn } from '../flavors/find-flavor.ts';
 import { noModel } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/transport.ts';
 import { count } from '../answer/usage.ts';
@@ -78,23 +79,27 @@ const ways: Record<ReportWay, (parts: QuestionParts) => Promise<Report>> = {
 };
 
 async function ofModels(parts: QuestionParts): Promise<Report> {
-  const { data, has_more } = objectOf(await parts.get(parts.address.path('/models')), parts);
-  const entries = Array.isArray(data) ? data.map(fieldsOf) : [];
+  const list = objectOf(await parts.get(parts.address.path('/models')), parts);
+  const entries = modelsIn(list);
   const named = entries.find(
     ({ id, aliases }) => id === parts.model || (Array.isArray(aliases) && aliases.includes(parts.model)),
   );
-  if (!named && parts.listsAll && entries.length > 0 && has_more !== true)
+  if (!named && parts.listsAll && !isEmpty(list) && list['has_more'] !== true)
     throw noModel('(it is not listed).');
   const entry = named ?? (entries.length === 1 ? entries[0] : undefined);
   if (!entry) return { slots: null, queued: null };
   const { input_modalities } = fieldsOf(entry['architecture']);
   const lengths = contextNames.map((name) => positive(entry[name]));
   return {
-    slots: null,
+    slots: entry['owned_by'] === 'offpeak' ? positive(entry['slots']) : null,
     queued: null,
     contextLength: lengths.find((length) => length !== null) ?? null,
     inputs: Array.isArray(input_modalities) ? inputsOf(input_modalities) : null,
   };
+}
+
+function isEmpty({ data }: Fields): boolean {
+  return !Array.isArray(data) || data.length === 0;
 }
 
 /** vLLM and SGLang, OpenRouter, Groq, Mistral. */
