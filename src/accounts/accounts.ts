@@ -32,14 +32,11 @@ export interface Accounts extends Service {
     revoke(id: string): Promise<ApiKey>;
   };
   readonly budgets: Pick<Budgets, 'require' | 'waiting'>;
-  /** Enters a synchronous request in the ledger, in a group commit. Resolves when it is durable. */
-  charge(entry: {
-    caller: Caller;
-    requestId: string;
-    model: string;
-    usage: Usage;
-    prices: Prices;
-  }): Promise<void>;
+  /**
+   * Enters a synchronous request in the ledger, in a group commit a moment later. One that cannot be entered stands in the
+   * log, by its id.
+   */
+  charge(entry: { caller: Caller; requestId: string; model: string; usage: Usage; prices: Prices }): void;
 }
 
 export interface BudgetedOrg extends Org {

@@ -21,9 +21,8 @@ beforeEach(() => {
 
 describe('the ledger of synchronous requests', () => {
   it('writes one row a request with its day and its full price', async () => {
-    const charged = charge('req_1');
+    charge('req_1');
     await clock.advance(50);
-    await charged;
     expect(store.written).toEqual([
       [
         {
@@ -40,61 +39,53 @@ describe('the ledger of synchronous requests', () => {
     ]);
   });
 
-  it('resolves only when the group is durable, 50 ms after its first charge at the latest', async () => {
-    let done = false;
-    void charge('req_1').then(() => (done = true));
+  it('writes a group 50 ms after its first charge', async () => {
+    charge('req_1');
     await clock.advance(30);
-    const second = charge('req_2');
+    charge('req_2');
     await clock.advance(19);
-    expect(done).toBe(false);
+    expect(store.written).toEqual([]);
     await clock.advance(1);
-    await second;
-    expect(done).toBe(true);
     expect(store.written.map((group) => group.length)).toEqual([2]);
   });
 
   it('does not wait when 256 are together', async () => {
-    const charges = Array.from({ length: 300 }, (_, i) => charge(`req_${i}`));
-    await Promise.all(charges.slice(0, 256));
+    for (let n = 0; n < 300; n++) charge(`req_${n}`);
+    await clock.advance(0);
     expect(store.written.map((group) => group.length)).toEqual([256]);
     await clock.advance(50);
-    await Promise.all(charges);
     expect(store.written.map((group) => group.length)).toEqual([256, 44]);
   });
 
   it('tries again while the database is away', async () => {
     store.failLedger(3);
-    const charged = charge('req_1');
+    charge('req_1');
     for (const ms of [50, 100, 400, 1600]) {
       await clock.advance(ms);
     }
-    await charged;
     expect(store.written.flat()).toHaveLength(1);
   });
 
-  it('rejects and names the requests in the log when it stays away, and goes on with the next', async () => {
+  it('names the requests in the log when it stays away, and goes on with the next', async () => {
     const errors: object[] = [];
     const log: Log = { ...silent, error: (fields) => void errors.push(fields) };
     ledger = createLedger({ ledger: store.ledger, clock, log });
     store.failLedger(4);
-    const charged = charge('req_1');
-    const rejected = expect(charged).rejects.toThrow('away');
+    charge('req_1');
     for (const ms of [50, 100, 400, 1600]) {
       await clock.advance(ms);
     }
-    await rejected;
     expect(errors).toEqual([expect.objectContaining({ requests: ['req_1'] })]);
-    const next = charge('req_2');
+    charge('req_2');
     await clock.advance(50);
-    await next;
     expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_2']);
   });
 
   it('writes what waits when it stops, and later charges at once', async () => {
-    const charged = charge('req_1');
+    charge('req_1');
     await ledger.stop();
-    await charged;
-    await charge('req_2');
+    charge('req_2');
+    await clock.advance(0);
     expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1', 'req_2']);
     expect(clock.pending).toBe(0);
   });

@@ -15,19 +15,14 @@ export interface Ledger {
   stop(): Promise<void>;
 }
 
-interface Entry {
-  row: LedgerRow;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 /**
  * Synchronous requests in the ledger. Charges wait for company, 256 of them or 50 ms, and are written in one
- * transaction, one group after the other.
+ * transaction, one group after the other. What waits is the rows alone: whatever else a charge held, a busy server would hold
+ * hundreds of.
  */
 export function createLedger(deps: { ledger: LedgerStore; clock: Clock; log: Log }): Ledger {
   const { ledger, clock, log } = deps;
-  let waiting: Entry[] = [];
+  let waiting: LedgerRow[] = [];
   let timer: Timer | undefined;
   let writing = Promise.resolve();
   let stopped = false;
@@ -44,15 +39,13 @@ export function createLedger(deps: { ledger: LedgerStore; clock: Clock; log: Log
     await ledger.add(rows);
   }
 
-  async function writeGroup(group: Entry[]): Promise<void> {
+  async function writeGroup(group: LedgerRow[]): Promise<void> {
     try {
-      await writeRows(group.map((entry) => entry.row));
-      for (const entry of group) entry.resolve();
+      await writeRows(group);
     } catch (error) {
       // The requests are named, so that what was served can be billed by hand.
-      const requests = group.map((entry) => entry.row.sourceId);
+      const requests = group.map((row) => row.sourceId);
       log.error({ err: error, requests }, 'requests were served but could not be entered in the ledger');
-      for (const entry of group) entry.reject(error);
     }
   }
 
@@ -67,7 +60,7 @@ export function createLedger(deps: { ledger: LedgerStore; clock: Clock; log: Log
 
   return {
     charge({ caller, requestId, model, usage, prices }) {
-      const row: LedgerRow = {
+      waiting.push({
         sourceId: requestId,
         orgId: caller.orgId,
         model,
@@ -75,12 +68,9 @@ export function createLedger(deps: { ledger: LedgerStore; clock: Clock; log: Log
         requests: 1,
         usage,
         amount: Number(cost(usage, prices)),
-      };
-      return new Promise<void>((resolve, reject) => {
-        waiting.push({ row, resolve, reject });
-        if (stopped || waiting.length >= groupRows) void flush();
-        else timer ??= clock.after(groupMs, () => void flush());
       });
+      if (stopped || waiting.length >= groupRows) void flush();
+      else timer ??= clock.after(groupMs, () => void flush());
     },
     stop() {
       stopped = true;

@@ -52,7 +52,7 @@ describe('createGenerate', () => {
         { model: model('m', ['chat']), pool: poolOf(engine, { clock, isShared: true }) },
         { model: model('vectors', ['embeddings']), pool: poolOf(createFakeEngine(), { clock }) },
       ],
-      accounts: { charge: async (entry) => void charged.push(entry), budgets: noBudgets },
+      accounts: { charge: (entry) => void charged.push(entry), budgets: noBudgets },
       schemas,
       clock,
       ids: createIds(clock, systemRandom),

@@ -37,20 +37,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   const laneOf = (modelId: string) => lanes.of(modelId);
   const answering = createAnswering({ schemas, clock, ids, log });
 
-  /** Charging is durable a group commit later; the client does not wait for it. */
-  const charge = (call: InteractiveCall, model: Model, usage: Usage) => {
-    accounts
-      .charge({
-        caller: call.caller,
-        requestId: call.requestId,
-        model: model.id,
-        usage,
-        prices: model.prices,
-      })
-      .catch((error: unknown) =>
-        log.error({ err: error, request_id: call.requestId }, 'a request could not be billed'),
-      );
-  };
+  const charge = ({ caller, requestId }: InteractiveCall, { id: model, prices }: Model, usage: Usage) =>
+    accounts.charge({ caller, requestId, model, usage, prices });
 
   /** The model that answers here. */
   const servedFor = ({ caller }: Pick<InteractiveCall, 'caller'>, name: string, serves: Serves) => {
