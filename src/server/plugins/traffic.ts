@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
+import { type Listed, putIn, takeOut } from '../../base/unordered.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
@@ -19,6 +20,16 @@ export interface Exchange {
   release: () => void;
   /** Notes what is answered instead, for the log. */
   failed: (error: ApiError) => void;
+}
+
+/** The same as it is counted. */
+interface Counted extends Exchange, Listed {
+  readonly request: FastifyRequest;
+  readonly response: ServerResponse;
+  readonly controller: AbortController;
+  /** Monotonic. */
+  readonly began: number;
+  failure: ApiError | undefined;
 }
 
 export interface Traffic {
@@ -48,7 +59,7 @@ const probes = new Set(['/healthz', '/readyz']);
  */
 export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Ids; log: Log }): Traffic {
   const { clock, ids, log } = deps;
-  const inFlight = new Map<ServerResponse, AbortController>();
+  const inFlight: Counted[] = [];
   let draining = false;
   let whenIdle: (() => void)[] = [];
 
@@ -67,54 +78,50 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
   function begin(request: FastifyRequest, reply: FastifyReply): Exchange {
     const requestId = ids.next('req_');
     const controller = new AbortController();
-    const began = clock.monotonic();
-    let failure: ApiError | undefined;
-    const exchange: Exchange = {
+    const exchange: Counted = {
       requestId,
       startedAt: clock.now(),
       signal: controller.signal,
       caller: undefined,
       release() {},
-      failed: (error) => void (failure = error),
+      failed: (error) => void (exchange.failure = error),
+      request,
+      response: reply.raw,
+      controller,
+      began: clock.monotonic(),
+      failure: undefined,
+      place: 0,
     };
     (request.raw as Carrier)[carried] = exchange;
-    inFlight.set(reply.raw, controller);
+    putIn(inFlight, exchange);
     reply.header('x-request-id', requestId).header('request-id', requestId);
     const version = printable(request.headers['anthropic-version']);
     if (version !== undefined) reply.header('anthropic-version', version);
-
-    reply.raw.once('close', () => {
-      inFlight.delete(reply.raw);
-      exchange.release();
-      const gone = !reply.raw.writableFinished;
-      if (gone) controller.abort(new Error('the client went away'));
-      report(request, {
-        exchange,
-        status: reply.raw.statusCode,
-        gone,
-        ms: clock.monotonic() - began,
-        failure,
-      });
-      if (inFlight.size === 0) settle();
-    });
+    reply.raw.once('close', () => over(exchange));
     return exchange;
   }
 
-  function report(
-    request: FastifyRequest,
-    outcome: { exchange: Exchange; status: number; gone: boolean; ms: number; failure: ApiError | undefined },
-  ) {
-    const { exchange, status, gone, ms, failure } = outcome;
+  function over(exchange: Counted): void {
+    takeOut(inFlight, exchange);
+    exchange.release();
+    const gone = !exchange.response.writableFinished;
+    if (gone) exchange.controller.abort(new Error('the client went away'));
+    report(exchange, gone);
+    if (inFlight.length === 0) settle();
+  }
+
+  function report(exchange: Counted, gone: boolean): void {
+    const { request, caller, failure } = exchange;
     const fields = {
       request_id: exchange.requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
       method: request.method,
       // Where there is none, what stands in its place is the client's own, and may be anything.
       route: request.routeOptions.url ?? 'unknown',
-      status,
-      ms: Math.round(ms * 10) / 10,
-      org: exchange.caller?.orgId || undefined,
-      key: exchange.caller?.keyId || undefined,
+      status: exchange.response.statusCode,
+      ms: Math.round((clock.monotonic() - exchange.began) * 10) / 10,
+      org: caller?.orgId || undefined,
+      key: caller?.keyId || undefined,
       code: failure?.code,
       ...(gone && { gone }),
     };
@@ -140,11 +147,12 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
     get draining() {
       return draining;
     },
-    inFlight: () => inFlight.keys(),
-    idle: () => (inFlight.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve))),
+    inFlight: () => inFlight.map(({ response }) => response),
+    idle: () =>
+      inFlight.length === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve)),
     abort() {
       const reason = new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
-      for (const controller of inFlight.values()) controller.abort(reason);
+      for (const { controller } of inFlight.slice()) controller.abort(reason);
     },
   };
 }

@@ -1,0 +1,21 @@
+/** Something in an unordered list. */
+export interface Listed {
+  /** Its index there. */
+  place: number;
+}
+
+/**
+ * A list of what comes and goes by the thousand. A `Set` or a `Map` of that is made anew again and again, and what it was before
+ * points to what it is next: one that the garbage collector holds for old keeps all that came and went since.
+ */
+export function putIn<T extends Listed>(list: T[], one: T): void {
+  one.place = list.push(one) - 1;
+}
+
+/** Takes `one`, which is in the list, out of it; another takes its place. */
+export function takeOut<T extends Listed>(list: T[], one: T): void {
+  const last = list.pop()!;
+  if (last === one) return;
+  list[one.place] = last;
+  last.place = one.place;
+}
