@@ -55,7 +55,6 @@ export function createModelFiles(options: ModelFilesOptions): ModelFiles {
     web,
     connections: options.connections ?? usualConnections,
     pieceBytes: options.pieceBytes ?? usualPieceBytes,
-    token: Buffer.from(random.bytes(8)).toString('hex'),
   };
   return {
     pathOf: (source) => (source.kind === 'path' ? source.path : localPath(partSources(source)[0]!, folder)),

@@ -9,7 +9,7 @@ import type { RemoteFile } from './remote.ts';
 /** The part of the file system that downloads need; tests pass one that fails. */
 export type ModelFs = Pick<
   typeof nodeFs,
-  'mkdir' | 'open' | 'readFile' | 'readdir' | 'rename' | 'rm' | 'stat' | 'statfs' | 'utimes' | 'writeFile'
+  'mkdir' | 'open' | 'readFile' | 'readdir' | 'rename' | 'rm' | 'stat' | 'statfs' | 'writeFile'
 >;
 
 /**

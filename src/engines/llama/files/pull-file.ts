@@ -13,7 +13,6 @@ import type { RetryCall } from './retried.ts';
 
 export interface PullDeps extends FetchDeps {
   fs: ModelFs;
-  token: string;
 }
 
 export interface FileCall extends RetryCall {
@@ -38,19 +37,18 @@ export async function pullFile(
   call: FileCall,
 ): Promise<PulledFile> {
   for (let waited = false; ; waited = true) {
-    const size = await sizeOf(path, deps.fs);
-    if (size !== null)
-      return { path, bytes: size, sha256: await checkPresent(path, deps, call), present: true };
-    const lease = await takeLease(path, deps);
-    if (!('heldBy' in lease)) {
+    const present = await presentFile(path, deps, call);
+    if (present) return present;
+    const lease = await takeLease(path, deps.fs);
+    if (lease) {
       try {
-        return await pullHeld(path, look, deps, call);
+        // Whoever had the lease before may have brought it.
+        return (await presentFile(path, deps, call)) ?? (await pullHeld(path, look, deps, call));
       } finally {
         await lease.release();
       }
     }
-    const { pid, host } = lease.heldBy;
-    if (!waited) call.onNote(`Waiting for process ${pid} on ${host}, which fetches ${path}.`);
+    if (!waited) call.onNote(`Waiting for another process, which fetches ${path}.`);
     call.onDone('waiting', 0);
     await sleep(deps.clock, askAgainMs, call.signal);
     call.signal.throwIfAborted();
@@ -62,12 +60,15 @@ export async function sizeOf(path: string, fs: ModelFs): Promise<number | null> 
   return found?.isFile() === true ? found.size : null;
 }
 
-async function checkPresent(path: string, { fs }: PullDeps, call: FileCall): Promise<string | null> {
-  if (call.sha256 === undefined) return null;
-  const found = await sha256Of(path, fs, call);
-  if (found === call.sha256) return found;
+/** The file, when it is here already. */
+async function presentFile(path: string, { fs }: PullDeps, call: FileCall): Promise<PulledFile | undefined> {
+  const bytes = await sizeOf(path, fs);
+  if (bytes === null) return undefined;
+  if (call.sha256 === undefined) return { path, bytes, sha256: null, present: true };
+  const sha256 = await sha256Of(path, fs, call);
+  if (sha256 === call.sha256) return { path, bytes, sha256, present: true };
   throw new ModelFileError(
-    `${path} is here already and has the checksum ${found}, not ${call.sha256}.`,
+    `${path} is here already and has the checksum ${sha256}, not ${call.sha256}.`,
     'Remove it to fetch it again.',
   );
 }
