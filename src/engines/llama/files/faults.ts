@@ -16,8 +16,8 @@ export class Broken extends Error {
   /** How long the server asked to wait. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, options: { retryAfterMs?: number | undefined; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
+    super(message, options);
     this.name = 'Broken';
     this.retryAfterMs = options.retryAfterMs;
   }

@@ -3,7 +3,6 @@ import type { PartFile } from './part-file.ts';
 import { type Range, missingPieces } from './ranges.ts';
 import { type RemoteFile, checkAnswer, contentLength, hostOf } from './remote.ts';
 import { type RetryCall, type RetryDeps, retried } from './retried.ts';
-import { networkReason } from '../../../base/network-reason.ts';
 import type { Web, WebAnswer } from './web.ts';
 
 export interface FetchDeps extends RetryDeps {
@@ -84,7 +83,7 @@ async function fetchPiece(
     const before = start;
     const wanted = { start, end: piece.end };
     const answer = await deps.web.open(file.url, { range: wanted, signal: call.signal });
-    await checkAnswer(answer, wanted, file);
+    checkAnswer(answer, wanted, file);
     try {
       await pour(answer, wanted, { file, part, ...call, onEnd: (at) => (start = at) });
     } catch (error) {
@@ -97,28 +96,22 @@ async function fetchPiece(
 
 /** Writes a body to its place. More than `wanted` is refused, less is for the caller to notice. */
 async function pour(
-  answer: WebAnswer,
+  { body }: WebAnswer,
   wanted: Range,
-  call: FetchCall & { file: RemoteFile; part: PartFile; onEnd: (end: number) => void },
+  {
+    file,
+    part,
+    onEnd,
+    onBytes,
+  }: FetchCall & { file: RemoteFile; part: PartFile; onEnd: (end: number) => void },
 ): Promise<void> {
-  const host = hostOf(call.file.url);
-  const chunks = (answer.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let at = wanted.start;
-  try {
-    for (;;) {
-      const next = await chunks.next().catch((error: unknown) => {
-        call.signal.throwIfAborted();
-        throw new Broken(networkReason(error, host), { cause: error });
-      });
-      if (next.done === true) return;
-      if (at + next.value.length > wanted.end)
-        throw new ModelFileError(`${host} sent more bytes than it had announced.`);
-      await call.part.write(next.value, at);
-      at += next.value.length;
-      call.onEnd(at);
-      call.onBytes();
-    }
-  } finally {
-    answer.body.on('error', () => {}).destroy();
+  for await (const chunk of body) {
+    if (at + chunk.length > wanted.end)
+      throw new ModelFileError(`${hostOf(file.url)} sent more bytes than it had announced.`);
+    await part.write(chunk, at);
+    at += chunk.length;
+    onEnd(at);
+    onBytes();
   }
 }

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { diskFault } from './faults.ts';
 import type { ModelFs } from './part-file.ts';
 
 /** The right to write a file's part. */
@@ -15,9 +14,7 @@ export interface Lease {
  */
 export async function takeLease(path: string, fs: ModelFs): Promise<Lease | undefined> {
   const lock = `${path}.part.lock`;
-  await fs.mkdir(dirname(path), { recursive: true }).catch((error: unknown) => {
-    throw diskFault(error, lock);
-  });
+  await fs.mkdir(dirname(path), { recursive: true });
   const connection = open(lock);
   if (connection === 'held') return undefined;
   return {

@@ -1,8 +1,6 @@
 import type * as nodeFs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../../base/clock.ts';
-import { diskFault } from './faults.ts';
 import { type Range, addRange, bytesIn } from './ranges.ts';
 import type { RemoteFile } from './remote.ts';
 
@@ -45,14 +43,8 @@ export async function openPart(
   file: RemoteFile,
   { fs, clock }: { fs: ModelFs; clock: Clock },
 ): Promise<PartFile> {
-  const part = partOf(path);
-  await fs.mkdir(dirname(path), { recursive: true }).catch((error: unknown) => {
-    throw diskFault(error, dirname(path));
-  });
   let done = await doneBefore(path, file, fs);
-  const handle: FileHandle = await fs.open(part, done.length > 0 ? 'r+' : 'w').catch((error: unknown) => {
-    throw diskFault(error, part);
-  });
+  const handle: FileHandle = await fs.open(partOf(path), done.length > 0 ? 'r+' : 'w');
   let saving: Promise<void> = Promise.resolve();
   let timer: Timer | undefined;
 
@@ -66,13 +58,9 @@ export async function openPart(
       sha256,
       done: done.map(({ start, end }) => [start, end]),
     };
-    try {
-      await handle.datasync();
-      await fs.writeFile(`${stateOf(path)}.tmp`, JSON.stringify(state));
-      await fs.rename(`${stateOf(path)}.tmp`, stateOf(path));
-    } catch (error) {
-      throw diskFault(error, part);
-    }
+    await handle.datasync();
+    await fs.writeFile(`${stateOf(path)}.tmp`, JSON.stringify(state));
+    await fs.rename(`${stateOf(path)}.tmp`, stateOf(path));
   }
 
   /** One after the other: all write the same state. */
@@ -96,13 +84,9 @@ export async function openPart(
     },
     save,
     async write(chunk, at) {
-      try {
-        for (let from = 0; from < chunk.length;) {
-          const { bytesWritten } = await handle.write(chunk, from, chunk.length - from, at + from);
-          from += bytesWritten;
-        }
-      } catch (error) {
-        throw diskFault(error, part);
+      for (let from = 0; from < chunk.length;) {
+        const { bytesWritten } = await handle.write(chunk, from, chunk.length - from, at + from);
+        from += bytesWritten;
       }
       done = addRange(done, { start: at, end: at + chunk.length });
       saveSoon();

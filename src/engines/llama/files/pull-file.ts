@@ -4,7 +4,7 @@ import { sleep } from '../../../base/clock.ts';
 import type { PulledFile } from '../../../core/model-file.ts';
 import { Changed, ModelFileError, diskFault } from './faults.ts';
 import { type FetchDeps, fetchFile } from './fetch-file.ts';
-import { takeLease } from './lease.ts';
+import { type Lease, takeLease } from './lease.ts';
 import { type ModelFs, openPart, partOf, stateOf } from './part-file.ts';
 import { bytesIn } from './ranges.ts';
 import { readModelFile } from './read-model.ts';
@@ -19,6 +19,8 @@ export interface FileCall extends RetryCall {
   sha256: string | undefined;
   /** How the source is written, for messages. */
   shown: string;
+  /** Asks the server about the file. */
+  look: () => Promise<RemoteFile>;
   onDone: (phase: 'waiting' | 'fetching' | 'checking', bytes: number) => void;
 }
 
@@ -28,26 +30,20 @@ const askAgainMs = 1000;
 
 /**
  * Brings one file to `path`, under its name only when it is whole and what it should be. Another process that is at it
- * is waited for. `look` asks the server about the file.
+ * is waited for.
+ * @param file what the server told of it, where it was asked already
  */
 export async function pullFile(
   path: string,
-  look: () => Promise<RemoteFile>,
+  file: RemoteFile | null,
   deps: PullDeps,
   call: FileCall,
 ): Promise<PulledFile> {
   for (let waited = false; ; waited = true) {
     const present = await presentFile(path, deps, call);
     if (present) return present;
-    const lease = await takeLease(path, deps.fs);
-    if (lease) {
-      try {
-        // Whoever had the lease before may have brought it.
-        return (await presentFile(path, deps, call)) ?? (await pullHeld(path, look, deps, call));
-      } finally {
-        await lease.release();
-      }
-    }
+    const pulled = await pullAlone(path, file, deps, call);
+    if (pulled) return pulled;
     if (!waited) call.onNote(`Waiting for another process, which fetches ${path}.`);
     call.onDone('waiting', 0);
     await sleep(deps.clock, askAgainMs, call.signal);
@@ -73,15 +69,36 @@ async function presentFile(path: string, { fs }: PullDeps, call: FileCall): Prom
   );
 }
 
-async function pullHeld(
+/** Undefined while another is at it. */
+async function pullAlone(
   path: string,
-  look: () => Promise<RemoteFile>,
+  file: RemoteFile | null,
+  deps: PullDeps,
+  call: FileCall,
+): Promise<PulledFile | undefined> {
+  let lease: Lease | undefined;
+  try {
+    lease = await takeLease(path, deps.fs);
+    if (!lease) return undefined;
+    // Whoever had the lease before may have brought it.
+    return (await presentFile(path, deps, call)) ?? (await pullNewest(path, file, deps, call));
+  } catch (error) {
+    throw diskFault(error, partOf(path));
+  } finally {
+    await lease?.release();
+  }
+}
+
+async function pullNewest(
+  path: string,
+  file: RemoteFile | null,
   deps: PullDeps,
   call: FileCall,
 ): Promise<PulledFile> {
+  let version = file;
   for (let changes = 0; ; changes++) {
     try {
-      return await pullVersion(path, await look(), deps, call);
+      return await pullVersion(path, version ?? (await call.look()), deps, call);
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
       if (changes === mostChanges)
@@ -89,6 +106,7 @@ async function pullHeld(
           cause: error,
         });
       call.onNote(`${call.shown} changed on the server and is begun anew.`);
+      version = null;
     }
   }
 }
@@ -104,13 +122,12 @@ async function pullVersion(
   try {
     const onBytes = () => call.onDone('fetching', bytesIn(part.done));
     onBytes();
-    try {
-      await fetchFile(file, part, deps, { ...call, onBytes });
-    } finally {
-      // Also after a failure, so that nothing is fetched twice; what stopped the work is what is told.
-      await part.save().catch(() => {});
-    }
+    await fetchFile(file, part, deps, { ...call, onBytes });
     await part.save();
+  } catch (error) {
+    // So that nothing is fetched twice; what stopped the work is what is told.
+    await part.save().catch(() => {});
+    throw error;
   } finally {
     await part.close();
   }
@@ -162,14 +179,10 @@ async function sha256Of(path: string, fs: ModelFs, { signal, onDone }: FileCall)
 }
 
 async function publish(path: string, fs: ModelFs): Promise<void> {
-  try {
-    await fs.rename(partOf(path), path);
-    // A new name is durable when its folder is flushed. Not every system can.
-    const folder = await fs.open(dirname(path), 'r').catch(() => null);
-    await folder?.sync().catch(() => {});
-    await folder?.close();
-    await fs.rm(stateOf(path), { force: true });
-  } catch (error) {
-    throw diskFault(error, path);
-  }
+  await fs.rename(partOf(path), path);
+  // A new name is durable when its folder is flushed. Not every system can.
+  const folder = await fs.open(dirname(path), 'r').catch(() => null);
+  await folder?.sync().catch(() => {});
+  await folder?.close();
+  await fs.rm(stateOf(path), { force: true });
 }

@@ -45,17 +45,11 @@ export async function pullModel(request: PullRequest, deps: ModelDeps): Promise<
   for (const [index, planned] of plan.entries()) {
     const before = files.reduce((sum, { bytes }) => sum + bytes, 0);
     const at = { file: planned.path, part: index + 1, parts: plan.length, total };
-    const first = planned.remote;
-    let looked = false;
-    const look = async (): Promise<RemoteFile> => {
-      if (looked || first === null) return lookAgain(planned.source, deps, call);
-      looked = true;
-      return first;
-    };
-    const pulled = await pullFile(planned.path, look, deps, {
+    const pulled = await pullFile(planned.path, planned.remote, deps, {
       ...call,
       sha256,
       shown: showSource(planned.source),
+      look: () => lookAgain(planned.source, deps, call),
       onDone: (phase, bytes) => onProgress({ ...at, phase, done: before + bytes }),
     });
     files.push(pulled);

@@ -1,12 +1,13 @@
+import { buffer } from 'node:stream/consumers';
 import type { RemoteSource } from '../../../core/model-source.ts';
 import type { ByteSource } from '../gguf/byte-source.ts';
 import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
+import type { Range } from './ranges.ts';
 import { urlOf } from './places.ts';
 import type { ModelDeps } from './pull-model.ts';
 import { type RemoteFile, checkAnswer, hostOf, lookAt } from './remote.ts';
 import { retried } from './retried.ts';
-import { networkReason } from '../../../base/network-reason.ts';
 
 /** Asked for at once: most of a vocabulary, without most of the weights. */
 const windowBytes = 2 * 1024 ** 2;
@@ -38,21 +39,18 @@ export async function readRemoteHeader(
 
 async function readRange(
   file: RemoteFile,
-  wanted: { start: number; end: number },
+  wanted: Range,
   { web }: ModelDeps,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const answer = await web.open(file.url, { range: wanted, signal });
   try {
-    await checkAnswer(answer, wanted, file);
-    const bytes = Buffer.from(await answer.body.arrayBuffer());
-    if (bytes.length === wanted.end - wanted.start) return bytes;
+    checkAnswer(answer, wanted, file);
   } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof ModelFileError || error instanceof Broken) throw error;
-    if (error instanceof Changed)
-      throw new ModelFileError('The file changed on the server while it was read.');
-    throw new Broken(networkReason(error, hostOf(file.url)), { cause: error });
+    if (!(error instanceof Changed)) throw error;
+    throw new ModelFileError('The file changed on the server while it was read.');
   }
+  const bytes = await buffer(answer.body);
+  if (bytes.length === wanted.end - wanted.start) return bytes;
   throw new Broken(`${hostOf(file.url)} sent less than it had announced`);
 }

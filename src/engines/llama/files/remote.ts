@@ -2,8 +2,7 @@ import { GgufFault } from '../gguf/cursor.ts';
 import { checkMagic } from '../gguf/header.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
-import { networkReason } from '../../../base/network-reason.ts';
-import { type Web, type WebAnswer, drop } from './web.ts';
+import type { Web, WebAnswer } from './web.ts';
 
 /** A file on a server, as its first bytes showed it. */
 export interface RemoteFile {
@@ -23,7 +22,7 @@ const headBytes = 4096;
 /** Looks at the first bytes: what the server tells of the file, and whether it can be a GGUF at all. */
 export async function lookAt(web: Web, url: string, signal: AbortSignal): Promise<RemoteFile> {
   const answer = await web.open(url, { range: { start: 0, end: headBytes }, signal });
-  const head = await readHead(answer, hostOf(url), signal);
+  const head = await readHead(answer);
   try {
     checkMagic(head);
   } catch (error) {
@@ -52,24 +51,17 @@ function notGguf(url: string, fault: GgufFault): ModelFileError {
   return new ModelFileError(`${url.replace(/\?.*/, '')} is not a GGUF model file: ${fault.message}.`, hint);
 }
 
-async function readHead(answer: WebAnswer, host: string, signal: AbortSignal): Promise<Buffer> {
-  // An empty file has no first bytes to give.
-  if (answer.status === 416) {
-    await drop(answer.body);
-    return Buffer.alloc(0);
-  }
+async function readHead(answer: WebAnswer): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+  // An empty file has no first bytes to give.
+  if (answer.status === 416) answer.leave();
+  else
+    for await (const chunk of answer.body) {
       chunks.push(chunk);
       length += chunk.length;
       if (length >= 8 && answer.status === 200) break;
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new Broken(networkReason(error, host), { cause: error });
-  }
   return Buffer.concat(chunks);
 }
 
@@ -77,7 +69,7 @@ async function readHead(answer: WebAnswer, host: string, signal: AbortSignal): P
  * Makes sure that an answer brings just the bytes that were asked for, of the file that was begun.
  * @throws Changed
  */
-export async function checkAnswer(answer: WebAnswer, wanted: Range, file: RemoteFile): Promise<void> {
+export function checkAnswer(answer: WebAnswer, wanted: Range, file: RemoteFile): void {
   try {
     const given = answer.status === 206 ? contentRange(answer) : null;
     if (answer.status === 416 || (given !== null && given.size !== file.size)) throw new Changed();
@@ -89,7 +81,7 @@ export async function checkAnswer(answer: WebAnswer, wanted: Range, file: Remote
         `${hostOf(file.url)} sent the bytes ${given.start} to ${given.end} where ${wanted.start} to ${wanted.end} were asked for.`,
       );
   } catch (error) {
-    answer.body.on('error', () => {}).destroy();
+    answer.leave();
     throw error;
   }
 }

@@ -10,10 +10,16 @@ export interface Hub {
   token: string | null;
 }
 
+type Headers = Dispatcher.ResponseData['headers'];
+type Body = Dispatcher.ResponseData['body'];
+
 export interface WebAnswer {
   status: number;
-  headers: Dispatcher.ResponseData['headers'];
-  body: Dispatcher.ResponseData['body'];
+  headers: Headers;
+  /** @throws Broken */
+  body: AsyncIterable<Buffer>;
+  /** Lets go of a body that nobody reads. */
+  leave(): void;
   /** What the hub said of the file before it sent us to where the bytes are. */
   linked: { sha256: string | null; size: number | null };
 }
@@ -70,8 +76,13 @@ export function createWeb(hub: Hub, timeouts: WebTimeouts = usualTimeouts): Web 
         const { statusCode: status, headers, body } = await ask(url, range, signal);
         if (url.origin === hubOrigin) readLinked(headers, linked);
         const isRedirect = status >= 301 && status <= 308 && status !== 304 && headers.location !== undefined;
-        if (!isRedirect) return { status, headers, body: await checked(status, headers, body, url), linked };
-        await drop(body);
+        if (!isRedirect && [200, 206, 416].includes(status)) {
+          const leave = (): void => void body.on('error', () => {}).destroy();
+          return { status, headers, body: piecesOf(body, url, signal), leave, linked };
+        }
+        body.on('error', () => {});
+        await body.dump({ limit: 16_384 }).catch(() => {});
+        if (!isRedirect) throw refusal(status, headers, url);
         url = redirected(url, String(headers.location), begin);
       }
       throw new ModelFileError(`${begin.host} redirects in circles.`);
@@ -80,7 +91,7 @@ export function createWeb(hub: Hub, timeouts: WebTimeouts = usualTimeouts): Web 
   };
 }
 
-function readLinked(headers: WebAnswer['headers'], linked: WebAnswer['linked']): void {
+function readLinked(headers: Headers, linked: WebAnswer['linked']): void {
   const size = Number(headers['x-linked-size'] ?? Number.NaN);
   linked.sha256 ??= sha256Of(headers['x-linked-etag']) ?? sha256Of(headers.etag);
   if (Number.isSafeInteger(size)) linked.size ??= size;
@@ -100,36 +111,32 @@ function redirected(from: URL, location: string, begin: URL): URL {
   );
 }
 
-/** Statuses that bring no file, as errors. */
-async function checked(
-  status: number,
-  headers: WebAnswer['headers'],
-  body: WebAnswer['body'],
-  url: URL,
-): Promise<WebAnswer['body']> {
-  if (status === 200 || status === 206 || status === 416) return body;
-  await drop(body);
+async function* piecesOf(body: Body, url: URL, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    for await (const piece of body) yield piece as Buffer;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw networkFault(error, url);
+  }
+}
+
+/** What a status that brings no file means. */
+function refusal(status: number, headers: Headers, url: URL): Error {
   const said = `${url.host} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500)
-    throw new Broken(said, { retryAfterMs: retryAfter(headers['retry-after']) });
+    return new Broken(said, { retryAfterMs: retryAfter(headers['retry-after']) });
   if (status === 401 || status === 403)
-    throw new ModelFileError(
+    return new ModelFileError(
       `${said}: this file needs permission.`,
       'For a private or gated repository set OFFPEAK_HF_TOKEN to a token that may read it.',
     );
-  if (status === 404 || status === 410) throw new ModelFileError(`${said}: there is no ${url.pathname}.`);
-  throw new ModelFileError(`${said}, which brings no file.`);
+  if (status === 404 || status === 410) return new ModelFileError(`${said}: there is no ${url.pathname}.`);
+  return new ModelFileError(`${said}, which brings no file.`);
 }
 
 function retryAfter(value: string | string[] | undefined): number | undefined {
   const seconds = Number(value ?? Number.NaN);
   return seconds >= 0 ? seconds * 1000 : undefined;
-}
-
-/** Lets go of a body nobody wants. */
-export async function drop(body: WebAnswer['body']): Promise<void> {
-  body.on('error', () => {});
-  await body.dump({ limit: 16_384 }).catch(() => {});
 }
 
 function networkFault(error: unknown, url: URL): Error {
