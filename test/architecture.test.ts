@@ -149,11 +149,11 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
 /** Folders whose code has to run in a browser, or in a test without a machine. */
 const pure = ['core', 'wire', 'client'];
 
-/** Packages that belong to one place. */
-const drivers: Record<string, string> = {
-  'node:sqlite': 'store/sqlite/',
-  pg: 'store/postgres/',
-  aws4: 'blobs/s3/',
+/** Packages that belong to one place, and what else may use them: a lock on a file is an empty database. */
+const drivers: Record<string, readonly [home: string, ...others: string[]]> = {
+  'node:sqlite': ['store/sqlite/', 'base/file-lock.ts'],
+  pg: ['store/postgres/'],
+  aws4: ['blobs/s3/'],
 };
 
 type Sources = ReadonlyMap<string, string>; // path under src/ -> text
@@ -309,8 +309,9 @@ function implementationOf(path: string): string | undefined {
 }
 
 function checkPackage(path: string, specifier: string): string[] {
-  const home = drivers[specifier];
-  if (home !== undefined && !path.startsWith(home)) return [`this driver belongs to ${home} alone`];
+  const places = drivers[specifier];
+  if (places && !places.some((place) => path.startsWith(place)))
+    return [`this driver belongs to ${places[0]} alone`];
   if (isBuiltin(specifier) && pure.includes(rowOf(path))) {
     return [nodeRefusal(path)];
   }

@@ -1,46 +1,39 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { type FileLock, lockFile } from '../../base/file-lock.ts';
 import { StoreError } from '../../core/store-error.ts';
 import { translate } from './errors.ts';
 
-export interface FolderLock {
-  release(): void;
-}
-
 /**
- * Makes this process the only one on a data folder: two would each take the other's work for abandoned. The lock is an
- * exclusive transaction on an empty database beside the real one, so the operating system drops it however the process
- * ends; `lock.pid` only says whose it is.
+ * Makes this process the only one on a data folder: two would each take the other's work for abandoned. The lock is dropped
+ * however the process ends; `lock.pid` only says whose it is.
  * @throws StoreError `locked`, naming the folder and the other process
  */
-export function lockFolder(folder: string, pid: number): FolderLock {
+export function lockFolder(folder: string, pid: number): FileLock {
   const path = join(folder, 'lock.db');
   const pidPath = join(folder, 'lock.pid');
-  const connection = takeLock(folder, path, pidPath);
+  const lock = takeLock(folder, path, pidPath);
   try {
     writeFileSync(pidPath, `${pid}\n`);
   } catch (error) {
-    connection.close();
+    lock.release();
     throw folderFault(folder, error);
   }
+  let isReleased = false;
   return {
     release() {
-      if (!connection.isOpen) return;
+      if (isReleased) return;
+      isReleased = true;
       rmSync(pidPath, { force: true });
-      connection.close();
+      lock.release();
     },
   };
 }
 
-function takeLock(folder: string, path: string, pidPath: string): DatabaseSync {
-  let connection: DatabaseSync | undefined;
+function takeLock(folder: string, path: string, pidPath: string): FileLock {
   try {
-    connection = new DatabaseSync(path, { timeout: 0 });
-    connection.exec('BEGIN EXCLUSIVE');
-    return connection;
+    return lockFile(path);
   } catch (error) {
-    connection?.close();
     const fault = translate(error, path);
     if (!(fault instanceof StoreError) || fault.code !== 'locked') throw fault;
     throw new StoreError(

@@ -9,7 +9,8 @@ import { migrate } from '../migrations/migrate.ts';
 import { type Lane, operations } from '../sql/lanes.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import { openSqlite } from './db.ts';
-import { type FolderLock, diskFull, folderFault, lockFolder } from './folder-lock.ts';
+import type { FileLock } from '../../base/file-lock.ts';
+import { diskFull, folderFault, lockFolder } from './folder-lock.ts';
 import { type Reply, type Request, type WorkerOptions, packError } from './messages.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
@@ -19,7 +20,7 @@ const port = parentPort!;
 const { path } = workerData as WorkerOptions;
 /** The main thread's clock, as of the last message. */
 let now = 0;
-let lock: FolderLock | undefined;
+let lock: FileLock | undefined;
 let db: Db | undefined;
 
 type Call = Extract<Request, { type: 'call' }>;

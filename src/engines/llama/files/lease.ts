@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { type FileLock, heldCode, lockFile } from '../../../base/file-lock.ts';
 import type { ModelFs } from './part-file.ts';
 
 /** The right to write a file's part. */
@@ -8,35 +8,24 @@ export interface Lease {
 }
 
 /**
- * Takes the lease of `path`; undefined while another process has it, or another pull of this one. It is an exclusive
- * transaction on an empty database, `<name>.part.lock`, so the operating system drops it however the process ends. Where a
- * disk cannot lock, everybody has it.
+ * Takes the lease of `path`, a lock on `<name>.part.lock`; undefined while another process has it, or another pull of this
+ * one. Where a disk cannot lock, everybody has it.
  */
 export async function takeLease(path: string, fs: ModelFs): Promise<Lease | undefined> {
-  const lock = `${path}.part.lock`;
+  const lockPath = `${path}.part.lock`;
   await fs.mkdir(dirname(path), { recursive: true });
-  const connection = open(lock);
-  if (connection === 'held') return undefined;
+  let lock: FileLock | undefined;
+  try {
+    lock = lockFile(lockPath);
+  } catch (error) {
+    // Any other fault of a folder is met, and told, when the part is opened.
+    if (error instanceof Error && 'errcode' in error && error.errcode === heldCode) return undefined;
+  }
   return {
     async release() {
       // Before it is let go: afterwards the file may be another's lock. Not every system removes what is open.
-      await fs.rm(lock, { force: true }).catch(() => {});
-      connection?.close();
+      await fs.rm(lockPath, { force: true }).catch(() => {});
+      lock?.release();
     },
   };
-}
-
-const busy = 5;
-
-/** Undefined when it cannot be locked; a folder that cannot be written to is told when the part is opened. */
-function open(lock: string): DatabaseSync | 'held' | undefined {
-  let connection: DatabaseSync | undefined;
-  try {
-    connection = new DatabaseSync(lock, { timeout: 0 });
-    connection.exec('BEGIN EXCLUSIVE');
-    return connection;
-  } catch (error) {
-    connection?.close();
-    return error instanceof Error && 'errcode' in error && error.errcode === busy ? 'held' : undefined;
-  }
 }
