@@ -45,6 +45,8 @@ export interface App extends Service {
   readonly url: string;
   readonly models: readonly Model[];
   readonly dataFolder: string;
+  /** Where files are kept, if not there. */
+  readonly bucket: string | undefined;
   /**
    * Serves the models of the configuration that `read` gives from now on: what runs ends where it began, servers that are
    * as before keep what was learned of them. One that cannot be used is logged and changes nothing.
@@ -244,6 +246,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       return catalog.list();
     },
     dataFolder: config.data,
+    bucket: bucket && storeOf(config),
 
     async serversAway() {
       await Promise.all(served.map(({ pool }) => pool.probe()));

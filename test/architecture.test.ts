@@ -89,8 +89,9 @@ const table: Record<string, Row> = {
     because: 'app.ts builds everything, and the command line builds app.ts',
   },
   app: {
-    may: ['engines', 'store', 'core', 'base'],
-    because: 'what app.ts builds engines and the log of, and the backup: it names implementations, too',
+    may: ['engines', 'store', 'blobs', 'core', 'base'],
+    because:
+      'what app.ts builds engines and the log of, the backup and the doctor: it names implementations, too',
   },
   'main.ts': { may: ['cli'], because: 'main.ts only starts the command line' },
 };

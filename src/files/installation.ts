@@ -21,6 +21,7 @@ export interface InstallationDeps {
 const adopt = 'adopt';
 /** So many of the newest files are looked for when nothing else tells that folder and database belong together. */
 const sampled = 1000;
+const askedAtOnce = 50;
 
 /**
  * Sees at the start that database and blobs are of one installation: both bear its id. With another database every blob
@@ -55,13 +56,19 @@ async function requireFit(
   if (id !== undefined && label !== undefined)
     throw mismatch(folder, `the database is of installation ${id}, the folder of ${label}`);
   const names = await store.files.newestBlobs(sampled);
-  for (const name of names) if ((await blobs.size(name)) !== undefined) return;
+  for (let at = 0; at < names.length; at += askedAtOnce) {
+    const sizes = await Promise.all(names.slice(at, at + askedAtOnce).map((name) => blobs.size(name)));
+    if (sizes.some((size) => size !== undefined)) return;
+  }
   const empty = (await blobs.list()[Symbol.asyncIterator]().next()).done === true;
   if (label !== undefined)
     throw mismatch(folder, `the folder is of installation ${label}, the database is new or of another one`);
   if (!empty) throw mismatch(folder, 'the database knows none of the files in the folder');
   if (names.length > 0)
-    throw mismatch(folder, 'the database knows files, and there is none in the folder: is its disk mounted?');
+    throw mismatch(
+      folder,
+      'the database knows files, and there is none in the folder: is its disk mounted, or the right bucket named?',
+    );
 }
 
 function mismatch(folder: string, found: string): StoreError {

@@ -207,7 +207,16 @@ describe('F38: a store that fails', () => {
     await expect(blobs.size(name)).rejects.toMatchObject({ code: 'unavailable' });
     await expect(blobs.ping()).rejects.toMatchObject({ code: 'unavailable' });
     await expect(put(blobs, name, pattern(8))).rejects.toMatchObject({ code: 'unavailable' });
-    const impatient = make({}, { connectMs: 1000, headersMs: 1, idleMs: 1, totalMs: 0 });
+    const impatient = make(
+      {},
+      {
+        connectMs: 1000,
+        headersMs: 1,
+        storedMs: 1,
+        idleMs: 1,
+        totalMs: 0,
+      },
+    );
     failing(/./, 'hang');
     await expect(impatient.read(name)).rejects.toThrow('went silent');
   });
@@ -263,6 +272,17 @@ describe('F39: a store that does not know yet what it has taken', () => {
     await expect(blobs.slice(young(), 0, 1)).rejects.toMatchObject({ code: 'missing' });
     expect(clock.pauses).toEqual([200, 400, 800, 1600]);
   });
+});
+
+test('/readyz asks the store again after a while, once for all who ask', async () => {
+  const blobs = await open();
+  for (let n = 0; n < 3; n++) await Promise.all([blobs.ping(), blobs.ping()]);
+  expect(store.asked).toEqual([`PUT ${prefix}ping`]);
+  clock.elapsed += 10_000;
+  failing(/^PUT/, { status: 403, code: 'AccessDenied' });
+  await expect(blobs.ping()).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(blobs.ping()).rejects.toMatchObject({ code: 'unavailable' });
+  expect(store.asked).toHaveLength(3);
 });
 
 test('places close together are one request, and one far away another', async () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { completion, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { startObjectStore } from '../support/object-store.ts';
 import { runCli } from './support/run-cli.ts';
 
 const read = (name: string) =>
@@ -76,6 +77,35 @@ describe('offpeak doctor', () => {
     expect(code).toBe(0);
     const chats = upstream.received.map(({ text }) => text);
     expect(chats.filter((text) => text.includes('"max_tokens":8'))).toHaveLength(1);
+  });
+
+  it('tells whether files can be kept in their bucket', async () => {
+    const store = await startObjectStore();
+    try {
+      const { accessKey, secretKey, endpoint, region } = store.config;
+      configure({ url: upstream.url, model });
+      const file = join(cwd, 'offpeak.yaml');
+      const yaml = `${readFileSync(file, 'utf8')}\nfiles: s3://files/here\ns3: { endpoint: "${endpoint}", region: ${region} }\n`;
+      writeFileSync(file, yaml);
+      const env = { OFFPEAK_API_KEY: '', AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey };
+      const { code, out } = await runCli(['doctor', '--no-generate'], { cwd, env });
+      expect([code, out]).toEqual([0, expect.stringContaining('files in s3://files/here: well')]);
+      const wrong = { cwd, env: { ...env, AWS_SECRET_ACCESS_KEY: 'mistyped' } };
+      const told = await runCli(['config', 'check', '--probe'], wrong);
+      expect(told.code).toBe(5);
+      expect(told.out).toMatch(
+        /fault +store +127.0.0.1:\d+ says that the secret .* is wrong\. Look at s3\.access_key/,
+      );
+      const { out: json } = await runCli(['doctor', '--no-generate', '--json'], wrong);
+      expect(JSON.parse(json)).toMatchObject([
+        { model: 'qwen', reachable: true },
+        { files: 's3://files/here', reachable: false, findings: [{ about: 'store', verdict: 'fault' }] },
+      ]);
+      const { out: shown } = await runCli(['config', 'check', '--json'], { cwd, env });
+      expect(shown).not.toContain(secretKey);
+    } finally {
+      await store.close();
+    }
   });
 
   it('gives no work where that is not wanted', async () => {

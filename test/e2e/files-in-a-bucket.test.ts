@@ -46,20 +46,20 @@ function serverTests(database: PostgresServer): void {
     };
     const [first, second] = [await machines[0].start(), await machines[1].start()];
 
-    const lines = chatLines(1000);
+    const lines = chatLines(400);
     const file = await first.api.upload(lines);
     const content = await second.api.send(`/v1/files/${file.id}/content`);
     expect([content.status, content.text]).toEqual([200, jsonl(lines)]);
     const { id } = await second.api.createBatch(file.id);
-    await until('both work on it', () => upstream.total() >= 200);
+    await until('both work on it', () => upstream.total() >= 100);
     await first.end('SIGTERM');
     const batch = await second.api.finished(id);
-    expect(batch.request_counts).toEqual({ total: 1000, completed: 1000, failed: 0 });
+    expect(batch.request_counts).toEqual({ total: 400, completed: 400, failed: 0 });
 
     const third = await onMachine(bucketYaml(store)).start();
     const output = (await third.api.results(id, 'output')).text;
     const { all, distinct } = endings(output, (await third.api.results(id, 'errors')).text);
-    expect([all.length, distinct.size]).toEqual([1000, 1000]);
+    expect([all.length, distinct.size]).toEqual([400, 400]);
     for (const { data } of machines) expect(existsSync(join(data, 'blobs'))).toBe(false);
     expect(readdirSync(machines[1].data).filter((name) => !/^models$|^lock/.test(name))).toEqual([]);
 

@@ -43,8 +43,10 @@ export interface S3Client {
 
 export interface S3Timeouts {
   connectMs: number;
-  /** Until the headers of an answer come. A part is on its way meanwhile. */
+  /** Until the headers of an answer come. */
   headersMs: number;
+  /** The same of what stores something: a part may be long on its way. */
+  storedMs: number;
   /** Between two pieces of a body. */
   idleMs: number;
   /** No further try is begun after that. */
@@ -58,7 +60,13 @@ export interface S3ClientOptions {
   timeouts?: S3Timeouts;
 }
 
-const usualTimeouts: S3Timeouts = { connectMs: 5_000, headersMs: 60_000, idleMs: 30_000, totalMs: 60_000 };
+const usualTimeouts: S3Timeouts = {
+  connectMs: 5_000,
+  headersMs: 15_000,
+  storedMs: 60_000,
+  idleMs: 15_000,
+  totalMs: 60_000,
+};
 const mostTries = 6;
 const pauses = { firstMs: 200, longestMs: 5_000 };
 /** At the same time; others wait for one of them to end. */
@@ -96,11 +104,11 @@ export function createS3Client({
       connections,
       allowH2: false,
       connect: { timeout: timeouts.connectMs },
-      headersTimeout: timeouts.headersMs,
       bodyTimeout: timeouts.idleMs,
     });
     const { method, body = null } = request;
-    const answer = await pool.request({ ...signed(request), method, body, signal });
+    const headersTimeout = method === 'PUT' || method === 'POST' ? timeouts.storedMs : timeouts.headersMs;
+    const answer = await pool.request({ ...signed(request), method, body, headersTimeout, signal });
     const { statusCode: status, headers } = answer;
     const bytes = Buffer.from(await answer.body.arrayBuffer());
     const found = { status, headers, body: bytes };

@@ -24,6 +24,8 @@ const hour = 3_600_000;
 const abandonedMs = 24 * hour;
 /** A store may not know yet what it has taken a moment ago: so often it is asked again. */
 const rereads = 4;
+/** So long a write that succeeded speaks for the next. */
+const provenMs = 10_000;
 const probeKey = 'ping';
 const labelKey = 'installation';
 
@@ -36,6 +38,8 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
   const client = createS3Client({ clock, ...options });
   const { removeAside, ...aside } = createAside(client);
   let timer: Timer | undefined;
+  let provenAt = -Infinity;
+  let proving: Promise<void> | undefined;
 
   /** What is missing though its name is young may only not be known yet (F39). */
   async function settled<T>(
@@ -69,7 +73,10 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
   const slices: Blobs['slices'] = (name, places) =>
     getPlaces(places, (offset, length) => exactly(name, offset, length));
 
-  const ping = async () => void (await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.') }));
+  const prove = async () => {
+    await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.') });
+    provenAt = clock.monotonic();
+  };
 
   const clearUploads = async () => {
     try {
@@ -146,7 +153,12 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
       await client.send({ method: 'PUT', key: labelKey, body: Buffer.from(`${installation}\n`) });
     },
 
-    ping,
+    // Anybody may ask for /readyz, as often as he likes, and requests cost money.
+    async ping() {
+      if (clock.monotonic() - provenAt < provenMs) return;
+      proving ??= prove().finally(() => (proving = undefined));
+      await proving;
+    },
   };
 }
 

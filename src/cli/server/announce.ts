@@ -8,6 +8,8 @@ export interface Ready {
   url: string;
   models: readonly { id: string; aliases: string[]; serves: readonly string[] }[];
   dataFolder: string;
+  /** Where files are kept, if not there. */
+  bucket?: string | undefined;
   firstKeys: { key: string | null; adminKey: string | null } | null;
 }
 
@@ -28,6 +30,7 @@ export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): vo
     ['models', first],
     ...others.map((model): [string, string] => ['', model]),
     ['data', ready.dataFolder],
+    ['files', ready.bucket],
     ['API key', keys?.key ?? (given.apiKey && 'what OFFPEAK_API_KEY said at the start')],
     ['admin key', keys?.adminKey ?? (given.adminKey && 'what OFFPEAK_ADMIN_KEY said at the start')],
   ]);

@@ -2,6 +2,7 @@ import type { ExaminedServer } from '../../app/models.ts';
 import { formatProblem } from '../../base/located.ts';
 import { placeOf } from '../../config/reading.ts';
 import type { Config } from '../../config.ts';
+import { storeOf } from '../../core/config.ts';
 import type { Finding } from '../../core/examination.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -16,22 +17,48 @@ interface How {
   faultsOnly?: boolean;
 }
 
-/** Asks the servers of a configuration, tells what was found, and sets how the command ends. */
+/** Asks the servers of a configuration and the store of its files, tells what was found, and sets how the command ends. */
 export async function runDoctor(cli: Cli, config: Config, how: How): Promise<void> {
   const { terminal } = cli;
   // Client commands start faster without everything that a server is made of.
   const { examineServers } = await import('../../app/models.ts');
   const servers = await examineServers(config, how);
-  if (how.json) terminal.json(servers.map(toJson));
+  const files = await examineFiles(config);
+  if (how.json) terminal.json([...servers.map(toJson), ...files]);
   else for (const server of servers) show(server, how, terminal);
   if (!how.json && servers.length === 0)
     terminal.print(
       `No model is served by another server; ${terminal.self.command} models inspect tells of model files.`,
     );
+  if (!how.json) showFiles(files, how, terminal);
+  if (files.some(({ reachable }) => !reachable)) cli.exitCode = exitCodes.unreachable;
   const faulty = servers.filter(({ examination }) => examination.findings.some(isFault));
   if (faulty.length === 0) return;
   const isAway = faulty.some(({ examination }) => !examination.isReachable);
-  cli.exitCode = isAway ? exitCodes.unreachable : exitCodes.usage;
+  cli.exitCode = isAway || cli.exitCode === exitCodes.unreachable ? exitCodes.unreachable : exitCodes.usage;
+}
+
+/** As of a server; nothing where files are on the disk. */
+async function examineFiles(config: Config) {
+  const { bucket } = config.files;
+  if (!bucket) return [];
+  const { bucketFault } = await import('../../app/bucket.ts');
+  const fault = await bucketFault(bucket);
+  const findings = fault === null ? [] : [{ about: 'store', verdict: 'fault', message: fault }];
+  return [{ files: storeOf(config), reachable: fault === null, findings }];
+}
+
+function showFiles(
+  files: Awaited<ReturnType<typeof examineFiles>>,
+  { faultsOnly = false }: How,
+  terminal: Terminal,
+): void {
+  for (const { files: store, reachable, findings } of files) {
+    if (faultsOnly && reachable) continue;
+    terminal.print(terminal.paint('bold', `files in ${store}${reachable ? ': well' : ''}`));
+    for (const { about, message } of findings)
+      terminal.print(`  ${terminal.paint('red', 'fault')}  ${about.padEnd(11)}  ${cleanLine(message)}`);
+  }
 }
 
 function show(server: ExaminedServer, { faultsOnly = false }: How, terminal: Terminal): void {
