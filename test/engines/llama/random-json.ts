@@ -41,7 +41,7 @@ export function randomAnswer(analysed: Analysed, budget: number, random: () => n
     text += character;
     state = matcher.advance(state, character)!;
   }
-  return closer.isComplete ? text : text + closer.closing();
+  return text + closer.closing().text;
 }
 
 function anyCharacter({ ranges }: CharElement, random: () => number): string {

@@ -1,10 +1,13 @@
+import { createReadStream } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { withFile } from '../gguf/byte-source.ts';
 import { GgufFault } from '../gguf/cursor.ts';
 import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { ModelFileError } from './faults.ts';
 import type { ModelFs } from './part-file.ts';
 import { allParts } from './split.ts';
+
+/** Read at once: most headers are some megabytes. */
+const pieceBytes = 1024 ** 2;
 
 export interface ReadFile {
   header: GgufHeader;
@@ -36,7 +39,9 @@ export async function readModelFile(
   shown = path,
 ): Promise<ReadFile> {
   const bytes = await bytesOf(path, fs);
-  const header = await named(shown, () => withFile(path, (source) => readGgufHeader(source)));
+  const header = await named(shown, () =>
+    readGgufHeader(createReadStream(path, { highWaterMark: pieceBytes })),
+  );
   if (header.fileBytes !== null && bytes < header.fileBytes)
     throw new ModelFileError(
       `${shown} is cut short: it has ${bytes} bytes of ${header.fileBytes}.`,

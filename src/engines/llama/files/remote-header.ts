@@ -1,6 +1,5 @@
 import { buffer } from 'node:stream/consumers';
 import type { RemoteSource } from '../../../core/model-source.ts';
-import type { ByteSource } from '../gguf/byte-source.ts';
 import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
@@ -10,9 +9,9 @@ import { type RemoteFile, checkAnswer, hostOf, lookAt } from './remote.ts';
 import { retried } from './retried.ts';
 
 /** Asked for at once: most of a vocabulary, without most of the weights. */
-const windowBytes = 2 * 1024 ** 2;
+const pieceBytes = 2 * 1024 ** 2;
 
-/** Fetches the header of a file on a server, and nothing behind it but the rest of the last window. */
+/** Fetches the header of a file on a server, and little behind it. */
 export async function readRemoteHeader(
   source: RemoteSource,
   deps: ModelDeps,
@@ -27,14 +26,13 @@ export async function readRemoteHeader(
       `${hostOf(url)} gives the file only as a whole.`,
       'Pull it first, then inspect it.',
     );
-  const bytes: ByteSource = {
-    async read(offset, length) {
-      const wanted = { start: offset, end: Math.min(offset + length, size) };
-      if (wanted.end <= wanted.start) return Buffer.alloc(0);
-      return retried(deps, call, () => readRange(file, wanted, deps, signal));
-    },
-  };
-  return { header: await readGgufHeader(bytes, windowBytes), bytes: size };
+  async function* pieces(whole: number): AsyncGenerator<Buffer> {
+    for (let start = 0; start < whole; start += pieceBytes) {
+      const wanted = { start, end: Math.min(start + pieceBytes, whole) };
+      yield await retried(deps, call, () => readRange(file, wanted, deps, signal));
+    }
+  }
+  return { header: await readGgufHeader(pieces(size)), bytes: size };
 }
 
 async function readRange(

@@ -1,5 +1,3 @@
-import type { ByteSource } from './byte-source.ts';
-
 /** What is wrong with a file, as the end of a sentence: `it ends within its header`. */
 export class GgufFault extends Error {
   constructor(message: string) {
@@ -8,69 +6,61 @@ export class GgufFault extends Error {
   }
 }
 
-/** Reads little-endian values one after the other, a window at a time. */
+/** More bytes may bring what is missing. */
+export class HeaderCutShort extends GgufFault {
+  constructor() {
+    super('it ends within its header');
+  }
+}
+
+/** Reads little-endian values one after the other. What is behind the bytes throws `HeaderCutShort`. */
 export interface Cursor {
   readonly offset: number;
-  skip(bytes: number): void;
-  bytes(length: number): Promise<Buffer>;
-  u32(): Promise<number>;
+  /** Passes over so many bytes; returns where they begin. */
+  take(length: number): number;
+  u32(): number;
   /** @throws GgufFault for numbers no sensible file has */
-  u64(): Promise<number>;
-  text(): Promise<string>;
+  u64(): number;
+  text(): string;
   /** Passes over a text. */
-  skipText(): Promise<void>;
+  skipText(): void;
 }
 
 /** Longer than any template, shorter than what fills the memory. */
 const longestText = 16 * 1024 ** 2;
 
-/**
- * @param windowBytes how much is read at once
- * @param end where the header must be over, whatever the file says
- */
-export function createCursor(source: ByteSource, windowBytes: number, end: number): Cursor {
-  let window: Buffer = Buffer.alloc(0);
-  let windowStart = 0;
+/** @param end where the header must be over, whatever the file says */
+export function createCursor(bytes: Buffer, end: number): Cursor {
   let offset = 0;
 
-  async function bytes(length: number): Promise<Buffer> {
-    if (offset + length > end) throw new GgufFault('its header has no end');
-    if (offset < windowStart || offset + length > windowStart + window.length) {
-      window = await source.read(offset, Math.max(length, windowBytes));
-      windowStart = offset;
-    }
-    const found = window.subarray(offset - windowStart, offset - windowStart + length);
-    if (found.length < length) throw new GgufFault('it ends within its header');
+  function take(length: number): number {
+    const start = offset;
     offset += length;
-    return found;
+    if (offset > end) throw new GgufFault('its header has no end');
+    if (offset > bytes.length) throw new HeaderCutShort();
+    return start;
   }
 
-  async function u64(): Promise<number> {
-    const value = (await bytes(8)).readBigUInt64LE();
+  function u64(): number {
+    const value = bytes.readBigUInt64LE(take(8));
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new GgufFault(`it holds the impossible size ${value}`);
     return Number(value);
   }
 
-  async function textLength(): Promise<number> {
-    const length = await u64();
+  function takeText(): number {
+    const length = u64();
     if (length > longestText) throw new GgufFault(`it holds a text of ${length} bytes`);
-    return length;
+    return take(length);
   }
 
   return {
     get offset() {
       return offset;
     },
-    skip(count) {
-      offset += count;
-    },
-    bytes,
+    take,
     u64,
-    u32: async () => (await bytes(4)).readUInt32LE(),
-    text: async () => (await bytes(await textLength())).toString('utf8'),
-    async skipText() {
-      const length = await textLength();
-      offset += length;
-    },
+    u32: () => bytes.readUInt32LE(take(4)),
+    text: () => bytes.toString('utf8', takeText(), offset),
+    skipText: () => void takeText(),
   };
 }

@@ -1,5 +1,4 @@
-import type { ByteSource } from './byte-source.ts';
-import { type Cursor, GgufFault, createCursor } from './cursor.ts';
+import { type Cursor, GgufFault, HeaderCutShort, createCursor } from './cursor.ts';
 import { tensorBytes } from './types.ts';
 
 /** What stands before the weights of a GGUF file (as ggml describes the format), versions 2 and 3, little-endian. */
@@ -28,11 +27,11 @@ export interface GgufTensor {
   offset: number;
 }
 
-/** What a file begins with. */
+/** What a file begins with, and a version behind it. */
 const ggufMagic = 'GGUF';
+const magicBytes = 8;
 /** Vocabulary and merges of the largest tokenizers take some 20 MB. */
-const longestHeader = 128 * 1024 ** 2;
-const usualWindow = 1024 ** 2;
+const longestHeader = 64 * 1024 ** 2;
 const mostEntries = 1_000_000;
 const longestKeptArray = 4096;
 const deepestArray = 4;
@@ -40,14 +39,14 @@ const usualAlignment = 32;
 
 /** Throws unless a file beginning with `head` may be a GGUF model; at least 8 bytes are needed to tell. */
 export function checkMagic(head: Uint8Array): void {
-  const begin = Buffer.from(head.subarray(0, 8));
-  if (begin.subarray(0, 4).toString('latin1') === ggufMagic && begin.length === 8) {
+  const begin = Buffer.from(head.subarray(0, magicBytes));
+  if (begin.subarray(0, 4).toString('latin1') === ggufMagic && begin.length === magicBytes) {
     const version = begin.readUInt32LE(4);
     if (version === 2 || version === 3) return;
     if (begin.readUInt32BE(4) <= 3) throw new GgufFault('it is made for big-endian machines');
     throw new GgufFault(`its version ${version} is not known; 2 and 3 are`);
   }
-  if (begin.length < 8) throw new GgufFault(`it has ${begin.length} bytes`);
+  if (begin.length < magicBytes) throw new GgufFault(`it has ${begin.length} bytes`);
   const isPage = /^\s*<(!doc|html|\?xml)/i.test(begin.toString('latin1'));
   if (isPage) throw new GgufFault('it is a web page');
   if (begin.toString('latin1') === 'version ')
@@ -56,25 +55,41 @@ export function checkMagic(head: Uint8Array): void {
 }
 
 /**
- * Reads the header and nothing behind it.
+ * Reads the header from the beginning of a file, and no more of it than twice as much.
  * @throws GgufFault
  */
-export async function readGgufHeader(source: ByteSource, windowBytes = usualWindow): Promise<GgufHeader> {
-  const cursor = createCursor(source, windowBytes, longestHeader);
-  const begin = await source.read(0, 8);
-  checkMagic(begin);
-  cursor.skip(begin.length);
-  const tensorCount = atMost(await cursor.u64(), 'tensors');
-  const entryCount = atMost(await cursor.u64(), 'metadata entries');
-  const metadata = new Map<string, MetadataValue>();
-  for (let i = 0; i < entryCount; i++) {
-    const key = await cursor.text();
-    metadata.set(key, await readValue(cursor, await cursor.u32(), 0));
+export async function readGgufHeader(pieces: AsyncIterable<Buffer>): Promise<GgufHeader> {
+  let held: Buffer[] = [];
+  let length = 0;
+  let next = magicBytes;
+  for await (const piece of pieces) {
+    held.push(piece);
+    length += piece.length;
+    if (length < next) continue;
+    held = [Buffer.concat(held)];
+    try {
+      return parseHeader(held[0]!);
+    } catch (error) {
+      if (!(error instanceof HeaderCutShort)) throw error;
+    }
+    // Parsing begins anew each time, so it waits for twice as much.
+    next = Math.min(2 * length, longestHeader);
   }
+  return parseHeader(Buffer.concat(held));
+}
+
+function parseHeader(bytes: Buffer): GgufHeader {
+  checkMagic(bytes);
+  const cursor = createCursor(bytes, longestHeader);
+  cursor.take(magicBytes);
+  const tensorCount = atMost(cursor.u64(), 'tensors');
+  const entryCount = atMost(cursor.u64(), 'metadata entries');
+  const metadata = new Map<string, MetadataValue>();
+  for (let i = 0; i < entryCount; i++) metadata.set(cursor.text(), readValue(bytes, cursor, cursor.u32(), 0));
   const tensors: GgufTensor[] = [];
-  for (let i = 0; i < tensorCount; i++) tensors.push(await readTensor(cursor));
+  for (let i = 0; i < tensorCount; i++) tensors.push(readTensor(cursor));
   return {
-    version: begin.readUInt32LE(4),
+    version: bytes.readUInt32LE(4),
     metadata,
     tensors,
     fileBytes: wholeSize(tensors, metadata, cursor.offset),
@@ -86,42 +101,39 @@ function atMost(count: number, what: string): number {
   return count;
 }
 
-async function readValue(cursor: Cursor, type: number, depth: number): Promise<MetadataValue> {
+function readValue(bytes: Buffer, cursor: Cursor, type: number, depth: number): MetadataValue {
   if (type === valueTypes.text) return cursor.text();
-  if (type === valueTypes.array) return readArray(cursor, depth + 1);
+  if (type === valueTypes.array) return readArray(bytes, cursor, depth + 1);
   const scalar = scalars[type];
   if (scalar === undefined) throw new GgufFault(`it holds a value of the unknown type ${type}`);
-  return scalar.read(await cursor.bytes(scalar.bytes));
+  return scalar.read(bytes, cursor.take(scalar.bytes));
 }
 
-async function readArray(cursor: Cursor, depth: number): Promise<MetadataArray> {
+function readArray(bytes: Buffer, cursor: Cursor, depth: number): MetadataArray {
   if (depth > deepestArray) throw new GgufFault('its metadata are nested too deeply');
-  const type = await cursor.u32();
-  const length = await cursor.u64();
+  const type = cursor.u32();
+  const length = cursor.u64();
   const scalar = scalars[type];
   if (scalar === undefined) {
     for (let i = 0; i < length; i++) {
-      if (type === valueTypes.text) await cursor.skipText();
-      else await readValue(cursor, type, depth);
+      if (type === valueTypes.text) cursor.skipText();
+      else readValue(bytes, cursor, type, depth);
     }
     return { length, items: null };
   }
-  if (length > longestKeptArray) {
-    cursor.skip(length * scalar.bytes);
-    return { length, items: null };
-  }
-  const items: number[] = [];
-  for (let i = 0; i < length; i++) items.push(Number(scalar.read(await cursor.bytes(scalar.bytes))));
+  const start = cursor.take(length * scalar.bytes);
+  if (length > longestKeptArray) return { length, items: null };
+  const items = Array.from({ length }, (_, i) => Number(scalar.read(bytes, start + i * scalar.bytes)));
   return { length, items };
 }
 
-async function readTensor(cursor: Cursor): Promise<GgufTensor> {
-  const name = await cursor.text();
-  const dimensions = await cursor.u32();
+function readTensor(cursor: Cursor): GgufTensor {
+  const name = cursor.text();
+  const dimensions = cursor.u32();
   if (dimensions > 8) throw new GgufFault(`its tensor ${name} has ${dimensions} dimensions`);
   let elements = 1;
-  for (let i = 0; i < dimensions; i++) elements *= await cursor.u64();
-  return { name, elements, type: await cursor.u32(), offset: await cursor.u64() };
+  for (let i = 0; i < dimensions; i++) elements *= cursor.u64();
+  return { name, elements, type: cursor.u32(), offset: cursor.u64() };
 }
 
 function wholeSize(
@@ -144,20 +156,20 @@ const valueTypes = { text: 8, array: 9 } as const;
 
 interface Scalar {
   bytes: number;
-  read(bytes: Buffer): number | boolean;
+  read(bytes: Buffer, at: number): number | boolean;
 }
 
 /** By the number of their type. Whole numbers of 64 bits lose what no count or id has. */
 const scalars: Record<number, Scalar | undefined> = {
-  0: { bytes: 1, read: (bytes) => bytes.readUInt8() },
-  1: { bytes: 1, read: (bytes) => bytes.readInt8() },
-  2: { bytes: 2, read: (bytes) => bytes.readUInt16LE() },
-  3: { bytes: 2, read: (bytes) => bytes.readInt16LE() },
-  4: { bytes: 4, read: (bytes) => bytes.readUInt32LE() },
-  5: { bytes: 4, read: (bytes) => bytes.readInt32LE() },
-  6: { bytes: 4, read: (bytes) => bytes.readFloatLE() },
-  7: { bytes: 1, read: (bytes) => bytes.readUInt8() !== 0 },
-  10: { bytes: 8, read: (bytes) => Number(bytes.readBigUInt64LE()) },
-  11: { bytes: 8, read: (bytes) => Number(bytes.readBigInt64LE()) },
-  12: { bytes: 8, read: (bytes) => bytes.readDoubleLE() },
+  0: { bytes: 1, read: (bytes, at) => bytes.readUInt8(at) },
+  1: { bytes: 1, read: (bytes, at) => bytes.readInt8(at) },
+  2: { bytes: 2, read: (bytes, at) => bytes.readUInt16LE(at) },
+  3: { bytes: 2, read: (bytes, at) => bytes.readInt16LE(at) },
+  4: { bytes: 4, read: (bytes, at) => bytes.readUInt32LE(at) },
+  5: { bytes: 4, read: (bytes, at) => bytes.readInt32LE(at) },
+  6: { bytes: 4, read: (bytes, at) => bytes.readFloatLE(at) },
+  7: { bytes: 1, read: (bytes, at) => bytes.readUInt8(at) !== 0 },
+  10: { bytes: 8, read: (bytes, at) => Number(bytes.readBigUInt64LE(at)) },
+  11: { bytes: 8, read: (bytes, at) => Number(bytes.readBigInt64LE(at)) },
+  12: { bytes: 8, read: (bytes, at) => bytes.readDoubleLE(at) },
 };

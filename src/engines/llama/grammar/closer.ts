@@ -12,7 +12,8 @@ export interface Closer {
   readonly isComplete: boolean;
   /** The text must end here. */
   readonly isExhausted: boolean;
-  closing(): string;
+  /** The shortest ending; empty where the text may end here. */
+  closing(): { text: string; tokens: number };
   /** Goes back to the state after `text`, which is a start of what was accepted. */
   rewind(text: string): void;
 }
@@ -38,7 +39,10 @@ export function createCloser(matcher: Matcher, measure: Measure): Closer {
     get isExhausted() {
       return state.complete && state.stacks.length === 0;
     },
-    closing: () => matcher.closing(state),
+    closing() {
+      const text = state.complete ? '' : matcher.closing(state);
+      return { text, tokens: text === '' ? 0 : measure(text) };
+    },
     rewind(text) {
       state = matcher.advance(matcher.start, text) ?? state;
     },

@@ -5,14 +5,14 @@ import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/complet
 import type { ScoredToken } from '../../../wire/completions/logprobs.ts';
 import { answersMade } from '../../../wire/completions/request.ts';
 import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
-import type { Completed, CompletedChoice, Delta, GenerateOptions } from '../protocol.ts';
+import type { Completed, CompletedChoice, Delta } from '../protocol.ts';
 import type { BatchGate } from './scheduling/batch-gate.ts';
-import { generateAnswer } from './sampling/generation.ts';
+import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { knownTokens, refuseEndless, tokenLimit } from './prompt/limits.ts';
 import { tokenLogprob } from './sampling/logprobs.ts';
 import { createRawText } from './answer/raw-text.ts';
 import type { Runner, Slot } from './scheduling/runner.ts';
-import { choiceSeed, samplingOptions } from './sampling/sampling.ts';
+import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
 import { sum } from './sum.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
@@ -33,11 +33,6 @@ export interface CompleterDeps {
   isByteLevel: boolean;
   random: Random;
   onStep: () => void;
-}
-
-export interface CompletionCall extends GenerateOptions {
-  signal: AbortSignal;
-  onDelta: (choice: number, delta: Delta) => void;
 }
 
 interface RawPrompt {
@@ -82,7 +77,7 @@ export function createCompleter(deps: CompleterDeps) {
     slot: Slot,
     { tokens, text }: RawPrompt,
     top: number,
-    call: CompletionCall,
+    call: AnswersCall,
   ): Promise<ScoredToken[]> {
     const decoder = createTextDecoder((ids, previous) => detokenize(ids, previous, true));
     const found = tokens.map((token, at): ScoredToken => ({
@@ -112,7 +107,7 @@ export function createCompleter(deps: CompleterDeps) {
     return detokenize([token], previous === undefined ? [] : [previous], true);
   }
 
-  return async (request: CompletionsRequest, call: CompletionCall): Promise<Completed> => {
+  return async (request: CompletionsRequest, call: AnswersCall): Promise<Completed> => {
     if (request.suffix)
       throw invalid(
         'suffix',
@@ -128,15 +123,12 @@ export function createCompleter(deps: CompleterDeps) {
     const isScoredPrompt = isAsked && Boolean(echo);
     const top = logprobs ?? 0;
     refuseMuchScored(request, prompts, made);
-    const firstSeed = request.seed ?? new DataView(deps.random.bytes(4).buffer).getUint32(0);
+    const firstSeed = seedOf(request, deps.random);
 
     async function make(prompt: RawPrompt, at: number, slot: Slot): Promise<Made> {
       const generated: number[] = [];
       const onDelta = (delta: Delta) => call.onDelta(at, delta);
       const answer = createRawText({ stops: [request.stop ?? []].flat(), onDelta });
-      /** What stands before a token of the answer, which has been added to it unless it ended that. */
-      const previousTo = (token: number): number | undefined =>
-        generated.at(generated.at(-1) === token ? -2 : -1) ?? prompt.tokens.at(-1);
       const before = isScoredPrompt ? await (prompt.scored ??= scored(slot, prompt, top, call)) : [];
       if (echo) onDelta({ content: prompt.text, isEcho: true, ...(before.length > 0 && { scored: before }) });
       const options = samplingOptions(
@@ -145,9 +137,9 @@ export function createCompleter(deps: CompleterDeps) {
         { prompt: prompt.tokens, generated, seed: choiceSeed(firstSeed, at % made) },
       );
       options.yieldEogToken = isScored;
-      const output =
+      const output: GenerationOutput =
         prompt.limit === 0
-          ? { finish: 'length' as const, cachedTokens: 0, completionTokens: 0 }
+          ? { ending: { finish: 'length' }, cachedTokens: 0, completionTokens: 0 }
           : await generateAnswer({
               ...call,
               sequence: slot.sequence,
@@ -159,26 +151,23 @@ export function createCompleter(deps: CompleterDeps) {
               decoder: createTextDecoder((ids, previous) => detokenize(ids, previous, false)),
               answer,
               closer: undefined,
-              measure: (text) => model.tokenize(text).length,
               describe: isScored
                 ? (token, probabilities) =>
                     tokenLogprob(token, probabilities, {
                       top,
                       temperature: temperature ?? 1,
-                      textOf: (id) => textOf(id, previousTo(token)),
+                      textOf: (id) => textOf(id, generated.at(-1) ?? prompt.tokens.at(-1)),
                     })
                 : undefined,
               isEnd: (token) => model.isEogToken(token as Token),
               onStep,
             });
-      const { stop } = answer;
-      const ending = { finish: output.finish, ...(stop !== undefined && { stop }) };
-      onDelta(ending);
+      onDelta(output.ending);
       return {
         choice: {
           text: (echo ? prompt.text : '') + answer.content,
           scored: isScored ? [...before, ...answer.scored] : null,
-          ...ending,
+          ...output.ending,
         },
         cached: before.length > 0 ? 0 : output.cachedTokens,
         completion: output.completionTokens,

@@ -6,7 +6,7 @@ import type { CompletionsRequest } from '../../../wire/completions/completions.t
 import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
 import { type Closer, type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
-import type { Completed, Delta, Embedded, GenerateOptions, Generated, GeneratedChoice } from '../protocol.ts';
+import type { Completed, Delta, Embedded, Generated, GeneratedChoice } from '../protocol.ts';
 import { createAnswerText } from './answer/answer-text.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
@@ -14,29 +14,24 @@ import { createConstraints } from './constraint/constraint-cache.ts';
 import { type Constraint, allowsOneCall } from './constraint/constraint.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';
-import { type GenerationOutput, generateAnswer } from './sampling/generation.ts';
+import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { type TokenLimit, tokenLimit } from './prompt/limits.ts';
 import type { Loaded } from './loading/load.ts';
 import { tokenLogprob } from './sampling/logprobs.ts';
 import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
-import { choiceSeed, samplingOptions } from './sampling/sampling.ts';
+import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
 import { sum } from './sum.ts';
 import { createTextDecoder, marksByToken, withMarks } from './answer/text-decoder.ts';
 
 /** Everything a loaded model can be asked. */
 export interface Inference {
-  generate(request: ChatRequest, call: InferenceCall): Promise<Generated>;
-  complete(request: CompletionsRequest, call: InferenceCall): Promise<Completed>;
+  generate(request: ChatRequest, call: AnswersCall): Promise<Generated>;
+  complete(request: CompletionsRequest, call: AnswersCall): Promise<Completed>;
   embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded>;
   countTokens(request: ChatRequest | EmbeddingsRequest): number | Promise<number>;
   /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
   readonly steps: number;
-}
-
-export interface InferenceCall extends GenerateOptions {
-  signal: AbortSignal;
-  onDelta: (choice: number, delta: Delta) => void;
 }
 
 const controlTokenType = 3;
@@ -92,13 +87,13 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   const measure: Measure = (text) => model.tokenize(text).length;
   const textOf = (token: number): string => model.detokenize([token as Token]);
 
-  async function generate(request: ChatRequest, call: InferenceCall): Promise<Generated> {
+  async function generate(request: ChatRequest, call: AnswersCall): Promise<Generated> {
     const { tokens: prompt, isThinking } = prompts.prompt(request);
     const limit = tokenLimit(request, prompt.length, contextLength);
     const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined;
     const confined = await constraintOf(request);
     if (confined) refuseTooShort(confined.constraint, limit, prompt.length);
-    const firstSeed = request.seed ?? new DataView(random.bytes(4).buffer).getUint32(0);
+    const firstSeed = seedOf(request, random);
     const outputs = await Promise.all(
       Array.from({ length: request.n ?? 1 }, (_, choice) => generateChoice(choice)),
     );
@@ -146,9 +141,9 @@ export function createInference(loaded: Loaded, random: Random): Inference {
       const temperature = request.temperature ?? 1;
       const output = await runner.run({ ...call, prompt }, ({ sequence }) =>
         generateAnswer({
+          ...call,
           sequence,
           gate,
-          priority: call.priority,
           prompt,
           limit: limit.tokens,
           options,
@@ -156,27 +151,24 @@ export function createInference(loaded: Loaded, random: Random): Inference {
           decoder: createTextDecoder(detokenize),
           answer,
           closer,
-          measure,
           describe:
             logprobs === undefined
               ? undefined
               : (token, probabilities) =>
                   tokenLogprob(token, probabilities, { top: logprobs, temperature, textOf }),
-          signal: call.signal,
           onStep,
           onPrompt: (cached) => void (read = index === 0 ? { prompt: prompt.length, cached } : undefined),
         }),
       );
-      const { content, reasoning, calls, stop } = answer;
-      const ending = { finish: output.finish, ...(stop !== undefined && { stop }) };
-      say(ending);
+      const { content, reasoning, calls } = answer;
+      say(output.ending);
       return {
         choice: {
           content,
           reasoning,
           calls,
           logprobs: logprobs === undefined ? null : answer.logprobs,
-          ...ending,
+          ...output.ending,
         },
         output,
         reasoningTokens: Math.min(answer.reasoningTokens, output.completionTokens),

@@ -1,13 +1,20 @@
 import type { LlamaContextSequence, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
 import type { FinishReason, TokenLogprob } from '../../../../wire/chat/chat.ts';
-import type { Closer, Measure } from '../../grammar/closer.ts';
+import type { Closer } from '../../grammar/closer.ts';
+import type { Delta, GenerateOptions } from '../../protocol.ts';
 import type { AnswerText } from '../answer/answer-text.ts';
 import { type BatchGate, prefillChunk } from '../scheduling/batch-gate.ts';
 import { commonLength } from '../scheduling/slots.ts';
 import type { TextDecoder } from '../answer/text-decoder.ts';
 
 /** Where the text goes. */
-export type Writing = Pick<AnswerText, 'push' | 'append' | 'end' | 'raw' | 'calls'>;
+export type Writing = Pick<AnswerText, 'push' | 'append' | 'end' | 'raw' | 'calls' | 'stop'>;
+
+/** What a request for answers comes with. */
+export interface AnswersCall extends GenerateOptions {
+  signal: AbortSignal;
+  onDelta: (choice: number, delta: Delta) => void;
+}
 
 export interface GenerationInput {
   sequence: LlamaContextSequence;
@@ -23,8 +30,7 @@ export interface GenerationInput {
   answer: Writing;
   /** Present when a grammar confines the answer. */
   closer: Closer | undefined;
-  measure: Measure;
-  /** Present when log probabilities are wanted. */
+  /** Present when log probabilities are wanted. `generated` ends before the token then. */
   describe: ((token: number, probabilities: ReadonlyMap<number, number>) => TokenLogprob) | undefined;
   /** Whether a token ends the answer, for those that are told of it (`yieldEogToken` of the options). */
   isEnd?: (token: number) => boolean;
@@ -35,7 +41,7 @@ export interface GenerationInput {
 }
 
 export interface GenerationOutput {
-  finish: FinishReason;
+  ending: { finish: FinishReason; stop?: string };
   cachedTokens: number;
   completionTokens: number;
 }
@@ -58,8 +64,9 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
       input.signal.throwIfAborted();
       input.onStep();
       const { token, probabilities } = sample;
+      const logprob = probabilities && input.describe?.(token, probabilities);
       if (input.isEnd?.(token)) {
-        answer.push('', probabilities && input.describe?.(token, probabilities));
+        answer.push('', logprob);
         break;
       }
       input.generated.push(token);
@@ -70,8 +77,7 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
         break;
       }
       if (decoder.held === 0) kept = used;
-      const isStopped = answer.push(text, probabilities && input.describe?.(token, probabilities));
-      if (isStopped) ending = 'stop-string';
+      if (answer.push(text, logprob)) ending = 'stop-string';
       else if (closer?.isExhausted) break;
       else if (used >= limit) ending = 'length';
     }
@@ -79,7 +85,9 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
     await samples.return();
   }
   const completionTokens = closer ? kept + close(input, closer, ending, kept) : finishText(input, ending);
-  return { finish: finishReason(input, ending), cachedTokens, completionTokens };
+  const { stop } = answer;
+  const finish = finishReason(input, ending);
+  return { ending: { finish, ...(stop !== undefined && { stop }) }, cachedTokens, completionTokens };
 }
 
 /** Brings the sequence to hold all but the last tokens of the prompt; returns how many it held already. */
@@ -139,17 +147,12 @@ async function nextSample(
 }
 
 /** Completes a constrained text; returns how many tokens that took. */
-function close(
-  { answer, measure, limit }: GenerationInput,
-  closer: Closer,
-  ending: string,
-  kept: number,
-): number {
+function close({ answer, limit }: GenerationInput, closer: Closer, ending: Ending, kept: number): number {
   if (ending === 'stop-string') closer.rewind(answer.raw);
-  const closing = closer.isComplete ? '' : closer.closing();
-  answer.append(closing);
+  const { text, tokens } = closer.closing();
+  answer.append(text);
   answer.end();
-  return closing === '' ? 0 : Math.min(measure(closing), limit - kept);
+  return Math.min(tokens, limit - kept);
 }
 
 function finishText({ answer, decoder, generated }: GenerationInput, ending: Ending): number {

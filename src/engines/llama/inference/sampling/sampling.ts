@@ -1,4 +1,5 @@
 import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
+import type { Random } from '../../../../base/random.ts';
 import { invalid } from '../../../../core/errors.ts';
 import type { Sampling } from '../../../../wire/completions/completions.ts';
 
@@ -67,6 +68,11 @@ function tokenBias(request: Sampling, deps: SamplingDeps): SequenceEvaluateOptio
   }
   for (const token of deps.banned) bias.set(token as Token, 'never');
   return bias as SequenceEvaluateOptions['tokenBias'];
+}
+
+/** The seed of a request, or a random one. */
+export function seedOf({ seed }: Sampling, random: Random): number {
+  return seed ?? new DataView(random.bytes(4).buffer).getUint32(0);
 }
 
 /** A seed as the sampler takes it, 32 bits without sign, for the `choice`-th answer. */
