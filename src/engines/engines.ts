@@ -182,6 +182,8 @@ export interface Capabilities {
   inputs: readonly ModelInput[];
   /** False where its model is known to call no tools by its own choice. */
   tools?: boolean;
+  /** Whether it takes tools with free text as they are (`Tool.custom`), and holds their grammars. */
+  customTools?: boolean;
   /** Longest prompt plus completion in tokens, when known. */
   contextLength: number | null;
   /**

@@ -5,7 +5,7 @@ import type { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
 import type { Engine, EngineCall, Op } from '../engines/engines.ts';
 import type { AnswerName } from '../wire/asked.ts';
-import type { ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import type { ChatRequest, ChatResponse, Tool } from '../wire/chat/chat.ts';
 import type {
   CompletionChoice,
   CompletionsRequest,
@@ -77,7 +77,7 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts): A
   return {
     async promise(engine, request, orgId, signal) {
       requireInputs(request, engine);
-      return createPromise(request, schemas, orgId, signal);
+      return createPromise(toKeep(request, engine), schemas, orgId, signal);
     },
 
     asking,
@@ -100,6 +100,15 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts): A
     name: ({ id: model }) => ({ id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model }),
     completionName,
   };
+}
+
+/** What has to be kept here: engines that take tools with free text keep to their grammars by themselves. */
+function toKeep(request: ChatRequest, { capabilities }: Engine): ChatRequest {
+  const { tools } = request;
+  if (!capabilities.customTools || !tools?.some(({ custom }) => custom)) return request;
+  const free = (tool: Tool): Tool =>
+    tool.custom ? { type: 'function', function: { name: tool.custom.name } } : tool;
+  return { ...request, tools: tools.map(free) };
 }
 
 /** Whether a request goes on as its client wrote it: the engine speaks its format, and keeps by itself what is promised. */

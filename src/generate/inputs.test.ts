@@ -12,7 +12,7 @@ const parts = {
   file: { type: 'file', file: { file_data: 'data:application/pdf;base64,AA==' } },
 };
 
-const tools: ChatRequest['tools'] = [{ type: 'function', function: { name: 'look' } }];
+const tools: NonNullable<ChatRequest['tools']> = [{ type: 'function', function: { name: 'look' } }];
 
 it.each<[ChatRequest['tool_choice'], boolean | undefined, string[]]>([
   [undefined, false, ['tools']],
@@ -40,6 +40,33 @@ it.each<[ChatRequest['tool_choice'], boolean | undefined, string[]]>([
   };
   expect(params()).toEqual(refused);
 });
+
+it.each([
+  ['lark', undefined, ['tools[1].custom.format.grammar.syntax']],
+  ['lark', false, ['tools[1].custom.format.grammar.syntax']],
+  ['lark', true, []],
+  ['regex', undefined, []],
+])(
+  'refuses the grammar that the engine cannot hold: %s where it takes such tools: %j',
+  (syntax, can, refused) => {
+    const format = { type: 'grammar', grammar: { syntax, definition: 'x' } };
+    const edit = { type: 'function' as const, function: { name: 'edit' }, custom: { name: 'edit', format } };
+    const request: ChatRequest = { model: 'm', messages: [], tools: [...tools, edit] };
+    const capabilities = {
+      inputs: [],
+      ...(can !== undefined && { customTools: can }),
+    } as unknown as Capabilities;
+    const params = () => {
+      try {
+        requireInputs(request, { capabilities });
+        return [];
+      } catch (error) {
+        return (error as ApiError).faults.map(({ param }) => param);
+      }
+    };
+    expect(params()).toEqual(refused);
+  },
+);
 
 function refusedBy(inputs: ModelInput[], content: ChatRequest['messages'][number]['content']): string[] {
   const messages: ChatRequest['messages'] = [

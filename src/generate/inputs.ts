@@ -25,6 +25,14 @@ export function requireInputs(request: ChatRequest, engine: Pick<Engine, 'capabi
   // A call that must be made is made of JSON, and with `none` no tools are sent.
   if (choice === 'auto' && tools?.length && engine.capabilities.tools === false)
     faults.push({ param: 'tools', code: 'validation_error', message: noTools });
+  for (const [at, { custom }] of (tools ?? []).entries())
+    if (custom?.format?.grammar?.syntax === 'lark' && !engine.capabilities.customTools)
+      faults.push({
+        param: `tools[${at}].custom.format.grammar.syntax`,
+        code: 'validation_error',
+        message:
+          'expected "regex", the only grammar that is held for this model: describe it in the description',
+      });
   for (const [at, { content }] of messages.entries()) {
     if (typeof content === 'string') continue;
     for (const [index, { type }] of (content ?? []).entries()) {

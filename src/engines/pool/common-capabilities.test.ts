@@ -36,6 +36,7 @@ describe('what servers of several kinds can', () => {
       serves: ['chat', 'embeddings'],
       inputs: ['image'],
       tools: true,
+      customTools: false,
       contextLength: 4096,
       jsonSchema: 'native',
       forcedTool: 'none',

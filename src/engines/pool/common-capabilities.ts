@@ -36,6 +36,7 @@ function commonOf(all: readonly Capabilities[]): Capabilities {
     serves: first.serves.filter((one) => all.every(({ serves }) => serves.includes(one))),
     inputs: first.inputs.filter((one) => all.every(({ inputs }) => inputs.includes(one))),
     tools: !each('tools').includes(false),
+    customTools: !each('customTools').some((one) => one !== true),
     contextLength: lengths.length > 0 ? Math.min(...lengths) : null,
     jsonSchema: sameOf(each('jsonSchema')) ?? (each('jsonSchema').includes('none') ? 'none' : 'native'),
     forcedTool: sameOf(each('forcedTool')) ?? forcedByAll(each('forcedTool')),

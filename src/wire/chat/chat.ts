@@ -66,6 +66,15 @@ export type ResponseFormat =
 export interface Tool {
   type: 'function';
   function: { name: string; description?: string; parameters?: JsonSchema; strict?: boolean | null };
+  /** What the function was made of, for servers that take it as it is. */
+  custom?: CustomDefinition;
+}
+
+/** A tool that takes free text, as its client wrote it. */
+export interface CustomDefinition {
+  name: string;
+  description?: string | null;
+  format?: { type: string; grammar?: { syntax: string; definition: string } | null } | null;
 }
 
 export type ToolChoice = 'none' | 'auto' | 'required' | { type: 'function'; function: { name: string } };

@@ -1,3 +1,4 @@
+import { argumentsOf } from '../../../wire/chat/free-text.ts';
 import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../../wire/chat/chat.ts';
 import { spoken } from '../../../wire/chat/answer/spoken.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
@@ -118,7 +119,9 @@ export function toolCallsOf(message: Fields): unknown[] {
 
 function readToolCall(given: unknown, newCallId: () => string, repairs: Repairs): ToolCall {
   const call = fieldsOf(given);
-  const { name, arguments: json } = fieldsOf(call['function']);
+  const { name, arguments: json } = isObject(call['custom'])
+    ? { name: call['custom']['name'], arguments: argumentsOf(stringOr(call['custom']['input'], '')) }
+    : fieldsOf(call['function']);
   if (typeof name !== 'string' || name === '') throw unusable('calls a tool without a name');
   return {
     id: stringOr(call['id'], '') || newCallId(),

@@ -1,4 +1,5 @@
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.ts';
+import { argumentsOf } from '../../../wire/chat/free-text.ts';
 import { spoken } from '../../../wire/chat/answer/spoken.ts';
 import { argumentsText, type ReadOptions, saidIn, signatureOf, toolCallsOf } from './chat-response.ts';
 import { type ChoiceReader, readChunks, type StreamOptions } from './chunk-stream.ts';
@@ -14,6 +15,8 @@ interface Choice {
   callCount: number;
   /** The calls that have no arguments yet, by their place. */
   empty: Set<number>;
+  /** Those of tools with free text, which is told as the one string of a function, by their place. */
+  open: Set<number>;
 }
 
 interface Call {
@@ -50,7 +53,7 @@ function readChoice(
 ): ChatChunk['choices'][number] {
   const index = Number.isInteger(given['index']) ? (given['index'] as number) : 0;
   const begun = choices.get(index);
-  const choice: Choice = begun ?? { calls: new Map(), callCount: 0, empty: new Set() };
+  const choice: Choice = begun ?? { calls: new Map(), callCount: 0, empty: new Set(), open: new Set() };
   const delta = readDelta(fieldsOf(given['delta'] ?? given['message']), choice, options);
   if (!begun) {
     choices.set(index, choice);
@@ -62,15 +65,18 @@ function readChoice(
   if (told === '') return { index, delta, logprobs, finish_reason: null };
   const finish = finishReason(told, choice.callCount > 0, options.finishes);
   // Some servers say nothing where a tool takes nothing; clients read JSON there.
-  if (finish === 'tool_calls' && choice.empty.size > 0) {
-    const nothing = { arguments: argumentsText('') };
-    delta.tool_calls = [
-      ...(delta.tool_calls ?? []),
-      ...[...choice.empty].map((call) => ({ index: call, function: nothing })),
-    ];
-    choice.empty.clear();
-  }
+  if (finish === 'tool_calls' && choice.empty.size > 0) endCalls(delta, choice.empty, argumentsText(''));
+  if (finish === 'tool_calls' && choice.open.size > 0) endCalls(delta, choice.open, freeText.end);
   return { index, delta, logprobs, finish_reason: finish, ...stopReason(given, event) };
+}
+
+/** The text of a function's one string around what comes in pieces. */
+const freeText = { begin: argumentsOf('').slice(0, -2), end: '"}' };
+
+function endCalls(delta: ChatDelta, places: Set<number>, text: string): void {
+  const ends = [...places].map((index) => ({ index, function: { arguments: text } }));
+  delta.tool_calls = [...(delta.tool_calls ?? []), ...ends];
+  places.clear();
 }
 
 function readDelta(given: Fields, choice: Choice, { repairs, newCallId }: ChatStreamOptions): ChatDelta {
@@ -95,7 +101,10 @@ function readCallDelta(
   newCallId: () => string,
 ): NonNullable<ChatDelta['tool_calls']>[number] {
   const position = Number.isInteger(given['index']) ? (given['index'] as number) : at;
-  const { name, arguments: json } = fieldsOf(given['function']);
+  const custom = isObject(given['custom']) ? given['custom'] : null;
+  const { name, arguments: json } = custom
+    ? { name: custom['name'], arguments: escaped(custom['input']) }
+    : fieldsOf(given['function']);
   const id = stringOr(given['id'], '');
   const isNamed = typeof name === 'string' && name !== '';
   const piece =
@@ -108,10 +117,17 @@ function readCallDelta(
   }
   if (!isNamed) throw unusable('calls a tool without a name');
   const index = choice.callCount++;
-  choice.calls.set(position, { index, id, name, written: piece });
-  if (piece === '') choice.empty.add(index);
-  const called = { name, arguments: piece };
+  const first = custom ? freeText.begin + piece : piece;
+  choice.calls.set(position, { index, id, name, written: first });
+  if (custom) choice.open.add(index);
+  else if (piece === '') choice.empty.add(index);
+  const called = { name, arguments: first };
   return { index, id: id || newCallId(), type: 'function', function: called, ...signatureOf(given) };
+}
+
+/** A piece of text as it stands inside of a JSON string. */
+function escaped(text: unknown): string {
+  return JSON.stringify(stringOr(text, '')).slice(1, -1);
 }
 
 /** Whether a piece with a name begins another call: by its id, and where there is none by what the last call is already. */

@@ -7,6 +7,7 @@ export const openai: FlavorTraits = {
   speaks: {
     responses: native('encrypted reasoning, custom tools and the phases of an answer are lost otherwise'),
   },
+  customTools: { value: true, reason: 'documented, with grammars of lark and regex' },
   completions: completions(all, 'documented, for models that have them; the others say so'),
   jsonSchema: native('strict structured output'),
   forcedTool: native('documented'),

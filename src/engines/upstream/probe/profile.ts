@@ -84,6 +84,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       serves: options.serves ?? (makesEmbeddings(traits) ? ['chat', 'embeddings'] : ['chat']),
       inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
       tools: told.tools ?? true,
+      customTools: traits.customTools !== undefined,
       contextLength: options.contextLength ?? told.contextLength ?? null,
       jsonSchema: traits.jsonSchema.value,
       forcedTool: traits.forcedTool.value,

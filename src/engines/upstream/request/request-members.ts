@@ -28,6 +28,8 @@ const signedCalls = object('', {
   }),
 });
 
+const functionMembers = object('name description parameters strict');
+
 /** What every server is sent, but for what its flavor lacks. */
 const forAll = object(
   `model stream stream_options max_tokens max_completion_tokens temperature top_p n stop seed logprobs top_logprobs
@@ -35,10 +37,18 @@ const forAll = object(
   {
     messages,
     response_format: object('type', { json_schema: object('name description strict schema') }),
-    tools: object('type', { function: object('name description parameters strict') }),
+    tools: object('type', { function: functionMembers }),
     tool_choice: object('type', { function: object('name') }),
   },
 );
+
+/** Of tools, those with free text among them. */
+export const toolMembers: Members = object('type', {
+  function: functionMembers,
+  custom: object('name description', {
+    format: object('type', { grammar: object('syntax definition') }),
+  }),
+});
 
 /** Those of the members that only some servers are sent which hold objects. */
 const nested: ReadonlyMap<string, Shape> = object('', {

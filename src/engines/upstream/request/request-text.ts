@@ -1,4 +1,5 @@
 import type { ChatMessage, ChatRequest } from '../../../wire/chat/chat.ts';
+import { inputOf } from '../../../wire/chat/free-text.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { editedText } from '../../../wire/json/edit-body.ts';
@@ -7,13 +8,17 @@ import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { hasOtherMembers, type Members, pickMembers } from '../../../wire/json/pick-members.ts';
 import type { Report } from '../../engines.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
+import { toolMembers } from './request-members.ts';
 import { effortMembers } from './reasoning-effort.ts';
 
 /** What a server is told, and in which words. */
 export interface Wording {
   /** The upstream's name of the model. */
   model: string;
-  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'signsCalls' | 'effort' | 'openLimit' | 'progress'>;
+  traits: Pick<
+    FlavorTraits,
+    'names' | 'developerRole' | 'signsCalls' | 'customTools' | 'effort' | 'openLimit' | 'progress'
+  >;
   /** What the server told of its model. */
   told: Report;
   /** What goes on at all. */
@@ -30,8 +35,10 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   edits.set('model', JSON.stringify(model));
   setStream(edits, value, stream, members);
   if (stream && traits.progress) edits.set(traits.progress.value, 'true');
-  if (value.messages.some((message) => worded(message, traits) !== message))
-    edits.set('messages', JSON.stringify(value.messages.map((message) => worded(message, traits))));
+  const customs = traits.customTools ? setCustomTools(edits, request.value, value) : undefined;
+  const theirs = (message: ChatMessage) => withCustomCalls(worded(message, traits), customs);
+  if (value.messages.some((message) => theirs(message) !== message))
+    edits.set('messages', JSON.stringify(value.messages.map(theirs)));
   // A model that does not think is not told how hard: some servers refuse that.
   const effort = told.thinking === false ? 'left out' : traits.effort.value;
   for (const [name, member] of Object.entries(effortMembers(value, effort)))
@@ -101,6 +108,40 @@ function worded(message: ChatMessage, { developerRole, signsCalls }: Wording['tr
   const [first, ...others] = message.tool_calls ?? [];
   if (!first || first.extra_content || signsCalls?.value !== 'needed') return message;
   return { ...message, tool_calls: [{ ...first, extra_content: unsigned }, ...others] };
+}
+
+/**
+ * Tools with free text as their client wrote them, and the choice of one.
+ * @param known the request without what does not go on
+ * @returns their names; undefined where there are none
+ */
+function setCustomTools(
+  edits: Edits,
+  { tools = [], tool_choice: choice }: ChatRequest,
+  known: ChatRequest,
+): ReadonlySet<string> | undefined {
+  const customs = new Set(tools?.flatMap(({ custom }) => custom?.name ?? []));
+  if (customs.size === 0) return undefined;
+  const told = known.tools!.map((tool, at) => {
+    const { custom } = tools![at]!;
+    return custom ? { type: 'custom', custom } : tool;
+  });
+  edits.set('tools', pickMembers(JSON.stringify(told), told, toolMembers));
+  if (typeof choice === 'object' && choice !== null && customs.has(choice.function.name))
+    edits.set('tool_choice', JSON.stringify({ type: 'custom', custom: choice.function }));
+  return customs;
+}
+
+/** A message whose calls of those tools are what they were; itself where it has none. */
+function withCustomCalls(message: ChatMessage, customs: ReadonlySet<string> | undefined): object {
+  const { tool_calls: calls } = message;
+  if (!customs || !calls?.some((call) => customs.has(call.function.name))) return message;
+  const told = calls.map((call) => {
+    const { id, function: called } = call;
+    if (!customs.has(called.name)) return call;
+    return { id, type: 'custom', custom: { name: called.name, input: inputOf(called.arguments) } };
+  });
+  return { ...message, tool_calls: told };
 }
 
 /** Documented for calls that another model made, or whose signature a client has lost. The first of a message has to have one. */

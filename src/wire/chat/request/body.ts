@@ -1,4 +1,12 @@
-import type { ChatMessage, ChatRequest, JsonSchema, Tool, ToolCall, ToolChoice } from '../chat.ts';
+import type {
+  ChatMessage,
+  ChatRequest,
+  CustomDefinition,
+  JsonSchema,
+  Tool,
+  ToolCall,
+  ToolChoice,
+} from '../chat.ts';
 
 /**
  * A chat request as clients send it, which says more than the canonical one: tools that are no functions, a shorter list
@@ -27,11 +35,7 @@ export type BodyTool = Tool | CustomTool | { type: string; function?: undefined;
 /** A tool that takes free text. */
 export interface CustomTool {
   type: 'custom';
-  custom: {
-    name: string;
-    description?: string | null;
-    format?: { type: string; grammar?: { syntax: string; definition: string } | null } | null;
-  };
+  custom: CustomDefinition;
 }
 
 export type BodyToolCall = ToolCall | CustomCall;

@@ -82,8 +82,14 @@ describe('the canonical form of a chat request', () => {
       {
         tools: [
           named('a'),
-          named('c', freeText()),
-          named('d', { ...freeText('^(?:[a-z]+)$'), strict: true }),
+          {
+            ...named('c', freeText()),
+            custom: { name: 'c', description: 'Says.', format: { type: 'text' } },
+          },
+          {
+            ...named('d', { ...freeText('^(?:[a-z]+)$'), strict: true }),
+            custom: { name: 'd', format: regex },
+          },
         ],
         tool_choice: named('c'),
       },
@@ -97,7 +103,7 @@ describe('the canonical form of a chat request', () => {
           allowed_tools: { mode: 'required', tools: [{ type: 'custom', custom: { name: 'c' } }] },
         },
       },
-      { tools: [named('c', freeText())], tool_choice: 'required' },
+      { tools: [{ ...named('c', freeText()), custom: { name: 'c' } }], tool_choice: 'required' },
     ],
     [
       'nothing but such tools',

@@ -100,9 +100,11 @@ function fromTools({ tools: given, tool_choice: choice }: ChatBody, places: Plac
   return tools.length === 0 ? noTools : { tools, ...chosen };
 }
 
-export function fromCustom({ custom: { name, description, format } }: CustomTool): Tool {
+export function fromCustom({ custom }: CustomTool): Tool {
+  const { name, description, format } = custom;
   return {
     type: 'function',
+    custom,
     function: asFunction({
       name,
       description,

@@ -245,10 +245,12 @@ describe('a chat request', () => {
       'tool_choice.custom.name',
     ]);
     expect(paramsOf({ ...base, tools: [named('a'), custom('a')] })).toEqual(['tools[1].custom.name']);
-    const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } };
+    const grammar = { type: 'grammar', grammar: { syntax: 'gbnf', definition: 'root ::= "x"' } };
     expect(paramsOf({ ...base, tools: [custom('a', { format: grammar })] })).toEqual([
       'tools[0].custom.format.grammar.syntax',
     ]);
+    const lark = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } };
+    expect(paramsOf({ ...base, tools: [custom('a', { format: lark })] })).toEqual([]);
     expect(paramsOf({ ...base, tools: [{ type: 'custom' }] })).toEqual(['tools[0].custom']);
     expect(paramsOf({ ...base, tools: [named('a')], tool_choice: { type: 'allowed_tools' } })).toEqual([
       'tool_choice.allowed_tools',
