@@ -6,8 +6,8 @@ import { systemRandom } from '../../base/system.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
+import { asItComes } from './as-it-comes.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
-import { createMailbox } from './mailbox.ts';
 import {
   type Envelope,
   createChunkWriter,
@@ -93,7 +93,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
 
     stream(request, call): ChatChunks {
       const writer = createChunkWriter(envelope(), newCallId);
-      return asItComes<ChatChunk>(call, async (signal, put) => {
+      return asItComes<ChatChunk>(call.signal, async (signal, put) => {
         const onDelta = (choice: number, delta: Delta) => put(writer.write(choice, delta));
         const { tokens } = await make('generate', request, { ...call, signal }, onDelta);
         put([writer.usage(tokens)]);
@@ -108,7 +108,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       },
       stream(_, request, call) {
         const write = createPieceWriter();
-        return asItComes<NativeEvent>(call, async (signal, put) => {
+        return asItComes<NativeEvent>(call.signal, async (signal, put) => {
           const onDelta = (choice: number, delta: Delta) => put([write(choice, delta)]);
           const { tokens } = await make('complete', request, { ...call, signal }, onDelta);
           put([{ type: '', data: '', usage: toUsage(tokens) }]);
@@ -130,22 +130,4 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       return supervisor.run({ op: 'count', request }, { signal, priority: 'interactive' });
     },
   };
-}
-
-/** What is put while `run` works, in lists. A caller that stops reading wants no more of it: then its signal aborts. */
-async function* asItComes<T>(
-  call: EngineCall,
-  run: (signal: AbortSignal, put: (list: T[]) => void) => Promise<void>,
-): AsyncGenerator<T[]> {
-  const mailbox = createMailbox<T[]>();
-  const left = new AbortController();
-  run(AbortSignal.any([call.signal, left.signal]), (list) => mailbox.put(list)).then(
-    () => mailbox.close(),
-    (error: unknown) => mailbox.fail(error),
-  );
-  try {
-    yield* mailbox;
-  } finally {
-    left.abort(new Error('The stream was left.'));
-  }
 }
