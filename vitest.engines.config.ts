@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 1,
-    include: ['test/engines/real/*.real.ts'],
+    include: ['test/engines/real/*.real.ts', 'test/blobs/*.real.ts'],
     testTimeout: 900_000,
     hookTimeout: 900_000,
   },

@@ -143,7 +143,9 @@ describe('an upload', () => {
     const blobs = await open();
     expect([...store.uploads.keys()]).toEqual(['alive', 'foreign']);
     clock.elapsed += 2 * hour;
-    clock.hourly!();
+    const hourly = clock.hourly!;
+    clock.hourly = undefined;
+    hourly();
     while (store.uploads.has('alive')) await new Promise((resolve) => setImmediate(resolve));
     expect(clock.hourly).toBeDefined();
     await blobs.stop();
@@ -234,8 +236,15 @@ describe('F38: a store that fails', () => {
     expect(store.uploads.size).toBe(0);
   });
 
+  test('by losing an upload says so, and does not take what was there before for it', async () => {
+    const blobs = await open();
+    await put(blobs, name, pattern(8));
+    failing(/^POST.*uploadId/, { status: 404, code: 'NoSuchUpload' });
+    await expect(put(blobs, name, pattern(part + 4))).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
   test.each([
-    { status: 507, code: 'XMinioStorageFull' },
+    { status: 507, code: 'NoRoom' },
     { status: 403, code: 'QuotaExceeded' },
   ])('by being full says so (F36): %j', async (fault) => {
     const blobs = await open();
@@ -285,21 +294,22 @@ test('/readyz asks the store again after a while, once for all who ask', async (
   expect(store.asked).toHaveLength(3);
 });
 
-test('places close together are one request, and one far away another', async () => {
+test('places close together are one request, and those far away others', async () => {
   const blobs = await open();
   const bytes = pattern(4_000_000);
   await put(blobs, name, bytes);
   store.asked.length = 0;
-  const places = [0, 300_000, 100_000, 3_000_000].map((offset) => ({ offset, length: 1000 }));
+  const places = [0, 700_000, 100_000, 3_000_000].map((offset) => ({ offset, length: 1000 }));
   const found = await blobs.slices(name, places);
   expect(found.every((each, at) => bytes.subarray(places[at]!.offset).indexOf(each) === 0)).toBe(true);
-  expect(store.asked).toHaveLength(2);
+  expect(store.asked).toHaveLength(3);
 });
 
 test('a listing of many pages tells each blob once, and of nobody else', async () => {
   const blobs = await open();
   const names = Array.from({ length: 7 }, (_, at) => `blob_${String(at).repeat(32)}`);
   for (const each of names) await put(blobs, each, pattern(4));
+  store.objects.set(`${prefix}a8/${name}`, { body: Buffer.alloc(1), modifiedAt: 0 });
   store.objects.set('elsewhere', { body: Buffer.alloc(1), modifiedAt: 0 });
   store.page = 3;
   const listed: string[] = [];
@@ -313,6 +323,7 @@ describe('a start', () => {
     ['bucket', { bucket: 'filse' }, 'There is no bucket filse at 127.0.0.1', 'Create it'],
     ['key', { accessKey: 'AKIAOTHER' }, 'does not take the key AKIAOTHER', 'AWS_ACCESS_KEY_ID'],
     ['secret', { secretKey: 'x' }, 'the secret of the key AKIATEST is wrong', 's3.secret_key'],
+    ['token', { sessionToken: 'old' }, 'does not take the key AKIATEST (InvalidToken)', 's3.secret_key'],
     ['region', { region: 'us-east-1' }, 'is not in the region us-east-1', 'Set s3.region'],
   ])('with a wrong %s says so', async (_, wrong, message, hint) => {
     await expect(make(wrong).start()).rejects.toMatchObject({

@@ -40,7 +40,7 @@ class Refused extends Error {
   }
 }
 
-export async function startObjectStore(options: Partial<BucketConfig> = {}): Promise<ObjectStore> {
+export async function startObjectStore(): Promise<ObjectStore> {
   const server = createServer((request, response) => void serve(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -54,7 +54,6 @@ export async function startObjectStore(options: Partial<BucketConfig> = {}): Pro
     accessKey,
     secretKey,
     sessionToken: undefined,
-    ...options,
   };
   let uploads = 0;
   const store: ObjectStore = {
@@ -83,7 +82,7 @@ export async function startObjectStore(options: Partial<BucketConfig> = {}): Pro
     if (fault === 'hang') return;
     if (fault === 'reset') return void request.socket.resetAndDestroy();
     try {
-      check(request, body, config.region);
+      check(request, body, config);
       if (inBucket !== bucket) throw new Refused(404, 'NoSuchBucket');
       if (typeof fault === 'object') throw new Refused(fault.status, fault.code);
       if (fault === 'late')
@@ -199,12 +198,17 @@ function tagOf(body: Buffer): string {
 }
 
 /** Signature version 4, as a store reckons it. */
-function check({ method, url, headers }: IncomingMessage, body: Buffer, region: string): void {
+function check(
+  { method, url, headers }: IncomingMessage,
+  body: Buffer,
+  { region, sessionToken }: BucketConfig,
+): void {
   const [, key, day, scope, names = '', signature] =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d+)\/(\S+), SignedHeaders=(\S+), Signature=(\w+)$/.exec(
       String(headers.authorization),
     ) ?? [];
   if (key !== accessKey) throw new Refused(403, 'InvalidAccessKeyId');
+  if (headers['x-amz-security-token'] !== sessionToken) throw new Refused(403, 'InvalidToken');
   if (scope !== `${region}/s3/aws4_request`) throw new Refused(400, 'AuthorizationHeaderMalformed');
   const sum = createHash('sha256').update(body).digest('hex');
   if (headers['x-amz-content-sha256'] !== sum) throw new Refused(400, 'XAmzContentSHA256Mismatch');
