@@ -118,6 +118,8 @@ export interface EngineCall {
   prefix?: string;
   /** Whose request it is: waiting ones take turns between orgs. */
   org?: string;
+  /** Until when its answer is of use, in epoch milliseconds; absent where somebody waits for it, as long as he likes. */
+  deadline?: number;
 }
 
 /** What else than chat completions an engine may be asked for in the words of the client. */

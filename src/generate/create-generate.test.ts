@@ -323,6 +323,7 @@ describe('createGenerate', () => {
         orgId: call.caller.orgId,
         asked: lineFormats[endpoint].asked({ value, text: JSON.stringify(value) }),
         prefix: 'p',
+        deadline: Number.MAX_SAFE_INTEGER,
         signal: call.signal,
       });
 
@@ -354,6 +355,7 @@ describe('createGenerate', () => {
       expect(engine.asked[0]?.call).toEqual({
         signal: call.signal,
         priority: 'batch',
+        deadline: Number.MAX_SAFE_INTEGER,
         prefix: 'p',
         org: 'org_1',
       });

@@ -140,6 +140,8 @@ export interface LineCall {
   orgId: string;
   asked: Asked;
   prefix: string;
+  /** When the batch expires, in epoch milliseconds. */
+  deadline: number;
   signal: AbortSignal;
 }
 

@@ -7,10 +7,10 @@ import type { Lanes } from './lanes.ts';
 
 /** Runs lines of batches, in the format of each. */
 export function createRunLine(lanes: Lanes, answering: Answering): Generate['runLine'] {
-  return async ({ model, orgId, asked, prefix, signal }) => {
+  return async ({ model, orgId, asked, prefix, deadline, signal }) => {
     const { pool, admission } = lanes.of(model.id);
     const leave = admission.enter('batch');
-    const how: EngineCall = { signal, priority: 'batch', prefix, org: orgId };
+    const how: EngineCall = { signal, priority: 'batch', prefix, org: orgId, deadline };
     try {
       if (asked.kind === 'embeddings') {
         const response = await answering.embed({ pool, model }, asked.request(), how);

@@ -9,6 +9,7 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
     orgId: 'org_1',
     endpoint: '/v1/chat/completions',
     due: 0,
+    expiresAt: 0,
     priced: [],
     blob: 'blob_1',
     abort: new AbortController(),

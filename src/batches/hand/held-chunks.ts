@@ -9,6 +9,7 @@ export interface RunningBatch {
   orgId: string;
   endpoint: BatchEndpoint;
   due: number;
+  expiresAt: number;
   /** Models whose prices it froze. */
   priced: readonly string[];
   /** Blob of its input file. */

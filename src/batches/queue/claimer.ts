@@ -261,7 +261,10 @@ export class Claimer {
     const { work } = this.#parts;
     const known = work.batch(claimed.id);
     // A window that was moved has moved it, too.
-    if (known) known.due = claimed.due;
+    if (known) {
+      known.due = claimed.due;
+      known.expiresAt = claimed.expiresAt;
+    }
     if (known || blobId === null) return known;
     const abort = new AbortController();
     const batch = { ...claimed, blob: blobId, abort, stopping: false, yielding: false };

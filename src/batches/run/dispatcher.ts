@@ -145,9 +145,10 @@ export class Dispatcher {
     demand.starting(model, -1);
     if (!asking) return;
     const { model: found, asked } = asking;
-    const { abort, orgId, priced } = held.batch;
+    const { abort, orgId, priced, expiresAt: deadline } = held.batch;
     try {
-      const call = { model: found, asked, priced, orgId, prefix: chunk.prefix, signal: abort.signal };
+      const { prefix } = chunk;
+      const call = { model: found, asked, priced, orgId, prefix, deadline, signal: abort.signal };
       this.#resolve(held, ref, this.#result(held, ref, line, await generate.runLine(call)));
       leaders.answered(model, chunk.prefix);
     } catch (error) {

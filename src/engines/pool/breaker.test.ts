@@ -111,9 +111,14 @@ describe('createBreaker', () => {
     expect(breaker.health).toBe('up');
   });
 
-  it('believes no pause longer than a quarter of an hour', () => {
-    breaker.failed(busy(86_400), 0, clock.monotonic());
-    expect(breaker.msLeft).toBe(900_000);
+  it.each([
+    ['to its end, however long', 86_400, undefined, 86_400_000],
+    ['to its end, where what waits can wait', 3_600, 8_000_000, 3_600_000],
+    ['for half of the time that what waits has left', 3_600, 600_000, 300_000],
+    ['for half a minute, where that is hardly any', 3_600, 10_000, 30_000],
+  ])('holds a pause %s', (_, seconds, slackMs, ms) => {
+    breaker.failed(busy(seconds), 0, clock.monotonic(), slackMs);
+    expect(breaker.msLeft).toBe(ms);
   });
 
   it('makes a pause of its own where a server that has too much asks for none at all', () => {

@@ -12,8 +12,8 @@ const suspicious = 3;
  */
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
 const longestWellMs = 4_000;
-/** A `retry-after` is held up to this long. */
-const longestAskedMs = 15 * 60_000;
+/** A `retry-after` is held to its end, or for this share of the time that is left for what waits: it may be over sooner. */
+const longestAskedShare = 0.5;
 /** The share of what it keeps that may be refused after the first, while what it is given comes down. */
 const surplus = 0.1;
 /** How long others wait for who tries. */
@@ -47,9 +47,10 @@ export interface Breaker {
   /**
    * @param others requests in flight there beside the one that failed
    * @param sentAt when that was sent, in monotonic milliseconds
+   * @param slackMs how long what waits can wait; for ever if absent
    * @returns whether it is open now and was not before
    */
-  failed(error: ApiError, others: number, sentAt: number): boolean;
+  failed(error: ApiError, others: number, sentAt: number, slackMs?: number): boolean;
   /** Milliseconds until it is half-open; 0 when it is not open. */
   readonly msLeft: number;
   /** What other processes should know: the server itself, whoever asks it, takes nothing for certain, as was found here. */
@@ -110,9 +111,12 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     return true;
   }
 
-  function overloaded(error: ApiError, others: number, sentAt: number): boolean {
+  function overloaded(error: ApiError, others: number, sentAt: number, slackMs: number): boolean {
     const wasOpen = msLeft() > 0;
-    const askedMs = Math.min(longestAskedMs, (error.retryAfter ?? 0) * 1000);
+    const askedMs = Math.min(
+      (error.retryAfter ?? 0) * 1000,
+      Math.max(pauses.longestMs, slackMs * longestAskedShare),
+    );
     // One that asks for no time at all would be asked again without end.
     if (askedMs > 0) {
       if (isOfBurst(sentAt, others, askedMs) && others > 0) return false;
@@ -168,9 +172,9 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
       trips = 0;
       if (askedUntil <= now()) cause = null;
     },
-    failed(error, others, sentAt) {
+    failed(error, others, sentAt, slackMs = Number.POSITIVE_INFINITY) {
       works = false;
-      if (error.code === 'engine_overloaded') return overloaded(error, others, sentAt);
+      if (error.code === 'engine_overloaded') return overloaded(error, others, sentAt, slackMs);
       return error.blame.certain ? trip(error) : suspected(error);
     },
   };

@@ -110,11 +110,15 @@ export class Health {
     this.#watch();
   }
 
-  /** It does not work, as a request has found that was sent then, in monotonic milliseconds, and is in flight no more. */
-  failed(error: ApiError, sentAt = this.#parts.clock.monotonic()): void {
+  /**
+   * It does not work, as a request has found that is in flight no more.
+   * @param sentAt when that was sent, in monotonic milliseconds
+   * @param slackMs how long others that it is needed for can wait
+   */
+  failed(error: ApiError, sentAt = this.#parts.clock.monotonic(), slackMs?: number): void {
     if (this.#isStopped) return;
     const { log, inFlight, onChange, onPause } = this.#parts;
-    const isNews = this.#breaker.failed(error, inFlight(), sentAt);
+    const isNews = this.#breaker.failed(error, inFlight(), sentAt, slackMs);
     const { msLeft } = this.#breaker;
     if (msLeft > 0) this.#wakeIn(msLeft);
     if (!isNews) return;

@@ -318,6 +318,36 @@ describe('createPool', () => {
     expect(pool.capabilities.jsonSchema).toBe('none');
   });
 
+  it('asks a server again that wants a pause while there is time for what it was needed for', async () => {
+    const one = server(4);
+    poolOf([one]);
+    const deadline = clock.now() + 600_000;
+    const refusedAfter = async () => {
+      const asked = settled(pool.generate(chatRequest(), { ...forever, priority: 'batch', deadline }));
+      await turn();
+      one.open[0]!.fail(tooFast);
+      await asked;
+    };
+    await refusedAfter();
+    await clock.advance(299_999);
+    expect(pool.most).toBe(0);
+    await clock.advance(1);
+    expect(pool.most).toBeGreaterThan(0);
+    await refusedAfter();
+    await clock.advance(149_999);
+    expect(pool.most).toBe(0);
+    await clock.advance(1);
+    expect(pool.most).toBeGreaterThan(0);
+    await clock.advance(150_000);
+    // Nobody waits any more: the next pause is held to its end.
+    const asked = settled(ask());
+    await turn();
+    one.open[0]!.fail(tooFast);
+    await asked;
+    await clock.advance(899_999);
+    expect(pool.most).toBe(0);
+  });
+
   it('sends nothing to a server that was never seen, whose kind lowers what others can only when it is', async () => {
     const [one, other] = [server(1), server(1)];
     const { capabilities } = one;

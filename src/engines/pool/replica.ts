@@ -58,6 +58,8 @@ export class Replica implements Choice {
   #rate: Rate;
   #turn: Timer | null = null;
   #parts: ReplicaParts;
+  /** The first deadline of what it is sent, in epoch milliseconds. */
+  #neededBy = Number.POSITIVE_INFINITY;
   /** Calls that are not over, whether the server is done with them or not. */
   #calls = 0;
   #onEnd: (() => void) | null = null;
@@ -186,7 +188,8 @@ export class Replica implements Choice {
     return this.#inFlight < (reason === 'certain' ? 1 : most);
   }
 
-  sent(): Sent {
+  sent({ deadline }: Pick<EngineCall, 'deadline'>): Sent {
+    if (deadline !== undefined && deadline < this.#neededBy) this.#neededBy = deadline;
     const sent = this.#limit.sent(this.#others);
     if (this.#health.now === 'half-open') this.#trial = sent;
     this.#inFlight++;
@@ -260,7 +263,14 @@ export class Replica implements Choice {
 
   /** It does not work, as some request has found. */
   fail(error: ApiError, sentAt?: number): void {
-    this.#health.failed(error, sentAt);
+    this.#health.failed(error, sentAt, this.#slackMs());
+  }
+
+  /** How long there is until the first deadline of what it was sent. */
+  #slackMs(): number {
+    const left = this.#neededBy - this.#parts.clock.now();
+    if (left <= 0) this.#neededBy = Number.POSITIVE_INFINITY;
+    return left > 0 ? left : Number.POSITIVE_INFINITY;
   }
 
   /** Asks the server how it is. */

@@ -19,7 +19,7 @@ export interface ClaimOptions {
 }
 
 /** What must be known of a batch to run its lines. */
-export interface ClaimedBatch extends Pick<Batch, 'id' | 'orgId' | 'endpoint' | 'due'> {
+export interface ClaimedBatch extends Pick<Batch, 'id' | 'orgId' | 'endpoint' | 'due' | 'expiresAt'> {
   /** Models whose prices it froze. */
   priced: string[];
   /** Of its input; null when that file is gone. */

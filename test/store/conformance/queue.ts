@@ -52,6 +52,7 @@ export function queueTests(on: Stores): void {
         priced: ['m1'],
         endpoint: early.endpoint,
         due: early.due,
+        expiresAt: early.expiresAt,
         blobId: file!.blobId,
       });
       expect(faults).toEqual([]);

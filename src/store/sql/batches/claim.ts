@@ -295,6 +295,7 @@ interface BatchRow {
   status: string;
   closing: string | null;
   due: number;
+  expires_at: number;
   paused_at: number | null;
   prices: string;
   blob_id: string | null;
@@ -302,9 +303,9 @@ interface BatchRow {
 
 const isOpen = ({ closing, paused_at }: BatchRow) => closing === null && paused_at === null;
 
-function toClaimed(row: BatchRow): ClaimedBatch {
+function toClaimed({ id, endpoint, due, ...row }: BatchRow): ClaimedBatch {
   const priced = Object.keys(JSON.parse(row.prices) as object);
-  return { id: row.id, orgId: row.org_id, endpoint: row.endpoint, due: row.due, priced, blobId: row.blob_id };
+  return { id, orgId: row.org_id, endpoint, due, expiresAt: row.expires_at, priced, blobId: row.blob_id };
 }
 
 /** Those of the batches that nobody else is writing to; where that is none, whoever writes is waited for. */
@@ -314,7 +315,7 @@ async function lockFreeBatches(q: Queries, ids: readonly string[]): Promise<Batc
     for (const { sql, params } of inLists(ids.toSorted()))
       rows.push(
         ...(await q.all<BatchRow>(
-          `SELECT id, org_id, endpoint, status, closing, due, paused_at, prices,
+          `SELECT id, org_id, endpoint, status, closing, due, expires_at, paused_at, prices,
              (SELECT f.blob_id FROM files f WHERE f.id = b.input_file_id) AS blob_id
            FROM batches b WHERE id IN ${sql} ORDER BY id ${lock}`,
           params,
