@@ -1,3 +1,4 @@
+import type { Words } from '../../base/words.ts';
 import type { Value } from '../db.ts';
 
 /** Which columns of a table hold a value of `core/`: `orgId` stands in `org_id`, a list or an object as JSON. */
@@ -50,5 +51,3 @@ type Whole<L extends readonly string[], T> = [
 ] extends [never, never]
   ? L
   : never;
-
-type Words<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S;

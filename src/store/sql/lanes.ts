@@ -1,3 +1,4 @@
+import { type Words, words } from '../../base/words.ts';
 import type { StoreOperations } from './sql-store.ts';
 
 /**
@@ -11,120 +12,43 @@ export type Lane = 'beat' | 'record' | 'engine' | 'request';
 
 export type Group = Exclude<keyof StoreOperations, 'ping' | 'scrub'>;
 
+const lane =
+  <L extends Lane>(name: L) =>
+  <S extends string>(names: S) =>
+    Object.fromEntries(words(names).map((operation) => [operation, name])) as Record<Words<S>, L>;
+
+const requests = lane('request');
+const engine = lane('engine');
+
 /** Every operation by name, and its lane; the type makes it complete. */
 export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], Lane>> } = {
-  installation: { id: 'request', claim: 'request' },
-  orgs: { insert: 'request', get: 'request', list: 'request', update: 'request', budgets: 'engine' },
-  keys: { insert: 'request', findByHash: 'request', list: 'request', revoke: 'request', touch: 'request' },
-  files: {
-    insert: 'request',
-    get: 'request',
-    find: 'request',
-    list: 'request',
-    remove: 'request',
-    removeExpired: 'request',
-    knownBlobs: 'request',
-    newestBlobs: 'request',
-    removedBlobs: 'request',
-    forgetRemoved: 'request',
-  },
+  installation: requests('id claim'),
+  orgs: { ...requests('insert get list update'), ...engine('budgets') },
+  keys: requests('insert findByHash list revoke touch'),
+  files: requests(
+    'insert get find list remove removeExpired knownBlobs newestBlobs removedBlobs forgetRemoved',
+  ),
   batches: {
-    create: 'request',
-    get: 'request',
-    find: 'request',
-    list: 'request',
-    remove: 'request',
-    cancel: 'request',
-    expire: 'engine',
-    fail: 'engine',
-    atRisk: 'engine',
-    moveWindows: 'engine',
-    reopen: 'engine',
-    states: 'engine',
-    claim: 'engine',
-    claimClosings: 'engine',
-    pause: 'request',
-    resume: 'request',
-    release: 'engine',
-    split: 'engine',
-    open: 'engine',
-    ahead: 'request',
-    running: 'request',
-    shut: 'engine',
-    publish: 'engine',
+    ...requests('create get find list remove cancel pause resume ahead running'),
+    ...engine(
+      'expire fail atRisk moveWindows reopen states claim claimClosings release split open shut publish',
+    ),
   },
   results: {
     record: 'record',
-    recordMissing: 'engine',
-    missing: 'engine',
-    tail: 'request',
-    errorSummary: 'request',
-    leftovers: 'engine',
-    purge: 'engine',
+    ...engine('recordMissing missing leftovers purge'),
+    ...requests('tail errorSummary'),
   },
-  responses: {
-    insert: 'request',
-    storedBytes: 'request',
-    get: 'request',
-    chain: 'request',
-    sizes: 'request',
-    texts: 'request',
-    finish: 'request',
-    renew: 'request',
-    abandoned: 'request',
-    remove: 'request',
-    removeExpired: 'request',
-  },
-  conversations: {
-    insert: 'request',
-    get: 'request',
-    update: 'request',
-    append: 'request',
-    items: 'request',
-    sizes: 'request',
-    placeOf: 'request',
-    item: 'request',
-    texts: 'request',
-    removeItem: 'request',
-    remove: 'request',
-    removeExpired: 'request',
-  },
-  chats: {
-    insert: 'request',
-    get: 'request',
-    messages: 'request',
-    messagesBytes: 'request',
-    list: 'request',
-    read: 'request',
-    update: 'request',
-    remove: 'request',
-    removeExpired: 'request',
-  },
-  workers: {
-    beat: 'beat',
-    leaseSlots: 'engine',
-    missingModels: 'engine',
-    leases: 'engine',
-    reap: 'engine',
-    leave: 'engine',
-    clear: 'engine',
-  },
-  ledger: { add: 'request', of: 'request', ofMany: 'request' },
-  webhooks: {
-    insert: 'request',
-    get: 'request',
-    list: 'request',
-    update: 'request',
-    rotate: 'request',
-    remove: 'request',
-    deliveries: 'request',
-    replay: 'request',
-    addClaimed: 'request',
-    claim: 'request',
-    finish: 'request',
-    release: 'request',
-    removeDeliveries: 'request',
-  },
+  responses: requests('insert storedBytes get chain sizes texts finish renew abandoned remove removeExpired'),
+  conversations: requests(
+    'insert get update append items sizes placeOf item texts removeItem remove removeExpired',
+  ),
+  chats: requests('insert get messages messagesBytes list read update remove removeExpired'),
+  workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
+  ledger: requests('add of ofMany'),
+  webhooks: requests(
+    'insert get list update rotate remove deliveries replay addClaimed claim finish release removeDeliveries',
+  ),
 };
 
 /** The operations of a store, each made by `make` from its group, name and lane. */

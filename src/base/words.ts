@@ -1,0 +1,6 @@
+/** The words of a text, of which there is one at least. */
+export type Words<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S;
+
+export function words<const S extends string>(text: S): Words<S>[] {
+  return text.split(' ') as Words<S>[];
+}
