@@ -1,4 +1,6 @@
 import { fieldsOf, isObject, stringOr } from '../../base/fields.ts';
+import { oneOf } from '../schema.ts';
+import { inputOf, integer, text, type ToolInputs } from '../tool-inputs.ts';
 import type { FunctionFields, KnownCallItem, KnownType, ResponsesTool, StoredItem } from './responses.ts';
 
 /** A tool that the format defines and the client runs, as a function, and its calls as items. */
@@ -10,22 +12,20 @@ interface KnownTool {
   said?(item: StoredItem): string;
 }
 
-const text = (description: string) => ({ type: 'string', description });
 const texts = (description: string) => ({ type: 'array', items: { type: 'string' }, description });
-const number = (description: string) => ({ type: 'integer', description });
 
 const asFunction = (
   name: string,
   description: string,
-  properties: Record<string, object>,
+  properties: ToolInputs,
   required: readonly string[],
 ): FunctionFields => ({
   name,
   description,
-  parameters: { type: 'object', properties, required, additionalProperties: false },
+  parameters: inputOf(properties, required),
 });
 
-const timeout = number('Milliseconds after which it is stopped.');
+const timeout = integer('Milliseconds after which it is stopped.');
 
 const knownTools: Record<KnownType, KnownTool> = {
   local_shell: {
@@ -52,7 +52,7 @@ const knownTools: Record<KnownType, KnownTool> = {
       {
         commands: texts('The commands, each run by itself.'),
         timeout_ms: timeout,
-        max_output_length: number('The most characters of output that are told.'),
+        max_output_length: integer('The most characters of output that are told.'),
       },
       ['commands'],
     ),
@@ -71,7 +71,7 @@ const knownTools: Record<KnownType, KnownTool> = {
       'apply_patch',
       'Creates, updates or deletes one file.',
       {
-        type: { type: 'string', enum: ['create_file', 'update_file', 'delete_file'] },
+        type: oneOf(['create_file', 'update_file', 'delete_file']),
         path: text('Of the file.'),
         diff: text(
           'For create_file and update_file: the change as a V4A diff; lines begin with + or - or a blank.',

@@ -1,4 +1,6 @@
 import type { JsonSchema } from '../../chat/chat.ts';
+import { oneOf } from '../../schema.ts';
+import { integer, inputOf, text, type ToolInputs } from '../../tool-inputs.ts';
 import type { MessagesTool } from '../messages.ts';
 
 /**
@@ -24,17 +26,6 @@ export function isDefined({ type }: MessagesTool): boolean {
   return typePattern.test(type ?? '');
 }
 
-type Properties = Record<string, Record<string, unknown>>;
-
-const input = (properties: Properties, required: readonly string[] = []): JsonSchema => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-});
-
-const text = (description: string) => ({ type: 'string', description });
-const line = (description: string) => ({ type: 'integer', description });
 const integers = (length: number, description: string) => ({
   type: 'array',
   items: { type: 'integer' },
@@ -46,19 +37,19 @@ const integers = (length: number, description: string) => ({
 const bash: Definition = {
   description:
     'Runs commands in a bash session that lives on between calls. Nothing can be typed into a command.',
-  input_schema: input({
+  input_schema: inputOf({
     command: text('The command to run. Required unless restart is true.'),
     restart: { type: 'boolean', description: 'True to start the session anew.' },
   }),
 };
 
 const fileCommands = ['view', 'create', 'str_replace', 'insert'];
-const fileInput: Properties = {
+const fileInput: ToolInputs = {
   path: text('Of the file or directory.'),
   file_text: text('For create: the whole content of the file.'),
   old_str: text('For str_replace: the text to replace. It stands in the file exactly once, blanks included.'),
   new_str: text('For str_replace: the text to put there; without it the old one is deleted.'),
-  insert_line: line('For insert: the line after which the text goes; 0 for the start of the file.'),
+  insert_line: integer('For insert: the line after which the text goes; 0 for the start of the file.'),
   insert_text: text('For insert: the text to insert.'),
   view_range: integers(
     2,
@@ -68,16 +59,16 @@ const fileInput: Properties = {
 
 const editor: Definition = {
   description: 'Views, creates and edits text files, and lists directories.',
-  input_schema: input({ command: { type: 'string', enum: fileCommands }, ...fileInput }, ['command', 'path']),
+  input_schema: inputOf({ command: oneOf(fileCommands), ...fileInput }, ['command', 'path']),
 };
 
 /** Up to the version 20250124: it could undo, and inserted what stood in `new_str`. */
 const { insert_text: _, ...olderInput } = fileInput;
 const olderEditor: Definition = {
   description: editor.description,
-  input_schema: input(
+  input_schema: inputOf(
     {
-      command: { type: 'string', enum: [...fileCommands, 'undo_edit'] },
+      command: oneOf([...fileCommands, 'undo_edit']),
       ...olderInput,
       new_str: text(
         'For str_replace: the text to put there; without it the old one is deleted. For insert: the text.',
@@ -90,9 +81,9 @@ const olderEditor: Definition = {
 const memory: Definition = {
   description:
     'Keeps files in the directory /memories from one conversation to the next. View it before anything else, and write down what will be needed later.',
-  input_schema: input(
+  input_schema: inputOf(
     {
-      command: { type: 'string', enum: [...fileCommands, 'delete', 'rename'] },
+      command: oneOf([...fileCommands, 'delete', 'rename']),
       ...fileInput,
       path: text('Of the file or directory, from /memories on. For all but rename.'),
       old_path: text('For rename: where the file is.'),
@@ -113,15 +104,15 @@ function computer(tool: MessagesTool, version: string): Definition {
   const actions = `${firstActions}${isFirst ? '' : ` ${laterActions}`}${zooms ? ' zoom' : ''}`.split(' ');
   return {
     description: `Controls a screen, its mouse and its keyboard.${size} Take a screenshot to see what an action did.`,
-    input_schema: input(
+    input_schema: inputOf(
       {
-        action: { type: 'string', enum: actions },
+        action: oneOf(actions),
         coordinate: integers(2, 'Of the mouse: pixels from the left and from the top.'),
         text: text('What to type, or for key and hold_key the keys, such as ctrl+s or Return.'),
         ...(!isFirst && {
           start_coordinate: integers(2, 'For left_click_drag: where it starts.'),
-          scroll_direction: { type: 'string', enum: ['up', 'down', 'left', 'right'] },
-          scroll_amount: line('For scroll: the clicks of the wheel.'),
+          scroll_direction: oneOf(['up', 'down', 'left', 'right']),
+          scroll_amount: integer('For scroll: the clicks of the wheel.'),
           duration: { type: 'number', description: 'For hold_key and wait: seconds.' },
         }),
         ...(zooms && { region: integers(4, 'For zoom: left, top, right and bottom.') }),
