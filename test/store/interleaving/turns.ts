@@ -22,8 +22,10 @@ const graceMs = 3;
 /**
  * Decides, statement by statement, which of several actors goes on at a real Postgres: one at a time, until it comes to its
  * next statement or waits for a row that another has locked. So the order in which statements and commits take effect is
- * decided by the random numbers given, and the locks, snapshots and second looks are those of the server. (It is free to
- * give rows in any order where none was asked for: a seed mostly repeats itself, and not always.)
+ * decided by the random numbers given, and the locks, snapshots and second looks are those of the server. Of those who wait
+ * for one row the server wakes several at once when its transaction ends, and whoever is quicker has it: here the others stand
+ * still until the one who waited longest has gone on, so that a seed nearly always repeats itself. (The server is free to give
+ * rows in any order where none was asked for.)
  */
 export class Turns {
   #random: SeededRandom;
@@ -39,6 +41,8 @@ export class Turns {
   count = 0;
   /** What was sent where transactions waited for each other, until the server broke one off. */
   readonly deadlocks: string[] = [];
+  /** Server processes that stand still. */
+  #still = new Set<number>();
 
   constructor(random: SeededRandom, monitor: Client) {
     this.#random = random;
@@ -86,6 +90,7 @@ export class Turns {
     } finally {
       // Whatever was begun is undone: nobody keeps his locks.
       this.#stopped = true;
+      for (const pid of this.#still) this.#goOn(pid);
       for (const { stop } of this.#waiting) stop(new Error('stopped'));
       await Promise.all(ends);
     }
@@ -102,8 +107,27 @@ export class Turns {
       const [next] = this.#waiting.splice(this.#random.int(0, this.#waiting.length - 1), 1);
       this.#running.set(next!.actor, next!.sql);
       this.count++;
+      if (next!.sql === 'COMMIT') await this.#holdBack();
       next!.go();
+      for (const pid of this.#still) {
+        await this.#settled();
+        this.#goOn(pid);
+      }
     }
+  }
+
+  /** Keeps all from going on that wait for a lock, but the one that has waited longest. */
+  async #holdBack(): Promise<void> {
+    if (this.#running.size <= 2) return;
+    for (const pid of (await this.#blocked()).slice(1)) {
+      process.kill(pid, 'SIGSTOP');
+      this.#still.add(pid);
+    }
+  }
+
+  #goOn(pid: number): void {
+    this.#still.delete(pid);
+    process.kill(pid, 'SIGCONT');
   }
 
   #turn(actor: number, sql: string): Promise<void> {
@@ -122,22 +146,24 @@ export class Turns {
       const arrival = new Promise<void>((resolve) => (this.#arrived = resolve));
       await Promise.race([arrival, setTimeout(graceMs)]);
       if (this.#running.size < running.length) continue;
-      if ((await this.#blocked()) < running.length || this.#running.size < running.length) continue;
-      if (this.#waiting.length > 0) return;
+      const held = new Set([...(await this.#blocked()), ...this.#still]);
+      if (held.size < running.length || this.#running.size < running.length) continue;
+      if (this.#waiting.length > 0 || this.#still.size > 0) return;
       if (this.deadlocks.length === 0)
         this.deadlocks.push(...running.map(([actor, sql]) => `${actor}: ${sql}`));
       await arrival;
     }
   }
 
-  /** How many connections wait for a lock that somebody holds. */
-  async #blocked(): Promise<number> {
-    const { rows } = await this.#monitor.query<{ blocked: number }>({
+  /** The server processes that wait for a lock which somebody holds, longest first. */
+  async #blocked(): Promise<number[]> {
+    const { rows } = await this.#monitor.query<{ pid: number }>({
       name: 'blocked',
-      text: `SELECT count(*)::int AS blocked FROM pg_stat_activity WHERE datname = current_database()
-        AND wait_event_type = 'Lock' AND cardinality(pg_blocking_pids(pid)) > 0`,
+      text: `SELECT pid FROM pg_stat_activity a WHERE datname = current_database()
+        AND wait_event_type = 'Lock' AND cardinality(pg_blocking_pids(pid)) > 0
+        ORDER BY (SELECT min(waitstart) FROM pg_locks l WHERE l.pid = a.pid AND NOT granted)`,
     });
-    return rows[0]!.blocked;
+    return rows.map(({ pid }) => pid);
   }
 }
 
