@@ -35,10 +35,11 @@ export function columnsOf<T extends object>(...json: readonly (keyof T & string)
           return json.includes(field) && given !== null ? JSON.stringify(given) : (given as Value);
         }),
       read(row) {
-        const value = row as Record<string, unknown>;
+        if (json.length === 0) return row as T;
+        const value: Record<string, unknown> = { ...row };
         for (const field of json)
           if (value[field] !== null) value[field] = JSON.parse(value[field] as string);
-        return row as T;
+        return value as T;
       },
     };
   };

@@ -12,13 +12,13 @@ export type Lane = 'beat' | 'record' | 'engine' | 'request';
 
 export type Group = Exclude<keyof StoreOperations, 'ping' | 'scrub'>;
 
-const lane =
+const inLane =
   <L extends Lane>(name: L) =>
   <S extends string>(names: S) =>
     Object.fromEntries(words(names).map((operation) => [operation, name])) as Record<Words<S>, L>;
 
-const requests = lane('request');
-const engine = lane('engine');
+const requests = inLane('request');
+const engine = inLane('engine');
 
 /** Every operation by name, and its lane; the type makes it complete. */
 export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], Lane>> } = {
