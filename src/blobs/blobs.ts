@@ -48,6 +48,8 @@ export interface BlobPlace {
 }
 
 export interface BlobWriter {
+  /** The bytes it keeps in memory. */
+  readonly held: number;
   /** Resolves when the writer can take more. */
   write(chunk: Uint8Array): Promise<void>;
   /** Resolves when the blob is there and durable, under its name. */

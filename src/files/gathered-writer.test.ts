@@ -8,6 +8,7 @@ function slowWriter() {
   const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];
   const calls: string[] = [];
   const writer: BlobWriter = {
+    held: 0,
     async write(chunk) {
       calls.push('write');
       await new Promise<void>((resolve, reject) => ends.push({ resolve, reject }));

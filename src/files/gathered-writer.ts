@@ -3,16 +3,11 @@ import type { BlobWriter } from '../blobs/blobs.ts';
 /** Each write wakes a thread, however little it brings: in larger blocks an upload costs a tenth less. */
 const blockBytes = 256 * 1024;
 
-export interface GatheredWriter extends BlobWriter {
-  /** The bytes it keeps in memory: of the block being filled, and of the one being written. */
-  readonly held: number;
-}
-
 /**
  * A writer that takes small pieces and passes on large ones; one is written while the next is filled. A fault is told by a
  * later call, by `commit` at the latest. The pieces are not kept.
  */
-export function gathered(writer: BlobWriter): GatheredWriter {
+export function gathered(writer: BlobWriter): BlobWriter {
   let block: Buffer | undefined;
   let spare: Buffer | undefined;
   let filled = 0;
@@ -29,8 +24,9 @@ export function gathered(writer: BlobWriter): GatheredWriter {
   }
 
   return {
+    /** Of the block being filled, and of the one being written. */
     get held() {
-      return (block?.length ?? 0) + (spare?.length ?? 0);
+      return (block?.length ?? 0) + (spare?.length ?? 0) + writer.held;
     },
     async write(chunk) {
       for (let from = 0; from < chunk.length;) {

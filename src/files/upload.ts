@@ -12,7 +12,7 @@ import { type CheckedLine, type LineChecker, createLineChecker } from '../wire/b
 import { type SplitItem, type SplitLine, type Splitter, createSplitter } from '../wire/batch/split.ts';
 import { type CheckSchema, DistinctSchemas } from './distinct-schemas.ts';
 import type { SealedUpload, Upload, UploadMeta } from './files.ts';
-import { gathered, type GatheredWriter } from './gathered-writer.ts';
+import { gathered } from './gathered-writer.ts';
 import { IndexBuilder } from './index-builder.ts';
 import { encodeIndex } from './input-index-codec.ts';
 import { UploadFaults } from './upload-faults.ts';
@@ -72,7 +72,7 @@ export class SpooledUpload implements Upload {
   readonly #deps: UploadDeps;
   readonly #target: UploadTarget;
   readonly #blobId: string;
-  #writer: GatheredWriter | undefined;
+  #writer: BlobWriter | undefined;
   readonly #splitter: Splitter;
   readonly #checker: LineChecker;
   readonly #hash = createHash('sha256');

@@ -117,7 +117,8 @@ export async function startObjectStore(): Promise<ObjectStore> {
       return { body: '<CopyObjectResult/>', headers: { etag: tagOf(content) } };
     }
     if (method === 'DELETE') {
-      store.objects.delete(key);
+      // As some stores do, and others do not.
+      if (!store.objects.delete(key)) throw new Refused(404, 'NoSuchKey');
       return { status: 204 };
     }
     const { body: content } = find(key);

@@ -28,6 +28,7 @@ export function createWriter(fs: DiskFs, spool: Spool, publish: () => Promise<vo
     });
 
   return {
+    held: 0,
     write: (chunk) => orDiscard(() => writeAll(spool.handle, chunk)),
     commit: () =>
       orDiscard(async () => {

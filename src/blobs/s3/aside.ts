@@ -12,13 +12,11 @@ export type Aside = Pick<Blobs, 'setAside' | 'bringBack' | 'listAside'> & {
 };
 
 export function createAside(client: S3Client): Aside {
-  const remove = async (key: string) => void (await client.send({ method: 'DELETE', key }));
-
   /** Of two processes that do the same with a blob, one comes too late. */
   async function move(from: string, to: string): Promise<void> {
     const headers = { 'x-amz-copy-source': `/${client.bucket}/${client.nameOf(from)}` };
     const { code } = await client.send({ method: 'PUT', key: to, headers, may: ['NoSuchKey'] });
-    if (code === undefined) await remove(from);
+    if (code === undefined) await client.remove(from);
   }
 
   async function* entries(name = '') {
@@ -44,7 +42,7 @@ export function createAside(client: S3Client): Aside {
     },
 
     async removeAside(name) {
-      for await (const { key } of entries(name)) await remove(key);
+      for await (const { key } of entries(name)) await client.remove(key);
     },
   };
 }

@@ -33,6 +33,8 @@ export interface S3Answer {
 export interface S3Client {
   /** @throws BlobError `unavailable`, or ApiError `insufficient_storage` */
   send(request: S3Request): Promise<S3Answer>;
+  /** Some stores refuse to remove what is not there. */
+  remove(key: string): Promise<void>;
   /** Resolves after a while, or when the client is closed. */
   pause(attempt: number): Promise<void>;
   readonly bucket: string;
@@ -140,18 +142,21 @@ export function createS3Client({
 
   const pause = (tried: number) => sleep(clock, backoffMs(tried, pauses, random.float()), closing.signal);
 
+  const send: S3Client['send'] = async (request) => {
+    const began = clock.monotonic();
+    const { signal } = closing;
+    for (let tried = 1; ; tried++) {
+      const answer = await attempt(request, signal);
+      if (!('fault' in answer)) return answer;
+      const isOver = tried === mostTries || clock.monotonic() - began >= timeouts.totalMs;
+      if (!answer.passing || isOver) throw answer.fault;
+      await pause(tried);
+    }
+  };
+
   return {
-    async send(request) {
-      const began = clock.monotonic();
-      const { signal } = closing;
-      for (let tried = 1; ; tried++) {
-        const answer = await attempt(request, signal);
-        if (!('fault' in answer)) return answer;
-        const isOver = tried === mostTries || clock.monotonic() - began >= timeouts.totalMs;
-        if (!answer.passing || isOver) throw answer.fault;
-        await pause(tried);
-      }
-    },
+    send,
+    remove: async (key) => void (await send({ method: 'DELETE', key, may: ['NoSuchKey'] })),
     pause,
     bucket,
     nameOf,

@@ -131,7 +131,7 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
     size: sizeIn,
 
     async remove(name) {
-      await client.send({ method: 'DELETE', key: placeOf(name) });
+      await client.remove(placeOf(name));
       await removeAside(name);
     },
 
@@ -169,7 +169,7 @@ async function tryOut(client: S3Client): Promise<void> {
   await listObjects(client, '', 1).next();
   await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.') });
   await getPiece(client, probeKey, 0, 1);
-  await client.send({ method: 'DELETE', key: probeKey });
+  await client.remove(probeKey);
 }
 
 function cut(name: string, size: number, expected: number): never {

@@ -23,6 +23,7 @@ export function createWriter(client: S3Client, key: string): BlobWriter {
   let size = 0;
   let upload: Multipart | undefined;
   let sending: Promise<void> | undefined;
+  let onTheWay = 0;
 
   const taken = () => {
     const body = Buffer.concat(chunks, held);
@@ -37,7 +38,10 @@ export function createWriter(client: S3Client, key: string): BlobWriter {
     const part = tags.length;
     tags.push('');
     const query = { partNumber: String(part + 1), uploadId: id };
-    sending = client.send({ method: 'PUT', key, query, body: taken() }).then(({ headers }) => {
+    const body = taken();
+    onTheWay = body.length;
+    sending = client.send({ method: 'PUT', key, query, body }).then(({ headers }) => {
+      onTheWay = 0;
       tags[part] = String(headers['etag']);
     });
     // Awaited before the next one; until then a failure must not count as unhandled.
@@ -60,10 +64,14 @@ export function createWriter(client: S3Client, key: string): BlobWriter {
     state = 'gone';
     taken();
     await sending?.catch(() => {});
+    onTheWay = 0;
     await (upload && abortUpload(client, key, upload.id).catch(() => {}));
   }
 
   return {
+    get held() {
+      return held + onTheWay;
+    },
     write: (chunk) =>
       orDiscard(async () => {
         for (let from = 0; from < chunk.length;) {
