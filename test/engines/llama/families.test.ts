@@ -164,7 +164,12 @@ function render(file: string, request: Partial<ChatRequest>): { text: string; is
     bos: undefined,
     tokenize: (text: string) => [pieces.push(text) - 1],
   };
-  const { tokens, isThinking } = createPrompts(source, tokenizer, familyOf(source), Infinity).prompt({
+  const { tokens, isThinking } = createPrompts(
+    source,
+    tokenizer,
+    familyOf(source),
+    Infinity,
+  )({
     model: 'm',
     messages: question,
     ...request,

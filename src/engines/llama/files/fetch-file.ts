@@ -7,11 +7,12 @@ import type { Web, WebAnswer } from './web.ts';
 
 export interface FetchDeps extends RetryDeps {
   web: Web;
-  /** Connections at once. */
-  connections: number;
   /** The most that is asked for at once. */
   pieceBytes: number;
 }
+
+/** At once. More does not help where the line is the limit, and is impolite where the server is. */
+const connections = 4;
 
 export interface FetchCall extends RetryCall {
   onBytes: () => void;
@@ -59,7 +60,7 @@ async function fetchPieces(
     for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift())
       await fetchPiece(file, piece, part, deps, { ...call, signal });
   };
-  const workers = Array.from({ length: Math.min(deps.connections, pieces.length) }, () =>
+  const workers = Array.from({ length: Math.min(connections, pieces.length) }, () =>
     work().catch((error: unknown) => {
       // One that gives up ends the others; its reason is the one that is told.
       failure.abort(error);

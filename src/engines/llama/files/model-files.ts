@@ -11,7 +11,7 @@ import type {
 import type { ModelSource } from '../../../core/model-source.ts';
 import type { ModelFs } from './part-file.ts';
 import { localPath, partSources } from './places.ts';
-import { type Hub, type WebTimeouts, createWeb } from './web.ts';
+import { type Hub, createWeb } from './web.ts';
 
 /**
  * The GGUF files of this machine and how more of them get here. Everything that cannot be done is a `StartError` with a
@@ -34,18 +34,14 @@ export interface ModelFilesOptions {
   clock: Clock;
   random: Random;
   fs?: ModelFs;
-  timeouts?: WebTimeouts;
-  connections?: number;
   pieceBytes?: number;
 }
 
-/** More does not help where the line is the limit, and is impolite where the server is. */
-const usualConnections = 4;
 const usualPieceBytes = 32 * 1024 ** 2;
 
 export function createModelFiles(options: ModelFilesOptions): ModelFiles {
   const { folder, hub, clock, random, fs = nodeFs } = options;
-  const web = createWeb(hub, options.timeouts);
+  const web = createWeb(hub);
   const deps = {
     folder,
     hubEndpoint: hub.endpoint,
@@ -53,7 +49,6 @@ export function createModelFiles(options: ModelFilesOptions): ModelFiles {
     random,
     fs,
     web,
-    connections: options.connections ?? usualConnections,
     pieceBytes: options.pieceBytes ?? usualPieceBytes,
   };
   return {

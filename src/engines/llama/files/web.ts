@@ -34,16 +34,12 @@ export interface Web {
   close(): Promise<void>;
 }
 
-export interface WebTimeouts {
-  connectMs: number;
-  /** Until the headers come, and between two pieces of a body. */
-  idleMs: number;
-}
-
-const usualTimeouts: WebTimeouts = { connectMs: 15_000, idleMs: 60_000 };
+const connectMs = 15_000;
+/** Until the headers come, and between two pieces of a body. */
+const idleMs = 60_000;
 const mostRedirects = 10;
 
-export function createWeb(hub: Hub, timeouts: WebTimeouts = usualTimeouts): Web {
+export function createWeb(hub: Hub): Web {
   let dispatcher: Agent | undefined;
   const hubOrigin = new URL(hub.endpoint).origin;
 
@@ -54,9 +50,9 @@ export function createWeb(hub: Hub, timeouts: WebTimeouts = usualTimeouts): Web 
     // Most starts fetch nothing.
     const { Agent, request } = await import('undici');
     dispatcher ??= new Agent({
-      connect: { timeout: timeouts.connectMs },
-      headersTimeout: timeouts.idleMs,
-      bodyTimeout: timeouts.idleMs,
+      connect: { timeout: connectMs },
+      headersTimeout: idleMs,
+      bodyTimeout: idleMs,
       allowH2: false,
     });
     try {

@@ -122,17 +122,12 @@ const rules: Record<string, Rule> = {
   oneOf: everyPair,
 };
 
+/** A whole number is a number. */
 function commonTypes(a: unknown, b: unknown): string[] {
-  const [left, right] = [[a].flat(), [b].flat()] as string[][];
-  const common = new Set<string>();
-  for (const x of left!) {
-    for (const y of right!) {
-      if (x === y) common.add(x);
-      else if (x === 'integer' && y === 'number') common.add(x);
-      else if (x === 'number' && y === 'integer') common.add(y);
-    }
-  }
-  return [...common];
+  const [left, right] = [[a].flat(), [b].flat()] as [string[], string[]];
+  const isOf = (types: string[]) => (type: string) =>
+    types.includes(type) || (type === 'integer' && types.includes('number'));
+  return [...new Set([...left.filter(isOf(right)), ...right.filter(isOf(left))])];
 }
 
 /** An item that one schema has no place for of its own falls under its `items`. */

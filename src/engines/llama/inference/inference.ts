@@ -45,7 +45,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
     Number(metadata.tokenizer.ggml.token_type?.[id]) === controlTokenType;
   const controlTexts = vocabulary.filter((_, id) => isControl(id));
   const family = familyOf(template);
-  const prompts = createPrompts(
+  const promptOf = createPrompts(
     template,
     {
       tokenize: (text, special) => model.tokenize(text, special),
@@ -88,7 +88,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   const textOf = (token: number): string => model.detokenize([token as Token]);
 
   async function generate(request: ChatRequest, call: AnswersCall): Promise<Generated> {
-    const { tokens: prompt, isThinking } = prompts.prompt(request);
+    const { tokens: prompt, isThinking } = promptOf(request);
     const limit = tokenLimit(request, prompt.length, contextLength);
     const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined;
     const confined = await constraintOf(request);
@@ -198,7 +198,7 @@ export function createInference(loaded: Loaded, random: Random): Inference {
     complete,
     embed: (request, signal) => embedder.embed(request, signal),
     countTokens: (request) =>
-      isEmbeddings(request) ? embedder.countTokens(request) : prompts.prompt(request).tokens.length,
+      isEmbeddings(request) ? embedder.countTokens(request) : promptOf(request).tokens.length,
     get steps() {
       return steps;
     },

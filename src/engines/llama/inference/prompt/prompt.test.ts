@@ -19,9 +19,9 @@ function rendered(request: Partial<ChatRequest>, template?: string, bos?: number
             .map((part, i) => put(i % 2 === 1 ? `[${part}]` : part))
         : Array.from(text, put),
   } satisfies Tokenizer;
-  const prompts = createPrompts(template, tokenizer, familyOf(template), Infinity);
+  const promptOf = createPrompts(template, tokenizer, familyOf(template), Infinity);
   const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Hi' }];
-  const { tokens } = prompts.prompt({ model: 'm', messages, ...request });
+  const { tokens } = promptOf({ model: 'm', messages, ...request });
   return tokens.map((token) => (token === bos ? '[bos]' : pieces[token])).join('');
 }
 
@@ -101,10 +101,10 @@ describe('a prompt over the context', () => {
     },
   } satisfies Tokenizer;
   const template = '{{ messages[0].content }}';
-  const prompts = createPrompts(template, tokenizer, familyOf(template), 1_000);
+  const promptOf = createPrompts(template, tokenizer, familyOf(template), 1_000);
   const lengthOf = (content: string) => {
     read.length = 0;
-    return prompts.prompt({ model: 'm', messages: [{ role: 'user', content }] }).tokens.length;
+    return promptOf({ model: 'm', messages: [{ role: 'user', content }] }).tokens.length;
   };
 
   test('is counted to its end where it is not far over it', () => {

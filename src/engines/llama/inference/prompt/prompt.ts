@@ -17,28 +17,24 @@ export interface Tokenizer {
   readonly bos: number | undefined;
 }
 
-export interface Prompts {
-  /**
-   * The conversation, up to where the assistant's answer begins.
-   * @throws ApiError `context_length_exceeded` (400) for one that is so much over the context that it is not read to its
-   * end, `validation_error` (422) for one that the template refuses
-   */
-  prompt(request: ChatRequest): Prompt;
-}
-
 export interface Prompt {
   tokens: number[];
   /** Whether it ends inside a thought, which the answer then begins with. */
   isThinking: boolean;
 }
 
-/** @param contextLength Infinity: prompts are read to their end, however long */
+/**
+ * Writes a conversation, up to where the assistant's answer begins. What it gives throws `context_length_exceeded` (400) for
+ * one that is so much over the context that it is not read to its end, `validation_error` (422) for one that the template
+ * refuses.
+ * @param contextLength Infinity: prompts are read to their end, however long
+ */
 export function createPrompts(
   template: string | undefined,
   tokenizer: Tokenizer,
   family: Family,
   contextLength: number,
-): Prompts {
+): (request: ChatRequest) => Prompt {
   const renderTemplate = createChatTemplate(template, family);
   const shield = createShield(tokenizer.controlTexts);
 
@@ -55,26 +51,24 @@ export function createPrompts(
     });
   }
 
-  return {
-    prompt(request) {
-      let text: string;
-      try {
-        text = render(request);
-      } catch (error) {
-        if (!(error instanceof Error) || error.name === 'ApiError') throw error;
-        throw invalid('messages', `the model's chat template refuses them: ${error.message}`);
-      }
-      let isThinking = family.thinking !== null && text.trimEnd().endsWith(family.thinking.start);
-      if (isThinking && !mayThink(request)) {
-        text = `${text.trimEnd()}\n\n${family.thinking!.end}\n\n`;
-        isThinking = false;
-      }
-      const parts = shield.split(text);
-      refuseEndless(parts, (part, special) => tokenizer.tokenize(part, special), contextLength);
-      const tokens = parts.flatMap((part) => tokenizer.tokenize(part.text, part.isTemplate));
-      if (tokenizer.bos !== undefined && tokens[0] !== tokenizer.bos) tokens.unshift(tokenizer.bos);
-      return { tokens, isThinking };
-    },
+  return (request) => {
+    let text: string;
+    try {
+      text = render(request);
+    } catch (error) {
+      if (!(error instanceof Error) || error.name === 'ApiError') throw error;
+      throw invalid('messages', `the model's chat template refuses them: ${error.message}`);
+    }
+    let isThinking = family.thinking !== null && text.trimEnd().endsWith(family.thinking.start);
+    if (isThinking && !mayThink(request)) {
+      text = `${text.trimEnd()}\n\n${family.thinking!.end}\n\n`;
+      isThinking = false;
+    }
+    const parts = shield.split(text);
+    refuseEndless(parts, (part, special) => tokenizer.tokenize(part, special), contextLength);
+    const tokens = parts.flatMap((part) => tokenizer.tokenize(part.text, part.isTemplate));
+    if (tokenizer.bos !== undefined && tokens[0] !== tokenizer.bos) tokens.unshift(tokenizer.bos);
+    return { tokens, isThinking };
   };
 }
 
