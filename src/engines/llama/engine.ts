@@ -7,7 +7,7 @@ import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
 import { asItComes } from './as-it-comes.ts';
-import { spawnChild } from './child-process.ts';
+import { type Spawn, spawnChild } from './child-process.ts';
 import {
   type Envelope,
   createChunkWriter,
@@ -23,6 +23,7 @@ export interface LlamaEngineOptions extends LoadOptions {
   log: Log;
   clock: Clock;
   ids?: Ids;
+  spawn?: Spawn;
 }
 
 /** The embedded engine, and what only it can tell. */
@@ -41,7 +42,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
   const name = basename(modelPath, '.gguf');
   const supervisor = createSupervisor({
     options: { modelPath, sequences, contextSize, threads, flashAttention },
-    spawn: spawnChild,
+    spawn: deps.spawn ?? spawnChild,
     clock,
     log,
   });
