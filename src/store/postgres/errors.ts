@@ -29,10 +29,18 @@ const lateCodes = new Set([
 const lateMessage = /^Query read timeout/;
 const endedMessage = /^Cannot use a pool after calling end/;
 
-/** Serialization failures and deadlocks: another transaction won, and the same work may be done again. */
+/**
+ * Another transaction won, and the same work may be done again: it sees what that one wrote, where it looked whether there was
+ * anything (23505).
+ */
+const conflictCodes = new Set([
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+  '23505', // unique_violation
+]);
+
 export function isConflict(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === '40001' || code === '40P01';
+  return conflictCodes.has(codeOf(error));
 }
 
 /** The connection is gone, or there never was one. */

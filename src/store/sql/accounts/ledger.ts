@@ -37,18 +37,12 @@ export function createLedger(db: Db): LedgerStore {
         const billed = await billedSources(q, rows);
         // One row a source, whatever the day: a repeat after midnight is still a repeat.
         const fresh = rows.filter(({ sourceId }) => !billed.has(sourceId) && billed.add(sourceId));
-        const entered: LedgerRow[] = [];
-        for (const slice of slices(fresh, 256)) {
-          const made = await q.all<Pick<Row, 'source_id'>>(
-            `INSERT INTO usage_ledger (${columns}) VALUES ${tuples(slice.length, 9)}
-             ON CONFLICT DO NOTHING RETURNING source_id`,
+        for (const slice of slices(fresh, 256))
+          await q.all(
+            `INSERT INTO usage_ledger (${columns}) VALUES ${tuples(slice.length, 9)}`,
             slice.flatMap(toRow),
           );
-          // Another process may have entered some of them meanwhile.
-          const ids = made.length < slice.length && new Set(made.map((row) => row.source_id));
-          entered.push(...slice.filter(({ sourceId }) => !ids || ids.has(sourceId)));
-        }
-        await addSpending(q, entered);
+        await addSpending(q, fresh);
       }),
     of: (sourceId) => ofMany([sourceId]),
     ofMany,

@@ -42,20 +42,16 @@ export async function addSpending(
   q: Queries,
   entries: readonly Pick<LedgerRow, 'orgId' | 'day' | 'amount'>[],
 ): Promise<void> {
-  const sums = new Map<string, [orgId: string, month: string, amount: number]>();
+  const sums = new Map<string, number>();
   for (const { orgId, day, amount } of entries) {
-    const month = day.slice(0, 7);
-    const sum = sums.get(`${orgId} ${month}`) ?? [orgId, month, 0];
-    sum[2] += amount ?? 0;
-    sums.set(`${orgId} ${month}`, sum);
+    const key = `${orgId} ${day.slice(0, 7)}`;
+    if (amount) sums.set(key, (sums.get(key) ?? 0) + amount);
   }
-  const sorted = [...sums]
-    .filter(([, [, , amount]]) => amount !== 0)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const slice of slices(sorted))
     await q.all(
       `INSERT INTO spending (org_id, month, amount) VALUES ${tuples(slice.length, 3)}
        ON CONFLICT (org_id, month) DO UPDATE SET amount = spending.amount + excluded.amount`,
-      slice.flatMap(([, sum]) => sum),
+      slice.flatMap(([key, amount]) => [...key.split(' '), amount]),
     );
 }
