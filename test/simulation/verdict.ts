@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isFinal } from '../../src/core/batch.ts';
 import type { Batch, ResultStream } from '../../src/core/batch.ts';
 import { catalogue } from '../../src/core/errors.ts';
+import { cost } from '../../src/core/price.ts';
 import type { Client } from './clients.ts';
 import { customIdOf, fateOf, subjectOf } from './input.ts';
 import type { World } from './world.ts';
@@ -30,6 +31,24 @@ export async function judge(world: World, clients: readonly Client[]): Promise<v
     else await new Judge(world, client, batch).judge();
   }
   judgeAttempts(world);
+  await judgeSpending(world);
+}
+
+/** What orgs spent, of which budgets know, is what the ledger says that their batches cost. */
+async function judgeSpending({ database, observer, batchIds }: World): Promise<void> {
+  const costs = new Map<string, number>();
+  for (const id of batchIds.values()) {
+    const { orgId, prices, priceFactor } = (await database.store.batches.find(id))!;
+    for (const { model, usage } of await database.store.ledger.of(id))
+      costs.set(orgId, (costs.get(orgId) ?? 0) + Number(cost(usage, prices[model]!, priceFactor)));
+  }
+  const rows = await database.db.all<{ org_id: string; amount: number }>(
+    'SELECT org_id, sum(amount) AS amount FROM spending GROUP BY org_id',
+  );
+  const spent = new Map(rows.map((row) => [row.org_id, row.amount]));
+  for (const orgId of new Set([...costs.keys(), ...spent.keys()]))
+    if (costs.get(orgId) !== spent.get(orgId))
+      observer.fail(`${orgId} spent ${spent.get(orgId)}, and its batches cost ${costs.get(orgId)}`);
 }
 
 function judgeAttempts(world: World): void {

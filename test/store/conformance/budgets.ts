@@ -155,7 +155,10 @@ export function budgetTests(on: Stores): void {
         ...range(0, 8).map((each) =>
           on.other.results.record('w', [output(batches[each % 2]!, each)], [], start),
         ),
-        ...range(0, 8).map((n) => on.store.ledger.add([request({ sourceId: `req_${n}` })])),
+        // Each twice, as when the answer to the first was lost.
+        ...[on.store, on.other].flatMap(({ ledger }) =>
+          range(0, 8).map((n) => ledger.add([request({ sourceId: `req_${n}` })])),
+        ),
         on.other.results.record(
           'w',
           batches.map((batch, n) => output(batch, 1 - n)),
