@@ -34,10 +34,7 @@ export const plantedFences: Record<string, Plant> = {
   'leaving keeps its leases': inSql('workers.leave', ["AND state = 'leased'", "AND state = 'gone'"]),
 
   'the gate is never shut': inSql('batches.shut', ['accept_until = 0', 'accept_until = accept_until']),
-  'answers are taken after the gate was shut': inSql('results.record', [
-    'accept_until,',
-    '9e15 AS accept_until,',
-  ]),
+  'answers are taken after the gate was shut': inSql('results.record', ['accept_until AS', '9e15 AS']),
   'answers are taken after the end': inSql('results.record', [
     'status, closing',
     "'in_progress' AS status, closing",
