@@ -42,6 +42,8 @@ class Refused extends Error {
 
 export async function startObjectStore(): Promise<ObjectStore> {
   const server = createServer((request, response) => void serve(request, response));
+  // Else it closes connections that rest for seconds, and a request on one of these fails that nobody meant to fail.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
