@@ -144,7 +144,14 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     batch: config.batch,
     exclusive: embedded,
   });
-  const responses = createResponses({ ...shared, store, generate: single, limits, exclusive: embedded });
+  const responses = createResponses({
+    ...shared,
+    store,
+    generate: single,
+    budgets: accounts.budgets,
+    limits,
+    exclusive: embedded,
+  });
   const egress = createEgress(config.egress);
   const webhooks = createWebhooks({ ...shared, store, egress, exclusive: embedded });
   const ready = async () => {

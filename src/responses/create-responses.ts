@@ -39,6 +39,8 @@ import { textsOf } from './stored-body.ts';
 export interface ResponsesDeps {
   store: { responses: ResponseStore; conversations: ConversationStore; chats: ChatStore };
   generate: Generate;
+  /** Throws where an org may spend nothing more. */
+  budgets: { require(orgId: string): void };
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -184,6 +186,8 @@ export function createResponses(deps: ResponsesDeps): Responses {
     body: JsonBody<ResponsesRequest>,
     call: InteractiveCall,
   ): Promise<ResponseBody> {
+    // Later nobody would be there to hear of it.
+    deps.budgets.require(call.caller.orgId);
     const giveBack = background.reserve(call.caller.orgId, Buffer.byteLength(body.text));
     let leave = giveBack;
     try {

@@ -82,6 +82,7 @@ describe('the budget of an org', () => {
       ['/v1/chat/completions', { model: 'tiny', messages, stream: true }, 'insufficient_quota'],
       ['/v1/responses', { model: 'tiny', input: 'hi' }, 'insufficient_quota'],
       ['/v1/responses', { model: 'tiny', input: 'hi', stream: true }, 'insufficient_quota'],
+      ['/v1/responses', { model: 'tiny', input: 'hi', background: true }, 'insufficient_quota'],
       ['/v1/messages', { model: 'tiny', max_tokens: 5, messages }, 'billing_error'],
       ['/v1/messages', { model: 'tiny', max_tokens: 5, messages, stream: true }, 'billing_error'],
       ['/v1/embeddings', { model: 'tiny', input: 'hi' }, 'insufficient_quota'],

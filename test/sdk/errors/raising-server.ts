@@ -51,7 +51,14 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const models = [{ model, pool: forgetfulPool(engine) }];
   const generate = createGenerate({ ...parts, models, accounts, schemas: createSchemas(parts) });
   const limits = { conversationBytes: 1_000_000, responseBytesPerOrg: 1_000_000_000 };
-  const responses = createResponses({ ...parts, store, generate, limits, exclusive: true });
+  const responses = createResponses({
+    ...parts,
+    store,
+    generate,
+    budgets: accounts.budgets,
+    limits,
+    exclusive: true,
+  });
   const server = createServer({
     ...parts,
     accounts,

@@ -163,7 +163,16 @@ export async function startServer(
     drainMs: 1000,
     exclusive: true,
   });
-  const responses = createResponses({ store, generate, clock, ids, log, limits, exclusive: true });
+  const responses = createResponses({
+    store,
+    generate,
+    budgets: accounts.budgets,
+    clock,
+    ids,
+    log,
+    limits,
+    exclusive: true,
+  });
   const webhooks = createWebhooks({
     store,
     egress: createEgress({ allow: ['127.0.0.0/8'] }),
