@@ -17,12 +17,13 @@ export interface Address {
  */
 export function addressOf(url: string, model: string): Address {
   const { origin, host, hostname, pathname, search, searchParams } = new URL(url);
-  const base = pathname.replaceAll('%7Bmodel%7D', encodeURIComponent(model)).replace(/\/+$/, '');
+  const name = encodeURIComponent(model);
+  const base = pathname.replaceAll('%7Bmodel%7D', name).replace(/\/+$/, '');
   const root = base.replace(/\/v1$/, '');
   return {
     origin,
     host,
-    path: (path) => base + path.replaceAll('{model}', encodeURIComponent(model)) + search,
+    path: (path) => base + path.replaceAll('{model}', name) + search,
     rootPath: (path) => root + path + search,
     secrets: [host, hostname, ...searchParams.values()],
   };
