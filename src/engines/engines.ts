@@ -1,4 +1,5 @@
 import type { Service } from '../base/service.ts';
+import type { CallKnown } from '../core/call-known.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { WaitingCause } from '../core/waiting.ts';
@@ -120,6 +121,8 @@ export interface EngineCall {
   org?: string;
   /** Until when its answer is of use, in epoch milliseconds; absent where somebody waits for it, as long as he likes. */
   deadline?: number;
+  /** Where what becomes known of the call is written down; nowhere if absent. */
+  known?: CallKnown;
 }
 
 /** What else than chat completions an engine may be asked for in the words of the client. */

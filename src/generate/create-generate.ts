@@ -37,8 +37,17 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   const laneOf = (modelId: string) => lanes.of(modelId);
   const answering = createAnswering({ schemas, clock, ids, log });
 
-  const charge = ({ caller, requestId }: InteractiveCall, { id: model, prices }: Model, usage: Usage) =>
+  const charge = (
+    { caller, requestId, known }: InteractiveCall,
+    { id: model, prices }: Model,
+    usage: Usage,
+  ) => {
+    if (known) {
+      known.model = model;
+      known.billed = usage;
+    }
     accounts.charge({ caller, requestId, model, usage, prices });
+  };
 
   /** The model that answers here. */
   const servedFor = ({ caller }: Pick<InteractiveCall, 'caller'>, name: string, serves: Serves) => {
@@ -260,6 +269,6 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   };
 }
 
-function howOf({ signal, caller }: InteractiveCall, prefix = ''): EngineCall {
-  return { signal, priority: 'interactive', org: caller.orgId, prefix };
+function howOf({ signal, caller, known }: InteractiveCall, prefix = ''): EngineCall {
+  return { signal, priority: 'interactive', org: caller.orgId, prefix, ...(known && { known }) };
 }

@@ -1,4 +1,5 @@
 import type { Service } from '../base/service.ts';
+import type { CallKnown } from '../core/call-known.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
@@ -130,6 +131,8 @@ export interface InteractiveCall {
   signal: AbortSignal;
   /** Called with the id of the model that answers, as soon as something of its answer is there. */
   answers?: (model: string) => void;
+  /** Where what becomes known of it is written down. */
+  known?: CallKnown;
 }
 
 export interface LineCall {

@@ -62,6 +62,7 @@ export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting):
       recheck,
       // What goes on in the background answers nobody here.
       answers: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
+      known: exchange.known,
       signal: exchange.signal,
     };
     if (services.clock.monotonic() - begun >= recheckAfterMs) await recheck();

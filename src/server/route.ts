@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { IdPrefix } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Batches } from '../batches/batches.ts';
+import type { CallKnown } from '../core/call-known.ts';
 import type { DateForm } from '../core/batch.ts';
 import type { Caller, Scope } from '../core/org.ts';
 import type { Webhooks } from '../events/webhooks.ts';
@@ -112,6 +113,8 @@ export interface Incoming {
   recheck: () => Promise<void>;
   /** Says which model answers, before the first byte of the answer. */
   answers: (model: string) => void;
+  /** Where what becomes known of a call to an engine is written down, for the log. */
+  known: CallKnown;
   /** Aborts when the client has gone or the server stops waiting for this request. */
   signal: AbortSignal;
 }

@@ -25,6 +25,36 @@ function eventsOf(text: string): Json[] {
     .map((data) => (data === '[DONE]' ? data : JSON.parse(data)));
 }
 
+describe('the log line of a request', () => {
+  it.each([false, true])(
+    'tells which server answered, how often and what it cost; a stream: %j',
+    async (stream) => {
+      const { headers, text } = await post(ask('hello [[tokens 3]]', { stream }));
+      expect(text).toContain('word');
+      const id = headers.get('x-request-id');
+      const line = () => app.logged.find(({ fields }) => fields['request_id'] === id);
+      await expect.poll(line).toBeDefined();
+      expect(line()?.fields).toMatchObject({
+        model: 'tiny',
+        server: 'only',
+        servers_asked: 1,
+        answer_id: expect.any(String),
+        queued_ms: expect.any(Number),
+        first_ms: expect.any(Number),
+        output_tokens: 3,
+      });
+    },
+  );
+
+  it('says nothing of servers where none was asked', async () => {
+    const { headers } = await post(ask('hello', { model: 'nope' }));
+    const id = headers.get('x-request-id');
+    const line = () => app.logged.find(({ fields }) => fields['request_id'] === id);
+    await expect.poll(line).toBeDefined();
+    expect(line()?.fields).not.toHaveProperty('servers_asked');
+  });
+});
+
 describe('POST /v1/chat/completions', () => {
   it('200: an answer in the shape of the specification', async () => {
     const { status, headers, json } = await post(ask('hello [[tokens 3]]'));

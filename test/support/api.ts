@@ -12,6 +12,7 @@ export interface BatchBody {
   output_file_id: string | null;
   error_file_id: string | null;
   request_counts: { total: number; completed: number; failed: number };
+  waiting?: { reason: string } | null;
   usage: {
     input_tokens: number;
     input_tokens_details: { cached_tokens: number };

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatRequest, chatResponse, createFakeEngine } from '../../../test/support/fake-engine.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
+import type { CallKnown } from '../../core/call-known.ts';
 import { ApiError, away, final } from '../../core/errors.ts';
 import { leaseSlots, type SlotLease } from '../../core/slot-leases.ts';
 import type { ChatChunk, ChatResponse } from '../../wire/chat/chat.ts';
@@ -346,6 +347,27 @@ describe('createPool', () => {
     await asked;
     await clock.advance(899_999);
     expect(pool.most).toBe(0);
+  });
+
+  it('writes down how a call went, where somebody wants to know', async () => {
+    const [one, other] = [server(1), server(1)];
+    poolOf([one, other]);
+    const known: CallKnown = {};
+    const asked = pool.generate(chatRequest(), { ...forever, known });
+    await turn();
+    const first = one.asked === 1 ? one : other;
+    first.open[0]!.fail(refused);
+    await turn();
+    await clock.advance(25);
+    (first === one ? other : one).open[0]!.answer();
+    await asked;
+    expect(known).toEqual({
+      server: first === one ? 'gpu-1' : 'gpu-0',
+      asked: 2,
+      queuedMs: 0,
+      firstMs: 25,
+      answerId: 'chatcmpl_engine',
+    });
   });
 
   it('sends nothing to a server that was never seen, whose kind lowers what others can only when it is', async () => {

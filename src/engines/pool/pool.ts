@@ -4,6 +4,7 @@ import type { Random } from '../../base/random.ts';
 import { ApiError, isWorthAskingElsewhere } from '../../core/errors.ts';
 import type { ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
+import { notesOf } from './call-notes.ts';
 import { commonCapabilities } from './common-capabilities.ts';
 import { createEntrance, type Place } from './entrance.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
@@ -115,11 +116,15 @@ export function createPool({
 
   async function ask<T>(call: EngineCall, run: (engine: Engine) => Promise<T>, weigh: (answer: T) => number) {
     let tried: Set<Replica> | undefined;
+    const { known } = call;
+    const notes = known && notesOf(known, clock);
     const entered = entrance.enter(call);
     for (let at = entered instanceof Promise ? await entered : entered; ;) {
       const { replica } = at;
+      notes?.sent(replica.name);
       try {
         const answer = await run(replica.engine);
+        notes?.answers();
         succeeded(at, weigh(answer));
         return answer;
       } catch (error) {
@@ -141,14 +146,19 @@ export function createPool({
     run: (engine: Engine) => AsyncIterable<readonly T[]>,
   ): AsyncGenerator<readonly T[]> {
     const tried = new Set<Replica>();
+    const notes = call.known && notesOf(call.known, clock);
     for (let at = await entrance.enter(call); ;) {
       const { replica } = at;
+      notes?.sent(replica.name);
       tried.add(replica);
       let begun = false;
       let isOpen = true;
       try {
         for await (const chunks of run(replica.engine)) {
-          if (!begun) replica.answers();
+          if (!begun) {
+            replica.answers();
+            notes?.answers(chunks[0]?.id);
+          }
           begun = true;
           // The usage comes last: the server is done, however long the client reads.
           const usage = chunks.at(-1)?.usage;
@@ -262,7 +272,10 @@ export function createPool({
       ask(
         call,
         (engine) => engine.generate(request, call),
-        ({ body }) => workOf(body.usage),
+        ({ body }) => {
+          if (call.known) call.known.answerId = body.id;
+          return workOf(body.usage);
+        },
       ),
     stream: (request, call) => stream(call, (engine) => engine.stream(request, call)),
     embed: (request, call) =>
@@ -276,7 +289,10 @@ export function createPool({
         ask(
           call,
           (engine) => nativeOf(engine).ask(op, request, call),
-          ({ usage }) => workOf(usage),
+          ({ usage, fields }) => {
+            if (call.known && typeof fields['id'] === 'string') call.known.answerId = fields['id'];
+            return workOf(usage);
+          },
         ),
       stream: (op, request, call) => stream(call, (engine) => nativeOf(engine).stream(op, request, call)),
     },
@@ -290,6 +306,7 @@ export function createPool({
 
 /** A piece of a streamed answer; the last one tells the usage. */
 interface Piece {
+  id?: string;
   usage?: ChatUsage | null;
 }
 

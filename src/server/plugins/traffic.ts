@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { type Listed, putIn, takeOut } from '../../base/unordered.ts';
+import type { CallKnown } from '../../core/call-known.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
@@ -16,6 +17,8 @@ export interface Exchange {
   /** Aborts when the client goes away, or with `shutting_down` when the server stops waiting. */
   readonly signal: AbortSignal;
   caller: Caller | undefined;
+  /** What is known of the call to an engine that it led to. */
+  readonly known: CallKnown;
   /** Called when it is over. */
   release: () => void;
   /** Notes what is answered instead, for the log. */
@@ -83,6 +86,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       startedAt: clock.now(),
       signal: controller.signal,
       caller: undefined,
+      known: {},
       release() {},
       failed: (error) => void (exchange.failure = error),
       request,
@@ -111,7 +115,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
   }
 
   function report(exchange: Counted, gone: boolean): void {
-    const { request, caller, failure } = exchange;
+    const { request, caller, failure, known } = exchange;
     const fields = {
       request_id: exchange.requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
@@ -119,10 +123,11 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       // Where there is none, what stands in its place is the client's own, and may be anything.
       route: request.routeOptions.url ?? 'unknown',
       status: exchange.response.statusCode,
-      ms: Math.round((clock.monotonic() - exchange.began) * 10) / 10,
+      ms: tenths(clock.monotonic() - exchange.began),
       org: caller?.orgId || undefined,
       key: caller?.keyId || undefined,
       code: failure?.code,
+      ...(known.asked !== undefined && toldOf(known)),
       ...(gone && { gone }),
     };
     if (failure && failure.status >= 500)
@@ -156,3 +161,20 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
     },
   };
 }
+
+/** What a log says of a call to an engine. */
+function toldOf({ server, asked, queuedMs = 0, firstMs, answerId, model, billed }: CallKnown) {
+  return {
+    model,
+    server,
+    servers_asked: asked,
+    answer_id: answerId,
+    queued_ms: tenths(queuedMs),
+    first_ms: firstMs && tenths(firstMs),
+    input_tokens: billed?.inputTokens,
+    cached_tokens: billed?.cachedTokens,
+    output_tokens: billed?.outputTokens,
+  };
+}
+
+const tenths = (ms: number) => Math.round(ms * 10) / 10;

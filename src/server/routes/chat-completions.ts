@@ -105,11 +105,11 @@ export const chatRoutes = routesOf({ access: 'inference', tag: 'Chat Completions
 ]);
 
 async function create(
-  { body, caller, requestId, signal, answers }: Incoming,
+  { body, caller, requestId, signal, answers, known }: Incoming,
   { generate, responses }: Services,
 ): Promise<Answer> {
   const { body: request, places, calls } = parseChatRequest(body.text);
-  const call = { caller, requestId, signal, answers };
+  const call = { caller, requestId, signal, answers, known };
   const moved = (error: unknown) => movedError(error, request.value, places);
   const metadata = keptMetadata(request.value);
   const { messages } = request.value;

@@ -16,9 +16,9 @@ export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation
     summary: 'Go on with raw prompts, without a chat template; with stream: true as server-sent events',
     body: completionsRequestSchema,
     answer: completionsResponseSchema,
-    async handle({ body, caller, requestId, signal, answers }, { generate }) {
+    async handle({ body, caller, requestId, signal, answers, known }, { generate }) {
       const request = parseCompletionsRequest(body.text);
-      const call = { caller, requestId, signal, answers };
+      const call = { caller, requestId, signal, answers, known };
       if (!request.value.stream) return json(200, await generate.completions(request, call));
       const includeUsage = request.value.stream_options?.include_usage === true;
       return events(chatEvents(generate.completionsStream(request, call), { includeUsage }), chatErrorEvent);
@@ -30,9 +30,9 @@ export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation
     summary: 'Turn texts into vectors',
     body: embeddingsRequestSchema,
     answer: embeddingsSchema,
-    async handle({ body, caller, requestId, signal, answers }, { generate }) {
+    async handle({ body, caller, requestId, signal, answers, known }, { generate }) {
       const request = parseEmbeddingsRequest(body.text);
-      return json(200, await generate.embeddings(request, { caller, requestId, signal, answers }));
+      return json(200, await generate.embeddings(request, { caller, requestId, signal, answers, known }));
     },
   },
 ]);

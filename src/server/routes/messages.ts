@@ -43,12 +43,12 @@ export const messageRoutes = routesOf({ access: 'inference', tag: 'Generation' }
 
 /** As it is where its engine takes messages, else as a chat completion. */
 async function create(
-  { body, caller, requestId, signal, answers }: Incoming,
+  { body, caller, requestId, signal, answers, known }: Incoming,
   { generate }: Services,
 ): Promise<Answer> {
   const asked = askedMessage(parseMessagesRequest(body.text), body.text);
   const { chat, native, moved } = asked;
-  const call = { caller, requestId, signal, answers };
+  const call = { caller, requestId, signal, answers, known };
   if (!chat.stream) {
     const message = await answerWhole(generate, asked, call);
     return typeof message === 'string' ? jsonText(200, message) : json(200, message);

@@ -26,9 +26,9 @@ export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }
     tag: 'Generation',
     body: responsesRequestSchema,
     answer: responseSchema,
-    async handle({ body, caller, requestId, signal, answers }, { responses }) {
+    async handle({ body, caller, requestId, signal, answers, known }, { responses }) {
       const request = parseResponsesRequest(body.text);
-      const call = { caller, requestId, signal, answers };
+      const call = { caller, requestId, signal, answers, known };
       if (request.value.stream) return responseEvents(responses.stream(request, call));
       return json(200, await responses.create(request, call));
     },
@@ -52,9 +52,9 @@ export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }
     tag: 'Generation',
     body: compactRequestSchema,
     answer: compactedSchema,
-    async handle({ body, caller, requestId, signal, answers }, { responses }) {
+    async handle({ body, caller, requestId, signal, answers, known }, { responses }) {
       const request = parseCompactRequest(body.text);
-      return json(200, await responses.compact(request, { caller, requestId, signal, answers }));
+      return json(200, await responses.compact(request, { caller, requestId, signal, answers, known }));
     },
   },
   {

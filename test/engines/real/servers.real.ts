@@ -175,6 +175,39 @@ for (const kind of kinds) {
       );
     });
 
+    it('is found to hang though its connections stand, and ends every line once when it goes on', async () => {
+      // The shortest that is watched; what else could end a call takes an hour.
+      const timeouts = { connectMs: 1_000, firstByteMs: 3_600_000, idleMs: 60_000, totalMs: 3_600_000 };
+      const replicas = [{ url: server.url, apiKey: null, slots: null, weight: 1, drain: false }];
+      const engine = { kind: 'openai' as const, flavor: null, replicas, model: server.model, timeouts };
+      const app = await startApp({ models: [testModel(engine)] });
+      try {
+        const lines = chatLines(200, (n) => `Say ${n}.`).map((line) => ({
+          ...line,
+          body: { ...line.body, model: 'tiny', max_tokens: 8 },
+        }));
+        const { id } = await app.api.createBatch({ requests: lines });
+        const batch = () => app.api.batch(id);
+        const isBegun = async () => (await batch()).request_counts.completed >= 40;
+        await until('some lines are done', isBegun, { withinMs: 300_000 });
+        server.hold();
+        const isFound = async () => (await batch()).waiting?.reason === 'engine_unavailable';
+        await until('it is found to hang', isFound, { withinMs: 300_000 });
+        expect((await batch()).request_counts).toMatchObject({ failed: 0 });
+        server.goOn();
+        expect((await app.api.finished(id)).request_counts).toEqual({
+          total: 200,
+          completed: 200,
+          failed: 0,
+        });
+        const { all, distinct } = endings((await app.api.results(id, 'output')).text, '');
+        expect([all.length, distinct.size]).toEqual([200, 200]);
+      } finally {
+        server.goOn();
+        await app.stop();
+      }
+    });
+
     it('ends every line once though both are killed in the middle', async () => {
       const installation = install(readFileSync(configFor(server), 'utf8'));
       try {

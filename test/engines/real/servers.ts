@@ -23,6 +23,9 @@ export interface RealServer {
   kill(): Promise<void>;
   /** Starts it again at the same address. */
   start(): Promise<void>;
+  /** Has it do nothing, as one that hangs: its connections stand, and nobody answers. */
+  hold(): void;
+  goOn(): void;
 }
 
 /** How a server is started on a port. */
@@ -158,12 +161,12 @@ function run(command: string, args: string[]): void {
 
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
-  for (const child of running) killAll(child);
+  for (const child of running) signalAll(child, 'SIGKILL');
 });
 
 /** With the processes that it started: Ollama's run the model. */
-function killAll({ pid }: ChildProcess): void {
-  if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined) process.kill(-pid, signal);
 }
 
 /** Starts a server of that kind on a free port. */
@@ -180,9 +183,11 @@ export async function startServer({ flavor }: Kind, launch: Launch): Promise<Rea
       child = undefined;
       if (!ending || ending.exitCode !== null) return;
       const gone = new Promise<void>((resolve) => ending.once('exit', () => resolve()));
-      killAll(ending);
+      signalAll(ending, 'SIGKILL');
       await gone;
     },
+    hold: () => child && signalAll(child, 'SIGSTOP'),
+    goOn: () => child && signalAll(child, 'SIGCONT'),
     async start() {
       const env = { ...process.env, ...launch.env?.(port) };
       const started = spawn('nice', [launch.command, ...launch.args(port)], {

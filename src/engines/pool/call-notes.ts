@@ -1,0 +1,21 @@
+import type { Clock } from '../../base/clock.ts';
+import type { CallKnown } from '../../core/call-known.ts';
+
+/** Writes down how a call goes. */
+export function notesOf(known: CallKnown, clock: Pick<Clock, 'monotonic'>) {
+  const begun = clock.monotonic();
+  let sentAt = begun;
+  known.asked = 0;
+  return {
+    sent(server: string): void {
+      sentAt = clock.monotonic();
+      if (known.asked === 0) known.queuedMs = sentAt - begun;
+      known.asked = (known.asked ?? 0) + 1;
+      known.server = server;
+    },
+    answers(id?: string): void {
+      known.firstMs = clock.monotonic() - sentAt;
+      if (id !== undefined) known.answerId = id;
+    },
+  };
+}
