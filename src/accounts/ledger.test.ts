@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAccountStore, type AccountStore } from '../../test/server/support/account-store.ts';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
@@ -88,5 +90,20 @@ describe('the ledger of synchronous requests', () => {
     await clock.advance(0);
     expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1', 'req_2']);
     expect(clock.pending).toBe(0);
+  });
+
+  it('holds nothing of a request but its row while that waits', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const asked = () => {
+      const whole = { ...caller, body: 'of its request' };
+      ledger.charge({ caller: whole, requestId: 'req_1', model: 'tiny', usage, prices });
+      return new WeakRef(whole);
+    };
+    const kept = asked();
+    // A WeakRef keeps what it was made of until the turn of the event loop is over.
+    await new Promise(setImmediate);
+    collectGarbage();
+    expect([kept.deref(), store.written]).toEqual([undefined, []]);
   });
 });
