@@ -88,7 +88,10 @@ describe('tools with free text', () => {
       response.end('data: [DONE]\n\n');
     };
     const { body: request, calls } = body();
-    const told = presentChat(await foldChunks(engine.stream(request, call())), calls);
+    const got = await foldChunks(engine.stream(request, call()));
+    const [made] = got.choices[0]?.message.tool_calls ?? [];
+    expect(JSON.parse(made?.function.arguments ?? '')).toEqual({ input });
+    const told = presentChat(got, calls);
     expect((told as unknown as typeof answer).choices[0]).toMatchObject({
       message: { tool_calls: [called] },
       finish_reason: 'tool_calls',
