@@ -10,12 +10,12 @@ export interface Sent {
   cohort: Cohort | null;
 }
 
-/** The share of a cohort that need not be waited for, once the last of it had its time. */
-const stragglers = { share: 0.2, times: 1.1 } as const;
+/** The share of a cohort that is waited for, and until its last one had its time: the quick ones tell of all. */
+const enough = 0.6;
 
 /**
- * Requests that were sent one after the other. Their mean tells of all of them early, whichever answers come first: those
- * still open have taken as long as they have so far, at least.
+ * Requests that were sent one after the other. They tell early how fast the quick ones are: those still open have taken as
+ * long as they have so far, at least.
  */
 export class Cohort {
   #size: number;
@@ -52,8 +52,8 @@ export class Cohort {
   isKnown(now: number): boolean {
     if (this.#joined < this.#size) return false;
     if (this.#open.size === 0) return true;
-    const hadTime = now - this.#lastAt > this.#answers.time * stragglers.times;
-    return hadTime && this.#open.size <= this.#size * stragglers.share;
+    if (this.#answers.count < enough * this.#size) return false;
+    return now - this.#lastAt > this.#answers.time * 1.1;
   }
 
   pace(now: number): Pace {

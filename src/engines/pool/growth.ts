@@ -1,24 +1,26 @@
-import type { Pace } from './pace.ts';
+import type { Known, Pace } from './pace.ts';
 
-/** Each step is verified before the next, so that a queue is never much longer than half the slots. */
-const factors = { start: 2, grow: 1.5, hesitant: 1.25, costly: 1.25 } as const;
+/** Each step is verified before the next, so that a queue is hardly longer than half the slots. */
+const factors = { start: 2, grow: 1.5, hesitant: 1.1, costly: 1.25 } as const;
+/** A step that is less than this is none. */
+const leastStep = 1.08;
 /** The share of the additional requests that must show as additional throughput. */
 export const worthwhile = 0.25;
 /** Paces this close are the same. */
-export const same = 0.07;
+export const same = 0.1;
+/** Where the mean is known this well, answers take equally long. */
+const steady = 0.02;
 /** So many standard errors are no chance: to stop too early costs more than a step too many. */
-const chance = 4;
+const chance = { slower: 3, faster: 2 } as const;
 
-/** How fast it has to be without a queue, in milliseconds a unit of work, and its standard error as a share of it. */
-export interface Known {
-  mean: number;
-  error: number;
-}
+export const unknown: Known = { mean: { pace: 0, error: 0 }, quick: { pace: 0, error: 0 } };
 
 /** What is known of a server while more and more requests are sent to it. */
 interface Growth {
   /** The pace of what did not queue. */
   readonly free: Known;
+  /** So many in flight were worth it, though each took longer. */
+  readonly worth: number;
   /**
    * By what factor the next step is more. 1: look once more, at a cohort of all that are in flight.
    * 0: more only cost time.
@@ -31,34 +33,59 @@ export function createGrowth(isKnown = false): Growth {
   let free: Pace | null = null;
   let last: Pace | null = null;
   let isDoubtful = false;
+  let worth = 0;
 
   return {
     get free() {
-      return { mean: free?.mean ?? 0, error: free?.error ?? 0 };
+      return free?.known ?? unknown;
+    },
+    get worth() {
+      return worth;
     },
     next(pace) {
       if (free === null || last === null) {
         free = pace.copy();
         last = pace;
-        return isKnown ? factors.hesitant : factors.start;
+        return isKnown ? factors.costly : factors.start;
       }
-      const slowdown = pace.mean / last.mean;
-      const more = pace.level / last.level;
-      const queueing = pace.mean / free.mean - 1;
-      // If it did not queue, it would be spread as what is known not to.
-      const error = free.error * Math.sqrt(1 + free.count / pace.count);
-      if (queueing < Math.max(same, chance * error)) {
+      const { slowdown, error } = slower(pace.known, free.known);
+      if (slowdown < Math.max(same, chance.slower * error)) {
         // As fast as ever, as far as can be told.
-        if (queueing < Math.max(same, error)) free.merge(pace);
         last = pace;
         isDoubtful = false;
-        return Math.max(factors.hesitant, factors.grow / Math.max(1, slowdown));
+        const isFaster = slowdown < -Math.max(same, chance.faster * error);
+        // The first requests take longer: connections are made, and code is compiled.
+        if (isFaster) free = pace.copy();
+        else if (slowdown < Math.max(same, error)) free.merge(pace);
+        if (isFaster || isKnown) return factors.costly;
+        return Math.max(factors.hesitant, factors.grow / (1 + Math.max(0, slowdown)));
       }
       if (isDoubtful) return 0;
-      isDoubtful = more / slowdown - 1 < worthwhile * (more - 1);
+      const since = pace.mean / last.mean;
+      const more = pace.level / last.level;
+      isDoubtful = more / since - 1 < worthwhile * (more - 1);
       if (isDoubtful) return 1;
+      const step = factors.costly / since;
+      if (step < leastStep) return 0;
       last = pace;
-      return factors.costly / slowdown;
+      worth = pace.level;
+      return step;
     },
   };
+}
+
+/**
+ * By what share it is slower than before, and by what share that may be wrong: as the mean tells where answers take equally
+ * long, and as the quick ones do, who show a queue soonest, where times differ.
+ */
+export function slower(now: Known, before: Known): { slowdown: number; error: number } {
+  const tells = before.mean.error < steady ? 'mean' : 'quick';
+  const slowdown = now[tells].pace / before[tells].pace - 1;
+  return { slowdown, error: Math.hypot(now[tells].error, before[tells].error) };
+}
+
+/** The share that does not wait: the quick ones wait as long as all do. */
+export function unqueued(now: Known, free: Known): number {
+  const tells = free.mean.error < steady ? 'mean' : 'quick';
+  return 1 - (now[tells].pace - free[tells].pace) / now.mean.pace;
 }

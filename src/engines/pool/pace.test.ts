@@ -18,6 +18,15 @@ describe('Pace', () => {
     expect(paceOf([100, 1, 4], [900, 1, 4]).error).toBeGreaterThan(0.5);
   });
 
+  it('tells a wait by the quick answers, where times differ much', () => {
+    const times = [20, 30, 40, 50, 160];
+    const of = (wait: number) => paceOf(...times.map((ms) => [ms + wait, 1, 1] as [number, number, number]));
+    const [alone, queued] = [of(0), of(20)];
+    expect(queued.known.mean.pace / alone.known.mean.pace).toBeCloseTo(1.33);
+    expect(queued.known.quick.pace / alone.known.quick.pace).toBeCloseTo(1.67);
+    expect(paceOf([50, 1, 1], [100, 2, 1]).known.quick).toEqual({ pace: 50, error: 0 });
+  });
+
   it('knows the mean the better the more answers there are', () => {
     const few = paceOf([40, 1, 1], [60, 1, 1]);
     const many = few.copy();

@@ -6,6 +6,7 @@ import type { Sent } from './slot-finder.ts';
 
 const slots = 64;
 const renewMs = 250;
+const seeds = [1, 2, 3, 4, 5];
 
 /** A process that sends all it may to a server that others ask, too. */
 interface Process {
@@ -70,8 +71,8 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
   }
 
   while (now < seconds * 1000) {
-    const next = working.toSorted((a, b) => a.endsAt - b.endsAt)[0];
-    const asks = all.toSorted((a, b) => a.renewsAt - b.renewsAt)[0]!;
+    const next = working.length > 0 ? least(working, ({ endsAt }) => endsAt) : undefined;
+    const asks = least(all, ({ renewsAt }) => renewsAt);
     const at = Math.min(next?.endsAt ?? Infinity, asks.renewsAt);
     busy[Math.floor(now / 1000)]! += ((at - now) * working.length) / (slots * 1000);
     now = at;
@@ -91,17 +92,25 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
 describe('processes that share a server which does not tell its slots', () => {
   it.each([2, 3, 5])('find them together: %i', (processes) => {
     const starts = Array.from({ length: processes }, (_, at) => at * 37);
-    const { busy, longestQueue, found } = fillTogether(starts, 30, lognormal(50, 0.2, 1));
-    expect(mean(busy.slice(10))).toBeGreaterThanOrEqual(0.88);
-    expect(longestQueue / slots).toBeLessThanOrEqual(0.6);
-    expect(Math.max(...found) / Math.min(...found)).toBeLessThanOrEqual(1.3);
+    const served = seeds.map((seed) => fillTogether(starts, 20, lognormal(50, 0.2, seed)));
+    const queues = served.map(({ longestQueue }) => longestQueue / slots).toSorted((a, b) => a - b);
+    expect(queues[seeds.length >> 1]).toBeLessThanOrEqual(0.7);
+    expect(mean(served.map(({ busy }) => mean(busy.slice(10))))).toBeGreaterThanOrEqual(0.9);
+    for (const { found } of served) expect(Math.max(...found) / Math.min(...found)).toBeLessThanOrEqual(1.3);
   });
 
   it('take what others found when they start', () => {
-    const { busy } = fillTogether([0, 20_000], 25, lognormal(50, 0.2, 2));
-    expect(Math.min(...busy.slice(15))).toBeGreaterThanOrEqual(0.9);
+    const slowest = seeds.map((seed) => {
+      const { busy } = fillTogether([0, 10_000], 15, lognormal(50, 0.2, seed));
+      return Math.min(...busy.slice(6));
+    });
+    expect(mean(slowest)).toBeGreaterThanOrEqual(0.85);
   });
 });
+
+function least<T>(all: readonly T[], of: (one: T) => number): T {
+  return all.reduce((found, one) => (of(one) < of(found) ? one : found));
+}
 
 function mean(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;

@@ -43,8 +43,8 @@ describe.each([
   ])('keeps %i slots used', (slots, fill) => {
     const served = steady(slots, jitter);
     expect(served.fill).toBeGreaterThanOrEqual(fill);
-    expect(served.longestQueue / slots).toBeLessThanOrEqual(slots < 50 ? 0.7 : 0.55);
-    expect(served.slots.at(-1)! / slots).toBeGreaterThanOrEqual(0.85);
+    expect(served.longestQueue / slots).toBeLessThanOrEqual(slots < 50 ? 0.85 : 0.6);
+    expect(served.slots.at(-1)! / slots).toBeGreaterThanOrEqual(0.8);
     expect(served.slots.at(-1)! / slots).toBeLessThanOrEqual(1.3);
   });
 
@@ -53,8 +53,8 @@ describe.each([
       const slots = 16 + index * 3;
       return steady(slots, jitter).longestQueue / slots;
     });
-    expect(Math.max(...queues)).toBeLessThanOrEqual(0.75);
-    expect(queues.filter((queue) => queue > 0.5).length).toBeLessThanOrEqual(queues.length / 5);
+    expect(Math.max(...queues)).toBeLessThanOrEqual(1.2);
+    expect(queues.filter((queue) => queue > 0.6).length).toBeLessThanOrEqual(queues.length / 20);
   });
 
   it.each([1, 2, 3, 4, 5, 6, 7])('comes down to few slots: %i', (slots) => {
@@ -66,15 +66,17 @@ describe.each([
 
 describe('slots of a server with lognormal times', () => {
   it.each([
-    { slots: 16, seeds: 20, atMean: 0.95, atWorst: 0.85 },
-    { slots: 64, seeds: 20, atMean: 0.94, atWorst: 0.85 },
-    { slots: 200, seeds: 8, atMean: 0.9, atWorst: 0.85 },
-  ])('keeps $slots used', ({ slots, seeds, atMean, atWorst }) => {
+    { slots: 16, seeds: 20, atMean: 0.95, atWorst: 0.85, queue: 1 },
+    { slots: 64, seeds: 20, atMean: 0.95, atWorst: 0.85, queue: 0.5 },
+    { slots: 200, seeds: 8, atMean: 0.93, atWorst: 0.85, queue: 0.5 },
+  ])('keeps $slots used', ({ slots, seeds, atMean, atWorst, queue }) => {
     const all = Array.from({ length: seeds }, (_, seed) =>
       serveUntold(slots * rounds, { slots: () => slots, timeOf: lognormal(50, 0.6, seed) }),
     );
     expect(mean(all.map(({ fill }) => fill))).toBeGreaterThanOrEqual(atMean);
     expect(Math.min(...all.map(({ fill }) => fill))).toBeGreaterThanOrEqual(atWorst);
+    const queues = all.map(({ longestQueue }) => longestQueue / slots).toSorted((a, b) => a - b);
+    expect(queues[seeds >> 1]).toBeLessThanOrEqual(queue);
     const found = all.map((one) => one.slots.at(-1)! / slots);
     expect(mean(found)).toBeGreaterThan(0.9);
     expect(mean(found)).toBeLessThan(1.3);

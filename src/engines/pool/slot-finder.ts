@@ -1,5 +1,5 @@
 import { Cohort, type Sent } from './cohort.ts';
-import { createGrowth, same, type Known } from './growth.ts';
+import { createGrowth, same, slower, unknown, unqueued } from './growth.ts';
 import { headroom, withHeadroom } from './headroom.ts';
 import type { Pace } from './pace.ts';
 import { Sample } from './sample.ts';
@@ -49,12 +49,10 @@ const first = 8;
 /** Where even the first steps only cost time, it begins once more with so few. */
 const small = 2;
 const largest = 4096;
-/** A step that is less than this is none. */
-const leastStep = 1.08;
 /** A cohort of so many is looked at while it grows, if answers come before all have joined. */
 const fewest = 4;
-/** What a trial changes: probes, and the most that is taken away at once. */
-const factors = { up: 1.25, down: 0.7, least: 0.6 } as const;
+/** What a trial changes: the most that is added at once, what a probe takes away, and the most that is. */
+const factors = { up: 1.2, down: 0.8, least: 0.6 } as const;
 /** A surprise this large is looked at once more: its cause may have come in the middle of a sample. */
 const surprise = 0.25;
 /** Samples of holding until something else is tried. */
@@ -73,7 +71,7 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
   let growth = createGrowth();
   let isSmall = false;
   /** The pace of requests that do not queue, as far as is known. */
-  let free: Known = { mean: 0, error: 0 };
+  let free = unknown;
   let holdFor: number = hold.first;
   let probes = 0;
   let phase: Grow | Hold | Trial = { kind: 'grow', cohort: new Cohort(begin, begin) };
@@ -116,34 +114,42 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     }
     free = growth.free;
     const next = Math.min(Math.ceil(most * factor), ceiling);
-    if (next < most * leastStep || most >= largest || queued > 0) return settle(most / headroom);
+    if (next <= most || most >= largest || queued > 0)
+      return settle(
+        Math.max(
+          growth.worth,
+          most * factors.least,
+          Math.min(pace.level * unqueued(pace.known, free), most / headroom),
+        ),
+      );
     grow(next);
   }
 
   function keep(held: Hold, pace: Pace, ceiling: number): void {
     held.samples++;
-    const found = (pace.level * free.mean) / pace.mean;
+    const found = pace.level * unqueued(pace.known, free);
     const off = Math.abs(found / slots - 1);
-    const isOff = off > Math.max(same, chance * Math.hypot(pace.error, free.error));
+    const isOff = off > Math.max(same, chance * slower(pace.known, free).error);
     if (isOff && off > surprise && !held.isSurprised) {
       held.isSurprised = true;
       return again();
     }
-    let to = isOff ? clamped(Math.max(found, slots * factors.least)) : slots;
+    const [least, largestStep] = [slots * factors.least, Math.ceil(slots * factors.up)];
+    let to = isOff ? clamped(Math.min(Math.max(found, least), largestStep)) : slots;
     const isProbe = to === slots;
     if (isProbe) {
       if (held.samples < holdFor) return again();
       // Fewer may cost throughput: they are tried seldom, except where the very first ones may have queued.
       const isDown = slots <= 2 * first ? probes % 2 === 0 : probes % 4 === 3;
       probes++;
-      to = isDown ? Math.floor(slots * factors.down) : Math.ceil(slots * factors.up);
+      to = isDown ? Math.floor(slots * factors.down) : largestStep;
     }
     to = clamped(Math.min(to, ceiling));
     if (to === slots || (to > slots && queued > 0)) return again();
     go({ kind: 'trial', before: pace, slots, isProbe }, to);
   }
 
-  function decide(trial: Trial, pace: Pace): void {
+  function decide(trial: Trial, pace: Pace, ceiling: number): void {
     const isUp = slots > trial.slots;
     const verdict = judge(trial, slots, pace, free);
     if (!verdict.isClear && sample.extend()) return;
@@ -154,11 +160,10 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     }
     holdFor = hold.first;
     if (trial.isProbe) probes--;
-    if (!verdict.isFree) return settle(slots);
-    growth = createGrowth();
-    growth.next(pace);
-    free = growth.free;
-    grow(most * factors.up);
+    const more = clamped(Math.min(Math.ceil(slots * factors.up), ceiling));
+    if (!verdict.isFree || more <= slots || queued > 0) return settle(slots);
+    // None of them waits: there may be many more slots by now.
+    go({ kind: 'trial', before: pace, slots, isProbe: true }, more);
   }
 
   function answered(sent: Sent, { work, isFull }: Answer, ceiling: number): void {
@@ -173,7 +178,7 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     if (!sample.isFull) again();
     else if (phase.kind === 'grow') step(phase.cohort.pace(at), ceiling);
     else if (phase.kind === 'hold') keep(phase, sample.pace, ceiling);
-    else decide(phase, sample.pace);
+    else decide(phase, sample.pace, ceiling);
   }
 
   return {

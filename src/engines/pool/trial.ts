@@ -1,8 +1,8 @@
-import { same, worthwhile, type Known } from './growth.ts';
-import type { Pace } from './pace.ts';
+import { same, slower, worthwhile } from './growth.ts';
+import type { Known, Pace } from './pace.ts';
 
 /** With fewer in flight the throughput may fall to this: then those that went had only queued. */
-const spared = 0.93;
+const spared = 0.95;
 /** So many standard errors are no chance. */
 export const chance = 2;
 
@@ -38,23 +38,13 @@ export function judge(trial: Trial, slots: number, pace: Pace, free: Known): Ver
   return {
     isWorthIt,
     isClear: isCertain || pace.error <= before.error / 2,
-    isFree: isUp && pace.mean < before.mean * (1 + same),
-    free: isWorthIt ? freeAfter() : freeBefore(),
+    isFree: isUp && slower(pace.known, before.known).slowdown < same,
+    free: isWorthIt === isUp ? freeIfAll(trial) : free,
   };
-
-  function freeAfter(): Known {
-    if (isUp) return before;
-    return trial.isProbe && pace.mean < free.mean ? freeIfAll(pace, slots) : free;
-  }
-
-  /** What was held is as much as there is. */
-  function freeBefore(): Known {
-    const known = freeIfAll(before, trial.slots);
-    return isUp === known.mean < free.mean ? known : free;
-  }
 }
 
-/** The pace without a queue, if those are all the slots. */
-function freeIfAll(pace: Pace, slots: number): Known {
-  return { mean: (pace.mean * slots) / pace.level, error: pace.error };
+/** The pace without a queue, if what was held are all the slots: none but its headroom waited, and none of the quick ones. */
+function freeIfAll({ before, slots }: Trial): Known {
+  const { mean, quick } = before.known;
+  return { mean: { ...mean, pace: mean.pace * Math.min(1, slots / before.level) }, quick };
 }
