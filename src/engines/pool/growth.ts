@@ -10,6 +10,8 @@ export const worthwhile = 0.25;
 export const same = 0.1;
 /** Where the mean is known this well, answers take equally long. */
 const steady = 0.02;
+/** Where it is known no better than that, there are answers of several kinds, and only quick ones had come before. */
+const mixed = 0.2;
 /** So many standard errors are no chance: to stop too early costs more than a step too many. */
 const chance = { slower: 3, faster: 2 } as const;
 
@@ -74,18 +76,20 @@ export function createGrowth(isKnown = false): Growth {
   };
 }
 
-/**
- * By what share it is slower than before, and by what share that may be wrong: as the mean tells where answers take equally
- * long, and as the quick ones do, who show a queue soonest, where times differ.
- */
+/** By what share it is slower than before, and by what share that may be wrong. */
 export function slower(now: Known, before: Known): { slowdown: number; error: number } {
-  const tells = before.mean.error < steady ? 'mean' : 'quick';
+  const tells = telling(now, before);
   const slowdown = now[tells].pace / before[tells].pace - 1;
   return { slowdown, error: Math.hypot(now[tells].error, before[tells].error) };
 }
 
 /** The share that does not wait: the quick ones wait as long as all do. */
 export function unqueued(now: Known, free: Known): number {
-  const tells = free.mean.error < steady ? 'mean' : 'quick';
+  const tells = telling(now, free);
   return 1 - (now[tells].pace - free[tells].pace) / now.mean.pace;
+}
+
+/** The mean where answers take equally long; the quick ones, who show a queue soonest, where times differ. */
+function telling(now: Known, before: Known): keyof Known {
+  return before.mean.error < steady && now.mean.error < mixed ? 'mean' : 'quick';
 }

@@ -84,6 +84,18 @@ describe('slots of a server with lognormal times', () => {
   });
 });
 
+describe('slots of a server with answers of two kinds', () => {
+  it.each([64, 200])('does not take the first long ones for a queue: %i slots', (slots) => {
+    const fills = Array.from({ length: 20 }, (_, seed) => {
+      const random = randomOf(seed + 1);
+      const timeOf = () => (random() < 0.2 ? 300 : 30) * (0.95 + 0.1 * random());
+      return serveUntold(slots * rounds, { slots: () => slots, timeOf }).fill;
+    });
+    expect(mean(fills)).toBeGreaterThanOrEqual(0.88);
+    expect(Math.min(...fills)).toBeGreaterThanOrEqual(0.8);
+  });
+});
+
 describe('slots of a server that batches', () => {
   it.each([
     { batch: 64, slowedBy: 64 },
