@@ -46,7 +46,7 @@ it('a killed pull goes on where it was', async () => {
   pull.child.kill('SIGKILL');
   await pull.exit;
   expect(existsSync(pulledPath())).toBe(false);
-  expect(existsSync(`${pulledPath()}.part.lock`)).toBe(true);
+  expect(existsSync(`${pulledPath()}.part.lock.db`)).toBe(true);
   hub.release();
   hub.hits.length = 0;
   expect(await place.run(['models', 'pull', 'hf:o/r/m.gguf'], env)).toMatchObject({
@@ -97,7 +97,7 @@ it('a server that fetches its model stops at once, and keeps what it has', async
   server.child.kill('SIGTERM');
   expect(await server.exit).toMatchObject({ code: 0, signal: null });
   expect(remembered()).toBeGreaterThan(0);
-  expect(existsSync(`${pulledPath()}.part.lock`)).toBe(false);
+  expect(existsSync(`${pulledPath()}.part.lock.db`)).toBe(false);
 });
 
 it('a server whose model cannot be had says why', async () => {

@@ -541,7 +541,7 @@ describe('two at once', () => {
     ['that is none', JSON.stringify({ host: 'elsewhere', pid: 1 })],
   ])('a file for the lock %s does not hold anybody up', async (_, content) => {
     server.files.set('/m.gguf', { bytes: big });
-    const lock = `${here('m.gguf')}.part.lock`;
+    const lock = `${here('m.gguf')}.part.lock.db`;
     mkdirSync(dirname(lock), { recursive: true });
     writeFileSync(lock, content);
     expect((await pull(`${server.url}/m.gguf`)).files[0]!.present).toBe(false);

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { type FileLock, heldCode, lockFile } from '../../../base/file-lock.ts';
+import { type FileLock, isHeld, lockFile } from '../../../base/file-lock.ts';
 import type { ModelFs } from './part-file.ts';
 
 /** The right to write a file's part. */
@@ -8,18 +8,19 @@ export interface Lease {
 }
 
 /**
- * Takes the lease of `path`, a lock on `<name>.part.lock`; undefined while another process has it, or another pull of this
+ * Takes the lease of `path`, a lock on `<name>.part.lock.db`; undefined while another process has it, or another pull of this
  * one. Where a disk cannot lock, everybody has it.
  */
 export async function takeLease(path: string, fs: ModelFs): Promise<Lease | undefined> {
-  const lockPath = `${path}.part.lock`;
+  // Not `.part.lock`: earlier versions wrote that, and not as a database.
+  const lockPath = `${path}.part.lock.db`;
   await fs.mkdir(dirname(path), { recursive: true });
   let lock: FileLock | undefined;
   try {
     lock = lockFile(lockPath);
   } catch (error) {
     // Any other fault of a folder is met, and told, when the part is opened.
-    if (error instanceof Error && 'errcode' in error && error.errcode === heldCode) return undefined;
+    if (isHeld(error)) return undefined;
   }
   return {
     async release() {
