@@ -84,6 +84,13 @@ export const inputAudio = { type: 'object', properties: { data: orNull(base64) }
 export const namePattern = '^[a-zA-Z0-9_-]{1,64}$';
 export const nameRule = { pattern: namePattern, expected: '1 to 64 letters, digits, _ or -' };
 
+/** What people call a thing. Postgres keeps no NUL, and a terminal should be told nothing. */
+export const titleRule = {
+  maxLength: 200,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  expected: 'up to 200 characters, without control characters',
+};
+
 /** What may be noted of a thing: 16 texts of 512 characters, with names of 64. */
 export const metadataSchema = raw({
   type: ['object', 'null'],

@@ -119,8 +119,14 @@ describe('an upload', () => {
     const second = writer.write(pattern(part)).then(() => (isTaken = true));
     while (asked(/partNumber=1/).length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect([isTaken, asked(/partNumber=2/), writer.held]).toEqual([false, [], 2 * part]);
+    const refused = expect(second).rejects.toMatchObject({ code: 'unavailable' });
     await blobs.stop();
-    await expect(second).rejects.toMatchObject({ code: 'unavailable' });
+    await refused;
+    const before = store.asked.length;
+    await expect(blobs.remove(name)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(store.asked.slice(before), 'nobody would close another connection').toEqual([]);
+    await blobs.start();
+    expect(await blobs.size(name)).toBeUndefined();
   });
 
   test('that is aborted or fails leaves no parts', async () => {

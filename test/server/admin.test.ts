@@ -25,9 +25,11 @@ describe('orgs', () => {
     expect(list.data.map((org: { name: string }) => org.name)).toEqual(['default', 'second', 'third']);
   });
 
-  it('422: no name, an unknown field', async () => {
+  it('422: no name, one that no database keeps, an unknown field', async () => {
     expect((await admin('POST', 'orgs', {})).json.error.param).toBe('name');
     expect((await admin('POST', 'orgs', { name: 'x', plan: 'gold' })).json.error.param).toBe('plan');
+    const { status, json } = await admin('POST', 'orgs', { name: 'a\u0000b' });
+    expect([status, json.error.param]).toEqual([422, 'name']);
   });
 });
 
@@ -70,6 +72,7 @@ describe('keys', () => {
   it.each<[string, object, string]>([
     ['an unknown org', { org_id: `org_${'0'.repeat(32)}` }, 'org_id'],
     ['no org', { name: 'x' }, 'org_id'],
+    ['a name with a NUL', { org_id: 'org_1', name: 'a\u0000b' }, 'name'],
     ['an unknown scope', { scopes: ['root'] }, 'scopes[0]'],
     ['an unknown model', { models: ['tiny', 'nope'] }, 'models[1]'],
     ['an expiry in the past', { expires_at: '2001-01-01T00:00:00Z' }, 'expires_at'],

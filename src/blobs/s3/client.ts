@@ -19,6 +19,8 @@ export interface S3Request {
   body?: Uint8Array;
   /** Codes that are an answer, too; `404` for one without a body. */
   may?: readonly string[];
+  /** Milliseconds until its answer begins; it is then tried once. As `S3Timeouts` has it if absent, and tried again. */
+  withinMs?: number;
 }
 
 export interface S3Answer {
@@ -40,6 +42,8 @@ export interface S3Client {
   readonly bucket: string;
   /** The name of a key in the bucket, with the prefix. */
   nameOf(key: string): string;
+  /** After `close`: until then everything fails. */
+  open(): void;
   close(): Promise<void>;
 }
 
@@ -102,6 +106,7 @@ export function createS3Client({
   }
 
   async function once(request: S3Request, signal: AbortSignal): Promise<S3Answer | Refusal> {
+    signal.throwIfAborted();
     pool ??= new Pool(endpoint.origin, {
       connections,
       allowH2: false,
@@ -109,7 +114,8 @@ export function createS3Client({
       bodyTimeout: timeouts.idleMs,
     });
     const { method, body = null } = request;
-    const headersTimeout = method === 'PUT' || method === 'POST' ? timeouts.storedMs : timeouts.headersMs;
+    const usualMs = method === 'PUT' || method === 'POST' ? timeouts.storedMs : timeouts.headersMs;
+    const headersTimeout = request.withinMs ?? usualMs;
     const answer = await pool.request({ ...signed(request), method, body, headersTimeout, signal });
     const { statusCode: status, headers } = answer;
     const bytes = Buffer.from(await answer.body.arrayBuffer());
@@ -148,7 +154,10 @@ export function createS3Client({
     for (let tried = 1; ; tried++) {
       const answer = await attempt(request, signal);
       if (!('fault' in answer)) return answer;
-      const isOver = tried === mostTries || clock.monotonic() - began >= timeouts.totalMs;
+      const isOver =
+        request.withinMs !== undefined ||
+        tried === mostTries ||
+        clock.monotonic() - began >= timeouts.totalMs;
       if (!answer.passing || isOver) throw answer.fault;
       await pause(tried);
     }
@@ -160,9 +169,11 @@ export function createS3Client({
     pause,
     bucket,
     nameOf,
+    open() {
+      if (closing.signal.aborted) closing = new AbortController();
+    },
     async close() {
       closing.abort();
-      closing = new AbortController();
       const closed = pool;
       pool = undefined;
       await closed?.destroy();

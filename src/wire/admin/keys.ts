@@ -5,14 +5,14 @@ import { type ApiKey, type Scope, scopes } from '../../core/org.ts';
 import { describe } from '../explain.ts';
 import { parseInstant } from '../instant.ts';
 import { parseJson } from '../json/parse.ts';
-import { nullable, oneOf, raw, string, stringOrNull } from '../schema.ts';
+import { nullable, oneOf, raw, string, stringOrNull, titleRule } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
 
 /** `POST /v1/admin/keys` (api.md, section 8). */
 export const createKeySchema = Type.Object(
   {
     org_id: string({ minLength: 1, maxLength: 100 }),
-    name: Type.Optional(stringOrNull({ maxLength: 200 })),
+    name: Type.Optional(stringOrNull(titleRule)),
     scopes: Type.Optional(
       nullable('array', {
         items: oneOf(scopes),

@@ -4,10 +4,10 @@ import { beginsAgain, type Budget, budgetPeriods, type SpentBudget } from '../..
 import type { Org } from '../../core/org.ts';
 import { formatDollars, parseDollars } from '../../core/price.ts';
 import { parseJson } from '../json/parse.ts';
-import { nullable, oneOf, string, stringOrNull } from '../schema.ts';
+import { nullable, oneOf, string, stringOrNull, titleRule } from '../schema.ts';
 import { faultsError, validator } from '../validate.ts';
 
-const nameRule = { minLength: 1, maxLength: 200 };
+const nameRule = { ...titleRule, minLength: 1 };
 const budget = Type.Optional(
   nullable('object', {
     properties: {
