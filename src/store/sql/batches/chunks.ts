@@ -133,11 +133,11 @@ export async function withoutRecorded(q: Queries, chunks: readonly Chunk[]): Pro
   return left;
 }
 
-/** The chunk, if `worker` still holds this lease. */
+/** The chunk, if `worker` still holds this lease, which nobody takes from it before the transaction is over. */
 export async function findLeased(q: Queries, worker: string, lease: Lease): Promise<Chunk | undefined> {
   const [row] = await q.all<ChunkRow>(
     `SELECT ${chunkColumns} FROM batch_chunks
-     WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased'`,
+     WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased' ${q.lock}`,
     [lease.batchId, lease.seq, lease.epoch, worker],
   );
   return row && toChunk(row);
