@@ -101,6 +101,23 @@ describe('createBreaker', () => {
     expect(refusals).toEqual([false, true, false]);
   });
 
+  it('has one request try after a second pause that was asked for with no answer between, and all after an answer', async () => {
+    const afterPause = async () => {
+      breaker.failed(busy(5), 0, clock.monotonic());
+      expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
+      await clock.advance(5_000);
+      return breaker.health;
+    };
+    expect([await afterPause(), await afterPause(), await afterPause()]).toEqual([
+      'up',
+      'half-open',
+      'half-open',
+    ]);
+    expect(breaker.reason).toBe('suspected');
+    breaker.answered();
+    expect([breaker.health, await afterPause()]).toEqual(['up', 'up']);
+  });
+
   it('holds a pause that was asked for to its end, whatever is answered meanwhile', async () => {
     breaker.failed(busy(5), 0, clock.monotonic());
     breaker.answered();

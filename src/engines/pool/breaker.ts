@@ -27,7 +27,8 @@ const laterMs = 2_000;
  *   open -> half-open       a pause is over, twice as long each time: one request tries
  *   open, half-open -> up   a request was answered, well or badly
  *
- * A pause that the server asked for (`retry-after`) is held to its end, whatever is answered meanwhile. Only where it works
+ * A pause that the server asked for (`retry-after`) is held to its end, whatever is answered meanwhile. It is up again then,
+ * unless nothing was answered since the pause before: then one request of a batch tries, and not all at once. Only where it works
  * on others, what it is given at once is cut first (`limit.ts`): it may have places for those, and no more. If it refuses
  * much of what replaces them, too, it meant its rate.
  */
@@ -76,6 +77,8 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
   let isCertain = false;
   let isWell = false;
   let works = false;
+  /** Whether it answered since it last asked for a pause. */
+  let hasAnswered = true;
   let toldUntil = Number.NEGATIVE_INFINITY;
 
   const now = () => clock.monotonic();
@@ -123,7 +126,13 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
       note(error);
       askedUntil = Math.max(askedUntil, now() + askedMs);
       tell(error, now() + askedMs);
-      return !wasOpen;
+      if (wasOpen) return false;
+      if (!hasAnswered) {
+        openUntil = askedUntil;
+        isCertain = false;
+      }
+      hasAnswered = false;
+      return true;
     }
     // Where others are being worked on, it has only been given too much; an answer to one of them ends the pause.
     failuresInRow++;
@@ -166,6 +175,7 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     },
     answered() {
       works = true;
+      hasAnswered = true;
       failuresInRow = 0;
       openUntil = null;
       toldUntil = Math.min(toldUntil, askedUntil);
