@@ -158,7 +158,7 @@ export class Observer {
       );
   }
 
-  /** No lease of a dead process may be older than a minute. */
+  /** No lease of a dead process may be older than a minute, nor than that after the last beat that it had on its way. */
   async checkLeases(): Promise<void> {
     const rows = await this.#database.db.all<{ owner: string; batch_id: string; seq: number }>(
       "SELECT owner, batch_id, seq FROM batch_chunks WHERE state = 'leased'",
@@ -168,8 +168,9 @@ export class Observer {
     );
     for (const { owner, batch_id, seq } of rows) {
       const worker = this.workers.get(owner);
+      const beatAt = (this.fences.beats.get(owner) ?? 0) - virtualEpoch;
       if (!worker) this.fail(`${batch_id}/${seq} is leased by nobody (${owner})`);
-      else if (somebodyLives && this.#elapsed() - worker.diedAt > 60_000)
+      else if (somebodyLives && this.#elapsed() - Math.max(worker.diedAt, beatAt) > 60_000)
         this.fail(`${batch_id}/${seq} is still leased by ${worker.name}, which died at ${worker.diedAt}`);
     }
   }

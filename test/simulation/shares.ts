@@ -35,11 +35,12 @@ export class Shares {
 
   /** Called once a second with what a process has in flight at a model. */
   sample(process: SimProcess, model: string, inFlight: number, refusedAt: number): void {
-    const { plan, observer, time, processes } = this.#world;
+    const { plan, observer, time, processes, refusals } = this.#world;
+    const awayUntil = Math.max(refusedAt, refusals.get(model)?.until ?? refusedAt);
     const key = `${process.name} at ${model}`;
     const alive = processes.filter((each) => each.alive).length;
     const least = Math.max(1, Math.floor((plan.slots * 3) / 4 / alive));
-    const mayIdle = inFlight >= least || !this.#isSettled() || time.elapsed - refusedAt < settledMs;
+    const mayIdle = inFlight >= least || !this.#isSettled() || time.elapsed - awayUntil < settledMs;
     const idle = mayIdle || this.#waiting(model).size === 0 ? 0 : (this.#idle.get(key) ?? 0) + 1;
     this.#idle.set(key, idle);
     if (idle > 3)
