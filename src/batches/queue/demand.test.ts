@@ -181,6 +181,9 @@ describe('Demand', () => {
       room = 1;
       expect(isForOthers()).toBe(false);
       room = 0;
+      held.inFlight = 1;
+      expect(isForOthers()).toBe(false);
+      held.inFlight = 0;
       held.attempts.set(100, { made: 1, own: 0, suspected: 0 });
       expect(isForOthers()).toBe(false);
       // By now it knows whether they wait as well.

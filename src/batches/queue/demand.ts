@@ -109,13 +109,14 @@ export class Demand {
   }
 
   /** Whether a chunk is for whoever claims it next: its model is not run here any more, or nothing of it can be sent. */
-  isForOthers({ model, attempts }: HeldChunk, models: ReadonlySet<string>): boolean {
+  isForOthers({ model, attempts, inFlight }: HeldChunk, models: ReadonlySet<string>): boolean {
     if (!models.has(model)) return true;
     const { generate, fleet } = this.#parts;
     const cause = generate.waiting(model);
     if (!cause || this.room(model) > 0 || !this.onlyTries(model)) return false;
-    // What became of its lines nobody else would know, and those that fail by themselves would never be given up.
-    return attempts.size === 0 || (!this.#isBrief(cause) && fleet.othersSend(model));
+    // What became of its lines, or becomes of one that tries, nobody else would know: those that fail by themselves would
+    // never be given up.
+    return (attempts.size === 0 && inFlight === 0) || (!this.#isBrief(cause) && fleet.othersSend(model));
   }
 
   /** Whether more lines of a model should be claimed. */
