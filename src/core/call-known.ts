@@ -12,7 +12,8 @@ export interface CallKnown {
   firstMs?: number;
   /** The id that the server gave its answer. */
   answerId?: string;
-  /** The model that is paid, and for what. */
+  /** The model that is asked. */
   model?: string;
+  /** What is paid for. */
   billed?: Usage;
 }

@@ -42,10 +42,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     { id: model, prices }: Model,
     usage: Usage,
   ) => {
-    if (known) {
-      known.model = model;
-      known.billed = usage;
-    }
+    if (known) known.billed = usage;
     accounts.charge({ caller, requestId, model, usage, prices });
   };
 
@@ -56,7 +53,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     throw servedElsewhere(modelFor(lanes.fleet, caller, name, serves), catalog, caller);
   };
 
-  const enter = (modelId: string) => {
+  const enter = (modelId: string, { known }: InteractiveCall) => {
+    if (known) known.model = modelId;
     const { model, pool, admission, countPrompt } = laneOf(modelId);
     return { model, pool, countPrompt, leave: admission.enter('interactive') };
   };
@@ -67,14 +65,14 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     return model;
   };
 
-  const admit = (name: string, caller: InteractiveCall['caller'], serves: Serves) =>
-    enter(allowed(name, caller, serves).id);
+  const admit = (name: string, call: InteractiveCall, serves: Serves) =>
+    enter(allowed(name, call.caller, serves).id, call);
 
   /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
-  const admitChat = async (request: ChatRequest, { caller, signal }: InteractiveCall) => {
-    const { id } = allowed(request.model, caller, 'chat');
-    const promised = await answering.promise(laneOf(id).pool, request, caller.orgId, signal);
-    return { promised, ...enter(id) };
+  const admitChat = async (request: ChatRequest, call: InteractiveCall) => {
+    const { id } = allowed(request.model, call.caller, 'chat');
+    const promised = await answering.promise(laneOf(id).pool, request, call.caller.orgId, call.signal);
+    return { promised, ...enter(id, call) };
   };
 
   /** An answer that comes whole: charged when it is there. */
@@ -206,7 +204,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async embeddings(request, call) {
-      const lane = admit(request.value.model, call.caller, 'embeddings');
+      const lane = admit(request.value.model, call, 'embeddings');
       return answered(lane, call, async () => {
         const response = await answering.embed(lane, request, howOf(call));
         return [response, { ...noUsage, inputTokens: response.usage.prompt_tokens }];
@@ -214,7 +212,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async completions(request, call) {
-      const lane = admit(request.value.model, call.caller, 'completions');
+      const lane = admit(request.value.model, call, 'completions');
       return answered(lane, call, async () => {
         const response = await answering.complete(lane, request, howOf(call, prefixOfText(request.value)));
         return [response, usageOf(response.usage)];
@@ -223,7 +221,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     completionsStream: (request, call) =>
       metered(async () => {
-        const lane = admit(request.value.model, call.caller, 'completions');
+        const lane = admit(request.value.model, call, 'completions');
         const name = answering.completionName(lane.model);
         const meter = new Meter(lane.leave);
         const how = howOf(call, prefixOfText(request.value));

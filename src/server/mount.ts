@@ -29,8 +29,10 @@ const nobody: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models:
 /** Puts a route on the server: who asks, may they, what do they send; then the handler; then its answer. */
 export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting): void {
   const { services, traffic, connections } = mounting;
-  const answer = (request: FastifyRequest, reply: FastifyReply) =>
-    void run(request, reply).catch((error: unknown) => fail(request, reply, error));
+  const answer = (request: FastifyRequest, reply: FastifyReply) => {
+    const exchange = traffic.of(request);
+    exchange.work = run(exchange, request, reply).catch((error: unknown) => fail(exchange, reply, error));
+  };
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.path,
@@ -39,8 +41,7 @@ export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting):
     handler: answer,
   });
 
-  async function run(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const exchange = traffic.of(request);
+  async function run(exchange: Exchange, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     refuseDuplicates(request.raw);
     const begun = services.clock.monotonic();
     const caller = await callerOf(request, route, services);
@@ -81,8 +82,7 @@ export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting):
     return share;
   }
 
-  function fail(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
-    const exchange = traffic.of(request);
+  function fail(exchange: Exchange, reply: FastifyReply, thrown: unknown): void {
     // Nobody is there to read it: what was thrown is only the echo of the client going away.
     if (reply.raw.destroyed || reply.sent) return;
     const error = toApiError(thrown);

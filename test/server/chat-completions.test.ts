@@ -46,6 +46,16 @@ describe('the log line of a request', () => {
     },
   );
 
+  it('tells which server failed, and of which model', async () => {
+    const { status, headers } = await post(ask('[[fail 500]]'));
+    expect(status).toBe(502);
+    const id = headers.get('x-request-id');
+    const line = () => app.logged.find(({ fields }) => fields['request_id'] === id);
+    await expect.poll(line).toBeDefined();
+    expect(line()?.fields).toMatchObject({ model: 'tiny', server: 'only', code: expect.any(String) });
+    expect(line()?.fields['output_tokens']).toBeUndefined();
+  });
+
   it('says nothing of servers where none was asked', async () => {
     const { headers } = await post(ask('hello', { model: 'nope' }));
     const id = headers.get('x-request-id');

@@ -125,7 +125,10 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
         const rows = await app.store.ledger.of(requestId);
         return rows.map(({ usage }) => [usage.inputTokens > 0, usage.outputTokens]);
       };
-      await expect.poll(charged).toEqual(s === 0 ? [] : [[true, Math.ceil(seen.length / 4)]]);
+      const words = s === 0 ? undefined : Math.ceil(seen.length / 4);
+      await expect.poll(charged).toEqual(words === undefined ? [] : [[true, words]]);
+      expect(report()!.fields).toMatchObject({ model: 'tiny', server: 'only', servers_asked: 1 });
+      expect(report()!.fields['output_tokens']).toBe(words);
       expect(app.generate.interactiveLoad()).toEqual({});
     },
   );

@@ -1,11 +1,12 @@
 import type { Clock } from '../../base/clock.ts';
 import type { CallKnown } from '../../core/call-known.ts';
 
-/** Writes down how a call goes. */
+/** Writes down how a call goes, in place of what was known of an earlier one. */
 export function notesOf(known: CallKnown, clock: Pick<Clock, 'monotonic'>) {
   const begun = clock.monotonic();
   let sentAt = begun;
   known.asked = 0;
+  known.server = known.queuedMs = known.firstMs = known.answerId = undefined;
   return {
     sent(server: string): void {
       sentAt = clock.monotonic();

@@ -21,6 +21,8 @@ export interface Exchange {
   readonly known: CallKnown;
   /** Called when it is over. */
   release: () => void;
+  /** Resolves when nothing is done for it any more: after it is over, where the client went away. */
+  work: Promise<void>;
   /** Notes what is answered instead, for the log. */
   failed: (error: ApiError) => void;
 }
@@ -53,6 +55,8 @@ export interface Traffic {
 /** Where a request carries its exchange: cheaper than a WeakMap, which the garbage collector walks again and again. */
 const carried = Symbol('exchange');
 type Carrier = IncomingMessage & { [carried]?: Exchange };
+
+const noWork = Promise.resolve();
 
 const probes = new Set(['/healthz', '/readyz']);
 
@@ -88,6 +92,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       caller: undefined,
       known: {},
       release() {},
+      work: noWork,
       failed: (error) => void (exchange.failure = error),
       request,
       response: reply.raw,
@@ -110,11 +115,14 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
     exchange.release();
     const gone = !exchange.response.writableFinished;
     if (gone) exchange.controller.abort(new Error('the client went away'));
-    report(exchange, gone);
+    const ms = tenths(clock.monotonic() - exchange.began);
+    // What of an answer is paid that was left is known when its engine has been left, too.
+    if (gone && exchange.known.asked !== undefined) void exchange.work.then(() => report(exchange, gone, ms));
+    else report(exchange, gone, ms);
     if (inFlight.length === 0) settle();
   }
 
-  function report(exchange: Counted, gone: boolean): void {
+  function report(exchange: Counted, gone: boolean, ms: number): void {
     const { request, caller, failure, known } = exchange;
     const fields = {
       request_id: exchange.requestId,
@@ -123,7 +131,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       // Where there is none, what stands in its place is the client's own, and may be anything.
       route: request.routeOptions.url ?? 'unknown',
       status: exchange.response.statusCode,
-      ms: tenths(clock.monotonic() - exchange.began),
+      ms,
       org: caller?.orgId || undefined,
       key: caller?.keyId || undefined,
       code: failure?.code,
