@@ -6,7 +6,10 @@ import { type Breaker, createBreaker } from './breaker.ts';
 const broken = new ApiError('upstream_error', 'The server failed.', { blame: unclear });
 const refused = new ApiError('upstream_unreachable', 'Nobody there.', { blame: away });
 const busy = (retryAfter?: number) =>
-  new ApiError('engine_overloaded', 'Busy.', retryAfter === undefined ? {} : { retryAfter });
+  new ApiError('engine_overloaded', 'Busy.', {
+    blame: away,
+    ...(retryAfter !== undefined && { retryAfter }),
+  });
 
 describe('createBreaker', () => {
   let clock: ManualClock;
@@ -129,13 +132,18 @@ describe('createBreaker', () => {
   });
 
   it.each([
-    ['to its end, however long', 86_400, undefined, 86_400_000],
-    ['to its end, where what waits can wait', 3_600, 8_000_000, 3_600_000],
-    ['for half of the time that what waits has left', 3_600, 600_000, 300_000],
-    ['for half a minute, where that is hardly any', 3_600, 10_000, 30_000],
-  ])('holds a pause %s', (_, seconds, slackMs, ms) => {
+    ['to its end', 600, 7_200_000, 600_000, 'up'],
+    ['for a quarter of an hour at most where somebody waits', 86_400, undefined, 900_000, 'half-open'],
+    ['for a quarter of an hour at most, however long a batch has', 86_400, 604_800_000, 900_000, 'half-open'],
+    ['for half of the time that a batch has left', 3_600, 600_000, 300_000, 'half-open'],
+    ['for half a minute, where that is hardly any', 3_600, 10_000, 30_000, 'half-open'],
+  ])('holds a pause %s', async (_, seconds, slackMs, ms, then) => {
     breaker.failed(busy(seconds), 0, clock.monotonic(), slackMs);
-    expect(breaker.msLeft).toBe(ms);
+    expect([breaker.msLeft, breaker.closed?.ms, breaker.reason]).toEqual([ms, ms, 'asked']);
+    await clock.advance(ms);
+    expect([breaker.health, breaker.closed]).toEqual([then, null]);
+    breaker.answered();
+    expect([breaker.health, breaker.waiting]).toEqual(['up', null]);
   });
 
   it('makes a pause of its own where a server that has too much asks for none at all', () => {

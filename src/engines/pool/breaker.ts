@@ -12,7 +12,11 @@ const suspicious = 3;
  */
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
 const longestWellMs = 4_000;
-/** A `retry-after` is held to its end, or for this share of the time that is left for what waits: it may be over sooner. */
+/**
+ * A `retry-after` is held for so long at most, or for this share of the time that is left for what was refused: it may be
+ * over sooner, and what waits may have less time than that had. Then one request tries.
+ */
+const longestAskedMs = 15 * 60_000;
 const longestAskedShare = 0.5;
 /** The share of what it keeps that may be refused after the first, while what it is given comes down. */
 const surplus = 0.1;
@@ -27,10 +31,10 @@ const laterMs = 2_000;
  *   open -> half-open       a pause is over, twice as long each time: one request tries
  *   open, half-open -> up   a request was answered, well or badly
  *
- * A pause that the server asked for (`retry-after`) is held to its end, whatever is answered meanwhile. It is up again then,
- * unless nothing was answered since the pause before: then one request of a batch tries, and not all at once. Only where it works
- * on others, what it is given at once is cut first (`limit.ts`): it may have places for those, and no more. If it refuses
- * much of what replaces them, too, it meant its rate.
+ * A pause that the server asked for (`retry-after`) is held, whatever is answered meanwhile. It is up again then, unless it
+ * asked for a longer one or nothing was answered since the pause before: then one request of a batch tries, and not all at
+ * once. Only where it works on others, what it is given at once is cut first (`limit.ts`): it may have places for those, and
+ * no more. If it refuses much of what replaces them, too, it meant its rate.
  */
 export interface Breaker {
   readonly health: 'up' | 'open' | 'half-open';
@@ -48,7 +52,7 @@ export interface Breaker {
   /**
    * @param others requests in flight there beside the one that failed
    * @param sentAt when that was sent, in monotonic milliseconds
-   * @param slackMs how long what waits can wait; for ever if absent
+   * @param slackMs how long what failed can wait; as long as any if absent
    * @returns whether it is open now and was not before
    */
   failed(error: ApiError, others: number, sentAt: number, slackMs?: number): boolean;
@@ -116,10 +120,9 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
 
   function overloaded(error: ApiError, others: number, sentAt: number, slackMs: number): boolean {
     const wasOpen = msLeft() > 0;
-    const askedMs = Math.min(
-      (error.retryAfter ?? 0) * 1000,
-      Math.max(pauses.longestMs, slackMs * longestAskedShare),
-    );
+    const wholeMs = (error.retryAfter ?? 0) * 1000;
+    const heldMs = Math.max(pauses.longestMs, slackMs * longestAskedShare);
+    const askedMs = Math.min(wholeMs, longestAskedMs, heldMs);
     // One that asks for no time at all would be asked again without end.
     if (askedMs > 0) {
       if (isOfBurst(sentAt, others, askedMs) && others > 0) return false;
@@ -127,7 +130,7 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
       askedUntil = Math.max(askedUntil, now() + askedMs);
       tell(error, now() + askedMs);
       if (wasOpen) return false;
-      if (!hasAnswered) {
+      if (!hasAnswered || askedMs < wholeMs) {
         openUntil = askedUntil;
         isCertain = false;
       }
@@ -168,7 +171,7 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     },
     heard({ ms, cause: why }) {
       if (msLeft() > 0 || works) return false;
-      openUntil = now() + ms + laterMs;
+      openUntil = now() + Math.min(ms, longestAskedMs) + laterMs;
       cause = why;
       isCertain = false;
       return true;

@@ -65,13 +65,13 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
   function place(call: EngineCall): Place | undefined {
     // Most models have one server, and nothing to choose.
     const only = replicas.length === 1 ? replicas[0] : undefined;
-    if (only) return only.takes(call.priority) ? { replica: only, sent: only.sent(call) } : undefined;
+    if (only) return only.takes(call.priority) ? { replica: only, sent: only.sent() } : undefined;
     const free = replicas.filter((replica) => replica.takes(call.priority));
     const up = free.filter((replica) => replica.isUp);
     const replica =
       free.find((each) => each.wantsTrial) ??
       chooseReplica(up.length > 0 ? up : free, replicas, call.prefix ?? '');
-    return replica && { replica, sent: replica.sent(call) };
+    return replica && { replica, sent: replica.sent() };
   }
 
   /** A place at a replica that works, after others failed; null where there is none but those. */
@@ -80,7 +80,7 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
     if (others.length === 0) return null;
     const free = others.filter((each) => each.takes(call.priority));
     const replica = chooseReplica(free, replicas, call.prefix ?? '');
-    return replica && { replica, sent: replica.sent(call) };
+    return replica && { replica, sent: replica.sent() };
   }
 
   /** A place: at once where there is one, else when it is the call's turn. */

@@ -113,7 +113,7 @@ export class Health {
   /**
    * It does not work, as a request has found that is in flight no more.
    * @param sentAt when that was sent, in monotonic milliseconds
-   * @param slackMs how long others that it is needed for can wait
+   * @param slackMs how long that can wait; absent where somebody waits for it
    */
   failed(error: ApiError, sentAt = this.#parts.clock.monotonic(), slackMs?: number): void {
     if (this.#isStopped) return;

@@ -319,34 +319,86 @@ describe('createPool', () => {
     expect(pool.capabilities.jsonSchema).toBe('none');
   });
 
-  it('asks a server again that wants a pause while there is time for what it was needed for', async () => {
-    const one = server(4);
-    poolOf([one]);
-    const deadline = clock.now() + 600_000;
-    const refusedAfter = async () => {
-      const asked = settled(pool.generate(chatRequest(), { ...forever, priority: 'batch', deadline }));
+  describe('F18: a server that asks for a pause of a day', () => {
+    const minute = 60_000;
+    const day = new ApiError('engine_overloaded', 'Too much.', { blame: away, retryAfter: 86_400 });
+    let one: Server;
+
+    beforeEach(() => {
+      one = server(4);
+      poolOf([one]);
+    });
+
+    /** @param left minutes until it expires; absent where somebody waits for it */
+    async function send(left: number | undefined, land: () => void): Promise<void> {
+      const deadline = left === undefined ? {} : { deadline: clock.now() + left * minute };
+      const priority = left === undefined ? ('interactive' as const) : ('batch' as const);
+      const asked = settled(pool.generate(chatRequest(), { ...forever, priority, ...deadline }));
       await turn();
-      one.open[0]!.fail(tooFast);
+      land();
       await asked;
-    };
-    await refusedAfter();
-    await clock.advance(299_999);
-    expect(pool.most).toBe(0);
-    await clock.advance(1);
-    expect(pool.most).toBeGreaterThan(0);
-    await refusedAfter();
-    await clock.advance(149_999);
-    expect(pool.most).toBe(0);
-    await clock.advance(1);
-    expect(pool.most).toBeGreaterThan(0);
-    await clock.advance(150_000);
-    // Nobody waits any more: the next pause is held to its end.
-    const asked = settled(ask());
-    await turn();
-    one.open[0]!.fail(tooFast);
-    await asked;
-    await clock.advance(899_999);
-    expect(pool.most).toBe(0);
+    }
+    const refuse = () => one.open[0]!.fail(day);
+    const answer = () => one.open[0]!.answer();
+
+    async function expectOneTrialAfter(minutes: number): Promise<void> {
+      await clock.advance(minutes * minute - 1);
+      expect(pool.most).toBe(0);
+      await clock.advance(1);
+      expect(pool.most).toBe(1);
+    }
+
+    it('is tried again while there is time for the batch that was refused', async () => {
+      await send(10, refuse);
+      await expectOneTrialAfter(5);
+      await send(5, refuse);
+      await expectOneTrialAfter(2.5);
+      await send(2.5, answer);
+      expect(pool.waiting).toBeNull();
+    });
+
+    it('is tried as soon where another batch that it was sent is over', async () => {
+      await send(1, answer);
+      await clock.advance(2 * minute);
+      await send(20, refuse);
+      await expectOneTrialAfter(10);
+    });
+
+    it('is tried in time for a batch that is made later and has less time', async () => {
+      await send(7 * 24 * 60, refuse);
+      await expectOneTrialAfter(15);
+    });
+
+    it('is tried for whoever waits for an answer', async () => {
+      await send(undefined, refuse);
+      await expectOneTrialAfter(15);
+      await send(undefined, answer);
+      expect(pool.waiting).toBeNull();
+    });
+
+    it('is tried by processes that only heard of it', async () => {
+      const own = pool;
+      const theirs = poolOf([server(4)]);
+      const tell = tableOf([own, theirs]);
+      const line = settled(own.generate(chatRequest(), { ...forever, priority: 'batch' }));
+      await turn();
+      refuse();
+      await line;
+      tell();
+      expect(theirs.most).toBe(0);
+      for (let waited = 0; waited < 15; waited++) {
+        await clock.advance(minute);
+        tell();
+      }
+      await clock.advance(2_000);
+      expect(theirs.most).toBe(1);
+      await own.stop();
+    });
+
+    it('is left alone no longer than that for what another process says', async () => {
+      pool.share({ ...told, closed: { 'gpu-0': { ms: 86_400_000, cause } } });
+      await expectOneTrialAfter(15 + 2 / 60);
+    });
   });
 
   it('writes down how a call went, where somebody wants to know', async () => {

@@ -86,7 +86,7 @@ export function createPool({
 
   function failed({ replica, sent }: Place, call: EngineCall, error: unknown): void {
     if (call.signal.aborted || !(error instanceof ApiError)) return replica.dropped(sent);
-    replica.failed(sent, error);
+    replica.failed(sent, error, call.deadline && call.deadline - clock.now());
     if (error.blame.scope !== 'account') return;
     for (const other of replicas)
       if (other !== replica && other.account === replica.account) other.fail(error);

@@ -58,8 +58,6 @@ export class Replica implements Choice {
   #rate: Rate;
   #turn: Timer | null = null;
   #parts: ReplicaParts;
-  /** The first deadline of what it is sent, in epoch milliseconds. */
-  #neededBy = Number.POSITIVE_INFINITY;
   /** Calls that are not over, whether the server is done with them or not. */
   #calls = 0;
   #onEnd: (() => void) | null = null;
@@ -188,8 +186,7 @@ export class Replica implements Choice {
     return this.#inFlight < (reason === 'certain' ? 1 : most);
   }
 
-  sent({ deadline }: Pick<EngineCall, 'deadline'>): Sent {
-    if (deadline !== undefined && deadline < this.#neededBy) this.#neededBy = deadline;
+  sent(): Sent {
     const sent = this.#limit.sent(this.#others);
     if (this.#health.now === 'half-open') this.#trial = sent;
     this.#inFlight++;
@@ -238,12 +235,13 @@ export class Replica implements Choice {
     this.#limit.answered(sent, { work, isFull });
   }
 
-  failed(sent: Sent, error: ApiError): void {
+  /** @param slackMs until its answer is of no use; absent where somebody waits for it */
+  failed(sent: Sent, error: ApiError, slackMs?: number): void {
     this.#left(sent);
     this.#limit.dropped(sent);
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.answers();
     if (error.code === 'engine_overloaded') this.#refused(sent, error);
-    this.fail(error, sent.at);
+    this.fail(error, sent.at, slackMs);
     if (!error.blame.certain) this.#health.lookOnce();
   }
 
@@ -262,15 +260,8 @@ export class Replica implements Choice {
   }
 
   /** It does not work, as some request has found. */
-  fail(error: ApiError, sentAt?: number): void {
-    this.#health.failed(error, sentAt, this.#slackMs());
-  }
-
-  /** How long there is until the first deadline of what it was sent. */
-  #slackMs(): number {
-    const left = this.#neededBy - this.#parts.clock.now();
-    if (left <= 0) this.#neededBy = Number.POSITIVE_INFINITY;
-    return left > 0 ? left : Number.POSITIVE_INFINITY;
+  fail(error: ApiError, sentAt?: number, slackMs?: number): void {
+    this.#health.failed(error, sentAt, slackMs);
   }
 
   /** Asks the server how it is. */
