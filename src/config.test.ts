@@ -145,7 +145,7 @@ describe('models', () => {
       pass_through: [service_tier, cache_salt]
       headers: { X-Team: "\${QWEN_KEY}" }
       ca: ca.pem
-      capabilities: { json_schema: exact, prefix_cache: none }
+      capabilities: { json_schema: exact, prefix_cache: none, custom_tools: none }
     price: { input: 0.20, output: 0.60 }
 `,
       { env: { QWEN_KEY: 'k' }, exists: () => true },
@@ -165,7 +165,7 @@ describe('models', () => {
           passThrough: ['service_tier', 'cache_salt'],
           headers: { 'x-team': 'k' },
           ca: `${folder}/ca.pem`,
-          capabilities: { jsonSchema: 'exact', prefixCache: 'none' },
+          capabilities: { jsonSchema: 'exact', prefixCache: 'none', customTools: false },
           timeouts: { connectMs: 5000, firstByteMs: 3_600_000, idleMs: 120_000, totalMs: 300_000 },
         },
       },

@@ -110,11 +110,13 @@ function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConf
     'none',
   ] as const);
   const prefixCache = check.choice(fields.prefix_cache, ['slot', 'shared', 'none'] as const);
+  const customTools = check.choice(fields.custom_tools, ['exact', 'none'] as const);
   const speaks = speech(fields, check);
   return {
     ...(jsonSchema && { jsonSchema }),
     ...(forcedTool && { forcedTool }),
     ...(prefixCache && { prefixCache }),
+    ...(customTools && { customTools: customTools === 'exact' }),
     ...(Object.keys(speaks).length > 0 && { speaks }),
   };
 }

@@ -129,6 +129,8 @@ export interface OpenAiEngineConfig {
     jsonSchema?: 'exact' | 'native' | 'none';
     forcedTool?: 'exact' | 'native' | 'strict' | 'filter' | 'none';
     prefixCache?: 'slot' | 'shared' | 'none';
+    /** Whether it takes tools with free text, and holds their grammars. */
+    customTools?: boolean;
     /** How it is asked in other formats than chat completions. */
     speaks?: Partial<Record<'messages' | 'responses' | 'completions', 'native' | 'via chat' | 'no'>>;
   };

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../../src/core/flavor.ts';
+import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import { presentChat } from '../../../src/wire/chat/answer/function-answer.ts';
 import type { ChatBody } from '../../../src/wire/chat/request/body.ts';
 import { canonicalChat } from '../../../src/wire/chat/request/canonical.ts';
@@ -40,9 +41,9 @@ const body = (more: Partial<ChatBody> = {}) =>
 const message = { role: 'assistant', content: null, tool_calls: [called] };
 const answer = { ...completion(''), choices: [{ index: 0, message, finish_reason: 'tool_calls' }] };
 
-async function serverOf(flavor: Flavor) {
+async function serverOf(flavor: Flavor, more: Partial<UpstreamOptions> = {}) {
   const fake = await startFakeUpstream((response) => send(response, 200, answer));
-  const engine = engineAt(fake.url, { flavor });
+  const engine = engineAt(fake.url, { flavor, model: 'gpt-5-mini', ...more });
   open.push(fake, engine);
   const sent = () => JSON.parse(fake.received.at(-1)!.text) as Record<string, unknown>;
   return { fake, engine, sent };
@@ -63,14 +64,37 @@ describe('tools with free text', () => {
     expect(told.choices[0]?.message.tool_calls).toEqual([called]);
   });
 
-  it('are functions to others', async () => {
-    const { engine, sent } = await serverOf('vllm');
+  it.each<[Flavor, Partial<UpstreamOptions>]>([
+    ['vllm', {}],
+    ['openai', { model: 'gpt-4.1-mini' }],
+    ['azure', { model: 'my-deployment' }],
+    ['openai', { capabilities: { customTools: false } }],
+  ])('are functions to others: %s %j', async (flavor, more) => {
+    const { engine, sent } = await serverOf(flavor, more);
+    expect(engine.capabilities.customTools).toBe(false);
     await engine.generate(body().body, call());
     const { tools, tool_choice: choice } = sent();
     expect(tools).toMatchObject([look, { type: 'function', function: { name: 'patch' } }]);
     expect(JSON.stringify(tools)).not.toContain('"custom"');
     expect(choice).toEqual({ type: 'function', function: { name: 'patch' } });
     expect(sent()['messages']).toMatchObject([{}, { tool_calls: [{ type: 'function' }] }, {}]);
+  });
+
+  it.each<[Flavor, Partial<UpstreamOptions>]>([
+    ['openai', { model: 'gpt-5.5' }],
+    ['openai', { model: 'gpt-10' }],
+    ['azure', { model: 'my-deployment', capabilities: { customTools: true } }],
+    ['generic', { capabilities: { customTools: true } }],
+  ])('are what they are to newer models, and where the operator says so: %s %j', async (flavor, more) => {
+    const { engine, sent } = await serverOf(flavor, more);
+    expect(engine.capabilities.customTools).toBe(true);
+    await engine.generate(body().body, call());
+    expect(sent()).toMatchObject({ tools: [look, patch] });
+  });
+
+  it('are functions in the format of Anthropic, whatever is said', async () => {
+    const { engine } = await serverOf('anthropic', { capabilities: { customTools: true } });
+    expect(engine.capabilities.customTools).toBe(false);
   });
 
   it('are called in streams, in pieces', async () => {

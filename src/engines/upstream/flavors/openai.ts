@@ -7,7 +7,10 @@ export const openai: FlavorTraits = {
   speaks: {
     responses: native('encrypted reasoning, custom tools and the phases of an answer are lost otherwise'),
   },
-  customTools: { value: true, reason: 'documented, with grammars of lark and regex' },
+  customTools: {
+    value: /^gpt-(?:[5-9]|\d\d)/,
+    reason: 'documented from GPT-5 on, with grammars of lark and regex; older models refuse them',
+  },
   completions: completions(all, 'documented, for models that have them; the others say so'),
   jsonSchema: native('strict structured output'),
   forcedTool: native('documented'),

@@ -37,8 +37,8 @@ export interface FlavorTraits {
   developerRole: Flag<boolean>;
   /** That it signs the calls that it makes, and refuses them in a conversation without. */
   signsCalls?: Flag<'needed' | 'passed on'>;
-  /** That it takes tools with free text, and holds the grammars of what they are given. */
-  customTools?: Flag<true>;
+  /** Which of its models, by name, take tools with free text, and hold the grammars of what they are given. */
+  customTools?: Flag<RegExp>;
   /** How it is told how hard to think. */
   effort: Flag<EffortWay>;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */

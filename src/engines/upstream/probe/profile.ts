@@ -71,10 +71,11 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
 
   function take(flavor: Flavor): void {
     traits = traitsOf(flavor, options.ownTraits);
-    wording = { model, traits, told, members: chatMembers(traits, passThrough), passThrough };
     dialect = dialects[traits.format?.value ?? 'chat'];
     countTokens = createCounter(traits.counter.value, (path, body) => post(address.rootPath(path), body));
     capabilities = capabilitiesNow();
+    const { customTools = false } = capabilities;
+    wording = { model, traits, customTools, told, members: chatMembers(traits, passThrough), passThrough };
   }
 
   /** They are asked for with every request, and change when the server tells of itself. */
@@ -84,12 +85,13 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       serves: options.serves ?? (makesEmbeddings(traits) ? ['chat', 'embeddings'] : ['chat']),
       inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
       tools: told.tools ?? true,
-      customTools: traits.customTools !== undefined,
+      customTools: traits.customTools?.value.test(model) ?? false,
       contextLength: options.contextLength ?? told.contextLength ?? null,
       jsonSchema: traits.jsonSchema.value,
       forcedTool: traits.forcedTool.value,
       prefixCache: traits.prefixCache.value,
       ...options.capabilities,
+      ...(traits.format && { customTools: false }),
       speaks: { ...speechOf(traits), ...options.capabilities?.speaks },
     };
   }

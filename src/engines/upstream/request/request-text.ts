@@ -15,10 +15,9 @@ import { effortMembers } from './reasoning-effort.ts';
 export interface Wording {
   /** The upstream's name of the model. */
   model: string;
-  traits: Pick<
-    FlavorTraits,
-    'names' | 'developerRole' | 'signsCalls' | 'customTools' | 'effort' | 'openLimit' | 'progress'
-  >;
+  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'signsCalls' | 'effort' | 'openLimit' | 'progress'>;
+  /** Whether it gets tools with free text as they are. */
+  customTools: boolean;
   /** What the server told of its model. */
   told: Report;
   /** What goes on at all. */
@@ -29,13 +28,13 @@ export interface Wording {
 
 /** The text to send for a chat request: the client's bytes, but for what must differ. */
 export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string {
-  const { model, traits, told, members } = wording;
+  const { model, traits, customTools, told, members } = wording;
   const { body, edits } = allowed(request, members);
   const { value } = body;
   edits.set('model', JSON.stringify(model));
   setStream(edits, value, stream, members);
   if (stream && traits.progress) edits.set(traits.progress.value, 'true');
-  const customs = traits.customTools ? setCustomTools(edits, request.value, value) : undefined;
+  const customs = customTools ? setCustomTools(edits, request.value, value) : undefined;
   const theirs = (message: ChatMessage) => withCustomCalls(worded(message, traits), customs);
   if (value.messages.some((message) => theirs(message) !== message))
     edits.set('messages', JSON.stringify(value.messages.map(theirs)));
