@@ -185,13 +185,14 @@ export class Calls {
 
   #sample(): void {
     this.#world.time.after(1_000, () => {
-      for (const process of this.#world.processes) {
-        if (!process.alive || !process.ready) continue;
-        for (const model of this.#world.plan.models) {
-          const lane = laneOf(process, model);
-          const refusedAt = this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY;
-          this.#shares.sample(process, model, this.#inFlight.get(lane) ?? 0, refusedAt);
-        }
+      const { processes, plan } = this.#world;
+      for (const model of plan.models) {
+        // They tell one another.
+        const refusals = processes.map((process) => this.#refusedAt.get(laneOf(process, model)) ?? 0);
+        const refusedAt = Math.max(...refusals);
+        for (const process of processes)
+          if (process.alive && process.ready)
+            this.#shares.sample(process, model, this.#inFlight.get(laneOf(process, model)) ?? 0, refusedAt);
       }
       this.#sample();
     });

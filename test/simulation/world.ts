@@ -185,13 +185,16 @@ export class World {
     else if (incident.kind === 'stop') void this.#stop(victim, incident.downMs);
   }
 
-  /** A drain, as SIGTERM begins it. It must come to an end. */
+  /** A drain, as SIGTERM begins it. It must come to an end soon after nothing is in its way. */
   async #stop(process: SimProcess, downMs: number): Promise<void> {
     process.ready = false;
     const begun = this.time.elapsed;
-    const patience = this.time.after(180_000, () => {
+    const look = () => {
+      const left = Math.max(begun, process.troubledAt) + 180_000 - this.time.elapsed;
+      if (left > 0) return void (patience = this.time.after(left, look));
       if (process.alive) this.observer.fail(`${process.name} has been stopping since ${begun}`);
-    });
+    };
+    let patience = this.time.after(180_000, look);
     await process.batches.stop().catch((error: unknown) => this.trace.add(process.name, String(error)));
     patience.cancel();
     this.trace.add(process.name, 'has stopped');
