@@ -44,7 +44,7 @@ export function batch(
   };
 }
 
-/** But for where they are kept (`bucket.ts`): a text is that alone. */
+/** All of `files:` but where they are kept, which `bucket.ts` reads; a text says only that. */
 export function files(
   at: Located | undefined,
   { bytesPerBatch }: Config['limits'],

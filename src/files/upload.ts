@@ -183,7 +183,8 @@ export class SpooledUpload implements Upload {
     } catch (error) {
       await beside?.abort();
       await this.abort();
-      await this.#deps.blobs.remove(name);
+      // What cannot be removed is swept later; what is told is what failed first.
+      await this.#deps.blobs.remove(name).catch(() => {});
       throw error;
     }
     this.#writer = undefined;

@@ -36,7 +36,8 @@ describe('Admission', () => {
       for (let line = 0; line < 2_000; line++) {
         const leave = admission.enter('batch');
         advance(lineMs);
-        leave();
+        leave(true);
+        admission.enter('batch')();
       }
       return admission.room;
     };

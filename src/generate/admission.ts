@@ -76,18 +76,18 @@ export class Admission {
     this.#leased = lines;
   }
 
-  /** Counts a call in; the returned function counts it out, once. */
-  enter(priority: 'interactive' | 'batch'): () => void {
+  /** Counts a call in; the returned function counts it out, once. What failed tells nothing of how long a line takes. */
+  enter(priority: 'interactive' | 'batch'): (isAnswered?: boolean) => void {
     if (priority === 'interactive') this.#interactive++;
     else this.#lines++;
     const began = this.#clock.monotonic();
     let left = false;
-    return () => {
+    return (isAnswered = false) => {
       if (left) return;
       left = true;
       if (priority === 'batch') {
         this.#lines--;
-        this.#lineMs += (this.#clock.monotonic() - began - this.#lineMs) / meanOver;
+        if (isAnswered) this.#lineMs += (this.#clock.monotonic() - began - this.#lineMs) / meanOver;
       } else {
         this.#interactive--;
         this.#lastInteractive = this.#clock.monotonic();

@@ -2,7 +2,7 @@ import { noUsage } from '../core/usage.ts';
 import type { EngineCall } from '../engines/engines.ts';
 import { type Answering, goesNatively } from './answering.ts';
 import { usageOf } from './answers.ts';
-import type { Generate } from './generate.ts';
+import type { Generate, LineAnswer } from './generate.ts';
 import type { Lanes } from './lanes.ts';
 
 /** Runs lines of batches, in the format of each. */
@@ -11,7 +11,8 @@ export function createRunLine(lanes: Lanes, answering: Answering): Generate['run
     const { pool, admission } = lanes.of(model.id);
     const leave = admission.enter('batch');
     const how: EngineCall = { signal, priority: 'batch', prefix, org: orgId, deadline };
-    try {
+    let isAnswered = false;
+    const run = async (): Promise<LineAnswer> => {
       if (asked.kind === 'embeddings') {
         const response = await answering.embed({ pool, model }, asked.request(), how);
         return { body: response, usage: { ...noUsage, inputTokens: response.usage.prompt_tokens } };
@@ -28,10 +29,15 @@ export function createRunLine(lanes: Lanes, answering: Answering): Generate['run
       }
       const response = await answering.chat({ pool, model }, asked.request(), promised, how);
       return { body: asked.told(response), usage: usageOf(response.usage) };
+    };
+    try {
+      const answer = await run();
+      isAnswered = true;
+      return answer;
     } catch (error) {
       throw asked.moved(error);
     } finally {
-      leave();
+      leave(isAnswered);
     }
   };
 }

@@ -111,7 +111,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const generates = pools.map((pool, n) =>
     createGenerate({
       models: [{ model, pool }],
-      accounts: { charge: () => Promise.resolve(), budgets },
+      accounts: { charge: () => {}, budgets },
       schemas: createInlineSchemas(clocks[n]!),
       clock: clocks[n]!,
       ids,
@@ -122,9 +122,10 @@ export async function startSingle(database: Database, options: SingleOptions = {
     budgets,
     blobs: blobs.seenThrough(async (operation, name) => {
       blobCalls.push(operation);
-      const faults = /^(read|slices?)$/.test(operation) ? unreadable : unwritable;
-      const fault = faults.get(name) ?? faults.get('*');
-      if (fault && /^(read|slices?|create|write|commit)$/.test(operation)) throw fault;
+      const faults = /^(read|slices?|size)$/.test(operation) ? unreadable : unwritable;
+      // Of a file that cannot be read the folder tells the size all the same.
+      const fault = (operation === 'size' ? undefined : faults.get(name)) ?? faults.get('*');
+      if (fault && /^(read|slices?|size|create|write|commit)$/.test(operation)) throw fault;
     }),
     files: {
       requireContent: async () => {},

@@ -121,6 +121,23 @@ it('waits for a disk that cannot be read at present, and loses neither a batch n
   expect(states.filter(({ status, ok }) => status !== 'completed' || ok !== 20)).toEqual([]);
 });
 
+it('tells the lines of a batch that was cancelled by their names, however long no file could be read', async () => {
+  const single = await startSingle(database);
+  const id = await single.create('b0', 40);
+  single.unreadable.set('*', new BlobError('unavailable', 'The store is away.', 'Look at it.'));
+  await single.settle(single.batches.start());
+  await single.cancel(id);
+  await single.pass(60 * 60_000);
+  expect((await single.find(id)).status).toBe('cancelling');
+  single.unreadable.clear();
+  await single.pass(120_000);
+  const batch = await single.find(id);
+  expect(batch).toMatchObject({ status: 'cancelled', err: 40 });
+  const file = await database.store.files.find(batch.errorFileId!);
+  const errors = Buffer.from(single.blobs.stored.get(file!.blobId)!).toString();
+  expect(errors.match(/"custom_id":"/g)).toHaveLength(40);
+});
+
 it.each([
   ['the database', new StoreError('unreachable', 'It does not answer.', 'Look into its log.')],
   ['the disk', new BlobError('unavailable', 'EMFILE', 'Raise the limit.')],

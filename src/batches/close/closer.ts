@@ -198,9 +198,9 @@ export class Closer {
     const file = await store.files.find(batch.inputFileId);
     if (!file) return allUnknown;
     const giveUp = async (error: unknown): Promise<undefined> => {
-      const isThere =
-        !isBlobLost(error) && lease.epoch < maxInputReads && (await blobs.size(file.blobId)) !== undefined;
-      if (isThere) throw error;
+      // Throws while the place of files is away: then no result file could be written either, and nothing is given up.
+      const isThere = !isBlobLost(error) && (await blobs.size(file.blobId)) !== undefined;
+      if (isThere && lease.epoch < maxInputReads) throw error;
       log.error({ err: error, batch: batch.id }, 'the input of a batch that ends cannot be read');
     };
     const index = await files.index(file).catch(giveUp);

@@ -36,7 +36,9 @@ export function backup(cli: Cli): Command {
         `Copied ${isEmbedded ? 'the database and ' : ''}${copied.files} files (${copied.bytes} bytes) to ${target}.`,
       );
       if (isBucket)
-        terminal.note(`The files are in ${storeOf(config)}: copy them from there, after the database.`);
+        terminal.note(
+          `The files are in ${storeOf(config)}: copy them from there, after the database, and start no second server on that bucket.`,
+        );
       terminal.note(
         isEmbedded
           ? `To go back: ${terminal.self.command} serve --data ${folder}`

@@ -156,7 +156,8 @@ export class Health {
       // What it answers with a model outweighs what it says of it.
       if (isNoModel && this.#hasAnswered) return;
       this.#lacksModel = isNoModel;
-      this.#isUnseen = this.#engine.capabilities.isGuess === true;
+      // Where somebody answers, if only that it may not be asked that, requests find out what it can.
+      this.#isUnseen = error.code === 'upstream_unreachable' && this.#engine.capabilities.isGuess === true;
       this.failed(error);
     }
   }

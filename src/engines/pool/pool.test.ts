@@ -447,6 +447,19 @@ describe('createPool', () => {
     await Promise.all(asked);
   });
 
+  it('tries a server that may not be asked what it is', async () => {
+    const one = server(1);
+    one.probed = () => Promise.reject(new ApiError('engine_overloaded', 'no lists now', { blame: away }));
+    poolOf([{ ...one, capabilities: { ...one.capabilities, isGuess: true } }]);
+    await pool.probe();
+    const asked = ask();
+    await clock.advance(30_000);
+    await turn();
+    expect(one.asked).toBe(1);
+    one.open[0]!.answer();
+    await asked;
+  });
+
   it('tries a server that answers, but not the question what it is', async () => {
     const one = server(1);
     poolOf([{ ...one, capabilities: { ...one.capabilities, isGuess: true } }]);

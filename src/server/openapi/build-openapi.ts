@@ -18,7 +18,7 @@ const errors: Record<number, string> = {
   502: 'The engine failed',
   503: 'The engine is saturated, or the server is shutting down',
   504: 'The engine took too long',
-  507: 'The disk of the server is full',
+  507: 'The disk or the bucket of the server is full',
 };
 
 /**

@@ -32,7 +32,7 @@ export const modelRoutes = routesOf({ access: 'key', tag: 'Models' }, [
     answer: modelSchema,
     async handle({ param, caller: { models: allowed, scopes } }, { generate }) {
       const model = generate.fleet.find(param);
-      if (!model || (allowed !== null && !allowed.includes(model.id)))
+      if (!model || !generate.fleet.serves(param) || (allowed !== null && !allowed.includes(model.id)))
         throw new ApiError('model_not_found', `The model '${param.slice(0, 200)}' does not exist.`, {
           param: 'model',
         });
