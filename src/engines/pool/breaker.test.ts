@@ -104,7 +104,7 @@ describe('createBreaker', () => {
     expect(refusals).toEqual([false, true, false]);
   });
 
-  it('has one request try after a second pause that was asked for with no answer between, and all after an answer', async () => {
+  it('F18: has one request try after a second pause that was asked for with no answer between, and all after an answer', async () => {
     const afterPause = async () => {
       breaker.failed(busy(5), 0, clock.monotonic());
       expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
