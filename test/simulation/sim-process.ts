@@ -54,7 +54,7 @@ export class SimProcess implements Worker {
         model,
         pool: poolOf(engine, { clock, random, isShared: true }),
       })),
-      accounts: { charge: () => Promise.resolve(), budgets: noBudgets },
+      accounts: { charge: () => {}, budgets: noBudgets },
       schemas: createInlineSchemas(clock),
       clock,
       ids,
