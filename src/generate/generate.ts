@@ -96,7 +96,7 @@ export interface Generate extends Service {
   /** Interactive calls in flight by model, for the heartbeat. */
   interactiveLoad(): Record<string, number>;
   /** Models whose servers other processes may ask, too: those share what may be in flight there. */
-  contended(): readonly string[];
+  contended(): ReadonlySet<string>;
   /** How many batch lines of `modelId` all processes together may have in flight. */
   limit(modelId: string): number;
   /** What of that was found out, because servers do not tell it; undefined where all of them do. */

@@ -28,7 +28,7 @@ export class Lanes {
   /** Those in use, and those that end what they have in flight. */
   #pools = new Set<Pool>();
   #listeners: (() => void)[] = [];
-  #contended: string[] = [];
+  #contended: ReadonlySet<string> = new Set();
   #isStopped = false;
 
   constructor(models: readonly ServedModel[], clock: Clock) {
@@ -58,7 +58,7 @@ export class Lanes {
     this.#listeners.push(listener);
   }
 
-  get contended(): readonly string[] {
+  get contended(): ReadonlySet<string> {
     return this.#contended;
   }
 
@@ -96,7 +96,7 @@ export class Lanes {
         return [model.id, { model, pool, admission, countPrompt }];
       }),
     );
-    this.#contended = models.filter(({ pool }) => pool.isShared).map(({ model }) => model.id);
+    this.#contended = new Set(models.filter(({ pool }) => pool.isShared).map(({ model }) => model.id));
     this.#current = createCatalog(models.map(({ model }: { model: Model }) => model));
   }
 

@@ -60,7 +60,7 @@ describe('SlotLeases', () => {
         },
       },
       generate: {
-        contended: () => contended,
+        contended: () => new Set(contended),
         catalog: { list: () => [{ id: 'm' }] } as unknown as Catalog,
         found: () => found,
         closed: () => undefined,

@@ -51,6 +51,8 @@ export class SlotLeases {
   #askedAt = Number.NEGATIVE_INFINITY;
   #failed = false;
   #timer: Timer | null = null;
+  /** When that goes off, in monotonic milliseconds. */
+  #lookAt: number | null = null;
   /** Fires when what is leased runs out. */
   #end: Timer | null = null;
   #stopped = false;
@@ -67,14 +69,15 @@ export class SlotLeases {
 
   /** Lines came into hand or back: asks at once where nothing is leased yet, else when it is time. */
   look(): void {
+    if (this.#asking || this.#stopped) return;
     const models = this.#models();
-    if (this.#asking || this.#stopped || (models.length === 0 && this.#leased.size === 0)) return;
+    if (models.length === 0 && this.#leased.size === 0) return;
     const waits = models.map((model) => this.#wait(model));
     const wait = Math.min(...waits, this.#leased.size > 0 ? renewMs.sated : Number.POSITIVE_INFINITY);
     if (wait === Number.POSITIVE_INFINITY) return;
-    const left = this.#askedAt + wait - this.#parts.clock.monotonic();
-    if (left <= 0) void this.#ask(models);
-    else this.#schedule(left);
+    const at = this.#askedAt + wait;
+    if (at <= this.#parts.clock.monotonic()) void this.#ask(models);
+    else this.#schedule(at);
   }
 
   /** Whether lines of a model wait for the answer to the first question for its slots. */
@@ -85,12 +88,12 @@ export class SlotLeases {
   /** Those that others ask, too, and those of which this process finds out how much they can take. */
   #models(): string[] {
     const { catalog, contended, found } = this.#parts.generate;
-    const ids = catalog.list().map(({ id }) => id);
-    return [...contended(), ...ids.filter((id) => this.#isAlone(id) && found(id))];
+    const alone = catalog.list().filter(({ id }) => this.#isAlone(id) && found(id));
+    return [...contended(), ...alone.map(({ id }) => id)];
   }
 
   #isAlone(model: string): boolean {
-    return !this.#parts.generate.contended().includes(model);
+    return !this.#parts.generate.contended().has(model);
   }
 
   /** How long after it was asked last a model is asked for again. */
@@ -124,9 +127,16 @@ export class SlotLeases {
     return generate.waiting(model) !== null && held.unsent(model) > 0;
   }
 
-  #schedule(ms: number): void {
+  /** Each line looks, and most find the same instant. */
+  #schedule(at: number): void {
+    if (at === this.#lookAt) return;
+    const { clock } = this.#parts;
     this.#timer?.cancel();
-    this.#timer = this.#parts.clock.after(ms, () => this.look());
+    this.#lookAt = at;
+    this.#timer = clock.after(at - clock.monotonic(), () => {
+      this.#lookAt = null;
+      this.look();
+    });
   }
 
   async #ask(models: readonly string[]): Promise<void> {

@@ -220,10 +220,11 @@ export function createPool({
       return replicas.map(({ state }) => state);
     },
     get found() {
-      const found = replicas.flatMap(({ name, found: most }) =>
-        most === null ? [] : [[name, most] as const],
+      // Asked for with every line; most servers were told their slots.
+      if (replicas.every(({ found: most }) => most === null)) return undefined;
+      return Object.fromEntries(
+        replicas.flatMap(({ name, found: most }) => (most === null ? [] : [[name, most] as const])),
       );
-      return found.length > 0 ? Object.fromEntries(found) : undefined;
     },
     get closed() {
       const closed = replicas.flatMap((each) => (each.closed ? [[each.name, each.closed] as const] : []));
