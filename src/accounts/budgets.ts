@@ -10,8 +10,8 @@ const lookMs = 1_000;
 
 /** Budgets that are used up, as the ledger said a moment ago. Batches are held back by the database itself, at the claim. */
 export interface Budgets extends Service {
-  /** Asks the ledger now. */
-  look(): Promise<void>;
+  /** Asks the ledger now. Returns all budgets, used up or not. */
+  look(): Promise<SpentBudget[]>;
   /** @throws ApiError `budget_exceeded` */
   require(orgId: string): void;
   /** Why the batches of an org wait; null where it may spend. */
@@ -27,12 +27,15 @@ export function createBudgets(deps: { orgs: Pick<OrgStore, 'budgets'>; clock: Cl
   let isAway = false;
   let looking = Promise.resolve();
 
-  async function look(): Promise<void> {
+  async function look(): Promise<SpentBudget[]> {
     const now = clock.now();
-    const budgets = (await orgs.budgets(now)).filter(({ amount, spent }) => spent >= amount);
+    const budgets = await orgs.budgets(now);
     usedUp = new Map(
-      budgets.map((budget) => [budget.orgId, { budget, since: usedUp.get(budget.orgId)?.since ?? now }]),
+      budgets
+        .filter(({ amount, spent }) => spent >= amount)
+        .map((budget) => [budget.orgId, { budget, since: usedUp.get(budget.orgId)?.since ?? now }]),
     );
+    return budgets;
   }
 
   function schedule(): void {

@@ -43,7 +43,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   let firstKeys: Accounts['firstKeys'] = null;
 
   return {
-    ...createIssuer(deps, { keys: () => cache.clear(), budgets: () => budgets.look() }),
+    ...createIssuer({ ...deps, budgets }, () => cache.clear()),
     budgets,
     authenticate: (headers) => authenticator.authenticate(headers),
     require: requireScope,

@@ -6,6 +6,7 @@ import { invalid, notFound } from '../core/errors.ts';
 import { type ApiKey, defaultScopes, type Org } from '../core/org.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts, BudgetedOrg, NewKey } from './accounts.ts';
+import type { Budgets } from './budgets.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 
 export interface Issuing {
@@ -48,21 +49,18 @@ export async function issueKey(
   return { apiKey: isNew ? apiKey : null, key: secret };
 }
 
-/** The operations behind the admin routes; the hooks are told when a key was revoked, and when a budget was set. */
+/** The operations behind the admin routes. `changed` is told when a key was revoked. */
 export function createIssuer(
-  issuing: Issuing,
-  changed: { keys: () => void; budgets: () => Promise<void> },
+  issuing: Issuing & { budgets: Pick<Budgets, 'look'> },
+  changed: () => void,
 ): Pick<Accounts, 'orgs' | 'keys'> {
   const { store, clock } = issuing;
+  /** As it is now, also for the requests that come next. */
   const withBudgets = async (orgs: Org[]): Promise<BudgetedOrg[]> => {
-    const budgets = new Map((await store.orgs.budgets(clock.now())).map((budget) => [budget.orgId, budget]));
+    const budgets = new Map((await issuing.budgets.look()).map((budget) => [budget.orgId, budget]));
     return orgs.map((org) => ({ ...org, budget: budgets.get(org.id) ?? null }));
   };
-  const withBudget = async (org: Org): Promise<BudgetedOrg> => {
-    await changed.budgets();
-    const [shown] = await withBudgets([org]);
-    return shown!;
-  };
+  const withBudget = async (org: Org): Promise<BudgetedOrg> => (await withBudgets([org]))[0]!;
   return {
     orgs: {
       create: async ({ name, budget }) => withBudget(await createOrg(issuing, name, budget ?? undefined)),
@@ -85,7 +83,7 @@ export function createIssuer(
       list: (orgId) => store.keys.list(orgId),
       async revoke(id) {
         const apiKey = await store.keys.revoke(id, clock.now());
-        changed.keys();
+        changed();
         if (!apiKey) throw notFound('key');
         return apiKey;
       },
