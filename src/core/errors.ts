@@ -196,18 +196,19 @@ export function invalid(param: string, message: string, code: ErrorCode = 'valid
   return new ApiError(code, `${param}: ${message}`, { param, faults: [{ param, code, message }] });
 }
 
+/** What has an id of ours that clients name. */
+export type Named =
+  | 'batch'
+  | 'file'
+  | 'key'
+  | 'org'
+  | 'response'
+  | 'conversation'
+  | 'chat completion'
+  | 'webhook'
+  | 'delivery';
+
 /** The answer to an unknown id and to another org's id: the same bytes (api.md, section 2). */
-export function notFound(
-  what:
-    | 'batch'
-    | 'file'
-    | 'key'
-    | 'org'
-    | 'response'
-    | 'conversation'
-    | 'chat completion'
-    | 'webhook'
-    | 'delivery',
-): ApiError {
+export function notFound(what: Named): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }

@@ -5,11 +5,12 @@ import type { IdPrefix } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Batches } from '../batches/batches.ts';
 import type { CallKnown } from '../core/call-known.ts';
+import type { Named } from '../core/errors.ts';
 import type { DateForm } from '../core/batch.ts';
 import type { Caller, Scope } from '../core/org.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import type { Files } from '../files/files.ts';
-import type { Generate } from '../generate/generate.ts';
+import type { Generate, InteractiveCall } from '../generate/generate.ts';
 import type { Responses } from '../responses/responses.ts';
 import type { Answer } from './answer.ts';
 import type { RouteDocs } from './openapi/route-docs.ts';
@@ -43,19 +44,7 @@ export interface Mounted {
   /** The scope a key needs; `key` for any key, `open` for no key at all. */
   access: Scope | 'key' | 'open';
   /** The parameter of the path when it is an id of ours: what is malformed is answered 404 without asking further. */
-  id?: {
-    prefix: IdPrefix;
-    what:
-      | 'batch'
-      | 'file'
-      | 'key'
-      | 'org'
-      | 'response'
-      | 'conversation'
-      | 'chat completion'
-      | 'webhook'
-      | 'delivery';
-  };
+  id?: { prefix: IdPrefix; what: Named };
   /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
   body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
   handle(incoming: Incoming, services: Services): Promise<Answer>;
@@ -117,4 +106,9 @@ export interface Incoming {
   known: CallKnown;
   /** Aborts when the client has gone or the server stops waiting for this request. */
   signal: AbortSignal;
+}
+
+/** A request to an engine, for the client of this one. */
+export function callOf({ caller, requestId, signal, answers, known }: Incoming): InteractiveCall {
+  return { caller, requestId, signal, answers, known };
 }

@@ -21,7 +21,7 @@ import { type Answer, events, json } from '../answer.ts';
 import { chatEvents } from '../chat-events.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
-import type { Incoming, Services } from '../route.ts';
+import { callOf, type Incoming, type Services } from '../route.ts';
 import { fewBytes, routesOf } from './routes-of.ts';
 
 export const chatRoutes = routesOf({ access: 'inference', tag: 'Chat Completions' }, [
@@ -104,12 +104,10 @@ export const chatRoutes = routesOf({ access: 'inference', tag: 'Chat Completions
   },
 ]);
 
-async function create(
-  { body, caller, requestId, signal, answers, known }: Incoming,
-  { generate, responses }: Services,
-): Promise<Answer> {
+async function create(incoming: Incoming, { generate, responses }: Services): Promise<Answer> {
+  const { body, caller } = incoming;
   const { body: request, places, calls } = parseChatRequest(body.text);
-  const call = { caller, requestId, signal, answers, known };
+  const call = callOf(incoming);
   const moved = (error: unknown) => movedError(error, request.value, places);
   const metadata = keptMetadata(request.value);
   const { messages } = request.value;

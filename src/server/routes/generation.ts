@@ -7,6 +7,7 @@ import { embeddingsRequestSchema } from '../../wire/embeddings/schema.ts';
 import { events, json } from '../answer.ts';
 import { chatEvents } from '../chat-events.ts';
 import { embeddingsSchema } from '../openapi/answer-schemas.ts';
+import { callOf } from '../route.ts';
 import { routesOf } from './routes-of.ts';
 
 export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation' }, [
@@ -16,9 +17,9 @@ export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation
     summary: 'Go on with raw prompts, without a chat template; with stream: true as server-sent events',
     body: completionsRequestSchema,
     answer: completionsResponseSchema,
-    async handle({ body, caller, requestId, signal, answers, known }, { generate }) {
-      const request = parseCompletionsRequest(body.text);
-      const call = { caller, requestId, signal, answers, known };
+    async handle(incoming, { generate }) {
+      const request = parseCompletionsRequest(incoming.body.text);
+      const call = callOf(incoming);
       if (!request.value.stream) return json(200, await generate.completions(request, call));
       const includeUsage = request.value.stream_options?.include_usage === true;
       return events(chatEvents(generate.completionsStream(request, call), { includeUsage }), chatErrorEvent);
@@ -30,9 +31,9 @@ export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation
     summary: 'Turn texts into vectors',
     body: embeddingsRequestSchema,
     answer: embeddingsSchema,
-    async handle({ body, caller, requestId, signal, answers, known }, { generate }) {
-      const request = parseEmbeddingsRequest(body.text);
-      return json(200, await generate.embeddings(request, { caller, requestId, signal, answers, known }));
+    async handle(incoming, { generate }) {
+      const request = parseEmbeddingsRequest(incoming.body.text);
+      return json(200, await generate.embeddings(request, callOf(incoming)));
     },
   },
 ]);

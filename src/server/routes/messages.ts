@@ -13,7 +13,7 @@ import { toChatRequest } from '../../wire/messages/request/to-chat-request.ts';
 import { movedError } from '../../wire/places.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
 import { messageEvents, nativeEvents } from '../message-events.ts';
-import type { Incoming, Services } from '../route.ts';
+import { callOf, type Incoming, type Services } from '../route.ts';
 import { routesOf } from './routes-of.ts';
 
 export const messageRoutes = routesOf({ access: 'inference', tag: 'Generation' }, [
@@ -42,13 +42,11 @@ export const messageRoutes = routesOf({ access: 'inference', tag: 'Generation' }
 ]);
 
 /** As it is where its engine takes messages, else as a chat completion. */
-async function create(
-  { body, caller, requestId, signal, answers, known }: Incoming,
-  { generate }: Services,
-): Promise<Answer> {
+async function create(incoming: Incoming, { generate }: Services): Promise<Answer> {
+  const { body, caller, requestId } = incoming;
   const asked = askedMessage(parseMessagesRequest(body.text), body.text);
   const { chat, native, moved } = asked;
-  const call = { caller, requestId, signal, answers, known };
+  const call = callOf(incoming);
   if (!chat.stream) {
     const message = await answerWhole(generate, asked, call);
     return typeof message === 'string' ? jsonText(200, message) : json(200, message);

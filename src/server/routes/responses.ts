@@ -15,6 +15,7 @@ import { json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
 import { responseEvents } from '../response-events.ts';
+import { callOf } from '../route.ts';
 import { routesOf } from './routes-of.ts';
 
 export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }, [
@@ -26,9 +27,9 @@ export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }
     tag: 'Generation',
     body: responsesRequestSchema,
     answer: responseSchema,
-    async handle({ body, caller, requestId, signal, answers, known }, { responses }) {
-      const request = parseResponsesRequest(body.text);
-      const call = { caller, requestId, signal, answers, known };
+    async handle(incoming, { responses }) {
+      const request = parseResponsesRequest(incoming.body.text);
+      const call = callOf(incoming);
       if (request.value.stream) return responseEvents(responses.stream(request, call));
       return json(200, await responses.create(request, call));
     },
@@ -52,9 +53,9 @@ export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }
     tag: 'Generation',
     body: compactRequestSchema,
     answer: compactedSchema,
-    async handle({ body, caller, requestId, signal, answers, known }, { responses }) {
-      const request = parseCompactRequest(body.text);
-      return json(200, await responses.compact(request, { caller, requestId, signal, answers, known }));
+    async handle(incoming, { responses }) {
+      const request = parseCompactRequest(incoming.body.text);
+      return json(200, await responses.compact(request, callOf(incoming)));
     },
   },
   {
