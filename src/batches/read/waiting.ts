@@ -17,8 +17,8 @@ export function modelsOf({ prices }: Batch): string[] {
 }
 
 /**
- * Why nothing of a batch is sent at present: it is paused; or its org may spend nothing more; or no requests of its models are sent, of which the first is told; or
- * others have all places. Null where something of it may be sent, or was to a model that takes requests.
+ * Why nothing of a batch is sent at present: it is paused; or its org may spend nothing more; or no requests of its models are
+ * sent, of which the first is told; or others have all places. Null where something of it may be sent, or was to a model that takes requests.
  * @param inFlight its requests that were sent and not answered
  */
 export function waitingOf(

@@ -49,8 +49,8 @@ interface Step {
 }
 
 /**
- * Twice a second: learns which batches in hand were cancelled or paused elsewhere, or may cost nothing more; less often: begins the end of
- * batches whose window is over (batch-engine.md, "Cancel" and "Expiry"), and clears away what finished ones have left; and
+ * Twice a second: learns which batches in hand were cancelled or paused elsewhere, or may cost nothing more; less often: begins
+ * the end of batches whose window is over (batch-engine.md, "Cancel" and "Expiry"), and clears away what finished ones have left; and
  * now and then tells which batches will miss their windows, and looks for batches that nobody would end
  * (`BatchStore.reopen`).
  */

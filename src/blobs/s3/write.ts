@@ -1,6 +1,7 @@
 import { BlobError } from '../../core/blob-error.ts';
 import type { BlobWriter } from '../blobs.ts';
 import type { S3Client } from './client.ts';
+import { sizeOf } from './read.ts';
 import { escaped, textOf } from './xml.ts';
 
 /** All parts of an upload but its last are of one size, as some stores want it, and none is smaller than any store takes. */
@@ -121,9 +122,7 @@ async function completeUpload(
   const request = { method: 'POST', key, query: { uploadId: id }, body, may: ['NoSuchUpload'] } as const;
   const { code } = await client.send(request);
   if (code === undefined) return;
-  const { headers } = await client.send({ method: 'HEAD', key, may: ['404'] });
-  if (Number(headers['content-length']) !== size)
-    throw notUnderstood('lost an upload that was to be completed');
+  if ((await sizeOf(client, key)) !== size) throw notUnderstood('lost an upload that was to be completed');
 }
 
 export async function abortUpload(client: S3Client, key: string, uploadId: string): Promise<void> {

@@ -44,7 +44,7 @@ async function examineFiles(config: Config) {
   if (!bucket) return [];
   const { bucketFault } = await import('../../app/bucket.ts');
   const fault = await bucketFault(bucket);
-  const findings = fault === null ? [] : [{ about: 'store', verdict: 'fault', message: fault }];
+  const findings = fault === null ? [] : [{ about: 'store', verdict: 'fault' as const, message: fault }];
   return [{ files: storeOf(config), reachable: fault === null, findings }];
 }
 
@@ -56,8 +56,7 @@ function showFiles(
   for (const { files: store, reachable, findings } of files) {
     if (faultsOnly && reachable) continue;
     terminal.print(terminal.paint('bold', `files in ${store}${reachable ? ': well' : ''}`));
-    for (const { about, message } of findings)
-      terminal.print(`  ${terminal.paint('red', 'fault')}  ${about.padEnd(11)}  ${cleanLine(message)}`);
+    for (const { message, ...finding } of findings) showFinding(finding, message, terminal);
   }
 }
 
@@ -68,11 +67,17 @@ function show(server: ExaminedServer, { faultsOnly = false }: How, terminal: Ter
   const verdict = shown.length === 0 ? ': well' : '';
   const title = `${model} at ${host}${pathname} (${examination.flavor})${verdict}`;
   terminal.print(terminal.paint('bold', cleanLine(title)));
-  for (const finding of shown) {
-    const mark = terminal.paint(colours[finding.verdict], finding.verdict.padEnd(5));
-    const told = isFault(finding) ? problemText(server, finding) : finding.told;
-    terminal.print(`  ${mark}  ${finding.about.padEnd(11)}  ${cleanLine(told)}`);
-  }
+  for (const finding of shown)
+    showFinding(finding, isFault(finding) ? problemText(server, finding) : finding.told, terminal);
+}
+
+function showFinding(
+  { about, verdict }: Pick<Finding, 'verdict'> & { about: string },
+  told: string,
+  terminal: Terminal,
+): void {
+  const mark = terminal.paint(colours[verdict], verdict.padEnd(5));
+  terminal.print(`  ${mark}  ${about.padEnd(11)}  ${cleanLine(told)}`);
 }
 
 const colours = { ok: 'green', ours: 'cyan', fault: 'red' } as const;
