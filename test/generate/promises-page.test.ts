@@ -32,15 +32,15 @@ test('the page for users tells the means of every kind of server', () => {
   expect(rows).toEqual(
     Object.entries(flavorTraits).map(([flavor, { jsonSchema, forcedTool }]) => [
       `\`flavor: ${flavor}\``,
-      ofSchema[jsonSchema.value],
-      ...ofTools[forcedTool.value],
+      ofSchema[jsonSchema],
+      ...ofTools[forcedTool],
     ]),
   );
 });
 
 test('the page for users tells who streams what was promised as it goes', () => {
   const exact = Object.entries(flavorTraits).filter(
-    ([, { jsonSchema, forcedTool }]) => jsonSchema.value === 'exact' || forcedTool.value === 'exact',
+    ([, { jsonSchema, forcedTool }]) => jsonSchema === 'exact' || forcedTool === 'exact',
   );
   expect(exact.map(([flavor]) => flavor)).toEqual(['offpeak']);
   expect(section).toContain('The embedded engine and another Offpeak stream as they go');

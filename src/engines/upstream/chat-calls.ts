@@ -58,7 +58,7 @@ export function createChatCalls({
     exchanges.noteRepairs(repairs);
   }
 
-  const apart = () => profile.traits.choicesApart?.value;
+  const apart = () => profile.traits.choicesApart;
 
   return {
     async generate(request, { signal }) {

@@ -9,13 +9,13 @@ import { createCompletionCalls } from './completions/completion-calls.ts';
 import { addressOf } from './connection/address.ts';
 import { createConnections } from './connection/connections.ts';
 import { createExchanges } from './connection/exchanges.ts';
-import { headersOf } from './connection/headers.ts';
 import { createNotes } from './connection/notes.ts';
 import { rateTold } from './connection/rate-headers.ts';
 import type { RefusalContext } from './connection/status-errors.ts';
 import { defaultTimeouts } from './connection/timeouts.ts';
 import { createEmbeddingsCall } from './embeddings-call.ts';
-import { flavorTraits } from './flavors/flavors.ts';
+import { headersOf } from './flavors/flavors.ts';
+import { allAbilities } from './flavors/usual.ts';
 import { createNativeCalls } from './native/native-calls.ts';
 import { createChatAsking } from './probe/chat-asking.ts';
 import { countTimeouts } from './probe/count-tokens.ts';
@@ -53,14 +53,14 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     timeouts,
     besideTimeouts: countTimeouts,
     clock,
-    beginsAtOnce: () => profile.traits.asStream?.value === 'at once',
+    beginsAtOnce: () => profile.traits.asStream === 'at once',
     onHeaders,
   });
 
   const context = (): RefusalContext => ({
     now: clock.now(),
     secrets,
-    failures: profile.traits.failures?.value,
+    failures: profile.traits.failures,
     note: notes.refusal,
   });
 
@@ -103,8 +103,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     return {
       wording,
       members: completionsMembers(traits, wording.passThrough),
-      abilities: (traits.completions ?? flavorTraits.generic.completions)?.value ?? [],
-      apart: traits.choicesApart?.value,
+      abilities: traits.completions ?? allAbilities,
+      apart: traits.choicesApart,
       ...profile.reading(),
     };
   });
@@ -135,7 +135,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
     async countTokens(request) {
       const { traits, dialect, wording, countTokens } = profile;
-      if (traits.counter.value.length === 0 || isEmbeddings(request)) return undefined;
+      if (traits.counter.length === 0 || isEmbeddings(request)) return undefined;
       const text = dialect.text(madeBody(request), false, wording);
       return countTokens(JSON.parse(text) as ChatRequest);
     },

@@ -17,14 +17,14 @@ test.each(Object.entries(flavorTraits))('the page tells which fields %s is sent'
   const names = told(flavor);
   const covers = (pattern: string, name: string) =>
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
-  for (const name of fields.value)
+  for (const name of fields)
     expect(
       names.some((each) => covers(each, name)),
       name,
     ).toBe(true);
   for (const pattern of names)
     expect(
-      fields.value.some((each) => covers(pattern, each)),
+      fields.some((each) => covers(pattern, each)),
       pattern,
     ).toBe(true);
 });
@@ -41,11 +41,10 @@ test('the page of completions tells what servers of each flavor can', () => {
     .map(([, flavor = '', ...own]) => [flavor.replaceAll('`', ''), own.slice(0, 6)]);
   const yes = (isAble: boolean) => (isAble ? 'yes' : 'no');
   const known = Object.entries(flavorTraits).flatMap(([flavor, traits]) => {
-    const able = traits.completions?.value;
+    const able = traits.completions;
     if (!able) return [];
     const raw = able.includes('raw') ? 'yes' : 'with a `suffix` alone';
-    const greedy =
-      traits.choicesApart?.value === 'greedy' ? '; `n` at temperature 0 one after the other' : '';
+    const greedy = traits.choicesApart === 'greedy' ? '; `n` at temperature 0 one after the other' : '';
     const several = able.includes('lists') && able.includes('n') ? `yes${greedy}` : 'one after the other';
     const rest = (['best_of', 'echo', 'suffix'] as const).map((ability) => yes(able.includes(ability)));
     return [[flavor, [raw, yes(able.includes('tokens')), several, ...rest]]];

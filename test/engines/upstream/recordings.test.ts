@@ -74,7 +74,7 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
   });
 
   it('is a call, whole and in pieces, or refuses tools as a fault of the request', async () => {
-    const isStrict = flavorTraits[server as Flavor].forcedTool.value === 'strict';
+    const isStrict = flavorTraits[server as Flavor].forcedTool === 'strict';
     const { generate } = await replaying(server, isStrict ? 'call-strict' : 'call');
     if (!took(server, 'call')) {
       await expect(generate()).rejects.toMatchObject({ code: 'request_refused', blame: { retry: false } });
@@ -174,21 +174,21 @@ describe.each(readdirSync(folder).filter(asked) as Flavor[])('the table of what 
       const answer = answerOf(server, `completion-${name}`);
       return answer && shows(answer);
     });
-    expect(traits.completions!.value.toSorted()).toEqual(shown.map(([ability]) => ability).toSorted());
+    expect(traits.completions!.toSorted()).toEqual(shown.map(([ability]) => ability).toSorted());
   });
 
   it('knows whether the tokens of several choices are told', () => {
     const { choices, usage } = answerOf(server, 'n')!;
     const isAlways = usage.completion_tokens !== 3 * choices.length && 'always';
-    expect(traits.choicesApart?.value).toBe(isAlways || (took(server, 'n-greedy') ? undefined : 'greedy'));
+    expect(traits.choicesApart).toBe(isAlways || (took(server, 'n-greedy') ? undefined : 'greedy'));
   });
 
   it('knows how a call is forced', () => {
     const named = madeOf(server, 'call-named')?.name === 'get_time';
     const required = madeOf(server, 'call')?.name === 'get_weather';
     const isNative = argumentsOf(server, 'call').startsWith('{') ? 'native' : 'strict';
-    expect(traits.forcedTool.value).toBe(named ? isNative : required ? 'filter' : 'none');
-    if (traits.forcedTool.value === 'strict')
+    expect(traits.forcedTool).toBe(named ? isNative : required ? 'filter' : 'none');
+    if (traits.forcedTool === 'strict')
       expect(JSON.parse(argumentsOf(server, 'call-strict'))).toEqual({ city: 'Paris' });
   });
 

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { flavors } from '../../../core/flavor.ts';
-import { flavorTraits } from '../flavors/flavors.ts';
 import { scrub } from './scrub.ts';
 import { errorForStatus, readError } from './status-errors.ts';
 
@@ -117,9 +115,4 @@ describe('scrub', () => {
     expect(clean.startsWith('a b c long')).toBe(true);
     expect(clean.length).toBeLessThanOrEqual(1003);
   });
-});
-
-it.each(flavors)('%s gives a reason for each of its traits', (flavor) => {
-  const { speaks = {}, ...traits } = flavorTraits[flavor];
-  for (const { reason } of [...Object.values(traits), ...Object.values(speaks)]) expect(reason).toMatch(/\w/);
 });

@@ -1,19 +1,8 @@
 import type { Flavor, OwnFailure, OwnTraits } from '../../../core/flavor.ts';
 import type { FailureRow } from '../connection/failures.ts';
-import { anthropic } from './anthropic.ts';
-import { azure } from './azure.ts';
-import { deepseek } from './deepseek.ts';
-import { gemini } from './gemini.ts';
-import { generic } from './generic.ts';
-import { llamaServer } from './llama-server.ts';
-import { mistral } from './mistral.ts';
-import { offpeak } from './offpeak.ts';
-import { ollama } from './ollama.ts';
-import { openai } from './openai.ts';
-import { openrouter } from './openrouter.ts';
-import { sglang } from './sglang.ts';
-import { vllm } from './vllm.ts';
-import { xai } from './xai.ts';
+import { anthropic, azure, deepseek, gemini, mistral, openai, openrouter, xai } from './hosted.ts';
+import { generic, llamaServer, offpeak, ollama, sglang, vllm } from './self-hosted.ts';
+import type { UpstreamOptions } from '../upstream-options.ts';
 import type { FlavorTraits } from './traits.ts';
 
 /** What servers of each kind do by themselves (wire-formats.md, sections 0.8, 2.3 and 2.4). */
@@ -35,23 +24,33 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
 };
 
 /** What a server does by itself, with what the configuration says of it. */
-export function traitsOf(flavor: Flavor | 'auto', own: OwnTraits | undefined): FlavorTraits {
+export function traitsOf(flavor: Flavor | 'auto' = 'generic', own?: OwnTraits): FlavorTraits {
   const like = flavorTraits[flavor === 'auto' ? 'generic' : flavor];
   if (!own) return like;
-  const reason = 'configured';
-  const { paths, auth, names, without, usage, finish, effort, failures } = own;
+  const { paths, auth, fields, names, without, usage, finish, effort, failures } = own;
   return {
     ...like,
-    ...(auth && { auth: { value: { ...like.auth.value, ...auth }, reason } }),
-    paths: { value: paths, reason },
-    fields: { value: [...like.fields.value, ...own.fields], reason },
-    names: { value: { ...like.names.value, ...names }, reason },
-    without: { value: [...like.without.value, ...without], reason },
-    ...(Object.keys(usage).length > 0 && { usage: { value: usage, reason } }),
-    finish: { value: finish, reason },
-    ...(effort && { effort: { value: effort, reason } }),
-    failures: { value: [...failures.map(rowOf), ...(like.failures?.value ?? [])], reason },
+    ...(auth && { auth: { ...like.auth, ...auth } }),
+    paths,
+    fields: [...like.fields, ...fields],
+    names: { ...like.names, ...names },
+    without: [...like.without, ...without],
+    ...(Object.keys(usage).length > 0 && { usage }),
+    finish,
+    ...(effort && { effort }),
+    failures: [...failures.map(rowOf), ...(like.failures ?? [])],
   };
+}
+
+/** What every call to a server carries: the key as servers of its kind want it, and what was configured. */
+export function headersOf({
+  apiKey,
+  flavor,
+  ownTraits,
+  headers,
+}: Pick<UpstreamOptions, 'apiKey' | 'flavor' | 'ownTraits' | 'headers'>): Record<string, string> {
+  const { header, scheme, beside } = traitsOf(flavor, ownTraits).auth;
+  return { ...beside, ...(apiKey && { [header]: scheme + apiKey }), ...headers };
 }
 
 function rowOf({ says, ...row }: OwnFailure): FailureRow {

@@ -9,70 +9,68 @@ import type { EffortWay } from '../request/reasoning-effort.ts';
 import type { LifeWay } from '../probe/life-signs.ts';
 import type { ReportWay } from '../probe/reports.ts';
 
-/** A difference between servers, and why it is believed. */
-interface Flag<T> {
-  value: T;
-  reason: string;
-}
-
+/** What servers of one kind do. */
 export interface FlavorTraits {
   /** The header that carries the key, what stands before it there, and headers that go beside it. */
-  auth: Flag<{ header: string; scheme: string; beside?: Readonly<Record<string, string>> }>;
+  auth: { header: string; scheme: string; beside?: Readonly<Record<string, string>> };
   /** What it speaks, if not chat completions (`dialects.ts`). */
-  format?: Flag<'messages'>;
+  format?: 'messages';
   /** How requests in other formats go on to it, unless its configuration says otherwise; `via chat` if absent. */
-  speaks?: Readonly<Partial<Record<Exclude<Op, 'completions'>, Flag<Speech>>>>;
+  speaks?: Readonly<Partial<Record<Exclude<Op, 'completions'>, Speech>>>;
   /** What it can do with raw prompts; absent where it takes none. */
-  completions?: Flag<readonly CompletionAbility[]>;
-  jsonSchema: Flag<Capabilities['jsonSchema']>;
-  forcedTool: Flag<Capabilities['forcedTool']>;
-  prefixCache: Flag<Capabilities['prefixCache']>;
+  completions?: readonly CompletionAbility[];
+  jsonSchema: Capabilities['jsonSchema'];
+  forcedTool: Capabilities['forcedTool'];
+  prefixCache: Capabilities['prefixCache'];
   /** The members it is sent beside those that every server is sent (`request-members.ts`). */
-  fields: Flag<readonly string[]>;
+  fields: readonly string[];
   /** Members that every other server is sent, `messages.name` for one of each message. */
-  without: Flag<readonly string[]>;
+  without: readonly string[];
   /** What it calls a member that has another name here. */
-  names: Flag<Readonly<Record<string, string>>>;
-  /** Whether the role `developer` may be sent; it becomes `system` otherwise. */
-  developerRole: Flag<boolean>;
+  names: Readonly<Record<string, string>>;
+  /**
+   * That it takes the role `developer`, which becomes `system` otherwise: everybody knows that one, and the chat templates of most
+   * models no other.
+   */
+  developerRole?: true;
   /** That it signs the calls that it makes, and refuses them in a conversation without. */
-  signsCalls?: Flag<'needed' | 'passed on'>;
+  signsCalls?: 'needed' | 'passed on';
   /** Which of its models, by name, take tools with free text, and hold the grammars of what they are given. */
-  customTools?: Flag<RegExp>;
+  customTools?: RegExp;
   /** How it is told how hard to think. */
-  effort: Flag<EffortWay>;
+  effort: EffortWay;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
-  counter: Flag<readonly CountWay[]>;
+  counter: readonly CountWay[];
   /** Without a limit its answer may fill the context; with one that is beyond it, it refuses. */
-  openLimit?: Flag<true>;
+  openLimit?: true;
   /** Where chat completions and embeddings are behind the base of its URL, if not where everybody has them. */
-  paths?: Flag<OwnTraits['paths']>;
+  paths?: OwnTraits['paths'];
   /** Where it tells its usage, if not in `usage`. */
-  usage?: Flag<OwnTraits['usage']>;
+  usage?: OwnTraits['usage'];
   /** Its own words for why an answer ended (`finish-reason.ts` has those of others). */
-  finish?: Flag<OwnTraits['finish']>;
+  finish?: OwnTraits['finish'];
   /** What it tells in a way of its own of why it refused or failed. */
-  failures?: Flag<readonly FailureRow[]>;
+  failures?: readonly FailureRow[];
   /** How it tells how it is, and what its model can do. */
-  report: Flag<ReportWay>;
+  report: ReportWay;
   /** That it makes none, whatever the model. */
-  noEmbeddings?: Flag<true>;
+  noEmbeddings?: true;
   /** That it refuses every model that is not in its `/v1/models`. */
-  listsAll?: Flag<true>;
+  listsAll?: true;
   /** When several choices are asked for one after the other: always, or where nothing is left to chance (temperature 0). */
-  choicesApart?: Flag<Apart>;
+  choicesApart?: Apart;
   /** That it leaves out what does not fit its context, and answers all the same. */
-  cutsPrompts?: Flag<true>;
+  cutsPrompts?: true;
   /** The member that makes it tell, at the beginning of a stream, how far it is with the prompt and what it had read of it before. */
-  progress?: Flag<string>;
+  progress?: string;
   /**
    * That whole answers are asked for as streams, too: then silence tells a server that hangs from one that writes for an hour,
    * and one that nobody waits for any more stops. Not where a stream is dear (vLLM, SGLang) or silent while it thinks.
    * `at once`: a stream begins when it is asked for, `queued`: when it is its turn.
    */
-  asStream?: Flag<'at once' | 'queued'>;
+  asStream?: 'at once' | 'queued';
   /** By what it shows that it works, while it answers none of its calls; its door if absent. */
-  life?: Flag<LifeWay>;
+  life?: LifeWay;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
-  inputs: Flag<readonly ModelInput[]>;
+  inputs: readonly ModelInput[];
 }

@@ -6,9 +6,8 @@ import type { Engine, EngineCall } from '../../engines.ts';
 import { addressOf } from '../connection/address.ts';
 import { examineConnection, findHttps } from './examine-connection.ts';
 import { examineModels } from './examine-models.ts';
-import { headersOf } from '../connection/headers.ts';
 import { countTimeouts } from './count-tokens.ts';
-import { traitsOf } from '../flavors/flavors.ts';
+import { headersOf, traitsOf } from '../flavors/flavors.ts';
 import { createTransport } from '../connection/transport.ts';
 import { createUpstreamEngine } from '../upstream.ts';
 import type { UpstreamOptions } from '../upstream-options.ts';
@@ -59,7 +58,7 @@ export async function examineUpstream(
   let flavor: string = options.flavor ?? 'generic';
   try {
     const hasKey = Boolean(options.apiKey);
-    const failures = traitsOf(options.flavor ?? 'generic', options.ownTraits).failures?.value;
+    const failures = traitsOf(options.flavor, options.ownTraits).failures;
     const asked = await examineModels({ url, model, hasKey, failures, transport, elapsed: begin() });
     if (flavor === 'auto') flavor = asked.flavor;
     if (!add(asked.finding)) {

@@ -71,8 +71,8 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
 
   function take(flavor: Flavor): void {
     traits = traitsOf(flavor, options.ownTraits);
-    dialect = dialects[traits.format?.value ?? 'chat'];
-    countTokens = createCounter(traits.counter.value, (path, body) => post(address.rootPath(path), body));
+    dialect = dialects[traits.format ?? 'chat'];
+    countTokens = createCounter(traits.counter, (path, body) => post(address.rootPath(path), body));
     capabilities = capabilitiesNow();
     const { customTools = false } = capabilities;
     wording = { model, traits, customTools, told, members: chatMembers(traits, passThrough), passThrough };
@@ -83,16 +83,20 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
     return {
       isGuess: !isFound,
       serves: options.serves ?? (makesEmbeddings(traits) ? ['chat', 'embeddings'] : ['chat']),
-      inputs: options.inputs ?? told.inputs ?? traits.inputs.value,
+      inputs: options.inputs ?? told.inputs ?? traits.inputs,
       tools: told.tools ?? true,
-      customTools: traits.customTools?.value.test(model) ?? false,
+      customTools: traits.customTools?.test(model) ?? false,
       contextLength: options.contextLength ?? told.contextLength ?? null,
-      jsonSchema: traits.jsonSchema.value,
-      forcedTool: traits.forcedTool.value,
-      prefixCache: traits.prefixCache.value,
+      jsonSchema: traits.jsonSchema,
+      forcedTool: traits.forcedTool,
+      prefixCache: traits.prefixCache,
       ...options.capabilities,
       ...(traits.format && { customTools: false }),
-      speaks: { ...speechOf(traits), ...options.capabilities?.speaks },
+      speaks: {
+        ...traits.speaks,
+        completions: traits.completions ? 'native' : 'no',
+        ...options.capabilities?.speaks,
+      },
     };
   }
 
@@ -132,17 +136,17 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       return countTokens;
     },
     get chatPath() {
-      return traits.paths?.value.chat ?? dialect.path;
+      return traits.paths?.chat ?? dialect.path;
     },
     get embeddingsPath() {
-      return traits.paths?.value.embeddings ?? '/embeddings';
+      return traits.paths?.embeddings ?? '/embeddings';
     },
     get cutsAt() {
       return cutsAt();
     },
     reading: () => ({
-      usageOf: usageReader(traits.usage?.value),
-      finishes: traits.finish?.value,
+      usageOf: usageReader(traits.usage),
+      finishes: traits.finish,
       cutsAt: cutsAt(),
     }),
     look,
@@ -151,9 +155,9 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       await look();
       const just = models;
       models = null;
-      told = await askHowItIs(traits.report.value, {
+      told = await askHowItIs(traits.report, {
         model,
-        listsAll: traits.listsAll?.value ?? false,
+        listsAll: traits.listsAll ?? false,
         address,
         get: async (path) => (just && path === modelsPath ? just : get(path)),
         post,
@@ -173,14 +177,9 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
   };
 }
 
-function speechOf({ speaks = {}, completions }: FlavorTraits): Capabilities['speaks'] {
-  const told = Object.entries(speaks).map(([op, { value }]) => [op, value]);
-  return { ...Object.fromEntries(told), completions: completions ? 'native' : 'no' };
-}
-
 /** Whoever configures where they are asked for knows of some. */
 function makesEmbeddings({ paths, ...traits }: FlavorTraits): boolean {
-  return !traits.noEmbeddings || paths?.value?.embeddings !== undefined;
+  return !traits.noEmbeddings || paths?.embeddings !== undefined;
 }
 
 /** Whether its reply is what is looked for; not where it is away. */

@@ -37,7 +37,7 @@ export function watchServer({ clock, idleMs, connections, address, profile }: Wa
     clock,
     idleMs: idleMs && Math.max(idleMs, leastWatchedMs),
     work: () => connections.open,
-    ...createLifeSigns(() => profile.traits.life?.value ?? 'door', {
+    ...createLifeSigns(() => profile.traits.life ?? 'door', {
       get: (path) => connections.beside.get(address.rootPath(path), never),
       wait: (path, signal) => connections.work.get(address.rootPath(path), signal),
       work: (signal) => connections.work.post(...leastWork(), signal),

@@ -65,12 +65,12 @@ export function chatMembers(
   { fields, names, without, signsCalls }: Pick<FlavorTraits, 'fields' | 'names' | 'without' | 'signsCalls'>,
   passThrough: readonly string[],
 ): Members {
-  const lacks = (place: string) => (entry: [string, Shape]) => !without.value.includes(place + entry[0]);
+  const lacks = (place: string) => (entry: [string, Shape]) => !without.includes(place + entry[0]);
   const common: Members = new Map([
     ...[...forAll].filter(lacks('')),
     ['messages', new Map([...messages, ...(signsCalls ? signedCalls : [])].filter(lacks('messages.')))],
   ]);
-  const own = [...fields.value, ...Object.keys(names.value)];
+  const own = [...fields, ...Object.keys(names)];
   const shapes = own.map((name): [string, Shape] => [name, nested.get(name) ?? 'anything']);
   return new Map([...common, ...shapes, ...anything(passThrough)]);
 }
@@ -88,8 +88,8 @@ export function completionsMembers(
   const common =
     `model prompt suffix stream stream_options max_tokens temperature top_p n best_of stop seed echo logprobs
     logit_bias frequency_penalty presence_penalty`.split(/\s+/);
-  const own = [...fields.value, ...Object.keys(names.value)].filter((name) => !ofChatsAlone.has(name));
-  const known = [...common.filter((name) => !without.value.includes(name)), ...own];
+  const own = [...fields, ...Object.keys(names)].filter((name) => !ofChatsAlone.has(name));
+  const known = [...common.filter((name) => !without.includes(name)), ...own];
   return new Map(anything([...known, ...passThrough]));
 }
 

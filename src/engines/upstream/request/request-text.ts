@@ -33,13 +33,13 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   const { value } = body;
   edits.set('model', JSON.stringify(model));
   setStream(edits, value, stream, members);
-  if (stream && traits.progress) edits.set(traits.progress.value, 'true');
+  if (stream && traits.progress) edits.set(traits.progress, 'true');
   const customs = customTools ? setCustomTools(edits, request.value, value) : undefined;
   const theirs = (message: ChatMessage) => withCustomCalls(worded(message, traits), customs);
   if (value.messages.some((message) => theirs(message) !== message))
     edits.set('messages', JSON.stringify(value.messages.map(theirs)));
   // A model that does not think is not told how hard: some servers refuse that.
-  const effort = told.thinking === false ? 'left out' : traits.effort.value;
+  const effort = told.thinking === false ? 'left out' : traits.effort;
   for (const [name, member] of Object.entries(effortMembers(value, effort)))
     edits.set(name, member === null ? null : JSON.stringify(member));
   setNames(edits, value, traits);
@@ -93,7 +93,7 @@ function setNames(
   value: Record<string, unknown>,
   { names }: Pick<FlavorTraits, 'names'>,
 ): void {
-  for (const [name, theirs] of Object.entries(names.value)) {
+  for (const [name, theirs] of Object.entries(names)) {
     const member = value[name];
     if (member === undefined) continue;
     edits.set(name, null);
@@ -103,9 +103,9 @@ function setNames(
 
 /** A message as the server knows such; itself where nothing differs. */
 function worded(message: ChatMessage, { developerRole, signsCalls }: Wording['traits']): ChatMessage {
-  if (message.role === 'developer') return developerRole.value ? message : { ...message, role: 'system' };
+  if (message.role === 'developer') return developerRole ? message : { ...message, role: 'system' };
   const [first, ...others] = message.tool_calls ?? [];
-  if (!first || first.extra_content || signsCalls?.value !== 'needed') return message;
+  if (!first || first.extra_content || signsCalls !== 'needed') return message;
   return { ...message, tool_calls: [{ ...first, extra_content: unsigned }, ...others] };
 }
 

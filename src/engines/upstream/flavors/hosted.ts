@@ -1,0 +1,106 @@
+import type { FlavorTraits } from './traits.ts';
+import { allAbilities, maxTokens, usual, words } from './usual.ts';
+
+// What services do that others run, and why that is believed: documented, where nothing else is said.
+
+const service: FlavorTraits = {
+  ...usual,
+  life: 'chat', // the list of models is told by another machine than the one that hangs
+};
+
+export const openai: FlavorTraits = {
+  ...service,
+  // Encrypted reasoning, custom tools and the phases of an answer are lost otherwise.
+  speaks: { responses: 'native' },
+  // From GPT-5 on, with grammars of lark and regex; older models refuse them.
+  customTools: /^gpt-(?:[5-9]|\d\d)/,
+  completions: allAbilities, // by models that have them; the others say so
+  // Any that is not known is refused, and others (service_tier, web_search_options) cost extra.
+  fields: words('prediction prompt_cache_key prompt_cache_retention verbosity'),
+  names: {}, // reasoning models refuse max_tokens, older ones take both
+  developerRole: true,
+  counter: [], // it counts requests of another format only
+  // The account is out of credit (429), or at the limit it set itself (400). Others call a rate so.
+  failures: [
+    { code: 'insufficient_quota', means: 402 },
+    { code: 'billing_hard_limit_reached', means: 402 },
+  ],
+};
+
+export const azure: FlavorTraits = {
+  ...openai,
+  speaks: {}, // it has responses at one of its addresses, not below that of a deployment
+  auth: { header: 'api-key', scheme: '' }, // the bearer is for tokens of Entra ID
+  fields: [], // what it takes depends on the version of the API, and it refuses the rest
+};
+
+export const openrouter: FlavorTraits = {
+  ...service, // what of it there is depends on the model, and on whoever runs that
+  completions: ['raw'], // one text is documented
+  fields: words('top_k min_p top_a repetition_penalty verbosity'),
+  names: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
+  asStream: 'at once', // comments come while whoever runs the model is silent
+};
+
+export const gemini: FlavorTraits = {
+  ...service,
+  fields: [], // any that is not known is refused (page-assist #418)
+  without: ['seed', 'frequency_penalty'], // refused as unknown names (page-assist #418, ChatterUI #227)
+  signsCalls: 'needed', // a call without the signature that came in its extra_content is a 400
+  // minimal, low, medium and high are documented, none by models that can go without.
+  effort: { xhigh: 'high', max: 'high' },
+  // A key that it refuses, and a country, are an INVALID_ARGUMENT (openai-scala-client #109).
+  failures: [
+    { status: 400, says: /^API key (not valid|expired)/, means: 401 },
+    { status: 400, says: /^User location is not supported/, means: 403 },
+  ],
+  inputs: ['image', 'audio'],
+};
+
+export const mistral: FlavorTraits = {
+  ...service,
+  fields: ['prediction'], // any that is not known is refused (mistralai/platform-docs-public #7)
+  // Not in its schema, which forbids others (crush #1590, mistral-go #2); usage comes without being asked for.
+  without: words(
+    `stream_options logprobs top_logprobs logit_bias reasoning_effort messages.name messages.refusal
+      messages.reasoning messages.reasoning_content`,
+  ),
+  names: { ...maxTokens, seed: 'random_seed' },
+  asStream: 'queued', // thoughts come as they are thought
+  inputs: ['image'],
+};
+
+export const deepseek: FlavorTraits = {
+  ...service,
+  jsonSchema: 'none', // json_object alone is documented
+  asStream: 'at once', // comments come while a request waits, and thoughts as they are thought
+  inputs: [], // text alone is documented
+};
+
+export const xai: FlavorTraits = {
+  ...service,
+  names: {}, // both names of the limit are documented
+  // low, medium and high are documented, none by models that can go without.
+  effort: { minimal: 'low', xhigh: 'high', max: 'high' },
+  // Seen with a wrong key (codex #1352) and without credit (continue #10373).
+  failures: [
+    { status: 400, says: /^Incorrect API key provided/, means: 401 },
+    { status: 429, says: /^Your team \S+ has either used all available credits/, means: 402 },
+  ],
+  inputs: ['image'],
+};
+
+export const anthropic: FlavorTraits = {
+  ...service,
+  // By this version the fields for sampling are still read.
+  auth: { header: 'x-api-key', scheme: '', beside: { 'anthropic-version': '2023-06-01' } },
+  format: 'messages', // its chat completions ignore formats and strict tools
+  speaks: { messages: 'native' }, // signed thinking, marks for its cache and citations are lost otherwise
+  // Schemas go as output_config.format; models that do not have it refuse it.
+  fields: words('top_k thinking_budget_tokens'), // by some models
+  names: {}, // all members are translated
+  // How hard to think is translated by the generation of the model (`messages/thinking.ts`).
+  counter: ['count_tokens'],
+  noEmbeddings: true,
+  inputs: ['image', 'file'],
+};
