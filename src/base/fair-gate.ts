@@ -4,10 +4,10 @@ import { Turns } from './turns.ts';
 export interface FairGateOptions {
   room: number;
   each: number;
-  /** Entries of one owner that may wait. */
-  mostWaiting: number;
+  /** Entries of one owner that may wait; any number if absent. */
+  mostWaiting?: number;
   /** What is thrown when more would wait. */
-  full: () => Error;
+  full?: () => Error;
 }
 
 export interface FairGate {
@@ -36,7 +36,12 @@ interface Entry {
 }
 
 /** Shares room (bytes, turns) among owners, so that one that asks for much cannot keep the others from theirs. */
-export function createFairGate({ room, each, mostWaiting, full }: FairGateOptions): FairGate {
+export function createFairGate({
+  room,
+  each,
+  mostWaiting = Infinity,
+  full = () => new Error('Too much waits already.'),
+}: FairGateOptions): FairGate {
   const waiting = new Turns<Entry>();
   const held = new Map<string, number>();
   let used = 0;

@@ -37,8 +37,7 @@ import { Followers } from './read/followers.ts';
 import { readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
 import { amountOf, viewOf } from './read/view.ts';
-import { surroundingsOf } from './read/surroundings.ts';
-import { modelsOf, waitingOf } from './read/waiting.ts';
+import { modelsOf, surroundingsOf, waitingOf } from './read/waiting.ts';
 import { loadOf } from './watch/load.ts';
 import { Watch } from './watch/watch.ts';
 

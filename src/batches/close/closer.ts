@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '../../base/clock.ts';
+import { createFairGate } from '../../base/fair-gate.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
@@ -21,11 +22,10 @@ import { failedResult } from '../lines/line-result.ts';
 import { ChunkLines } from '../lines/lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
 import { assembleResultFile } from './result-file.ts';
-import { Turns } from './turns.ts';
 
 /** Lines that never ran are recorded as errors this many at a time. */
 const missingSlice = 500;
-/** How many batches write their result files at the same time. Waiting for last answers takes no turn. */
+/** How many batches write their result files at the same time; orgs take turns. Waiting for last answers takes no turn. */
 const writingAtOnce = 2;
 /** How many leases of a closing chunk insist on reading an input that is there; most of them half a minute apart. */
 const maxInputReads = 20;
@@ -78,7 +78,7 @@ class Disagreement extends Error {}
 export class Closer {
   #parts: CloserParts;
   #stopped = new AbortController();
-  #turns = new Turns(writingAtOnce);
+  #turns = createFairGate({ room: writingAtOnce, each: writingAtOnce });
   /** Tries that failed because of the batch itself, by its id. */
   #failures = new Map<string, { times: number; error: unknown }>();
 
@@ -128,7 +128,7 @@ export class Closer {
     if (incomplete) {
       await sleep(clock, Math.max(0, batch.acceptUntil - time.now()), this.#stopped.signal);
     }
-    await this.#turns.run(() => this.#finish(batch, lease, incomplete));
+    await this.#turns.within(batch.orgId, 1, undefined, () => this.#finish(batch, lease, incomplete));
   }
 
   /** Deletes the rows of a finished batch, slice by slice. */

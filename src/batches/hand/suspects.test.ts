@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HeldChunk } from './held-chunks.ts';
 import { HeldChunks, leaseOf } from './held-chunks.ts';
-import { settledMs } from './poison.ts';
-import { Suspects } from './suspects.ts';
+import { settledMs, Suspects } from './suspects.ts';
 
 /** In a process that has lived for `livedMs`. */
 function setUp(livedMs = settledMs) {

@@ -14,9 +14,8 @@ import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
 import { ChunkLines } from '../lines/lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
-import { suspectKills } from '../hand/poison.ts';
 import type { Setbacks } from '../hand/setbacks.ts';
-import type { Suspects } from '../hand/suspects.ts';
+import { suspectKills, type Suspects } from '../hand/suspects.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 /** Polling is the contract; a wake-up only makes it sooner. Each poll that brings nothing makes the next one later. */

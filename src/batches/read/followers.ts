@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { unlessAborted } from '../../base/on-abort.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
@@ -14,16 +15,12 @@ export interface FollowersParts {
   log: Log;
 }
 
-interface Waiter {
-  resolve: (view: BatchView) => void;
-  reject: (reason: unknown) => void;
-}
-
 /** A batch that somebody follows. */
 interface Followed {
   followers: number;
   latest: BatchView | undefined;
-  waiting: Set<Waiter>;
+  /** Settles when there is a later one, or none will come. */
+  news: PromiseWithResolvers<void>;
   timer: Timer | undefined;
 }
 
@@ -48,10 +45,13 @@ export class Followers {
     const followed = this.#join(batchId);
     try {
       for (let seen: BatchView | undefined; ;) {
-        const view = await this.#next(followed, seen, signal);
-        yield view;
-        if (isFinal(view.batch.status)) return;
-        seen = view;
+        signal.throwIfAborted();
+        if (this.#stopped) throw shuttingDown();
+        while (!followed.latest || followed.latest === seen)
+          await unlessAborted(followed.news.promise, signal);
+        seen = followed.latest;
+        yield seen;
+        if (isFinal(seen.batch.status)) return;
       }
     } finally {
       followed.followers--;
@@ -68,31 +68,12 @@ export class Followers {
   #join(batchId: string): Followed {
     let followed = this.#followed.get(batchId);
     if (!followed) {
-      followed = { followers: 0, latest: undefined, waiting: new Set(), timer: undefined };
+      followed = { followers: 0, latest: undefined, news: newsOf(), timer: undefined };
       this.#followed.set(batchId, followed);
       void this.#look(batchId, followed);
     }
     followed.followers++;
     return followed;
-  }
-
-  #next(followed: Followed, seen: BatchView | undefined, signal: AbortSignal): Promise<BatchView> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      if (this.#stopped) return reject(shuttingDown());
-      if (followed.latest && followed.latest !== seen) return resolve(followed.latest);
-      const leave = () => {
-        followed.waiting.delete(waiter);
-        signal.removeEventListener('abort', abort);
-      };
-      const abort = () => waiter.reject(signal.reason);
-      const waiter: Waiter = {
-        resolve: (view) => (leave(), resolve(view)),
-        reject: (reason) => (leave(), reject(reason)),
-      };
-      followed.waiting.add(waiter);
-      signal.addEventListener('abort', abort, { once: true });
-    });
   }
 
   async #look(batchId: string, followed: Followed): Promise<void> {
@@ -102,7 +83,8 @@ export class Followers {
       if (!view) return this.#fail(batchId, followed, notFound('batch'));
       if (!followed.latest || stateOf(view) !== stateOf(followed.latest)) {
         followed.latest = view;
-        for (const { resolve } of followed.waiting) resolve(view);
+        followed.news.resolve();
+        followed.news = newsOf();
       }
       if (isFinal(view.batch.status)) return;
     } catch (error) {
@@ -115,7 +97,7 @@ export class Followers {
 
   #fail(batchId: string, followed: Followed, reason: ApiError): void {
     this.#forget(batchId, followed);
-    for (const { reject } of followed.waiting) reject(reason);
+    followed.news.reject(reason);
   }
 
   #forget(batchId: string, followed: Followed): void {
@@ -128,6 +110,13 @@ export class Followers {
 function stateOf({ batch, running, waiting, ahead, atRisk }: BatchView): string {
   const { status, ok, err }: Batch = batch;
   return JSON.stringify([status, ok, err, running, waiting, ahead, atRisk]);
+}
+
+/** Whoever waits for it hears why none comes; where nobody does, nobody has to. */
+function newsOf(): PromiseWithResolvers<void> {
+  const news = Promise.withResolvers<void>();
+  news.promise.catch(() => {});
+  return news;
 }
 
 function shuttingDown(): ApiError {

@@ -1,5 +1,9 @@
+import type { Accounts } from '../../accounts/accounts.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
-import type { Waiting } from '../../core/waiting.ts';
+import { type Waiting, waitingFor } from '../../core/waiting.ts';
+import type { Generate } from '../../generate/generate.ts';
+import type { MissingModels } from '../missing-models.ts';
+import type { OpenHours } from '../open-hours.ts';
 
 /** What a batch may wait for, as far as this process knows. */
 export interface Surroundings {
@@ -42,4 +46,32 @@ export function waitingOf(
   if (!isQueued) return null;
   const since = batch.inProgressAt ?? batch.createdAt;
   return { reason: 'queued', message: 'Other requests have all places of the model.', since };
+}
+
+export interface SurroundingsParts {
+  budgets: Pick<Accounts['budgets'], 'waiting'>;
+  generate: Pick<Generate, 'catalog' | 'fleet' | 'room' | 'waiting'>;
+  missing: Pick<MissingModels, 'waiting'>;
+  hours: Pick<OpenHours, 'waiting'>;
+}
+
+/** What batches may wait for: a model waits only where neither this process nor another one sends its requests. */
+export function surroundingsOf({ budgets, generate, missing, hours }: SurroundingsParts): Surroundings {
+  const { catalog, fleet } = generate;
+  const causeOf = (name: string) =>
+    catalog.find(name) ? generate.waiting(catalog.idOf(name)) : fleet.othersWait(name);
+
+  return {
+    budget: (orgId) => budgets.waiting(orgId),
+    waiting(name) {
+      const cause = missing.waiting(name) ?? (fleet.othersSend(name) ? null : causeOf(name));
+      return hours.waiting(name) ?? (cause && waitingFor(cause));
+    },
+    room(name) {
+      const id = catalog.idOf(name);
+      const isHere = catalog.find(name) !== undefined && generate.waiting(id) === null;
+      // Nobody here knows how much room others have.
+      return !isHere && fleet.othersSend(name) ? Number.POSITIVE_INFINITY : generate.room(id);
+    },
+  };
 }

@@ -19,12 +19,11 @@ import { failedResult, outputResult } from '../lines/line-result.ts';
 import { inputFault } from '../lines/lines.ts';
 import type { BatchLine } from '../../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
-import { poisonKills } from '../hand/poison.ts';
 import type { PrefixLanes } from '../hand/prefix-lanes.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Setbacks } from '../hand/setbacks.ts';
-import type { Suspects } from '../hand/suspects.ts';
+import { poisonKills, type Suspects } from '../hand/suspects.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 export interface DispatcherParts {
@@ -64,7 +63,7 @@ interface Asking extends Pick<LineCall, 'model' | 'asked'> {
 export class Dispatcher {
   #parts: DispatcherParts;
   #stopped = true;
-  /** A line is short where it names a file, and its body may be as long as any. */
+  /** A line is short where it names a file, and its body may be as long as any. As many wait as there are slots. */
   #filled: FairGate;
   /** Where files are kept for batches alone, no line waits to have its own looked for. */
   #mayNameFiles: boolean;
@@ -72,7 +71,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     const room = filledAtOnce * parts.limits.lineBytes;
-    this.#filled = createFairGate({ room, each: room / 2, mostWaiting: Infinity, full });
+    this.#filled = createFairGate({ room, each: room / 2 });
     this.#mayNameFiles = parts.files.purposes.some((purpose) => purpose !== 'batch');
   }
 
@@ -257,9 +256,6 @@ export class Dispatcher {
     this.#parts.recorder.finish(leaseOf(held.chunk));
   }
 }
-
-/** As many wait as there are slots. */
-const full = () => new ApiError('server_overloaded', 'Too many lines wait for room for their files.');
 
 function asItStands({ asked }: BatchLine, model: Model): Asking {
   return { model, asked, leave: () => {} };
