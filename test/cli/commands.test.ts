@@ -371,6 +371,8 @@ describe('what goes wrong', () => {
     [['files', 'list', '--limit', 'x'], '--limit must be a whole number'],
     [['keys', 'create'], 'required option'],
     [['keys', 'list'], 'needs an admin key'],
+    [['orgs', 'update', 'org_1', '--key', 'k'], 'There is nothing to change.\nSay what: --name or --budget.'],
+    [['webhooks', 'update', 'wh_1'], 'There is nothing to change.\nSay what: --to, --name,'],
     [['batch', 'list', '--url', 'nonsense'], 'is not an http:// or https:// URL'],
   ])('is usage: %j', async (argv, message) => {
     const { code, err } = await cli(...argv);

@@ -1,6 +1,86 @@
-import { group } from '../shared/commands.ts';
-import { orgsCreate } from './orgs-create.ts';
-import { orgsList } from './orgs-list.ts';
-import { orgsUpdate } from './orgs-update.ts';
+import { Option } from 'commander';
+import type { RemoteBudget, RemoteOrg } from '../../client/resources.ts';
+import { asking, group, inTable, requireChange } from '../shared/commands.ts';
+import { CliError } from '../shared/exit-codes.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
-export const orgs = group('orgs', [orgsCreate, orgsList, orgsUpdate]);
+const budgetOption = new Option(
+  '--budget <amount>',
+  'what it may spend in USD: 50/month, 500 in all, or none',
+).argParser(readBudget);
+
+interface Fields {
+  name?: string;
+  budget?: RemoteBudget | null;
+}
+
+const create = asking({
+  name: 'create',
+  about: 'make an org',
+  isAdmin: true,
+  argument: '<name>',
+  options: [budgetOption],
+  examples: ['search', 'search --budget 50/month'],
+  async ask({ admin: { orgs: remote } }, name, { budget, json }: Fields & { json?: boolean }, { terminal }) {
+    const org = await remote.create({ name, budget });
+    if (json === true) return org;
+    const others = (await remote.list()).data.filter((other) => other.name === name && other.id !== org.id);
+    if (others.length > 0)
+      terminal.note(`There was one of this name already: ${others.map(({ id }) => id).join(', ')}.`);
+    return org;
+  },
+  show: showOrg,
+});
+
+const list = asking({
+  name: 'list',
+  about: 'list the orgs',
+  isAdmin: true,
+  examples: [''],
+  ask: async ({ admin }) => (await admin.orgs.list()).data,
+  show: inTable<RemoteOrg>({
+    id: ({ id }) => id,
+    name: ({ name }) => name,
+    budget: budgetText,
+    created: (org) => org.created_at,
+  }),
+});
+
+const update = asking({
+  name: 'update',
+  about: 'change the name or the budget of an org',
+  isAdmin: true,
+  argument: '<id>',
+  options: [new Option('--name <name>', 'to recognise it by'), budgetOption],
+  examples: ['org_0199f3a2 --budget 50/month', 'org_0199f3a2 --budget none'],
+  ask({ admin }, id, { name, budget }: Fields) {
+    requireChange({ name, budget }, '--name or --budget');
+    return admin.orgs.update(id, { name, budget });
+  },
+  show: showOrg,
+});
+
+export const orgs = group('orgs', [create, list, update]);
+
+function showOrg(org: RemoteOrg, terminal: Terminal): void {
+  terminal.record([
+    ['id', org.id],
+    ['name', org.name],
+    ['budget', budgetText(org) || 'none'],
+  ]);
+}
+
+/** `50/month`, `500` or `none`, as the server takes it. */
+export function readBudget(text: string): RemoteBudget | null {
+  if (text === 'none') return null;
+  const [, amount, period = 'total'] = /^(\d+(?:\.\d{1,9})?)(?:\/(month|total))?$/.exec(text) ?? [];
+  if (amount === undefined)
+    throw new CliError(`--budget must be an amount of USD such as 50/month or 500, or none, not '${text}'.`);
+  return { amount, period };
+}
+
+/** `12.5 of 50/month` */
+export function budgetText({ budget }: RemoteOrg): string {
+  if (!budget) return '';
+  return `${budget.spent} of ${budget.amount}${budget.period === 'month' ? '/month' : ''}`;
+}

@@ -1,21 +1,99 @@
-import { group } from '../shared/commands.ts';
-import { batchCreate } from './create.ts';
-import { batchEvents } from './events.ts';
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { BatchesClient } from '../../client/batches.ts';
+import type { RemoteBatch } from '../../client/resources.ts';
+import { isFinal } from '../../core/batch.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+import { asking, clientCommand, examples, group } from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
+import { exitCodes } from '../shared/exit-codes.ts';
+import { existingFile, openBlob } from '../shared/local-file.ts';
+import { follow } from './follow.ts';
 import { batchList } from './list.ts';
-import { oneBatchCommands } from './one.ts';
+import { metadataOption } from './metadata.ts';
+import { createProgress, noProgress } from './progress.ts';
 import { batchErrors, batchOutput } from './results.ts';
+import { readInput } from './run/read-input.ts';
 import { batchRun } from './run/run.ts';
-import { batchWatch } from './watch.ts';
+import { exitCodeOf, showBatch } from './show-batch.ts';
 
-const { get, cancel, pause, resume, retry } = oneBatchCommands;
+interface NewBatch {
+  endpoint?: string;
+  metadata?: Record<string, string>;
+}
+
+const create = asking({
+  name: 'create',
+  about: 'create a batch and return at once',
+  argument: '<input>',
+  options: [
+    new Option(
+      '--endpoint <path>',
+      'what the requests call (default: what the file says, else /v1/chat/completions)',
+    ),
+    metadataOption,
+  ],
+  examples: ['in.jsonl -m team=search', 'file-0199f3a2 --endpoint /v1/embeddings'],
+  async ask({ files, batches }, input, { endpoint, metadata }: NewBatch, { cwd }) {
+    if (input.startsWith('file-') && !existsSync(resolve(cwd, input)))
+      return batches.create({
+        endpoint: endpoint ?? '/v1/chat/completions',
+        inputFileId: input,
+        metadata,
+      });
+    const path = existingFile(input, cwd);
+    const named = endpoint ?? (await readInput(path)).endpoint;
+    const file = await files.upload({ content: await openBlob(path), filename: basename(path) });
+    return batches.create({ endpoint: named, inputFileId: file.id, metadata });
+  },
+  show: showBatch,
+});
+
+const get = ofOne('get', 'show a batch', (batches, id) => batches.get(id));
+
+const watch = asking({
+  name: 'watch',
+  about: 'wait until a batch is done, showing its progress',
+  argument: '<id>',
+  examples: ['batch_0199f3a2'],
+  async ask(client, id, { json }, cli) {
+    const { terminal, clock } = cli;
+    const progress = json === true ? noProgress : createProgress(terminal, clock);
+    const stop = new AbortController();
+    const release = cli.onInterrupt(() => stop.abort());
+    try {
+      const seen = await client.batches.get(id);
+      return await follow(seen, { client, clock, progress, signal: stop.signal });
+    } finally {
+      progress.stop();
+      release();
+    }
+  },
+  exitCodeOf: (batch) => (isFinal(batch.status) ? exitCodeOf(batch) : exitCodes.interrupted),
+  show: showBatch,
+});
+
+const cancel = ofOne('cancel', 'cancel a batch; what is done already stays', (batches, id) =>
+  batches.cancel(id),
+);
+const pause = ofOne('pause', 'send nothing more of a batch; its window goes on', (batches, id) =>
+  batches.pause(id),
+);
+const resume = ofOne('resume', 'let a paused batch go on', (batches, id) => batches.resume(id));
+const retry = ofOne(
+  'retry',
+  'run the failed requests of a finished batch again, as a new one',
+  (batches, id) => batches.retry(id),
+);
 
 export const batch = group('batch', [
   batchRun,
-  batchCreate,
+  create,
   batchList,
   get,
-  batchWatch,
-  batchEvents,
+  watch,
+  events,
   batchOutput,
   batchErrors,
   cancel,
@@ -23,3 +101,31 @@ export const batch = group('batch', [
   resume,
   retry,
 ]);
+
+/** A command that asks for one thing of one batch and shows what it is then. */
+function ofOne(
+  name: string,
+  about: string,
+  ask: (batches: BatchesClient, id: string) => Promise<RemoteBatch>,
+): (cli: Cli) => Command {
+  return asking({
+    name,
+    about,
+    argument: '<id>',
+    examples: ['batch_0199f3a2'],
+    ask: ({ batches }, id) => ask(batches, id),
+    show: showBatch,
+  });
+}
+
+function events(cli: Cli): Command {
+  return clientCommand('events', 'print a batch as JSON each time it has changed, until it is done')
+    .argument('<id>')
+    .addHelpText('after', examples('batch_0199f3a2'))
+    .action(async (id: string, options: ClientOptions) => {
+      for await (const seen of connect(cli, options).batches.events(id)) {
+        cli.terminal.json(seen);
+        if (isFinal(seen.status)) cli.exitCode = exitCodeOf(seen);
+      }
+    });
+}

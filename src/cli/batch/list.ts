@@ -4,9 +4,8 @@ import type { Client } from '../../client/client.ts';
 import { ClientError, Unreachable } from '../../client/errors.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { clientCommand, examples, tellAll, wholeNumber } from '../shared/commands.ts';
+import { clientCommand, examples, inTable, limitOption, take, tell } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
-import { take } from '../shared/pages.ts';
 import { waitingWord } from '../shared/waiting.ts';
 import { isoTime } from '../terminal/iso-time.ts';
 
@@ -25,7 +24,7 @@ const clearScreen = '\u001b[H\u001b[J';
 
 export function batchList(cli: Cli): Command {
   return clientCommand('list', 'list batches, newest first')
-    .option('-n, --limit <n>', 'how many at most', wholeNumber('--limit', 1, 1_000_000), 20)
+    .addOption(limitOption(20))
     .option('--all', 'all of them')
     .option('--status <status>', 'only those in this state')
     .option('--watch', 'show them again whenever something has changed, until Ctrl-C')
@@ -46,7 +45,7 @@ export function batchList(cli: Cli): Command {
           const now = JSON.stringify([terminal.stdout.columns, rows]);
           if (now !== shown) {
             if (options.watch === true && terminal.stdout.isTTY === true) terminal.stdout.write(clearScreen);
-            tellAll(cli, options, batches, columns(names));
+            tell(cli, options, batches, inTable(columns(names)));
           }
           shown = now;
           if (options.watch !== true) return;
@@ -58,9 +57,7 @@ export function batchList(cli: Cli): Command {
 }
 
 function list(client: Client, { limit, all, status }: Options): Promise<RemoteBatch[]> {
-  return take(all === true ? Infinity : limit, 100, (query) =>
-    client.batches.list(status === undefined ? query : { ...query, status }),
-  );
+  return take(all === true ? Infinity : limit, 100, (query) => client.batches.list({ ...query, status }));
 }
 
 /**

@@ -1,6 +1,3 @@
-import { createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { sleep } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
@@ -8,15 +5,12 @@ import { csvOf, formatOf } from './run/csv.ts';
 import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { newFile } from '../shared/local-file.ts';
-import { writeBytes } from '../terminal/write-bytes.ts';
+import { type OutputOptions, withOutput, writeOut } from '../shared/write-out.ts';
 
-interface Options extends ClientOptions {
+interface Options extends ClientOptions, OutputOptions {
   after: number;
   follow?: boolean;
   format: string;
-  output?: string;
-  force?: boolean;
 }
 
 const pollMs = 500;
@@ -30,21 +24,17 @@ export function batchErrors(cli: Cli): Command {
 }
 
 function resultsCommand(cli: Cli, name: string, stream: ResultStream, description: string): Command {
-  return clientCommand(name, description)
+  const command = clientCommand(name, description)
     .argument('<id>')
     .option('--after <n>', 'only what stands behind line n', wholeNumber('--after', 0, 1e9), 0)
     .option('--follow', 'go on until the batch is done')
-    .option('--format <format>', 'jsonl or csv', 'jsonl')
-    .option('-o, --output <file>', 'write to a file')
-    .option('-f, --force', 'overwrite a file that is there already')
+    .option('--format <format>', 'jsonl or csv', 'jsonl');
+  return withOutput(command)
     .addHelpText('after', examples('batch_0199f3a2 --follow', 'batch_0199f3a2 -o results.jsonl'))
-    .action(async (id: string, options: Options) => {
+    .action((id: string, options: Options) => {
       const isTable = formatOf(options.format) === 'csv';
       const jsonl = readResults(cli, { id, stream, options });
-      const lines = isTable ? csvOf(jsonl) : jsonl;
-      if (options.output === undefined) return writeBytes(lines, cli.terminal);
-      const path = await newFile(options.output, cli.cwd, options.force);
-      return pipeline(Readable.from(lines), createWriteStream(path));
+      return writeOut(isTable ? csvOf(jsonl) : jsonl, options, cli);
     });
 }
 

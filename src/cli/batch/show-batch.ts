@@ -1,4 +1,5 @@
 import type { RemoteBatch } from '../../client/resources.ts';
+import { type ExitCode, exitCodes } from '../shared/exit-codes.ts';
 import { waitingText } from '../shared/waiting.ts';
 import { isoTime } from '../terminal/iso-time.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -67,4 +68,11 @@ export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {
 export function costText(batch: RemoteBatch): string | null {
   const { cost } = batch;
   return cost ? `${cost.amount} ${cost.currency} (${cost.list_amount} without a batch)` : null;
+}
+
+/** The exit code that a finished batch stands for. */
+export function exitCodeOf(batch: RemoteBatch): ExitCode {
+  if (batch.status === 'failed') return exitCodes.batchFailed;
+  if (batch.status === 'expired' || batch.status === 'cancelled') return exitCodes.batchStopped;
+  return batch.request_counts.failed > 0 ? exitCodes.linesFailed : exitCodes.ok;
 }

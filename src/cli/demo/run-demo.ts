@@ -9,7 +9,7 @@ import type { RemoteBatch } from '../../client/resources.ts';
 import { loadConfig } from '../../config.ts';
 import { orderedResults } from '../batch/run/download.ts';
 import { follow } from '../batch/follow.ts';
-import { exitCodeOf } from '../batch/outcome.ts';
+import { exitCodeOf } from '../batch/show-batch.ts';
 import { createProgress, noProgress } from '../batch/progress.ts';
 import type { Progress } from '../batch/progress.ts';
 import { readInput } from '../batch/run/read-input.ts';

@@ -1,24 +1,97 @@
-import { group, one } from '../shared/commands.ts';
-import { filesContent } from './content.ts';
-import { filesList } from './list.ts';
-import { showFile } from './show-file.ts';
-import { filesUpload } from './upload.ts';
+import { basename } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { RemoteFile } from '../../client/resources.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
+import {
+  asking,
+  clientCommand,
+  examples,
+  group,
+  inTable,
+  limitOption,
+  take,
+  wholeNumber,
+} from '../shared/commands.ts';
+import { connect } from '../shared/connect.ts';
+import { existingFile, openBlob } from '../shared/local-file.ts';
+import { type OutputOptions, withOutput, writeOut } from '../shared/write-out.ts';
+import { isoTime } from '../terminal/iso-time.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import { filesValidate } from './validate.ts';
 
-const get = one({
+const upload = asking({
+  name: 'upload',
+  about: 'upload a JSONL file of requests',
+  argument: '<file>',
+  options: [
+    new Option('--expires-after <seconds>', 'delete it by itself after 3600 to 2592000 seconds').argParser(
+      wholeNumber('--expires-after', 3600, 2_592_000),
+    ),
+  ],
+  examples: ['in.jsonl --expires-after 86400'],
+  async ask({ files: remote }, file, { expiresAfter }: { expiresAfter?: number }, { cwd }) {
+    const path = existingFile(file, cwd);
+    const blob = await openBlob(path);
+    return remote.upload({ content: blob, filename: basename(path), expiresAfterSeconds: expiresAfter });
+  },
+  show: showFile,
+});
+
+const list = asking({
+  name: 'list',
+  about: 'list files, newest first',
+  options: [
+    limitOption(100),
+    new Option('--purpose <purpose>', 'batch, batch_output, or another that the server takes'),
+  ],
+  examples: ['--purpose batch_output'],
+  ask: ({ files: remote }, _, { limit, purpose }: { limit: number; purpose?: string }) =>
+    take(limit, 1000, (query) => remote.list({ ...query, purpose })),
+  show: inTable<RemoteFile>({
+    id: ({ id }) => id,
+    purpose: (file) => file.purpose,
+    bytes: ({ bytes }) => String(bytes),
+    created: (file) => isoTime(file.created_at),
+    filename: ({ filename }) => filename,
+  }),
+});
+
+const get = asking({
   name: 'get',
   about: 'show a file',
-  example: 'file-0199f3a2',
+  argument: '<id>',
+  examples: ['file-0199f3a2'],
   ask: ({ files: remote }, id) => remote.get(id),
   show: showFile,
 });
 
-const remove = one({
+const remove = asking({
   name: 'delete',
   about: 'delete a file',
-  example: 'file-0199f3a2',
+  argument: '<id>',
+  examples: ['file-0199f3a2'],
   ask: ({ files: remote }, id) => remote.remove(id),
   show: ({ id }, terminal) => terminal.print(`Deleted ${id}.`),
 });
 
-export const files = group('files', [filesUpload, filesList, get, filesContent, remove, filesValidate]);
+export const files = group('files', [upload, list, get, content, remove, filesValidate]);
+
+function content(cli: Cli): Command {
+  return withOutput(clientCommand('content', 'print the bytes of a file').argument('<id>'))
+    .addHelpText('after', examples('file-0199f3a2 -o copy.jsonl'))
+    .action(async (id: string, options: ClientOptions & OutputOptions) =>
+      writeOut(await connect(cli, options).files.content(id), options, cli),
+    );
+}
+
+function showFile(file: RemoteFile, terminal: Terminal): void {
+  terminal.print(terminal.paint('bold', file.id));
+  terminal.record([
+    ['filename', file.filename],
+    ['purpose', file.purpose],
+    ['bytes', String(file.bytes)],
+    ['created', isoTime(file.created_at)],
+    ['expires', file.expires_at === undefined ? null : isoTime(file.expires_at)],
+    ['status', file.status],
+  ]);
+}

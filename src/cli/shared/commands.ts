@@ -1,9 +1,10 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Client } from '../../client/client.ts';
+import type { Page } from '../../client/resources.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 import { connect, connectAdmin } from './connect.ts';
-import { CliError, exitCodes } from './exit-codes.ts';
+import { CliError } from './exit-codes.ts';
 import type { ExitCode } from './exit-codes.ts';
 
 /** A command that only holds others. */
@@ -49,34 +50,37 @@ export function examples(...lines: string[]): (context: { command: Command }) =>
   };
 }
 
-interface One<T> {
+interface Asking<Options, T> {
   name: string;
   about: string;
   /** Whether only an admin key may. */
   isAdmin?: boolean;
-  /** What the id is called. */
+  /** What has to stand behind the name, such as `<id>`. */
   argument?: string;
-  /** An id. */
-  example: string;
-  ask: (client: Client, id: string) => Promise<T>;
+  options?: readonly Option[];
+  /** Each is what stands behind the name. */
+  examples: readonly string[];
+  ask: (client: Client, argument: string, options: Options & ClientOptions, cli: Cli) => Promise<T>;
   show: (answer: T, terminal: Terminal) => void;
   /** How the command ends. */
   exitCodeOf?: (answer: T) => ExitCode;
 }
 
-/** A command that asks for one thing of what an id names, and shows the answer. */
-export function one<T>(what: One<T>): (cli: Cli) => Command {
-  const { name, about, isAdmin = false, argument = '<id>' } = what;
-  return (cli) =>
-    (isAdmin ? adminCommand : clientCommand)(name, about)
-      .argument(argument)
-      .addHelpText('after', examples(what.example))
-      .action(async (id: string, options: ClientOptions) => {
-        const client = (isAdmin ? connectAdmin : connect)(cli, options);
-        const answer = await what.ask(client, id);
-        if (what.exitCodeOf !== undefined) cli.exitCode = what.exitCodeOf(answer);
-        tell(cli, options, answer, what.show);
-      });
+/** A command that asks a server one thing, and shows the answer. */
+export function asking<T, Options = object>(what: Asking<Options, T>): (cli: Cli) => Command {
+  const { name, about, isAdmin = false, argument, options = [] } = what;
+  return (cli) => {
+    const command = (isAdmin ? adminCommand : clientCommand)(name, about);
+    if (argument !== undefined) command.argument(argument);
+    for (const option of options) command.addOption(option);
+    return command.addHelpText('after', examples(...what.examples)).action(async () => {
+      const given = command.opts<Options & ClientOptions>();
+      const client = (isAdmin ? connectAdmin : connect)(cli, given);
+      const answer = await what.ask(client, command.args[0] ?? '', given, cli);
+      if (what.exitCodeOf !== undefined) cli.exitCode = what.exitCodeOf(answer);
+      tell(cli, given, answer, what.show);
+    });
+  };
 }
 
 /** An answer: as JSON where that is asked for, else as a person reads it. */
@@ -90,16 +94,44 @@ export function tell<T>(
   else show(answer, cli.terminal);
 }
 
-/** Many things: as JSON, or as a table with a column each of `columns`. */
-export function tellAll<T>(
-  cli: Cli,
-  options: { json?: boolean },
-  found: readonly T[],
-  columns: Record<string, (thing: T) => string>,
-): void {
-  const cells = Object.values(columns);
-  const rows = () => found.map((thing) => cells.map((cell) => cell(thing)));
-  tell(cli, options, found, (_, terminal) => terminal.table(Object.keys(columns), rows()));
+/** Shows many things as a table, with a column each of `columns`. */
+export function inTable<T>(columns: Record<string, (thing: T) => string>) {
+  return (found: readonly T[], terminal: Terminal): void => {
+    const cells = Object.values(columns);
+    terminal.table(
+      Object.keys(columns),
+      found.map((thing) => cells.map((cell) => cell(thing))),
+    );
+  };
+}
+
+/** How many things a list has at most. */
+export function limitOption(usually: number): Option {
+  return new Option('-n, --limit <n>', 'how many at most')
+    .argParser(wholeNumber('--limit', 1, 1_000_000))
+    .default(usually);
+}
+
+/** The first `count` things of a list, over as many pages as that takes. */
+export async function take<T extends { id: string }>(
+  count: number,
+  pageSize: number,
+  fetchPage: (query: { limit: number; after: string | undefined }) => Promise<Page<T>>,
+): Promise<T[]> {
+  const found: T[] = [];
+  while (found.length < count) {
+    const limit = Math.min(pageSize, count - found.length);
+    const page = await fetchPage({ limit, after: found.at(-1)?.id });
+    found.push(...page.data);
+    if (!page.has_more || page.data.length === 0) break;
+  }
+  return found;
+}
+
+/** @throws CliError where nothing is said of what a command changes, with the options that say it */
+export function requireChange(changes: Record<string, unknown>, options: string): void {
+  if (Object.values(changes).every((value) => value === undefined))
+    throw new CliError('There is nothing to change.', `Say what: ${options}.`);
 }
 
 /** A whole number of an option. */
@@ -107,10 +139,13 @@ export function wholeNumber(option: string, min: number, max: number): (text: st
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new CliError(
-      `${option} must be a whole number from ${min} to ${max}, not '${text}'.`,
-      undefined,
-      exitCodes.usage,
-    );
+    throw new CliError(`${option} must be a whole number from ${min} to ${max}, not '${text}'.`);
   };
+}
+
+/** The two sides of `key=value`. */
+export function keyValue(option: string, pair: string): [string, string] {
+  const at = pair.indexOf('=');
+  if (at < 1) throw new CliError(`${option} takes key=value, not '${pair}'.`);
+  return [pair.slice(0, at), pair.slice(at + 1)];
 }

@@ -1,6 +1,5 @@
-import { existsSync, openAsBlob, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { makeFolder } from '../../base/make-folder.ts';
+import { openAsBlob, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { CliError } from './exit-codes.ts';
 
 /** The absolute path of a file that is there. */
@@ -9,15 +8,6 @@ export function existingFile(path: string, cwd: string): string {
   const stats = statSync(full, { throwIfNoEntry: false });
   if (stats === undefined) throw new CliError(`There is no file ${path}.`);
   if (!stats.isFile()) throw new CliError(`${path} is not a file.`);
-  return full;
-}
-
-/** The absolute path of a file to write, in a folder that is there. Nothing is overwritten without `force`. */
-export async function newFile(path: string, cwd: string, force = false): Promise<string> {
-  const full = resolve(cwd, path);
-  if (existsSync(full) && !force)
-    throw new CliError(`${path} is there already.`, 'Pass --force to overwrite it.');
-  await makeFolder(dirname(full));
   return full;
 }
 

@@ -5,7 +5,7 @@ import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import { editMembers } from '../../../wire/json/edit-members.ts';
 import type { Edits } from '../../../wire/json/edit-members.ts';
 import { memberOf, scanJson } from '../../../wire/json/scan.ts';
-import { CliError, exitCodes } from '../../shared/exit-codes.ts';
+import { keyValue } from '../../shared/commands.ts';
 
 /** What `batch run` changes in every request before it is sent. */
 export interface Changes {
@@ -63,13 +63,11 @@ function changeOf({ endpoint, model, set = [] }: Changes): ((line: string) => st
 }
 
 function readSetting(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new CliError(`--set takes key=value, not '${text}'.`, undefined, exitCodes.usage);
-  const value = text.slice(at + 1);
+  const [key, value] = keyValue('--set', text);
   try {
     JSON.parse(value);
-    return [text.slice(0, at), value];
+    return [key, value];
   } catch {
-    return [text.slice(0, at), JSON.stringify(value)];
+    return [key, JSON.stringify(value)];
   }
 }

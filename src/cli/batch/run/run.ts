@@ -10,8 +10,7 @@ import { askAtInterrupt } from './ask.ts';
 import { combine } from './combine.ts';
 import { askUntilDone } from '../follow.ts';
 import { type Format, formatOf } from './csv.ts';
-import { parseMetadata } from '../metadata.ts';
-import { exitCodeOf } from '../outcome.ts';
+import { metadataOption } from '../metadata.ts';
 import { prepareInput } from './prepare-input.ts';
 import { refuseDuplicates } from './duplicates.ts';
 import { createProgress, noProgress } from '../progress.ts';
@@ -24,7 +23,7 @@ import { runParts } from './run-parts.ts';
 import type { PartsRun } from './run-parts.ts';
 import { openRunFile } from './run-state.ts';
 import type { Collected, RunFile } from './run-state.ts';
-import { costText, paintStatus } from '../show-batch.ts';
+import { costText, exitCodeOf, paintStatus } from '../show-batch.ts';
 import { clientCommand, examples } from '../../shared/commands.ts';
 import { connect } from '../../shared/connect.ts';
 import type { Cli, ClientOptions } from '../../shared/cli.ts';
@@ -35,7 +34,7 @@ interface Options extends ClientOptions {
   output?: string;
   format: string;
   force?: boolean;
-  metadata?: string[];
+  metadata?: Record<string, string>;
   model?: string;
   set?: string[];
   endpoint?: string;
@@ -53,7 +52,7 @@ export function batchRun(cli: Cli): Command {
     .option('--model <id>', 'the model of every request, whatever its line says')
     .option('--set <key=value...>', 'a field of every request, such as temperature=0')
     .option('--endpoint <path>', 'what every request calls (default: what the first line says)')
-    .option('-m, --metadata <key=value...>', 'metadata of the batch')
+    .addOption(metadataOption)
     .addHelpText(
       'after',
       `
@@ -73,7 +72,6 @@ Run it again after an interruption, and it goes on with the same batches.`,
 
 async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<void> {
   const client = connect(cli, options);
-  const metadata = parseMetadata(options.metadata);
   const format = formatOf(options.format);
   const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
   const output = await outputOf(cli, source, { ...options, format });
@@ -86,7 +84,7 @@ async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<
     if (input.parts.length > 1) await refuseDuplicates(input.path, input.parts);
     if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
     const filename = source === undefined ? 'stdin.jsonl' : basename(source);
-    await runInput(cli, client, { input, output, format, filename, metadata, options });
+    await runInput(cli, client, { input, output, format, filename, options });
   } finally {
     rmSync(copy, { force: true });
   }
@@ -97,12 +95,11 @@ interface Run {
   output: string | null;
   format: Format;
   filename: string;
-  metadata: Record<string, unknown> | undefined;
   options: Options;
 }
 
 async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
-  const { input, output, format, filename, metadata, options } = how;
+  const { input, output, format, filename, options } = how;
   const run = openRunFile(output, {
     url: client.baseUrl,
     sha256: input.sha256,
@@ -128,7 +125,7 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
     input,
     filename,
     endpoint: options.endpoint ?? input.endpoint,
-    metadata,
+    metadata: options.metadata,
     note: (text) => progress.note(text),
     collect: (batch, part) => results.collect(batch, part),
   });

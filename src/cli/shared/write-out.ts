@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { createWriteStream, existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { makeFolder } from '../../base/make-folder.ts';
+import { cleanText } from '../terminal/clean-text.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import type { Cli } from './cli.ts';
+import { CliError } from './exit-codes.ts';
+
+/** Where bytes of a server go. */
+export interface OutputOptions {
+  output?: string;
+  force?: boolean;
+}
+
+export function withOutput(command: Command): Command {
+  return command
+    .option('-o, --output <file>', 'write to a file')
+    .option('-f, --force', 'overwrite a file that is there already');
+}
+
+/**
+ * Writes what a server sends to the file that is named, whose folder is made, else to stdout.
+ * @throws CliError where the file is there already, without `force`
+ */
+export async function writeOut(
+  bytes: AsyncIterable<Uint8Array>,
+  { output, force }: OutputOptions,
+  { terminal, cwd }: Pick<Cli, 'terminal' | 'cwd'>,
+): Promise<void> {
+  if (output === undefined) return print(bytes, terminal);
+  const path = resolve(cwd, output);
+  if (existsSync(path) && force !== true)
+    throw new CliError(`${output} is there already.`, 'Pass --force to overwrite it.');
+  await makeFolder(dirname(path));
+  await pipeline(Readable.from(bytes), createWriteStream(path));
+}
+
+/** As they are into a pipe, without control characters onto a terminal. */
+async function print(chunks: AsyncIterable<Uint8Array>, { stdout }: Terminal): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const chunk of chunks) {
+    const shown = stdout.isTTY === true ? cleanText(decoder.decode(chunk, { stream: true })) : chunk;
+    if (!stdout.write(shown)) await once(stdout, 'drain');
+  }
+}
