@@ -1,23 +1,27 @@
 const waiting = Symbol('waiting');
-type Watched = AbortSignal & { [waiting]?: Set<() => void> };
+type Watched = AbortSignal & { [waiting]?: Set<{ fn: (() => void) | null }> };
 
 /**
  * Calls `fn` when `signal` aborts. All that wait for a signal share one listener: for a new one it walks through those it has,
  * and the lines of a batch, hundreds at a time, wait for the same signal.
  * @param fn one that does not throw
+ * @returns what takes it off again
  */
-export function onAbort(signal: Watched, fn: () => void): void {
-  const known = signal[waiting];
-  if (known) return void known.add(fn);
-  const all = (signal[waiting] = new Set([fn]));
-  signal.addEventListener('abort', () => {
-    for (const each of all) each();
-  });
-}
-
-/** Takes `fn` off again. */
-export function offAbort(signal: Watched, fn: () => void): void {
-  signal[waiting]?.delete(fn);
+export function onAbort(signal: Watched, fn: () => void): () => void {
+  const own = { fn: fn as typeof fn | null };
+  let all = signal[waiting];
+  if (!all) {
+    const first = (all = signal[waiting] = new Set());
+    signal.addEventListener('abort', () => {
+      for (const each of first) each.fn?.();
+    });
+  }
+  all.add(own);
+  return () => {
+    signal[waiting]?.delete(own);
+    // A set that grew old still points to what was taken out of it: that must not hold a call and its bodies with it.
+    own.fn = null;
+  };
 }
 
 /**
@@ -28,11 +32,11 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason as Error);
-  onAbort(signal, abort);
+  const forget = onAbort(signal, abort);
   try {
     return await Promise.race([work, aborted.promise]);
   } finally {
-    offAbort(signal, abort);
+    forget();
     work.catch(() => {});
   }
 }

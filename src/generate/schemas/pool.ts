@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { offAbort, onAbort } from '../../base/on-abort.ts';
+import { onAbort } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { SchemaRunner, SchemaVerdict } from './job.ts';
 import { SchemaThread, type SchemaThreadParts, type SchemaWork } from './thread.ts';
@@ -125,8 +125,7 @@ export function createSchemaPool(parts: SchemaPoolParts): SchemaRunner {
         share.waiting.splice(at, 1);
         reject(signal.reason);
       };
-      onAbort(signal, leave);
-      return promise.finally(() => offAbort(signal, leave));
+      return promise.finally(onAbort(signal, leave));
     },
 
     async stop() {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { offAbort, onAbort, unlessAborted } from '../../base/on-abort.ts';
+import { onAbort, unlessAborted } from '../../base/on-abort.ts';
 import { ApiError, invalid, passing } from '../../core/errors.ts';
 import { schemaBudget } from './gate.ts';
 import type { SchemaRunner, SchemaVerdict } from './job.ts';
@@ -155,8 +155,7 @@ export function createSchemas({
     job.waiting++;
     if (!signal) return;
     const leave = () => --job.waiting === 0 && job.left.abort(signal.reason);
-    onAbort(signal, leave);
-    void job.done.then(() => offAbort(signal, leave));
+    void job.done.then(onAbort(signal, leave));
   }
 
   function admitted(

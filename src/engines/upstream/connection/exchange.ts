@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock, Timer } from '../../../base/clock.ts';
-import { offAbort, onAbort } from '../../../base/on-abort.ts';
+import { onAbort } from '../../../base/on-abort.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { errorForNetwork, isReset, seconds, timedOut } from './network-errors.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -59,6 +59,7 @@ export function exchange(
   let repeated = false;
   let ended: (() => void) | undefined;
   let hurrying: Timer | undefined;
+  let unwatch: (() => void) | undefined;
 
   const timer = overdue(() =>
     cancel(timedOut(`did not finish its answer within ${seconds(timeouts.totalMs)}`)),
@@ -70,7 +71,7 @@ export function exchange(
     settled = true;
     timer.cancel();
     hurrying?.cancel();
-    offAbort(signal, aborted);
+    unwatch?.();
     return true;
   }
 
@@ -122,7 +123,7 @@ export function exchange(
 
   if (signal.aborted) aborted();
   else {
-    onAbort(signal, aborted);
+    unwatch = onAbort(signal, aborted);
     send();
   }
   function finish(): void {
