@@ -6,7 +6,6 @@ import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine } from '../engines.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
 import { allChoices, streamAllChoices } from './answer/choices.ts';
-import type { Repairs } from './answer/repairs.ts';
 import type { Exchanges } from './connection/exchanges.ts';
 import type { createChatAsking } from './probe/chat-asking.ts';
 import type { Profile } from './probe/profile.ts';
@@ -25,37 +24,32 @@ export function createChatCalls({
   asking,
   newCallId,
 }: ChatCallsParts): Pick<Engine, 'generate' | 'stream'> {
-  const readingOf = ({ value }: JsonBody<ChatRequest>, repairs: Repairs): ReadOptions => ({
+  const readingOf = ({ value }: JsonBody<ChatRequest>): ReadOptions => ({
     asked: () => estimatePrompt(value),
     alternatives: value.top_logprobs ?? 0,
     newCallId,
-    repairs,
+    repairs: exchanges.repairs,
     ...profile.reading(),
   });
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
     if (profile.traits.asStream) return foldChunks(stream(request, signal));
     const { dialect, chatPath, wording } = profile;
-    const repairs: Repairs = new Set();
     const text = dialect.text(request, false, wording);
-    const once = () => exchanges.ask(chatPath, text, signal, repairs);
+    const once = () => exchanges.ask(chatPath, text, signal);
     const { fields, bytes } = await asking(once, signal);
-    const response = dialect.read(fields, bytes, readingOf(request, repairs));
-    exchanges.noteRepairs(repairs);
-    return response;
+    return dialect.read(fields, bytes, readingOf(request));
   }
 
   async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
     const { dialect, chatPath, wording } = profile;
-    const repairs: Repairs = new Set();
     const text = dialect.text(request, true, wording);
-    const reply = await asking(() => exchanges.open(chatPath, text, signal, repairs), signal);
-    const reading = readingOf(request, repairs);
+    const reply = await asking(() => exchanges.open(chatPath, text, signal), signal);
+    const reading = readingOf(request);
     if (reply.isStream) {
       const { body, finish, hurry } = reply;
       yield* dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry });
     } else yield [...chunksOf(dialect.read(reply.fields, reply.bytes, reading))];
-    exchanges.noteRepairs(repairs);
   }
 
   const apart = () => profile.traits.choicesApart;

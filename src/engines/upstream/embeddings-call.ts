@@ -1,6 +1,5 @@
 import type { Engine } from '../engines.ts';
 import { noEmbeddings, readEmbeddings, refusedDimensions } from './answer/embeddings-response.ts';
-import type { Repairs } from './answer/repairs.ts';
 import type { Exchanges } from './connection/exchanges.ts';
 import { AbsentError } from './connection/status-errors.ts';
 import type { Profile } from './probe/profile.ts';
@@ -15,16 +14,13 @@ export function createEmbeddingsCall(
 ): Engine['embed'] {
   const wording = { model, members: embeddingsMembers(passThrough) };
   return async (request, { signal }) => {
-    const repairs: Repairs = new Set();
     const text = embeddingsText(request, wording);
     const { fields } = await exchanges
-      .ask(profile.embeddingsPath, text, signal, repairs)
+      .ask(profile.embeddingsPath, text, signal)
       .catch(async (error: unknown) => {
         if (error instanceof AbsentError && (await profile.listsModel())) throw noEmbeddings();
         throw refusedDimensions(error, request.value);
       });
-    const embeddings = readEmbeddings(fields, request.value, repairs, profile.cutsAt);
-    exchanges.noteRepairs(repairs);
-    return embeddings;
+    return readEmbeddings(fields, request.value, exchanges.repairs, profile.cutsAt);
   };
 }

@@ -88,7 +88,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     },
     pathOf: address.path,
     context,
-    noteRepairs: notes.repairs,
+    repairs: notes.repairs,
   });
 
   const asking = createChatAsking(clock, () =>

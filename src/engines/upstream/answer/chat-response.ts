@@ -38,15 +38,13 @@ export function readChatResponse(fields: Fields, options: ReadOptions): ChatResp
   const told = options.usageOf(fields);
   requireEnd(given, told);
   const answered = choices.map(({ message }) => spoken(message)).join('');
-  const { usage, estimated } = checkedUsage(told, { ...options, answered });
-  if (estimated) options.repairs.add('usage estimated');
   const response: ChatResponse = {
     id: stringOr(fields['id'], ''),
     object: 'chat.completion',
     created: createdOf(fields),
     model: stringOr(fields['model'], ''),
     choices,
-    usage,
+    usage: checkedUsage(told, { ...options, answered }),
   };
   if (typeof fields['system_fingerprint'] === 'string')
     response.system_fingerprint = fields['system_fingerprint'];

@@ -14,7 +14,7 @@ const options = {
   asked: () => 0,
   alternatives: 0,
   newCallId: () => 'call_1',
-  repairs: new Set<never>(),
+  repairs: new Set(),
   usageOf: usageReader(undefined),
   finishes: undefined,
   context: { now: 0, secrets: [], note() {} },

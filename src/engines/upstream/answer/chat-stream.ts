@@ -2,7 +2,7 @@ import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.t
 import { argumentsOf } from '../../../wire/chat/free-text.ts';
 import { spoken } from '../../../wire/chat/answer/spoken.ts';
 import { argumentsText, type ReadOptions, saidIn, signatureOf, toolCallsOf } from './chat-response.ts';
-import { type ChoiceReader, readChunks, type StreamOptions } from './chunk-stream.ts';
+import { type ChunkReader, readChunks, type StreamOptions } from './chunk-stream.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
 import { readLogprobs } from './logprobs.ts';
@@ -31,18 +31,21 @@ interface Call {
 
 export interface ChatStreamOptions extends StreamOptions, Pick<ReadOptions, 'newCallId' | 'alternatives'> {}
 
-/** The chunks of a streamed chat completion in the canonical shape. Throws as `readChunks`. */
-export async function* readChatStream(
+/**
+ * The chunks of a streamed chat completion in the canonical shape. Throws as `readChunks`.
+ * @param chunkOf what the events of another format are
+ */
+export function readChatStream(
   bytes: AsyncIterable<Uint8Array>,
   options: ChatStreamOptions,
+  chunkOf?: ChunkReader<never>['chunkOf'],
 ): ChatChunks {
   const choices = new Map<number, Choice>();
-  const reader: ChoiceReader<ChatChunk['choices'][number]> = {
+  return readChunks(bytes, options, {
     read: (choice, event) => readChoice(choice, event, choices, options),
     said: ({ delta }) => spoken(delta),
-  };
-  for await (const chunks of readChunks(bytes, options, reader))
-    yield chunks.map((chunk) => ({ ...chunk, object: 'chat.completion.chunk' }));
+    chunkOf,
+  });
 }
 
 function readChoice(

@@ -4,7 +4,7 @@ import type { ChatUsage, FinishReason, PromptUsage } from '../../../wire/chat/ch
 import { createdOf, type ReadOptions } from './chat-response.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, throwIfError, unusable } from './parse-body.ts';
-import { readEvents } from './sse-events.ts';
+import { readEach } from './sse-events.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 import { checkedUsage, count } from './usage.ts';
 
@@ -16,12 +16,14 @@ export interface StreamOptions extends Omit<ReadOptions, 'newCallId' | 'alternat
   hurry: () => void;
 }
 
-/** How the choices of a chunk are read, of chats or of texts. */
-export interface ChoiceReader<Piece> {
+/** How a stream is read, of chats or of texts. */
+export interface ChunkReader<Piece> {
   /** @param event the whole chunk */
   read: (choice: Fields, event: Fields) => Piece;
   /** What a piece adds to the answer. */
   said: (piece: Piece) => string;
+  /** What an event of another format is as a chunk of chat completions; null for nothing. It is one itself if absent. */
+  chunkOf?: ((event: EventSourceMessage) => Fields | null) | undefined;
 }
 
 interface AnyPiece {
@@ -31,6 +33,7 @@ interface AnyPiece {
 
 interface Chunk<Piece> {
   id: string;
+  object: 'chat.completion.chunk';
   created: number;
   model: string;
   system_fingerprint?: string;
@@ -48,21 +51,34 @@ interface Chunk<Piece> {
 export async function* readChunks<Piece extends AnyPiece>(
   bytes: AsyncIterable<Uint8Array>,
   options: StreamOptions,
-  { read, said }: ChoiceReader<Piece>,
+  { read, said, chunkOf = (event) => fieldsIn(event, options.context) }: ChunkReader<Piece>,
 ): AsyncGenerator<Chunk<Piece>[]> {
   /** Whether each choice had its finish reason. */
   const finished = new Map<number, boolean>();
-  const head: Omit<Chunk<Piece>, 'choices' | 'usage'> = { id: '', created: 0, model: '' };
+  const head: Omit<Chunk<Piece>, 'choices' | 'usage'> = {
+    id: '',
+    object: 'chat.completion.chunk',
+    created: 0,
+    model: '',
+  };
   let usage: unknown;
   let prompt: PromptUsage | undefined;
   let answered = '';
-  /** The usage stands by itself in what comes last; `[DONE]` says nothing more, and some servers never say it. */
   let isOver = false;
 
-  function readChunk({ data, event }: EventSourceMessage): Chunk<Piece> | null {
-    const fields = parseObject(data);
-    if (event === 'error' && fields['error'] === undefined) fields['error'] = { ...fields };
-    throwIfError(fields, options.context);
+  /** The whole answer and what it cost: only the words that say so are missing. */
+  const isComplete = () => usage !== undefined && finished.size > 0 && [...finished.values()].every(Boolean);
+
+  function end(): null {
+    isOver = true;
+    options.finish();
+    return null;
+  }
+
+  function readChunk(event: EventSourceMessage): Chunk<Piece> | null {
+    if (event.data === '[DONE]') return end();
+    const fields = chunkOf(event);
+    if (!fields) return null;
     const counted = options.usageOf(fields);
     if (isObject(counted)) usage = counted;
     if (isObject(fields['prompt_progress'])) {
@@ -71,10 +87,8 @@ export async function* readChunks<Piece extends AnyPiece>(
       return null;
     }
     const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
-    if (given.length === 0) {
-      isOver = isObject(counted) && isComplete();
-      return null;
-    }
+    // The usage stands by itself in what comes last; `[DONE]` says nothing more, and some servers never say it.
+    if (given.length === 0) return isObject(counted) && isComplete() ? end() : null;
     head.id = stringOr(fields['id'], head.id);
     head.created = createdOf(fields) || head.created;
     head.model = stringOr(fields['model'], head.model);
@@ -92,39 +106,22 @@ export async function* readChunks<Piece extends AnyPiece>(
     return told;
   }
 
-  /** The whole answer and what it cost: only the words that say so are missing. */
-  const isComplete = () => usage !== undefined && finished.size > 0 && [...finished.values()].every(Boolean);
-
-  function readAll(events: readonly EventSourceMessage[], chunks: Chunk<Piece>[]): void {
-    for (const event of events) {
-      const chunk = readChunk(event);
-      if (chunk) chunks.push(chunk);
-    }
-  }
-
   try {
-    for await (const events of readEvents(bytes)) {
-      const end = events.findIndex(({ data }) => data === '[DONE]');
-      const chunks: Chunk<Piece>[] = [];
-      try {
-        readAll(end >= 0 ? events.slice(0, end) : events, chunks);
-        isOver ||= end >= 0;
-        if (isOver) options.finish();
-      } finally {
-        // What came before a fault is told before it.
-        if (chunks.length > 0) yield chunks;
-      }
-      if (isOver) break;
-    }
+    yield* readEach(bytes, readChunk, () => isOver);
   } catch (error) {
     if (!isCut(error) || !isComplete()) throw error;
   }
 
   if (finished.size === 0) throw unusable('is a stream without an answer');
   if (![...finished.values()].every(Boolean)) throw unusable('ended in the middle');
-  const checked = checkedUsage(usage, { ...options, answered });
-  if (checked.estimated) options.repairs.add('usage estimated');
-  yield [{ ...head, choices: [], usage: checked.usage }];
+  yield [{ ...head, choices: [], usage: checkedUsage(usage, { ...options, answered }) }];
+}
+
+function fieldsIn({ data, event }: EventSourceMessage, context: RefusalContext): Fields {
+  const fields = parseObject(data);
+  if (event === 'error' && fields['error'] === undefined) fields['error'] = { ...fields };
+  throwIfError(fields, context);
+  return fields;
 }
 
 /** What llama-server tells while it reads a prompt, `{"total":40,"cache":12,"processed":40,"time_ms":7}`. */

@@ -1,22 +1,40 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
 /**
- * The events of a server-sent stream, in lists of what came together, which may be empty, from bytes cut anywhere
- * (reliability.md, F27): CRLF, comments, characters split between chunks, and a last event without the blank line behind it.
+ * What the events of a server-sent stream come to, in lists of what came together, from bytes cut anywhere (reliability.md,
+ * F27): CRLF, comments, characters split between chunks, and a last event without the blank line behind it. What came before
+ * a fault is told before it.
+ * @param read what one event comes to; null for nothing
+ * @param isOver asked after each event: nothing more is read then
  */
-export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<EventSourceMessage[]> {
+export async function* readEach<T>(
+  bytes: AsyncIterable<Uint8Array>,
+  read: (event: EventSourceMessage) => T | null,
+  isOver: () => boolean,
+): AsyncGenerator<T[]> {
   const decoder = new TextDecoder();
   let events: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => void events.push(event) });
-  const take = () => {
-    const ready = events;
-    events = [];
-    return ready;
-  };
+
+  function* come(): Generator<T[]> {
+    const ready: T[] = [];
+    try {
+      for (const event of events) {
+        const one = read(event);
+        if (one) ready.push(one);
+        if (isOver()) break;
+      }
+    } finally {
+      events = [];
+      if (ready.length > 0) yield ready;
+    }
+  }
+
   for await (const chunk of bytes) {
     parser.feed(decoder.decode(chunk, { stream: true }));
-    yield take();
+    yield* come();
+    if (isOver()) return;
   }
   parser.feed(`${decoder.decode()}\n\n`);
-  yield take();
+  yield* come();
 }

@@ -2,19 +2,17 @@ import { expect, it, vi } from 'vitest';
 import { checkedUsage } from './usage.ts';
 
 const asked = () => 1_000;
-const read = (usage: object, answered = 'an answer') => checkedUsage(usage, { asked, answered });
+const read = (usage: object, answered = 'an answer', repairs = new Set()) =>
+  checkedUsage(usage, { asked, answered, repairs });
 
 it('bills what was thought as output where it stands in the total alone', () => {
   const details = { completion_tokens_details: { reasoning_tokens: 386 } };
   expect(read({ prompt_tokens: 12, completion_tokens: 1, total_tokens: 399, ...details })).toEqual({
-    usage: {
-      prompt_tokens: 12,
-      completion_tokens: 387,
-      total_tokens: 399,
-      prompt_tokens_details: { cached_tokens: 0 },
-      ...details,
-    },
-    estimated: false,
+    prompt_tokens: 12,
+    completion_tokens: 387,
+    total_tokens: 399,
+    prompt_tokens_details: { cached_tokens: 0 },
+    ...details,
   });
 });
 
@@ -25,24 +23,26 @@ it.each([
   [{ prompt_tokens: 12, completion_tokens: 8, total_tokens: 1e12 }, 8],
   [{ prompt_tokens: 12, completion_tokens: 8, total_tokens: -1 }, 8],
 ])('does not believe another total: %j', (usage, completion) => {
-  expect(read(usage).usage).toMatchObject({ completion_tokens: completion, total_tokens: 12 + completion });
+  expect(read(usage)).toMatchObject({ completion_tokens: completion, total_tokens: 12 + completion });
 });
 
 it('knows the tokens of a cache by either name', () => {
   const usage = { prompt_tokens: 12, completion_tokens: 8 };
-  expect(read({ ...usage, prompt_cache_hit_tokens: 5 }).usage.prompt_tokens_details.cached_tokens).toBe(5);
+  expect(read({ ...usage, prompt_cache_hit_tokens: 5 }).prompt_tokens_details.cached_tokens).toBe(5);
   const both = { prompt_tokens_details: { cached_tokens: 4 }, prompt_cache_hit_tokens: 5 };
-  expect(read({ ...usage, ...both }).usage.prompt_tokens_details.cached_tokens).toBe(4);
+  expect(read({ ...usage, ...both }).prompt_tokens_details.cached_tokens).toBe(4);
 });
 
 it('estimates only what is not told', () => {
   const counted = vi.fn(asked);
-  expect(
-    checkedUsage({ prompt_tokens: 12, completion_tokens: 3 }, { asked: counted, answered: 'x' }).estimated,
-  ).toBe(false);
+  const repairs = new Set();
+  checkedUsage({ prompt_tokens: 12, completion_tokens: 3 }, { asked: counted, answered: 'x', repairs });
+  expect(repairs.size).toBe(0);
+  read({ completion_tokens: 3 }, 'x', repairs);
+  expect([...repairs]).toEqual(['usage estimated']);
   expect(counted).not.toHaveBeenCalled();
-  expect(read({ completion_tokens: 3 }).usage).toMatchObject({ prompt_tokens: 1_000, completion_tokens: 3 });
-  expect(read({ prompt_tokens: 7 }, 'x'.repeat(40)).usage).toMatchObject({
+  expect(read({ completion_tokens: 3 })).toMatchObject({ prompt_tokens: 1_000, completion_tokens: 3 });
+  expect(read({ prompt_tokens: 7 }, 'x'.repeat(40))).toMatchObject({
     prompt_tokens: 7,
     completion_tokens: 10,
   });
@@ -57,7 +57,8 @@ it.each([
   ['meets an unknown context', 4_096, 90_000, null, false],
 ])('a prompt that %s: %i tokens, %i estimated, of %j', (_, told, estimated, cutsAt, isRefused) => {
   const usage = { prompt_tokens: told, completion_tokens: 3 };
-  const reading = () => checkedUsage(usage, { asked: () => estimated, answered: 'a', cutsAt });
+  const reading = () =>
+    checkedUsage(usage, { asked: () => estimated, answered: 'a', cutsAt, repairs: new Set() });
   if (isRefused) expect(reading).toThrow(expect.objectContaining({ code: 'context_length_exceeded' }));
-  else expect(reading().usage.prompt_tokens).toBe(told);
+  else expect(reading().prompt_tokens).toBe(told);
 });

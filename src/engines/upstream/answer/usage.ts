@@ -2,15 +2,10 @@ import { ApiError } from '../../../core/errors.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
+import type { Repairs } from './repairs.ts';
 
 /** More tokens than any request can have: beyond it an upstream's count is a fault. */
 const absurd = 100_000_000;
-
-export interface CheckedUsage {
-  usage: ChatUsage;
-  /** The upstream's own figures could not be used. */
-  estimated: boolean;
-}
 
 /** What to estimate from. */
 export interface Spoken {
@@ -19,6 +14,7 @@ export interface Spoken {
   answered: string;
   /** The context of a server that cuts longer prompts silently, where it is known. */
   cutsAt?: number | null | undefined;
+  repairs: Repairs;
 }
 
 /**
@@ -26,29 +22,27 @@ export interface Spoken {
  * beyond reason is estimated. Some (xAI) count what was thought in the total alone: that is an answer, too.
  * @throws ApiError `context_length_exceeded` when the prompt was cut: the answer is one to something else
  */
-export function checkedUsage(usage: unknown, { asked, answered, cutsAt }: Spoken): CheckedUsage {
+export function checkedUsage(usage: unknown, { asked, answered, cutsAt, repairs }: Spoken): ChatUsage {
   const given = fieldsOf(usage);
   // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.
   const prompt = count(given['prompt_tokens']) || undefined;
   const completion = count(given['completion_tokens']) || (answered === '' ? 0 : undefined);
   if (cutsAt && prompt !== undefined && wasCut(prompt, asked, cutsAt)) throw tooLongPrompt(cutsAt);
   const isTold = prompt !== undefined && completion !== undefined;
+  if (!isTold) repairs.add('usage estimated');
   const promptTokens = prompt ?? asked();
   const completionTokens = isTold
     ? Math.max(completion, (count(given['total_tokens']) ?? 0) - prompt)
     : (completion ?? estimateText(answered));
   const reasoning = reasoningTokens(given);
   return {
-    usage: {
-      prompt_tokens: promptTokens,
-      completion_tokens: completionTokens,
-      total_tokens: promptTokens + completionTokens,
-      prompt_tokens_details: { cached_tokens: Math.min(promptTokens, cachedTokens(given)) },
-      ...(reasoning !== undefined && {
-        completion_tokens_details: { reasoning_tokens: Math.min(completionTokens, reasoning) },
-      }),
-    },
-    estimated: !isTold,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: Math.min(promptTokens, cachedTokens(given)) },
+    ...(reasoning !== undefined && {
+      completion_tokens_details: { reasoning_tokens: Math.min(completionTokens, reasoning) },
+    }),
   };
 }
 

@@ -13,7 +13,6 @@ import type { Apart } from '../answer/choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
 import { unusable } from '../answer/parse-body.ts';
-import type { Repairs } from '../answer/repairs.ts';
 import { completionsText, type Wording } from '../request/request-text.ts';
 import { checkedUsage } from '../answer/usage.ts';
 import { alone, type Ask, type CompletionAbility, planOf, type Plan } from './plan.ts';
@@ -39,13 +38,10 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
   const textOf = ({ body }: Ask, stream: boolean, { wording, members }: CompletionWay) =>
     completionsText(body, stream, { ...wording, members });
 
-  const readingOf = (
-    { body: { value } }: Ask,
-    { usageOf, finishes, cutsAt }: CompletionWay,
-  ): Reading & { repairs: Repairs } => ({
+  const readingOf = ({ body: { value } }: Ask, { usageOf, finishes, cutsAt }: CompletionWay): Reading => ({
     asked: () => estimateTextPrompt(value),
     alternatives: value.logprobs ?? 0,
-    repairs: new Set(),
+    repairs: exchanges.repairs,
     usageOf,
     finishes,
     cutsAt,
@@ -53,14 +49,11 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
 
   async function once(ask: Ask, known: CompletionWay, signal: AbortSignal): Promise<Told> {
     const reading = readingOf(ask, known);
-    const { fields } = await exchanges.ask(path, textOf(ask, false, known), signal, reading.repairs);
+    const { fields } = await exchanges.ask(path, textOf(ask, false, known), signal);
     const choices = readCompletion(fields, reading);
     requireScores(ask, choices);
     const answered = choices.map(behindEcho(ask.body.value)).join('');
-    const { usage, estimated } = checkedUsage(known.usageOf(fields), { ...reading, answered });
-    if (estimated) reading.repairs.add('usage estimated');
-    exchanges.noteRepairs(reading.repairs);
-    return { choices, usage };
+    return { choices, usage: checkedUsage(known.usageOf(fields), { ...reading, answered }) };
   }
 
   async function* streamOnce(
@@ -69,7 +62,7 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
     signal: AbortSignal,
   ): AsyncGenerator<{ pieces: CompletionPiece[]; usage?: ChatUsage }> {
     const reading = readingOf(ask, known);
-    const reply = await exchanges.open(path, textOf(ask, true, known), signal, reading.repairs);
+    const reply = await exchanges.open(path, textOf(ask, true, known), signal);
     if (!reply.isStream) throw unusable('is not the stream that was asked for');
     const { body, finish, hurry } = reply;
     const pieces = { ...pieceReader(reading), said: behindEcho(ask.body.value) };
@@ -78,7 +71,6 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
       const usage = chunks.at(-1)?.usage;
       yield { pieces: chunks.flatMap(({ choices }) => choices), ...(usage && { usage }) };
     }
-    exchanges.noteRepairs(reading.repairs);
   }
 
   return {

@@ -5,7 +5,7 @@ import type {
 } from '../../../wire/completions/completions.ts';
 import { logprobsWriter, type ScoredToken } from '../../../wire/completions/logprobs.ts';
 import { type ReadOptions, requireEnd } from '../answer/chat-response.ts';
-import type { ChoiceReader } from '../answer/chunk-stream.ts';
+import type { ChunkReader } from '../answer/chunk-stream.ts';
 import { type Fields, fieldsOf, isObject } from '../../../base/fields.ts';
 import { finishReason, stopReason } from '../answer/finish-reason.ts';
 import { readLogprobs } from '../answer/logprobs.ts';
@@ -31,7 +31,7 @@ export function readCompletion(fields: Fields, options: Reading): CompletionChoi
 }
 
 /** Reads the pieces of one stream, in order. */
-export function pieceReader(options: Reading): ChoiceReader<CompletionPiece> {
+export function pieceReader(options: Reading): ChunkReader<CompletionPiece> {
   const writers = new Map<number, ReturnType<typeof logprobsWriter>>();
   const writerOf = (index: number) => {
     const writer = writers.get(index) ?? logprobsWriter();

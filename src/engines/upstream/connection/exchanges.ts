@@ -7,39 +7,34 @@ import type { Reply, StreamedReply, Transport } from './transport.ts';
 /** Questions to one server, in any format, and what refusals of it mean. */
 export interface Exchanges {
   /** @throws ApiError what its status or an error in it means */
-  ask(
-    path: string,
-    text: string,
-    signal: AbortSignal,
-    repairs: Repairs,
-  ): Promise<{ fields: Fields; bytes: Buffer }>;
+  ask(path: string, text: string, signal: AbortSignal): Promise<{ fields: Fields; bytes: Buffer }>;
   /** The same for a stream; some servers answer at once all the same: an error, or the whole answer. */
-  open(path: string, text: string, signal: AbortSignal, repairs: Repairs): Promise<Opened>;
+  open(path: string, text: string, signal: AbortSignal): Promise<Opened>;
   context: () => RefusalContext;
-  noteRepairs: (repairs: Repairs) => void;
+  repairs: Repairs;
 }
 
 export type Opened =
   | ({ isStream: true } & StreamedReply)
   | { isStream: false; fields: Fields; bytes: Buffer };
 
-export interface ExchangesParts extends Pick<Exchanges, 'context' | 'noteRepairs'> {
+export interface ExchangesParts extends Pick<Exchanges, 'context' | 'repairs'> {
   transport: () => Transport;
   /** Behind the base of the URL. */
   pathOf: (path: string) => string;
 }
 
-export function createExchanges({ transport, pathOf, context, noteRepairs }: ExchangesParts): Exchanges {
+export function createExchanges({ transport, pathOf, context, repairs }: ExchangesParts): Exchanges {
   return {
     context,
-    noteRepairs,
+    repairs,
 
-    async ask(path, text, signal, repairs) {
+    async ask(path, text, signal) {
       const reply = await transport().post(pathOf(path), text, signal);
       return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
     },
 
-    async open(path, text, signal, repairs) {
+    async open(path, text, signal) {
       const reply = await transport().postStreaming(pathOf(path), text, signal);
       if (isStream(reply)) {
         requirePlainStream(reply);

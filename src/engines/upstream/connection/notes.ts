@@ -5,7 +5,7 @@ import type { Repairs } from '../answer/repairs.ts';
 /** What is wrong with a server, for its operator. */
 export interface Notes {
   refusal: (status: number, words: string) => void;
-  repairs: (repairs: Repairs) => void;
+  repairs: Repairs;
 }
 
 /** Something is said once in this long, not for each of 10,000 lines. */
@@ -29,8 +29,6 @@ export function createNotes(log: Log, clock: Clock, about: { upstream: string; m
       const why = isOurs ? 'refuses our credentials: check api_key and the account' : `answers ${status}`;
       say(`the upstream ${why}`, { status, said: words });
     },
-    repairs(repairs) {
-      for (const repair of repairs) say(`an answer of the upstream was put right: ${repair}`, {});
-    },
+    repairs: { add: (repair) => say(`an answer of the upstream was put right: ${repair}`, {}) },
   };
 }

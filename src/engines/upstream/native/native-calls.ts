@@ -1,3 +1,4 @@
+import type { EventSourceMessage } from 'eventsource-parser';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
@@ -6,8 +7,7 @@ import type { NativeCalls, NativeEvent, NativeRequest } from '../../engines.ts';
 import type { CompletionCalls } from '../completions/completion-calls.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
 import { unusable } from '../answer/parse-body.ts';
-import type { Repairs } from '../answer/repairs.ts';
-import { readEvents } from '../answer/sse-events.ts';
+import { readEach } from '../answer/sse-events.ts';
 import type { NativeFormat, NativeReader, Reading } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
@@ -25,12 +25,9 @@ export function createNativeCalls(
       if (op === 'completions') return completions.ask(request as JsonBody<CompletionsRequest>, call);
       const { signal } = call;
       const format = formats[op];
-      const reading = readingOf(request);
       const text = textOf(request, format, wording());
-      const { fields, bytes } = await exchanges.ask(format.path, text, signal, reading.repairs);
-      const usage = format.usageOf(fields, reading);
-      exchanges.noteRepairs(reading.repairs);
-      return { text: bytes.toString(), fields, usage };
+      const { fields, bytes } = await exchanges.ask(format.path, text, signal);
+      return { text: bytes.toString(), fields, usage: format.usageOf(fields, readingOf(request)) };
     },
 
     async *stream(op, request, call) {
@@ -38,19 +35,16 @@ export function createNativeCalls(
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
       const { signal } = call;
       const format = formats[op];
-      const reading = readingOf(request);
-      const reply = await exchanges.open(
-        format.path,
-        textOf(request, format, wording()),
-        signal,
-        reading.repairs,
-      );
+      const reply = await exchanges.open(format.path, textOf(request, format, wording()), signal);
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
-      const reader = format.createReader({ ...reading, context: exchanges.context() });
+      const reader = format.createReader({ ...readingOf(request), context: exchanges.context() });
       yield* readStream(reply.body, reader, reply.finish);
-      exchanges.noteRepairs(reading.repairs);
     },
   };
+
+  function readingOf({ text }: JsonBody<NativeRequest>): Reading {
+    return { asked: () => estimateText(text), repairs: exchanges.repairs };
+  }
 }
 
 /** @throws ApiError `invalid_upstream_response` when the stream ends before the answer did; what an error in it means */
@@ -59,26 +53,15 @@ async function* readStream(
   reader: NativeReader,
   finish: () => void,
 ): AsyncGenerator<NativeEvent[]> {
-  for await (const events of readEvents(bytes)) {
-    const ready: NativeEvent[] = [];
-    try {
-      for (const event of events) {
-        ready.push(reader.read(event));
-        if (ready.at(-1)?.usage) break;
-      }
-    } finally {
-      // What came before a fault is told before it.
-      if (ready.length > 0) yield ready;
-    }
-    if (!ready.at(-1)?.usage) continue;
-    finish();
-    return;
+  let isOver = false;
+  function read(event: EventSourceMessage): NativeEvent {
+    const told = reader.read(event);
+    isOver = told.usage !== undefined;
+    if (isOver) finish();
+    return told;
   }
-  throw unusable('ended in the middle');
-}
-
-function readingOf({ text }: JsonBody<NativeRequest>): Reading & { repairs: Repairs } {
-  return { asked: () => estimateText(text), repairs: new Set() };
+  yield* readEach(bytes, read, () => isOver);
+  if (!isOver) throw unusable('ended in the middle');
 }
 
 /** The text to send: the client's bytes with the server's name of the model, without what does not go on. */

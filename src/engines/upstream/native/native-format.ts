@@ -4,7 +4,6 @@ import type { NativeEvent } from '../../engines.ts';
 import type { ReadOptions } from '../answer/chat-response.ts';
 import type { StreamOptions } from '../answer/chunk-stream.ts';
 import type { Fields } from '../../../base/fields.ts';
-import { checkedUsage } from '../answer/usage.ts';
 
 /** What is needed to read an answer of which only the usage is read. */
 export type Reading = Pick<ReadOptions, 'asked' | 'repairs'>;
@@ -28,14 +27,4 @@ export interface NativeReader {
    * @throws ApiError what an error among them means; `invalid_upstream_response` for an end before the answer's
    */
   read(event: EventSourceMessage): NativeEvent;
-}
-
-/**
- * The usage as a chat completion tells it, made of what was told.
- * @param answered estimated where its tokens are not told
- */
-export function countedUsage(told: Fields, answered: string, { asked, repairs }: Reading): ChatUsage {
-  const { usage, estimated } = checkedUsage(told, { asked, answered });
-  if (estimated) repairs.add('usage estimated');
-  return usage;
 }

@@ -2,8 +2,9 @@ import { tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { chatUsage } from '../messages/read-message.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
+import { checkedUsage } from '../answer/usage.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
-import { countedUsage, type NativeFormat, type NativeReader, type StreamReading } from './native-format.ts';
+import type { NativeFormat, NativeReader, StreamReading } from './native-format.ts';
 
 /**
  * Messages as their clients wrote them. What would cost more than the model's price says (`service_tier`, `speed`), reach
@@ -19,7 +20,7 @@ export const nativeMessages: NativeFormat = {
     if (!Array.isArray(message['content'])) throw unusable('is not a message');
     const usage = fieldsOf(message['usage']);
     const answered = usage['output_tokens'] ? '' : JSON.stringify(message['content']);
-    return countedUsage(chatUsage(usage), answered, options);
+    return checkedUsage(chatUsage(usage), { ...options, answered });
   },
   createReader,
 };
@@ -40,7 +41,7 @@ function createReader(options: StreamReading): NativeReader {
       if (type === 'message_start') {
         const fields = parseObject(data);
         addUsage(fieldsOf(fields['message'])['usage']);
-        const { prompt_tokens: promptTokens } = countedUsage(chatUsage(usage), '', options);
+        const { prompt_tokens: promptTokens } = checkedUsage(chatUsage(usage), { ...options, answered: '' });
         return { type, data, fields, promptTokens };
       }
       if (type === 'message_delta') {
@@ -57,7 +58,7 @@ function createReader(options: StreamReading): NativeReader {
       if (type !== 'message_stop') return { type, data };
       if (!isFinished) throw unusable('ended in the middle');
       const told = chatUsage({ output_tokens: tokensOfBytes(saidBytes), ...usage });
-      return { type, data, usage: countedUsage(told, '', options) };
+      return { type, data, usage: checkedUsage(told, { ...options, answered: '' }) };
     },
   };
 }

@@ -1,8 +1,9 @@
 import { tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
+import { checkedUsage } from '../answer/usage.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
-import { countedUsage, type NativeFormat, type NativeReader, type StreamReading } from './native-format.ts';
+import type { NativeFormat, NativeReader, StreamReading } from './native-format.ts';
 
 /**
  * Responses as their clients wrote them. What is stored is stored here, and so `store` says no and nothing refers to what the
@@ -20,7 +21,8 @@ export const nativeResponses: NativeFormat = {
     if (!Array.isArray(output)) throw unusable('is not a response');
     if (status !== 'completed' && status !== 'incomplete') throw unusable('is not finished');
     const usage = fieldsOf(response['usage']);
-    return countedUsage(chatUsage(usage), usage['output_tokens'] ? '' : JSON.stringify(output), options);
+    const answered = usage['output_tokens'] ? '' : JSON.stringify(output);
+    return checkedUsage(chatUsage(usage), { ...options, answered });
   },
   createReader,
 };

@@ -6,7 +6,7 @@ import { readChatResponse, type ReadOptions } from '../answer/chat-response.ts';
 import { type ChatStreamOptions, readChatStream } from '../answer/chat-stream.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { blocksOf, chatFields } from '../messages/read-message.ts';
-import { readMessageStream } from '../messages/read-message-stream.ts';
+import { messageChunks } from '../messages/read-message-stream.ts';
 import { withThinking } from '../messages/thinking.ts';
 import { chatText, type Wording } from './request-text.ts';
 
@@ -50,6 +50,6 @@ export const dialects = {
       const calls = blocksOf(fields).some(({ type }) => type === 'tool_use');
       return readChatResponse(chatFields(calls ? fieldsOf(parseExact(bytes.toString())) : fields), options);
     },
-    readStream: readMessageStream,
+    readStream: (bytes, options) => readChatStream(bytes, options, messageChunks(options.context)),
   },
 } satisfies Record<string, Dialect>;
