@@ -1,5 +1,6 @@
 import { enableCompileCache } from 'node:module';
 import { constants, setPriority } from 'node:os';
+import { createIds } from '../../base/ids.ts';
 import { StartError } from '../../base/start-error.ts';
 import { systemClock, systemRandom } from '../../base/system.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -41,18 +42,16 @@ async function receive(message: ToChild): Promise<void> {
 function work(loaded: Inference, id: number, ask: Ask, signal: AbortSignal): Answer | Promise<Answer> {
   if (ask.op === 'embed') return loaded.embed(ask.request, signal);
   if (ask.op === 'count') return loaded.countTokens(ask.request);
-  const { options } = ask;
-  const onDelta = (choice: number, delta: Delta): void => {
-    if (options.streamed) send({ type: 'delta', id, choice, delta });
-  };
-  const call = { ...options, signal, onDelta };
+  const { priority, prefix, streamed } = ask.options;
+  const onDelta = streamed ? (delta: Delta) => send({ type: 'delta', id, delta }) : undefined;
+  const call = { priority, prefix, signal, onDelta };
   return ask.op === 'generate' ? loaded.generate(ask.request, call) : loaded.complete(ask.request, call);
 }
 
 async function load(options: LoadOptions): Promise<void> {
   try {
     const loaded = await loadModel(options, { clock: systemClock });
-    inference = createInference(loaded, systemRandom);
+    inference = createInference(loaded, createIds(systemClock, systemRandom), systemRandom);
     // Loaded, it steps back: the API's threads come first, and a token late by a moment is a token all the same.
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
     const { hasDecoder } = loaded.model.fileInsights;

@@ -8,15 +8,7 @@ import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
 import { asItComes } from './as-it-comes.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
-import {
-  type Envelope,
-  createChunkWriter,
-  createPieceWriter,
-  toChatResponse,
-  toCompletionChoice,
-  toUsage,
-} from './present.ts';
-import type { Answers, Ask, Delta, LoadOptions } from './protocol.ts';
+import type { Answers, Ask, Deltas, LoadOptions } from './protocol.ts';
 import { createSupervisor } from './supervisor.ts';
 
 export interface LlamaEngineOptions extends LoadOptions {
@@ -46,18 +38,16 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     clock,
     log,
   });
-  const newCallId = (): string => ids.next('call_');
 
-  function envelope(): Envelope {
-    return { id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: name };
-  }
+  /** What every chunk and response of one request carries. */
+  const envelope = () => ({ id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: name });
 
   /** A request of a kind that is streamed when `onDelta` is there. */
   function make<Op extends 'generate' | 'complete'>(
     op: Op,
     { value: request }: JsonBody<ChatRequest | NativeRequest>,
     { priority, signal, prefix = '' }: EngineCall,
-    onDelta?: (choice: number, delta: Delta) => void,
+    onDelta?: (delta: Deltas[Op]) => void,
   ): Promise<Answers[Op]> {
     const options = { priority, prefix, streamed: onDelta !== undefined };
     return supervisor.run<Op>({ op, request, options } as Ask & { op: Op }, { signal, priority, onDelta });
@@ -87,31 +77,30 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     stop: () => supervisor.stop(),
 
     async generate(request, call) {
-      const generated = await make('generate', request, call);
-      return { body: toChatResponse(generated, envelope(), newCallId) };
+      const { choices, usage } = await make('generate', request, call);
+      return { body: { ...envelope(), object: 'chat.completion', choices, usage } };
     },
 
     stream(request, call): ChatChunks {
-      const writer = createChunkWriter(envelope(), newCallId);
+      const head = { ...envelope(), object: 'chat.completion.chunk' as const };
       return asItComes<ChatChunk>(call.signal, async (signal, put) => {
-        const onDelta = (choice: number, delta: Delta) => put(writer.write(choice, delta));
-        const { tokens } = await make('generate', request, { ...call, signal }, onDelta);
-        put([writer.usage(tokens)]);
+        const onDelta = (delta: Deltas['generate']) => put([{ ...head, ...delta }]);
+        const { usage } = await make('generate', request, { ...call, signal }, onDelta);
+        put([{ ...head, choices: [], usage }]);
       });
     },
 
     // Nothing else is native here.
     native: {
       async ask(_, request, call) {
-        const { choices, tokens } = await make('complete', request, call);
-        return { text: '', fields: { choices: choices.map(toCompletionChoice) }, usage: toUsage(tokens) };
+        const { choices, usage } = await make('complete', request, call);
+        return { text: '', fields: { choices }, usage };
       },
       stream(_, request, call) {
-        const write = createPieceWriter();
         return asItComes<NativeEvent>(call.signal, async (signal, put) => {
-          const onDelta = (choice: number, delta: Delta) => put([write(choice, delta)]);
-          const { tokens } = await make('complete', request, { ...call, signal }, onDelta);
-          put([{ type: '', data: '', usage: toUsage(tokens) }]);
+          const onDelta = (delta: Deltas['complete']) => put([{ type: '', data: '', ...delta }]);
+          const { usage } = await make('complete', request, { ...call, signal }, onDelta);
+          put([{ type: '', data: '', usage }]);
         });
       },
     },

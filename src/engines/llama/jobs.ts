@@ -7,7 +7,7 @@ export interface Job {
   ask: Ask;
   signal: AbortSignal;
   priority: 'interactive' | 'batch';
-  onDelta?: ((choice: number, delta: Delta) => void) | undefined;
+  onDelta?(delta: Delta): void;
   resolve: (answer: Answer) => void;
   reject: (error: unknown) => void;
   /** Children that died while they had it. */
@@ -24,7 +24,7 @@ export interface JobQueue {
   add(job: NewJob, abort: (id: number) => void): () => void;
   /** The next job to send, counted as in flight from here on. */
   next(): Job | undefined;
-  onDelta(id: number, choice: number, delta: Delta): void;
+  onDelta(id: number, delta: Delta): void;
   /** The child is done with the job. */
   settle(id: number, finish: (job: Job) => void): void;
   /** The child is gone with everything it had. */
@@ -79,11 +79,11 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
       return take(Math.max(0, urgent));
     },
 
-    onDelta(id, choice, delta) {
+    onDelta(id, delta) {
       const job = sent.get(id);
       if (!job || job.signal.aborted) return;
       job.isAnswering = true;
-      job.onDelta?.(choice, delta);
+      job.onDelta?.(delta);
     },
 
     settle(id, finish) {

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
-import type { ChatRequest, FinishReason, TokenLogprob } from '../../wire/chat/chat.ts';
-import type { CompletionsRequest } from '../../wire/completions/completions.ts';
-import type { ScoredToken } from '../../wire/completions/logprobs.ts';
+import type { ChatChunk, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { CompletionsRequest, CompletionsResponse } from '../../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
+import type { Embeddings, NativeEvent } from '../engines.ts';
 
 /**
  * What the engine and its child process say to each other, over Node's IPC with structured clones. Every request
@@ -20,7 +20,7 @@ export type FromChild =
   | { type: 'loaded'; model: LoadedModel }
   /** The model cannot be loaded, and trying again will not help. */
   | { type: 'refused'; message: string }
-  | { type: 'delta'; id: number; choice: number; delta: Delta }
+  | { type: 'delta'; id: number; delta: Delta }
   | { type: 'done'; id: number; answer: Answer }
   | { type: 'failed'; id: number; error: Failure }
   /** `steps` grows with every token evaluated; the parent tells a slow child from a stuck one by it. */
@@ -33,14 +33,22 @@ export type Ask =
   | { op: 'count'; request: ChatRequest | EmbeddingsRequest };
 
 export interface Answers {
-  generate: Generated;
+  generate: Chatted;
   complete: Completed;
-  embed: Embedded;
+  embed: Embeddings;
   /** Tokens of the prompt. */
   count: number;
 }
 
 export type Answer = Answers[Ask['op']];
+
+/** What is told of a streamed answer while it is made, as clients get it. Its usage comes with the end. */
+export interface Deltas {
+  generate: Pick<ChatChunk, 'choices' | 'prompt'>;
+  complete: Pick<NativeEvent, 'fields' | 'said'>;
+}
+
+export type Delta = Deltas[keyof Deltas];
 
 export interface LoadOptions {
   modelPath: string;
@@ -66,68 +74,9 @@ export interface GenerateOptions {
   streamed: boolean;
 }
 
-/** A piece of one choice. A tool call comes whole. */
-export interface Delta {
-  content?: string;
-  /** The content is the prompt told again, nothing that was made. */
-  isEcho?: boolean;
-  reasoning?: string;
-  call?: GeneratedCall;
-  logprobs?: TokenLogprob[];
-  /** Of text behind, or with, a raw prompt. */
-  scored?: ScoredToken[];
-  finish?: FinishReason;
-  /** With `finish`: the stop string that was met. */
-  stop?: string;
-  /** With the first piece of the first choice. */
-  prompt?: Pick<TokenCounts, 'prompt' | 'cached'>;
-}
-
-/** `arguments` is JSON text. */
-export interface GeneratedCall {
-  name: string;
-  arguments: string;
-}
-
-export interface GeneratedChoice {
-  content: string;
-  /** What the model thought before it answered; empty when it did not. */
-  reasoning: string;
-  calls: GeneratedCall[];
-  logprobs: TokenLogprob[] | null;
-  finish: FinishReason;
-  stop?: string;
-}
-
-export interface TokenCounts {
-  prompt: number;
-  cached: number;
-  completion: number;
-  /** Those of the completion that were thoughts. */
-  reasoning: number;
-}
-
-export interface Generated {
-  choices: GeneratedChoice[];
-  tokens: TokenCounts;
-}
-
-export interface CompletedChoice {
-  text: string;
-  scored: ScoredToken[] | null;
-  finish: FinishReason;
-  stop?: string;
-}
-
-export interface Completed {
-  choices: CompletedChoice[];
-  tokens: TokenCounts;
-}
-
-export interface Embedded {
-  vectors: Float32Array[];
-  promptTokens: number;
-}
+/** An answer of chat, and of completions, but for its id and its model. */
+export type Chatted = Pick<ChatResponse, 'choices' | 'usage'>;
+export type Completed = Pick<CompletionsResponse, 'choices' | 'usage'>;
 
 /** An `ApiError` on its way between processes. */
 export interface Failure {

@@ -207,7 +207,7 @@ describe('after a crash', () => {
   test('a stream that has begun cannot be repeated', async () => {
     await started();
     const running = run('a');
-    latest().say({ type: 'delta', id: 1, choice: 0, delta: { content: 'x' } });
+    latest().say({ type: 'delta', id: 1, delta: { choices: [] } });
     latest().die();
     expect(running.deltas).toBe(1);
     expect(await running.outcome).toMatchObject({ code: 'upstream_error', status: 502 });

@@ -84,7 +84,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       case 'pong':
         return watchdog.heard(message);
       case 'delta':
-        return jobs.onDelta(message.id, message.choice, message.delta);
+        return jobs.onDelta(message.id, message.delta);
       case 'done':
         jobs.settle(message.id, (job) => job.resolve(message.answer));
         return pump();

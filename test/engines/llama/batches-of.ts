@@ -1,5 +1,6 @@
 // Runs many answers at once with the model at the path given and prints, as JSON, how many sequences each batch of
 // llama.cpp held. A process of its own, because the library needs a single thread for sampling.
+import { createIds } from '../../../src/base/ids.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import { createInference } from '../../../src/engines/llama/inference/inference.ts';
 import { loadModel } from '../../../src/engines/llama/inference/loading/load.ts';
@@ -30,7 +31,7 @@ const context = await loaded.model.createContext({
     },
   },
 });
-const inference = createInference({ ...loaded, context }, systemRandom);
+const inference = createInference({ ...loaded, context }, createIds(systemClock, systemRandom), systemRandom);
 
 const onlyLetters = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${69 + n}`, 100]));
 const answers = Array.from({ length: requests }, (_, n) =>
@@ -44,9 +45,8 @@ const answers = Array.from({ length: requests }, (_, n) =>
     {
       priority: 'batch',
       prefix: '',
-      streamed: false,
       signal: new AbortController().signal,
-      onDelta() {},
+      onDelta: undefined,
     },
   ),
 );

@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import {
-  type AnswerText,
-  createAnswerText,
-} from '../../../src/engines/llama/inference/answer/answer-text.ts';
+import { createAnswerText } from '../../../src/engines/llama/inference/answer/answer-text.ts';
 import { createConstraint } from '../../../src/engines/llama/inference/constraint/constraint.ts';
 import { type Family, familyMarks, familyOf } from '../../../src/engines/llama/inference/families.ts';
 import { createPrompts } from '../../../src/engines/llama/inference/prompt/prompt.ts';
-import type { Delta } from '../../../src/engines/llama/protocol.ts';
-import type { ChatMessage, ChatRequest, Tool } from '../../../src/wire/chat/chat.ts';
+import type { ChatChoice, ChatDelta, ChatMessage, ChatRequest, Tool } from '../../../src/wire/chat/chat.ts';
+import { gather } from '../../../src/wire/chat/stream/fold-chunks.ts';
 import { randomAnswer, seeded } from './random-json.ts';
 
 const template = (name: string): string =>
@@ -181,19 +178,37 @@ function read(
   family: Family,
   text: string,
   { isThinking = false, size = 1, maxCalls = Infinity, stops = [] as string[] } = {},
-): { answer: AnswerText; deltas: Delta[] } {
-  const deltas: Delta[] = [];
+) {
+  const deltas: ChatDelta[] = [];
+  const choices: ChatChoice[] = [];
+  gather(choices, { index: 0, delta: {}, finish_reason: null });
   const names = new Set(tools.map((tool) => tool.function.name));
-  const answer = createAnswerText({
+  let ids = 0;
+  const reader = createAnswerText({
     family,
     isThinking,
     stops,
     tools: names,
     maxCalls,
-    onDelta: (delta) => deltas.push(delta),
+    newCallId: () => `call_${++ids}`,
+    onDelta(delta) {
+      deltas.push(delta);
+      gather(choices, { index: 0, delta, finish_reason: null });
+    },
   });
-  for (let at = 0; at < text.length; at += size) if (answer.push(text.slice(at, at + size))) break;
-  answer.end();
+  for (let at = 0; at < text.length; at += size) if (reader.push(text.slice(at, at + size))) break;
+  reader.end();
+  const { content, reasoning, tool_calls: calls = [] } = choices[0]!.message;
+  const { raw, reasoningTokens } = reader;
+  const functions = calls.map((call) => call.function);
+  expect(calls.map(({ id }) => id)).toEqual(calls.map((_, i) => `call_${i + 1}`));
+  const answer = {
+    content: content ?? '',
+    reasoning: reasoning ?? '',
+    calls: functions,
+    raw,
+    reasoningTokens,
+  };
   return { answer, deltas };
 }
 
@@ -222,7 +237,8 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
       for (const call of answer.calls) expect(JSON.parse(call.arguments)).toEqual({ city: 'Oslo' });
       expect(answer.content).toBe('');
       if (size === 1) expect(answer.reasoningTokens).toBe(answer.reasoning.length);
-      expect(deltas.filter(({ call }) => call)).toHaveLength(count);
+      // The head of each and its arguments.
+      expect(deltas.filter((delta) => delta.tool_calls)).toHaveLength(2 * count);
     }
     const { answer } = read(family, calls, { isThinking, maxCalls: 1 });
     expect(answer.calls).toHaveLength(1);

@@ -1,11 +1,15 @@
 import type { LlamaModel, Token, TokenBias } from 'node-llama-cpp';
 import type { Random } from '../../../base/random.ts';
 import { invalid } from '../../../core/errors.ts';
-import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
-import type { ScoredToken } from '../../../wire/completions/logprobs.ts';
+import {
+  type CompletionsRequest,
+  type CompletionPiece,
+  defaultMaxTokens,
+} from '../../../wire/completions/completions.ts';
+import { type ScoredToken, logprobsWriter } from '../../../wire/completions/logprobs.ts';
 import { answersMade } from '../../../wire/completions/request.ts';
 import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
-import type { Completed, CompletedChoice, Delta } from '../protocol.ts';
+import type { Completed, Deltas } from '../protocol.ts';
 import type { BatchGate } from './scheduling/batch-gate.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { knownTokens, refuseEndless, tokenLimit } from './prompt/limits.ts';
@@ -13,9 +17,9 @@ import { tokenLogprob } from './sampling/logprobs.ts';
 import { createRawText } from './answer/raw-text.ts';
 import type { Runner, Slot } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
-import { sum } from './sum.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
+import { chatUsage, promptUsage, sum } from './usage.ts';
 
 /** Log probabilities of prompts that one request may be told. */
 const mostScored = 5_000_000;
@@ -45,10 +49,16 @@ interface RawPrompt {
 }
 
 interface Made {
-  choice: CompletedChoice;
-  cached: number;
-  completion: number;
+  text: string;
+  /** What is known of its tokens, where that was asked for. */
+  tokens: ScoredToken[];
+  output: GenerationOutput;
 }
+
+type Call = AnswersCall<Deltas['complete']>;
+
+/** How a piece ends while more is to come. */
+const notYet: Pick<CompletionPiece, 'finish_reason' | 'stop_reason'> = { finish_reason: null };
 
 /** Goes on with raw prompts: control tokens that a prompt spells out are those tokens, as its writer means them. */
 export function createCompleter(deps: CompleterDeps) {
@@ -77,7 +87,7 @@ export function createCompleter(deps: CompleterDeps) {
     slot: Slot,
     { tokens, text }: RawPrompt,
     top: number,
-    call: AnswersCall,
+    call: Call,
   ): Promise<ScoredToken[]> {
     const decoder = createTextDecoder((ids, previous) => detokenize(ids, previous, true));
     const found = tokens.map((token, at): ScoredToken => ({
@@ -107,7 +117,7 @@ export function createCompleter(deps: CompleterDeps) {
     return detokenize([token], previous === undefined ? [] : [previous], true);
   }
 
-  return async (request: CompletionsRequest, call: AnswersCall): Promise<Completed> => {
+  return async (request: CompletionsRequest, call: Call): Promise<Completed> => {
     if (request.suffix)
       throw invalid(
         'suffix',
@@ -127,10 +137,16 @@ export function createCompleter(deps: CompleterDeps) {
 
     async function make(prompt: RawPrompt, at: number, slot: Slot): Promise<Made> {
       const generated: number[] = [];
-      const onDelta = (delta: Delta) => call.onDelta(at, delta);
-      const answer = createRawText({ stops: [request.stop ?? []].flat(), onDelta });
+      const write = logprobsWriter();
+      const say = (text: string, tokens: readonly ScoredToken[], ending = notYet, said = text) => {
+        if (!call.onDelta) return;
+        const piece = { index: at, text, logprobs: isAsked && tokens.length > 0 ? write(tokens) : null };
+        call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, said });
+      };
+      const answer = createRawText([request.stop ?? []].flat(), say);
       const before = isScoredPrompt ? await (prompt.scored ??= scored(slot, prompt, top, call)) : [];
-      if (echo) onDelta({ content: prompt.text, isEcho: true, ...(before.length > 0 && { scored: before }) });
+      // Nothing that was made.
+      if (echo) say(prompt.text, before, notYet, '');
       const options = samplingOptions(
         request,
         { ...deps, banned: [] },
@@ -139,7 +155,7 @@ export function createCompleter(deps: CompleterDeps) {
       options.yieldEogToken = isScored;
       const output: GenerationOutput =
         prompt.limit === 0
-          ? { ending: { finish: 'length' }, cachedTokens: 0, completionTokens: 0 }
+          ? { ending: { finish_reason: 'length' }, cachedTokens: 0, completionTokens: 0 }
           : await generateAnswer({
               ...call,
               sequence: slot.sequence,
@@ -162,15 +178,11 @@ export function createCompleter(deps: CompleterDeps) {
               isEnd: (token) => model.isEogToken(token as Token),
               onStep,
             });
-      onDelta(output.ending);
+      say('', [], output.ending);
       return {
-        choice: {
-          text: (echo ? prompt.text : '') + answer.content,
-          scored: isScored ? [...before, ...answer.scored] : null,
-          ...output.ending,
-        },
-        cached: before.length > 0 ? 0 : output.cachedTokens,
-        completion: output.completionTokens,
+        text: (echo ? prompt.text : '') + answer.content,
+        tokens: [...before, ...answer.scored],
+        output: before.length > 0 ? { ...output, cachedTokens: 0 } : output,
       };
     }
 
@@ -179,20 +191,23 @@ export function createCompleter(deps: CompleterDeps) {
       return runner.run({ ...call, prompt: prompt.tokens }, (slot) => make(prompt, at, slot));
     });
     const kept = prompts.flatMap((prompt, at) =>
-      likeliest(
-        all.slice(at * made, (at + 1) * made).map(({ choice }) => choice),
-        told,
-        isScoredPrompt ? prompt.tokens.length : 0,
-      ),
+      likeliest(all.slice(at * made, (at + 1) * made), told, isScoredPrompt ? prompt.tokens.length : 0),
     );
     return {
-      choices: isAsked ? kept : kept.map((choice) => ({ ...choice, scored: null })),
-      tokens: {
-        prompt: sum(prompts.map(({ tokens }) => tokens.length)),
-        cached: sum(prompts.map((_, at) => all[at * made]!.cached)),
-        completion: sum(all.map(({ completion }) => completion)),
-        reasoning: 0,
-      },
+      choices: kept.map(({ text, tokens, output }, index) => ({
+        index,
+        text,
+        logprobs: isAsked ? logprobsWriter()(tokens) : null,
+        ...output.ending,
+      })),
+      usage: chatUsage(
+        promptUsage(
+          sum(prompts.map(({ tokens }) => tokens.length)),
+          sum(prompts.map((_, at) => all[at * made]!.output.cachedTokens)),
+        ),
+        sum(all.map(({ output }) => output.completionTokens)),
+        0,
+      ),
     };
   };
 }
@@ -213,10 +228,10 @@ function refuseMuchScored(
 }
 
 /** Of more answers than are told, those whose tokens were the likeliest. @param before tokens that are not the answer's */
-function likeliest(choices: CompletedChoice[], told: number, before: number): CompletedChoice[] {
+function likeliest(choices: Made[], told: number, before: number): Made[] {
   if (choices.length === told) return choices;
-  const score = ({ scored }: CompletedChoice): number => {
-    const own = (scored ?? []).slice(before);
+  const score = ({ tokens }: Made): number => {
+    const own = tokens.slice(before);
     return sum(own.map(({ logprob }) => logprob ?? 0)) / Math.max(1, own.length);
   };
   return choices.toSorted((a, b) => score(b) - score(a)).slice(0, told);

@@ -2,7 +2,7 @@ import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
-import type { Embedded } from '../protocol.ts';
+import type { Embeddings } from '../../engines.ts';
 import { knownTokens } from './prompt/limits.ts';
 
 export interface EmbedderDeps {
@@ -59,7 +59,7 @@ export function createEmbedder({ model, contextLength, threads, vocabularySize, 
   }
 
   return {
-    embed: async (request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded> => {
+    embed: async (request: EmbeddingsRequest, signal: AbortSignal): Promise<Embeddings> => {
       const size = model.embeddingVectorSize;
       if ((request.dimensions ?? size) !== size) {
         throw invalid('dimensions', `this model's vectors have ${size} dimensions and cannot be cut`);

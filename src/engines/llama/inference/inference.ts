@@ -1,13 +1,17 @@
 import type { Token } from 'node-llama-cpp';
+import type { Ids } from '../../../base/ids.ts';
 import type { Random } from '../../../base/random.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
 import { type Closer, type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
-import type { Completed, Delta, Embedded, Generated, GeneratedChoice } from '../protocol.ts';
+import { whole } from '../../../wire/chat/stream/fold-chunks.ts';
+import type { Embeddings } from '../../engines.ts';
+import type { Chatted, Completed, Deltas } from '../protocol.ts';
 import { createAnswerText } from './answer/answer-text.ts';
+import { createChoiceTeller } from './answer/tell-choice.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
 import { createConstraints } from './constraint/constraint-cache.ts';
@@ -21,14 +25,14 @@ import { tokenLogprob } from './sampling/logprobs.ts';
 import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
-import { sum } from './sum.ts';
+import { chatUsage, promptUsage, sum } from './usage.ts';
 import { createTextDecoder, marksByToken, withMarks } from './answer/text-decoder.ts';
 
 /** Everything a loaded model can be asked. */
 export interface Inference {
-  generate(request: ChatRequest, call: AnswersCall): Promise<Generated>;
-  complete(request: CompletionsRequest, call: AnswersCall): Promise<Completed>;
-  embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embedded>;
+  generate(request: ChatRequest, call: AnswersCall<Deltas['generate']>): Promise<Chatted>;
+  complete(request: CompletionsRequest, call: AnswersCall<Deltas['complete']>): Promise<Completed>;
+  embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embeddings>;
   countTokens(request: ChatRequest | EmbeddingsRequest): number | Promise<number>;
   /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
   readonly steps: number;
@@ -36,7 +40,7 @@ export interface Inference {
 
 const controlTokenType = 3;
 
-export function createInference(loaded: Loaded, random: Random): Inference {
+export function createInference(loaded: Loaded, ids: Ids, random: Random): Inference {
   const { library, llama, model, context, contextLength } = loaded;
   const { metadata } = model.fileInfo;
   const template = metadata.tokenizer.chat_template;
@@ -87,41 +91,35 @@ export function createInference(loaded: Loaded, random: Random): Inference {
   const measure: Measure = (text) => model.tokenize(text).length;
   const textOf = (token: number): string => model.detokenize([token as Token]);
 
-  async function generate(request: ChatRequest, call: AnswersCall): Promise<Generated> {
+  async function generate(request: ChatRequest, call: AnswersCall<Deltas['generate']>): Promise<Chatted> {
     const { tokens: prompt, isThinking } = promptOf(request);
     const limit = tokenLimit(request, prompt.length, contextLength);
     const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined;
     const confined = await constraintOf(request);
     if (confined) refuseTooShort(confined.constraint, limit, prompt.length);
     const firstSeed = seedOf(request, random);
-    const outputs = await Promise.all(
+    const choices: ChatChoice[] = [];
+    const made = await Promise.all(
       Array.from({ length: request.n ?? 1 }, (_, choice) => generateChoice(choice)),
     );
+    if (request.logprobs) for (const choice of choices) choice.logprobs ??= { content: [], refusal: null };
     return {
-      choices: outputs.map(({ choice }) => choice),
-      tokens: {
-        prompt: prompt.length,
-        cached: outputs[0]!.output.cachedTokens,
-        completion: sum(outputs.map(({ output }) => output.completionTokens)),
-        reasoning: sum(outputs.map(({ reasoningTokens }) => reasoningTokens)),
-      },
+      choices: choices.map(whole),
+      usage: chatUsage(
+        promptUsage(prompt.length, made[0]!.cachedTokens),
+        sum(made.map(({ completionTokens }) => completionTokens)),
+        sum(made.map(({ reasoningTokens }) => reasoningTokens)),
+      ),
     };
 
-    async function generateChoice(
-      index: number,
-    ): Promise<{ choice: GeneratedChoice; output: GenerationOutput; reasoningTokens: number }> {
+    async function generateChoice(index: number): Promise<GenerationOutput & { reasoningTokens: number }> {
       const generated: number[] = [];
       const options = samplingOptions(
         request,
         { ...shared, banned: confined ? unreadable : [] },
         { prompt, generated, seed: choiceSeed(firstSeed, index) },
       );
-      /** What the first piece tells of the prompt. */
-      let read: Delta['prompt'];
-      const say = (delta: Delta): void => {
-        call.onDelta(index, read ? { ...delta, prompt: read } : delta);
-        read = undefined;
-      };
+      const teller = createChoiceTeller(index, choices, call.onDelta);
       let closer: Closer | undefined;
       if (confined) {
         closer = createCloser(createMatcher(confined.constraint.analysed), measure);
@@ -136,7 +134,9 @@ export function createInference(loaded: Loaded, random: Random): Inference {
         stops: stopsOf(request),
         tools: toolNames(request),
         maxCalls: allowsOneCall(request) ? 1 : Infinity,
-        onDelta: say,
+        newCallId: () => ids.next('call_'),
+        onDelta: (delta, content = []) =>
+          teller.tell({ delta, logprobs: content.length > 0 ? { content, refusal: null } : null }),
       });
       const temperature = request.temperature ?? 1;
       const output = await runner.run({ ...call, prompt }, ({ sequence }) =>
@@ -157,22 +157,12 @@ export function createInference(loaded: Loaded, random: Random): Inference {
               : (token, probabilities) =>
                   tokenLogprob(token, probabilities, { top: logprobs, temperature, textOf }),
           onStep,
-          onPrompt: (cached) => void (read = index === 0 ? { prompt: prompt.length, cached } : undefined),
+          // Only the first piece of all tells of the prompt.
+          onPrompt: (cached) => index === 0 && teller.onPrompt(promptUsage(prompt.length, cached)),
         }),
       );
-      const { content, reasoning, calls } = answer;
-      say(output.ending);
-      return {
-        choice: {
-          content,
-          reasoning,
-          calls,
-          logprobs: logprobs === undefined ? null : answer.logprobs,
-          ...output.ending,
-        },
-        output,
-        reasoningTokens: Math.min(answer.reasoningTokens, output.completionTokens),
-      };
+      teller.tell(output.ending);
+      return { ...output, reasoningTokens: Math.min(answer.reasoningTokens, output.completionTokens) };
     }
   }
 

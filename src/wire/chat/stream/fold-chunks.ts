@@ -73,7 +73,8 @@ export function gather(choices: ChatChoice[], piece: ChatChunk['choices'][number
   return choice;
 }
 
-function whole(choice: ChatChoice): ChatChoice {
+/** Of one that said nothing, an empty text. */
+export function whole(choice: ChatChoice): ChatChoice {
   const { message } = choice;
   if (!message.tool_calls && message.refusal === null) message.content ??= '';
   return choice;

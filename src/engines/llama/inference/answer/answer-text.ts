@@ -1,19 +1,15 @@
-import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
-import type { Delta, GeneratedCall } from '../../protocol.ts';
+import type { ChatDelta, TokenLogprob } from '../../../../wire/chat/chat.ts';
 import { createChannelSegmenter } from './channels.ts';
 import type { Family } from '../families.ts';
-import type { Segment, Segmenter } from './segments.ts';
+import type { Segment, Segmenter, WrittenCall } from './segments.ts';
 import { createStopFilter } from './stop.ts';
 import { createThinkingSegmenter } from './thinking.ts';
-import { type ToolCallPart, createToolCallParser } from './tool-calls.ts';
+import { createCallSegmenter } from './tool-calls.ts';
 
-/** Gathers one answer: keeps thoughts apart, cuts at stop strings, takes the calls out, and tells what became certain. */
+/** Reads one answer: keeps thoughts apart, cuts at stop strings, takes the calls out, and tells what became certain. */
 export interface AnswerText {
-  /** The answer without its calls and thoughts. */
-  readonly content: string;
-  readonly reasoning: string;
-  readonly calls: GeneratedCall[];
-  readonly logprobs: TokenLogprob[];
+  /** How many calls it holds. */
+  readonly calls: number;
   /** The text that went in, up to the stop string. */
   readonly raw: string;
   /** How many of the tokens that went in were thoughts; those of the marks around them are not. */
@@ -35,24 +31,18 @@ export interface AnswerOptions {
   /** Names of the tools the answer may call; undefined leaves the text as it is. */
   tools: ReadonlySet<string> | undefined;
   maxCalls: number;
-  onDelta: (delta: Delta) => void;
+  newCallId: () => string;
+  /** A call comes as its head and its arguments. */
+  onDelta: (delta: ChatDelta, logprobs?: TokenLogprob[]) => void;
 }
 
 export function createAnswerText(options: AnswerOptions): AnswerText {
-  const { family, tools, maxCalls, onDelta } = options;
+  const { family, tools, maxCalls, newCallId, onDelta } = options;
   const segmenter = segmenterOf(options);
   const filter = createStopFilter(options.stops);
   // In channels a call has a header that says so.
-  const parser = tools && !family.hasChannels ? createToolCallParser(tools, family.calls) : undefined;
-  const gathered = {
-    content: '',
-    reasoning: '',
-    calls: [] as GeneratedCall[],
-    logprobs: [] as TokenLogprob[],
-    raw: '',
-    reasoningTokens: 0,
-    stop: undefined as string | undefined,
-  };
+  const callSegmenter = tools && !family.hasChannels ? createCallSegmenter(tools, family.calls) : plain;
+  const read = { calls: 0, raw: '', reasoningTokens: 0, stop: undefined as string | undefined };
   // Log probabilities wait until the text of their token is certain.
   const waiting: { at: number; logprob: TokenLogprob }[] = [];
   let received = 0;
@@ -61,7 +51,7 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
 
   function countThoughts(segments: readonly Segment[]): void {
     if (segments.length === 0) return;
-    if (segments.some(({ kind }) => kind === 'thought')) gathered.reasoningTokens += undecided;
+    if (segments.some(({ kind }) => kind === 'thought')) read.reasoningTokens += undecided;
     undecided = 0;
   }
 
@@ -69,46 +59,51 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
   function take(segment: Segment): boolean {
     switch (segment.kind) {
       case 'call':
-        add({ call: segment.call });
+        tellCall(segment.call);
         return false;
       case 'said': {
         const cut = filter.push(segment.text);
         say(cut.text);
-        gathered.stop ??= cut.stop;
+        read.stop ??= cut.stop;
         return cut.stop !== undefined;
       }
       default:
-        gathered.raw += segment.text;
+        read.raw += segment.text;
         // Nobody is told the probabilities of what is not said.
-        while (waiting.length > 0 && waiting[0]!.at < gathered.raw.length) waiting.shift();
-        if (segment.kind === 'mark') return false;
-        gathered.reasoning += segment.text;
-        onDelta({ reasoning: segment.text });
+        certain();
+        // Clients read the one or the other.
+        if (segment.kind === 'thought') onDelta({ reasoning: segment.text, reasoning_content: segment.text });
         return false;
     }
   }
 
   function say(text: string): void {
-    gathered.raw += text;
-    for (const part of parser ? parser.push(text) : [{ content: text }]) add(part);
+    read.raw += text;
+    callSegmenter.push(text).forEach(tell);
   }
 
-  function add(part: ToolCallPart): void {
-    if ('call' in part) {
-      if (gathered.calls.length >= maxCalls) return;
-      gathered.calls.push(part.call);
-      onDelta({ call: part.call });
-      return;
-    }
-    if (part.content === '') return;
-    gathered.content += part.content;
-    const certain: TokenLogprob[] = [];
-    while (waiting.length > 0 && waiting[0]!.at < gathered.raw.length) certain.push(waiting.shift()!.logprob);
-    gathered.logprobs.push(...certain);
-    onDelta(certain.length > 0 ? { content: part.content, logprobs: certain } : { content: part.content });
+  function tell(segment: Segment): void {
+    if (segment.kind === 'call') tellCall(segment.call);
+    else if (segment.text !== '') onDelta({ content: segment.text }, certain());
   }
 
-  return Object.assign(gathered, {
+  /** The log probabilities of all tokens that were read to their end. */
+  function certain(): TokenLogprob[] {
+    const told: TokenLogprob[] = [];
+    while (waiting.length > 0 && waiting[0]!.at < read.raw.length) told.push(waiting.shift()!.logprob);
+    return told;
+  }
+
+  function tellCall({ name, arguments: given }: WrittenCall): void {
+    if (read.calls >= maxCalls) return;
+    const index = read.calls++;
+    onDelta({
+      tool_calls: [{ index, id: newCallId(), type: 'function', function: { name, arguments: '' } }],
+    });
+    onDelta({ tool_calls: [{ index, function: { arguments: given } }] });
+  }
+
+  return Object.assign(read, {
     push(text: string, logprob?: TokenLogprob) {
       if (logprob) waiting.push({ at: received, logprob });
       received += text.length;
@@ -117,7 +112,7 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
       const segments = segmenter.push(text);
       countThoughts(segments);
       for (const segment of segments) if (take(segment)) return true;
-      return gathered.calls.length >= maxCalls;
+      return read.calls >= maxCalls;
     },
     append(text: string) {
       say(filter.end());
@@ -131,13 +126,15 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
       countThoughts(segments);
       for (const segment of segments) take(segment);
       say(filter.end());
-      for (const part of parser?.end() ?? []) add(part);
+      callSegmenter.end().forEach(tell);
     },
   });
 }
 
+const plain: Segmenter = { push: (text) => [{ kind: 'said', text }], end: () => [] };
+
 function segmenterOf({ family, isThinking, tools }: AnswerOptions): Segmenter {
   if (family.hasChannels) return createChannelSegmenter(tools ?? new Set());
   if (family.thinking) return createThinkingSegmenter(family.thinking, isThinking);
-  return { push: (text) => [{ kind: 'said', text }], end: () => [] };
+  return plain;
 }

@@ -1,6 +1,5 @@
 import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
 import type { ScoredToken } from '../../../../wire/completions/logprobs.ts';
-import type { Delta } from '../../protocol.ts';
 import type { Writing } from '../sampling/generation.ts';
 import { createStopFilter } from './stop.ts';
 
@@ -12,18 +11,15 @@ export interface RawText extends Writing {
   readonly stop: string | undefined;
 }
 
-export function createRawText({
-  stops,
-  onDelta,
-}: {
-  stops: readonly string[];
-  onDelta: (delta: Delta) => void;
-}): RawText {
+export function createRawText(
+  stops: readonly string[],
+  onText: (text: string, scored: readonly ScoredToken[]) => void,
+): RawText {
   const filter = createStopFilter(stops);
   const gathered = {
     content: '',
     raw: '',
-    calls: [],
+    calls: 0,
     scored: [] as ScoredToken[],
     stop: undefined as string | undefined,
   };
@@ -38,8 +34,7 @@ export function createRawText({
     const certain: ScoredToken[] = [];
     while (waiting.length > 0 && waiting[0]!.at < end) certain.push(waiting.shift()!.token);
     gathered.scored.push(...certain);
-    if (text !== '' || certain.length > 0)
-      onDelta({ content: text, ...(certain.length > 0 && { scored: certain }) });
+    if (text !== '' || certain.length > 0) onText(text, certain);
   }
 
   return Object.assign(gathered, {

@@ -1,33 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import { type CallFormat, familyOf, markedCalls } from '../families.ts';
-import { type ToolCallPart, createToolCallParser } from './tool-calls.ts';
+import type { Segment } from './segments.ts';
+import { createCallSegmenter } from './tool-calls.ts';
 
-function parse(text: string, { size = 1, format = markedCalls } = {}): ToolCallPart[] {
-  const parser = createToolCallParser(new Set(['f', 'g']), format);
-  const parts: ToolCallPart[] = [];
-  for (let at = 0; at < text.length; at += size) parts.push(...parser.push(text.slice(at, at + size)));
-  parts.push(...parser.end());
+function parse(text: string, { size = 1, format = markedCalls } = {}): Segment[] {
+  const segmenter = createCallSegmenter(new Set(['f', 'g']), format);
+  const segments: Segment[] = [];
+  for (let at = 0; at < text.length; at += size) segments.push(...segmenter.push(text.slice(at, at + size)));
+  segments.push(...segmenter.end());
   // Neighbouring texts are one text.
-  return parts.reduce<ToolCallPart[]>((all, part) => {
+  return segments.reduce<Segment[]>((all, segment) => {
     const last = all.at(-1);
-    if (last && 'content' in last && 'content' in part) last.content += part.content;
-    else all.push({ ...part });
+    if (last?.kind === 'said' && segment.kind === 'said') last.text += segment.text;
+    else all.push({ ...segment });
     return all;
   }, []);
 }
 
-const call = (name: string, text: string): ToolCallPart => ({ call: { name, arguments: text } });
+const call = (name: string, text: string): Segment => ({ kind: 'call', call: { name, arguments: text } });
+const said = (text: string): Segment => ({ kind: 'said', text });
 
 describe('calls are taken out of the text, however it is cut', () => {
-  test.each<[string, ToolCallPart[]]>([
+  test.each<[string, Segment[]]>([
     ['<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>', [call('f', '{"a":1}')]],
     ['<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>', [call('f', '{}')]],
     ['<tool_call>{"name":"g"}</tool_call>', [call('g', '{}')]],
     [
       'First: <tool_call>{"name":"f","arguments":{}}</tool_call>\n<tool_call>{"name":"g","arguments":{}}</tool_call> done',
-      [{ content: 'First: ' }, call('f', '{}'), call('g', '{}'), { content: 'done' }],
+      [said('First: '), call('f', '{}'), call('g', '{}'), said('done')],
     ],
-    ['a < b and <tool', [{ content: 'a < b and <tool' }]],
+    ['a < b and <tool', [said('a < b and <tool')]],
   ])('%j', (text, expected) => {
     for (const size of [1, 3, 7, text.length]) expect(parse(text, { size })).toEqual(expected);
   });
@@ -39,7 +41,7 @@ test.each([
   '<tool_call>[1]</tool_call>',
   '<tool_call>{"name":"f","arguments":{',
 ])('what cannot be read as a call stays text: %j', (text) => {
-  expect(parse(text)).toEqual([{ content: text }]);
+  expect(parse(text)).toEqual([said(text)]);
 });
 
 test('marks inside of arguments are arguments', () => {
@@ -58,32 +60,28 @@ describe('a model that answers with the call alone', () => {
   });
 
   test('keeps JSON that is no call, and text with JSON in it', () => {
-    expect(parse('{"x":1}', { format })).toEqual([{ content: '{"x":1}' }]);
+    expect(parse('{"x":1}', { format })).toEqual([said('{"x":1}')]);
     const text = 'See {"name":"f","parameters":{}}';
-    expect(parse(text, { format })).toEqual([{ content: text }]);
+    expect(parse(text, { format })).toEqual([said(text)]);
   });
 });
 
 const list = familyOf('[TOOL_CALLS]').calls;
 const named = familyOf('[TOOL_CALLS] [ARGS]').calls;
 const phi = familyOf('<|tool_call|>').calls;
-test.each<[string, CallFormat, ToolCallPart[]]>([
+test.each<[string, CallFormat, Segment[]]>([
   [
     '[TOOL_CALLS][{"name":"f","arguments":{"a":"]"}},{"name":"g"}]',
     list,
     [call('f', '{"a":"]"}'), call('g', '{}')],
   ],
   ['[TOOL_CALLS] [{"name": "f", "arguments": {}, "id": "abcdefghi"}]', list, [call('f', '{}')]],
-  [
-    'Well. [TOOL_CALLS][{"name":"f"}] So.',
-    list,
-    [{ content: 'Well. ' }, call('f', '{}'), { content: 'So.' }],
-  ],
+  ['Well. [TOOL_CALLS][{"name":"f"}] So.', list, [said('Well. '), call('f', '{}'), said('So.')]],
   ['[TOOL_CALLS]f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{}', named, [call('f', '{"a": 1}'), call('g', '{}')]],
-  ['[TOOL_CALLS]h[ARGS]{"a":1}', named, [{ content: '[TOOL_CALLS]h[ARGS]{"a":1}' }]],
+  ['[TOOL_CALLS]h[ARGS]{"a":1}', named, [said('[TOOL_CALLS]h[ARGS]{"a":1}')]],
   ['<|tool_call|>[{"name":"f","arguments":{}}]<|/tool_call|>', phi, [call('f', '{}')]],
-  ['[TOOL_CALLS] none of them', list, [{ content: '[TOOL_CALLS] none of them' }]],
-  ['[TOOL_CALLS]f', named, [{ content: '[TOOL_CALLS]f' }]],
+  ['[TOOL_CALLS] none of them', list, [said('[TOOL_CALLS] none of them')]],
+  ['[TOOL_CALLS]f', named, [said('[TOOL_CALLS]f')]],
 ])('%s', (text, format, expected) => {
   for (const size of [1, 5, text.length]) expect(parse(text, { size, format })).toEqual(expected);
 });

@@ -1,71 +1,68 @@
 import { parsed } from '../../../../base/fields.ts';
-import type { GeneratedCall } from '../../protocol.ts';
 import type { CallFormat } from '../families.ts';
+import type { Segment, Segmenter, WrittenCall } from './segments.ts';
 import { possibleStart } from './stop.ts';
 
-export type ToolCallPart = { content: string } | { call: GeneratedCall };
-
-/** Takes the tool calls out of a generated text. What looks like a call but cannot be read as one stays text. */
-export interface ToolCallParser {
-  push(text: string): ToolCallPart[];
-  end(): ToolCallPart[];
-}
-
 /**
- * Reads calls of `format`. Where they may also come bare, an answer that begins with a brace is held until its end.
+ * Takes the calls of `format` out of what is said. What looks like a call but cannot be read as one stays text. Where calls may
+ * also come bare, an answer that begins with a brace is held until its end.
  */
-export function createToolCallParser(names: ReadonlySet<string>, format: CallFormat): ToolCallParser {
+export function createCallSegmenter(names: ReadonlySet<string>, format: CallFormat): Segmenter {
   let held = '';
   let isEmptySoFar = true;
   let isBehindCall = false;
 
-  function push(text: string): ToolCallPart[] {
+  function push(text: string): Segment[] {
     held += text;
-    const parts: ToolCallPart[] = [];
+    const segments: Segment[] = [];
     while (format.start !== '') {
       const start = held.indexOf(format.start);
       if (start === -1) break;
       const found = readMarked(held.slice(start + format.start.length), names, format);
-      if (found === 'more') return [...parts, ...release(start)];
-      parts.push(...release(start));
+      if (found === 'more') return [...segments, ...release(start)];
+      segments.push(...release(start));
       const length = format.start.length + found.length;
       if (found.calls.length === 0) {
-        parts.push(...release(length));
+        segments.push(...release(length));
         continue;
       }
       held = held.slice(length);
-      parts.push(...found.calls.map((call) => ({ call })));
+      segments.push(...found.calls.map(toSegment));
       isEmptySoFar = false;
       isBehindCall = true;
     }
-    if (format.isBareToo && isEmptySoFar && /^\s*([{[]|$)/.test(held)) return parts;
-    return [...parts, ...release(held.length - possibleStart(held, [format.start]))];
+    if (format.isBareToo && isEmptySoFar && /^\s*([{[]|$)/.test(held)) return segments;
+    return [...segments, ...release(held.length - possibleStart(held, [format.start]))];
   }
 
-  function release(length: number): ToolCallPart[] {
+  function release(length: number): Segment[] {
     const text = held.slice(0, length);
     held = held.slice(length);
     // The line break between two calls is nothing anybody said.
-    const content = isBehindCall ? text.trimStart() : text;
-    if (content === '') return [];
+    const said = isBehindCall ? text.trimStart() : text;
+    if (said === '') return [];
     isEmptySoFar = false;
     isBehindCall = false;
-    return [{ content }];
+    return [{ kind: 'said', text: said }];
   }
 
-  function end(): ToolCallPart[] {
+  function end(): Segment[] {
     const calls = format.isBareToo && isEmptySoFar ? readBare(held, names) : [];
     if (calls.length === 0) return release(held.length);
     held = '';
-    return calls.map((call) => ({ call }));
+    return calls.map(toSegment);
   }
 
   return { push, end };
 }
 
+function toSegment(call: WrittenCall): Segment {
+  return { kind: 'call', call };
+}
+
 interface Marked {
   /** Empty when it is none after all. */
-  calls: GeneratedCall[];
+  calls: WrittenCall[];
   /** Characters behind the start mark that belong to it. */
   length: number;
 }
@@ -99,8 +96,8 @@ function readMarked(body: string, names: ReadonlySet<string>, format: CallFormat
 }
 
 /** Calls that are the whole answer, one behind the other. */
-function readBare(text: string, names: ReadonlySet<string>): GeneratedCall[] {
-  const calls: GeneratedCall[] = [];
+function readBare(text: string, names: ReadonlySet<string>): WrittenCall[] {
+  const calls: WrittenCall[] = [];
   let rest = text.trim();
   while (rest !== '') {
     const end = '{['.includes(rest[0]!) ? jsonEnd(rest, 0) : undefined;
@@ -113,18 +110,18 @@ function readBare(text: string, names: ReadonlySet<string>): GeneratedCall[] {
 }
 
 /** The calls of a JSON text, none when it is anything else. */
-function readCalls(text: string, names: ReadonlySet<string>): GeneratedCall[] {
+function readCalls(text: string, names: ReadonlySet<string>): WrittenCall[] {
   const value = parsed(text);
   if (value === undefined) return [];
   const calls = [value].flat().map((each) => toCall(each, names));
-  return calls.includes(undefined) ? [] : (calls as GeneratedCall[]);
+  return calls.includes(undefined) ? [] : (calls as WrittenCall[]);
 }
 
-function readNamed(name: string, json: string, names: ReadonlySet<string>): GeneratedCall[] {
+function readNamed(name: string, json: string, names: ReadonlySet<string>): WrittenCall[] {
   return names.has(name) && parsed(json) !== undefined ? [{ name, arguments: json }] : [];
 }
 
-function toCall(value: unknown, names: ReadonlySet<string>): GeneratedCall | undefined {
+function toCall(value: unknown, names: ReadonlySet<string>): WrittenCall | undefined {
   if (typeof value !== 'object' || value === null || !('name' in value)) return undefined;
   const { name } = value;
   if (typeof name !== 'string' || !names.has(name)) return undefined;

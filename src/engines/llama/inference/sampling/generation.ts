@@ -1,5 +1,5 @@
 import type { LlamaContextSequence, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
-import type { FinishReason, TokenLogprob } from '../../../../wire/chat/chat.ts';
+import type { ChatChoice, FinishReason, TokenLogprob } from '../../../../wire/chat/chat.ts';
 import type { Closer } from '../../grammar/closer.ts';
 import type { Delta, GenerateOptions } from '../../protocol.ts';
 import type { AnswerText } from '../answer/answer-text.ts';
@@ -11,9 +11,10 @@ import type { TextDecoder } from '../answer/text-decoder.ts';
 export type Writing = Pick<AnswerText, 'push' | 'append' | 'end' | 'raw' | 'calls' | 'stop'>;
 
 /** What a request for answers comes with. */
-export interface AnswersCall extends GenerateOptions {
+export interface AnswersCall<D extends Delta> extends Pick<GenerateOptions, 'priority' | 'prefix'> {
   signal: AbortSignal;
-  onDelta: (choice: number, delta: Delta) => void;
+  /** Absent where only the end is wanted. */
+  onDelta: ((delta: D) => void) | undefined;
 }
 
 export interface GenerationInput {
@@ -37,11 +38,11 @@ export interface GenerationInput {
   signal: AbortSignal;
   onStep: () => void;
   /** Called when the prompt was read, all but its end, with the tokens that the sequence held already. */
-  onPrompt?: (cached: number) => void;
+  onPrompt?: (cached: number) => unknown;
 }
 
 export interface GenerationOutput {
-  ending: { finish: FinishReason; stop?: string };
+  ending: Pick<ChatChoice, 'finish_reason' | 'stop_reason'>;
   cachedTokens: number;
   completionTokens: number;
 }
@@ -87,7 +88,12 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
   const completionTokens = closer ? kept + close(input, closer, ending, kept) : finishText(input, ending);
   const { stop } = answer;
   const finish = finishReason(input, ending);
-  return { ending: { finish, ...(stop !== undefined && { stop }) }, cachedTokens, completionTokens };
+  return {
+    // Under the name that vLLM gave it.
+    ending: { finish_reason: finish, ...(stop !== undefined && { stop_reason: stop }) },
+    cachedTokens,
+    completionTokens,
+  };
 }
 
 /** Brings the sequence to hold all but the last tokens of the prompt; returns how many it held already. */
@@ -164,5 +170,5 @@ function finishText({ answer, decoder, generated }: GenerationInput, ending: End
 function finishReason({ answer, closer }: GenerationInput, ending: Ending): FinishReason {
   if (ending === 'length') return 'length';
   if (ending === 'open' && closer && !closer.isComplete) return 'length';
-  return answer.calls.length > 0 ? 'tool_calls' : 'stop';
+  return answer.calls > 0 ? 'tool_calls' : 'stop';
 }

@@ -1,0 +1,36 @@
+import type { ChatChoice, ChatChunk, PromptUsage } from '../../../../wire/chat/chat.ts';
+import { gather } from '../../../../wire/chat/stream/fold-chunks.ts';
+import type { Deltas } from '../../protocol.ts';
+
+type Piece = ChatChunk['choices'][number];
+
+/** Tells one choice of a chat. */
+export interface ChoiceTeller {
+  /** What is known of the prompt, for the first piece. */
+  onPrompt(usage: PromptUsage): void;
+  tell(piece: Partial<Piece>): void;
+}
+
+/** In pieces, the role before the first; where nobody waits for them, into `choices`. */
+export function createChoiceTeller(
+  index: number,
+  choices: ChatChoice[],
+  onDelta: ((delta: Deltas['generate']) => void) | undefined,
+): ChoiceTeller {
+  const blank: Piece = { index, delta: {}, logprobs: null, finish_reason: null };
+  let hasBegun = false;
+  let prompt: PromptUsage | undefined;
+  return {
+    onPrompt: (usage) => void (prompt = usage),
+    tell(given) {
+      const piece: Piece = { ...blank, ...given };
+      if (!onDelta) return void gather(choices, piece);
+      if (!hasBegun) {
+        const begun: Piece = { ...blank, delta: { role: 'assistant', content: '' } };
+        onDelta({ choices: [begun], ...(prompt && { prompt }) });
+        hasBegun = true;
+      }
+      onDelta({ choices: [piece] });
+    },
+  };
+}
