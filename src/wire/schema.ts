@@ -1,9 +1,12 @@
-import type { Schema } from './json-schema.ts';
-
 /**
- * Building blocks of the wire schemas. They are plain JSON Schema 2020-12, so that one object is
- * the validator's input, the OpenAPI document's content and the documentation's source.
+ * JSON Schema 2020-12 as plain objects, so that one object is the validator's input, the OpenAPI document's content and the
+ * documentation's source. A library for this would cost a fifth of the time in which the service starts.
  */
+export type Schema = object;
+
+/** The fields of an object by name. One that is called `name?` may be left out. */
+export type Fields = Readonly<Record<string, Schema>>;
+
 interface Note {
   description?: string;
   /** What a fault's sentence says was expected; see `explain.ts`. */
@@ -20,15 +23,21 @@ interface TextRule extends Note {
   minLength?: number;
   maxLength?: number;
   pattern?: string;
+  format?: string;
 }
 
-/** SDKs send `null` for "not set", so optional fields take it. */
-export const integerOrNull = (range: Range = {}) => ({ type: ['integer', 'null'], ...range });
-export const numberOrNull = (range: Range = {}) => ({ type: ['number', 'null'], ...range });
-export const stringOrNull = (rule: TextRule = {}) => ({ type: ['string', 'null'], ...rule });
-export const booleanOrNull = (note: Note = {}) => ({ type: ['boolean', 'null'], ...note });
-
 export const string = (rule: TextRule = {}) => ({ type: 'string', ...rule });
+export const integer = (range: Range = {}) => ({ type: 'integer', ...range });
+export const number = (range: Range = {}) => ({ type: 'number', ...range });
+export const boolean = (note: Note = {}) => ({ type: 'boolean', ...note });
+export const array = (items: Schema, rule: object = {}) => ({ type: 'array', items, ...rule });
+export const object = (given: Fields, rule: object = {}) => ({ type: 'object', ...fields(given), ...rule });
+
+/** Any JSON object. */
+export const anyObject = (note: Note = {}) => ({ type: 'object', ...note });
+
+/** Exactly this value. */
+export const literal = (value: string | boolean) => ({ type: typeof value, const: value });
 
 /** One of a few strings, as `enum`: a union of constants has useless faults. */
 export const oneOf = (values: readonly string[], note: Note = {}) => ({
@@ -36,40 +45,41 @@ export const oneOf = (values: readonly string[], note: Note = {}) => ({
   enum: [...values],
   ...note,
 });
-export const oneOfOrNull = (values: readonly string[], note: Note = {}) => ({
+
+/** What `schema` takes, or null: SDKs send `null` for "not set", so optional fields take it. */
+export const orNull = <T extends { type: string }>(schema: T) => ({ ...schema, type: [schema.type, 'null'] });
+export const integerOrNull = (range: Range = {}) => orNull(integer(range));
+export const numberOrNull = (range: Range = {}) => orNull(number(range));
+export const stringOrNull = (rule: TextRule = {}) => orNull(string(rule));
+export const booleanOrNull = (note: Note = {}) => orNull(boolean(note));
+export const oneOfOrNull = (values: readonly string[]) => ({
   type: ['string', 'null'],
   enum: [...values, null],
-  ...note,
 });
 
-/** A schema given as it stands. */
-export const raw = (schema: Record<string, unknown>): Schema => schema;
+/** That an object has these fields, whatever else it is. */
+export function fields(given: Fields): { required?: string[]; properties: Fields } {
+  const names = Object.keys(given);
+  const required = names.filter((name) => !name.endsWith('?'));
+  const properties = Object.fromEntries(names.map((name) => [name.replace(/\?$/, ''), given[name]!]));
+  return { ...(required.length > 0 && { required }), properties };
+}
 
 /** What holds when `condition` does: the union whose faults keep their path. */
 export function ifThen(condition: object, consequence: object, otherwise?: object): object {
   return { if: condition, then: consequence, ...(otherwise && { else: otherwise }) };
 }
 
-/** What `schema` adds when the property `name` has this value, or one of these. */
-export function when(name: string, value: string | readonly string[], schema: object): object {
-  const is = typeof value === 'string' ? { const: value } : { enum: value };
-  return ifThen({ properties: { [name]: is }, required: [name] }, schema);
+/** One of these words, or an object of which `rule` holds. */
+export function wordOr(words: readonly string[], rule: object): object {
+  return ifThen({ type: 'string' }, { enum: words }, ifThen({ type: 'object' }, rule));
 }
 
-/** Of a field that is null elsewhere: here it is none, and of this JSON type. */
-export const needs = (name: string, type: string) => ({ required: [name], properties: { [name]: { type } } });
-
-/** What `schema` takes, or null. */
-export const orNull = (schema: { type: string }) => ({ ...schema, type: [schema.type, 'null'] });
-
-/** An object or array that may be null. */
-export const nullable = (type: 'object' | 'array', rule: Record<string, unknown> = {}) => ({
-  type: [type, 'null'],
-  ...rule,
-});
-
-/** Any JSON object. */
-export const anyObject = (note: Note = {}) => ({ type: 'object', ...note });
+/** Which fields an object has, and what else holds, when the field `name` has this value, or one of these. */
+export function when(name: string, value: string | readonly string[], given: Fields, rule?: object): object {
+  const is = typeof value === 'string' ? { const: value } : { enum: value };
+  return ifThen(fields({ [name]: is }), { ...fields(given), ...rule });
+}
 
 /** Content in the request itself. Base64 has no colon, an address has one near its beginning. */
 export const base64 = string({
@@ -77,12 +87,31 @@ export const base64 = string({
   expected: 'a data: URL or base64, because nothing is fetched for a caller',
 });
 
-/** Audio of a message, as the official service takes it. */
-export const inputAudio = { type: 'object', properties: { data: orNull(base64) } };
+/** An image in the request itself. */
+export const imageUrl = string({
+  pattern: '^data:',
+  expected: 'a data: URL, because images are never fetched for a caller',
+});
 
-/** Names of functions, tools and schemas. */
-export const namePattern = '^[a-zA-Z0-9_-]{1,64}$';
-export const nameRule = { pattern: namePattern, expected: '1 to 64 letters, digits, _ or -' };
+/** Audio of a message, as the official service takes it. */
+export const inputAudio = object({ 'data?': orNull(base64) });
+
+/** What a request calls its model, and what an answer calls it. */
+export const askedModel = string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' });
+export const servedModel = string({
+  description: 'The model that served the request; it may differ from the alias asked for.',
+});
+
+export const unixTime = integer({ description: 'Unix time in seconds.' });
+
+/** The most tokens of something. */
+export const tokenLimit = { minimum: 1, maximum: 2 ** 31 - 1 };
+
+/** The name of a function, a tool or a schema. */
+export const definedName = string({
+  pattern: '^[a-zA-Z0-9_-]{1,64}$',
+  expected: '1 to 64 letters, digits, _ or -',
+});
 
 /** What people call a thing. Postgres keeps no NUL, and a terminal should be told nothing. */
 export const titleRule = {
@@ -92,9 +121,9 @@ export const titleRule = {
 };
 
 /** What may be noted of a thing: 16 texts of 512 characters, with names of 64. */
-export const metadataSchema = raw({
+export const metadataSchema = {
   type: ['object', 'null'],
   maxProperties: 16,
   propertyNames: { maxLength: 64 },
   additionalProperties: { type: 'string', maxLength: 512 },
-});
+};

@@ -1,6 +1,5 @@
 import type { Fault } from '../core/errors.ts';
 import { describe } from './explain.ts';
-import { raw } from './schema.ts';
 
 /** A text, several, one as token ids, or several of those. */
 export type TextInputs = string | string[] | number[] | number[][];
@@ -11,22 +10,21 @@ export interface TextInput {
   param: string;
 }
 
-export const textInputsSchema = (description: string) =>
-  raw({
-    type: ['string', 'array'],
-    description,
-    expected: 'a string, an array of strings, an array of token ids or an array of such arrays',
+export const textInputsSchema = (description: string) => ({
+  type: ['string', 'array'],
+  description,
+  expected: 'a string, an array of strings, an array of token ids or an array of such arrays',
+  minLength: 1,
+  minItems: 1,
+  items: {
+    type: ['string', 'integer', 'array'],
+    expected: 'a string, a token id or an array of token ids',
     minLength: 1,
+    minimum: 0,
     minItems: 1,
-    items: {
-      type: ['string', 'integer', 'array'],
-      expected: 'a string, a token id or an array of token ids',
-      minLength: 1,
-      minimum: 0,
-      minItems: 1,
-      items: { type: 'integer', minimum: 0 },
-    },
-  });
+    items: { type: 'integer', minimum: 0 },
+  },
+});
 
 /** What no schema can say: they are all of one kind, and not too many; one text as token ids may be long. */
 export function checkTextInputs(param: string, inputs: TextInputs, most: number): Fault[] {

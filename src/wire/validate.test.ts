@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Type } from './json-schema.ts';
+import { string, array, object } from './schema.ts';
 import { validator } from './validate.ts';
 
 /** An array or object that counts how many of its items or fields are looked at. */
@@ -14,11 +14,11 @@ function watched<T extends object>(target: T): { value: T; looked: () => number 
   return { value, looked: () => count };
 }
 
-const item = Type.Object({ name: Type.String() });
+const item = object({ name: string() });
 
 describe('a value with very many faults', () => {
   it.each([
-    ['items', Type.Array(item), Array.from({ length: 200_000 }, () => ({}))],
+    ['items', array(item), Array.from({ length: 200_000 }, () => ({}))],
     [
       'fields',
       { type: 'object', additionalProperties: item },
@@ -32,15 +32,12 @@ describe('a value with very many faults', () => {
 
   it('has them found behind as many good items', () => {
     const items = [...Array.from({ length: 5_000 }, () => ({ name: 'x' })), {}, {}];
-    expect(validator(Type.Array(item))(items).map(({ param }) => param)).toEqual([
-      '[5000].name',
-      '[5001].name',
-    ]);
+    expect(validator(array(item))(items).map(({ param }) => param)).toEqual(['[5000].name', '[5001].name']);
   });
 });
 
 it('a validator is compiled when it is needed, for more than the verdict at the first bad value, and only once', () => {
-  const { value: schema, looked } = watched(Type.Array(item));
+  const { value: schema, looked } = watched(array(item));
   const check = validator(schema);
   const reads = [[], [], [{}], [{}]].map((value) => {
     const before = looked();

@@ -1,9 +1,12 @@
 import type * as AjvPackage from 'ajv';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { loadPackage } from '../base/load-package.ts';
-import type { Schema } from './json-schema.ts';
+import type { Schema } from './schema.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import { explain } from './explain.ts';
+import type { JsonBody } from './json/json-body.ts';
+import { parseJson } from './json/parse.ts';
+import type { JsonScan } from './json/scan.ts';
 
 /** At most this many faults are told (api.md, section 2). */
 export const maxFaults = 100;
@@ -65,6 +68,17 @@ function boundLoops(code: string): string {
 /** A list that is too long is told by itself: its items may be hundreds of thousands. */
 function isTooMany(error: ErrorObject | undefined): boolean {
   return error?.keyword === 'maxItems' || error?.keyword === 'maxProperties';
+}
+
+/**
+ * A request body that passes the check.
+ * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
+ */
+export function parseBody<T>(text: string, check: Validator): JsonBody<T> & { scan: JsonScan } {
+  const { value, scan } = parseJson(text, { what: 'The request body' });
+  const faults = check(value);
+  if (faults.length > 0) throw faultsError(faults);
+  return { value: value as T, text, scan };
 }
 
 /** One ApiError for all faults of a request: the first in the message, the others in the details. */

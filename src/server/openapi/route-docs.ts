@@ -1,4 +1,4 @@
-import type { Schema } from '../../wire/json-schema.ts';
+import type { Schema } from '../../wire/schema.ts';
 import type { QueryDocs } from './query-schemas.ts';
 
 /** What the OpenAPI document tells of a route, beyond what the route itself says. */

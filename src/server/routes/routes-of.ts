@@ -1,4 +1,4 @@
-import type { Schema } from '../../wire/json-schema.ts';
+import type { Schema } from '../../wire/schema.ts';
 import type { RouteDocs } from '../openapi/route-docs.ts';
 import type { Mounted, Route, ServerLimits } from '../route.ts';
 

@@ -1,42 +1,36 @@
-import { Type } from '../json-schema.ts';
+import { string, object, oneOf, stringOrNull, orNull, array, titleRule } from '../schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
 import { type ApiKey, type Scope, scopes } from '../../core/org.ts';
 import { describe } from '../explain.ts';
 import { parseInstant } from '../instant.ts';
-import { parseJson } from '../json/parse.ts';
-import { nullable, oneOf, raw, string, stringOrNull, titleRule } from '../schema.ts';
-import { faultsError, validator } from '../validate.ts';
+import { parseBody, validator } from '../validate.ts';
 
 /** `POST /v1/admin/keys` (api.md, section 8). */
-export const createKeySchema = Type.Object(
+export const createKeySchema = object(
   {
     org_id: string({ minLength: 1, maxLength: 100 }),
-    name: Type.Optional(stringOrNull(titleRule)),
-    scopes: Type.Optional(
-      nullable('array', {
-        items: oneOf(scopes),
+    'name?': stringOrNull(titleRule),
+    'scopes?': orNull(
+      array(oneOf(scopes), {
         minItems: 1,
         maxItems: scopes.length,
         uniqueItems: true,
         description: 'All but admin when absent.',
       }),
     ),
-    models: Type.Optional(
-      nullable('array', {
-        items: string({ minLength: 1, maxLength: 256 }),
+    'models?': orNull(
+      array(string({ minLength: 1, maxLength: 256 }), {
         minItems: 1,
         maxItems: 1_000,
         description: 'The ids of the models it may use; all when absent.',
       }),
     ),
-    expires_at: Type.Optional(
-      raw({
-        type: ['string', 'integer', 'null'],
-        expected: 'a time such as 2026-11-21T09:30:00Z or Unix seconds',
-        description: 'ISO 8601, or Unix seconds.',
-      }),
-    ),
+    'expires_at?': {
+      type: ['string', 'integer', 'null'],
+      expected: 'a time such as 2026-11-21T09:30:00Z or Unix seconds',
+      description: 'ISO 8601, or Unix seconds.',
+    },
   },
   { additionalProperties: false, title: 'CreateKey' },
 );
@@ -62,10 +56,8 @@ const check = validator(createKeySchema);
 
 /** @throws ApiError `validation_error` */
 export function parseCreateKey(text: string): CreateKeyInput {
-  const { value } = parseJson(text, { what: 'The request body' });
-  const faults = check(value);
-  if (faults.length > 0) throw faultsError(faults);
-  const { org_id: orgId, name, scopes: named, models, expires_at: expiry } = value as Body;
+  const { value } = parseBody<Body>(text, check);
+  const { org_id: orgId, name, scopes: named, models, expires_at: expiry } = value;
   const expiresAt = expiry === undefined || expiry === null ? undefined : parseInstant(expiry);
   if (expiry !== undefined && expiry !== null && expiresAt === undefined)
     throw invalid('expires_at', `expected a time such as 2026-11-21T09:30:00Z, got ${describe(expiry)}`);

@@ -1,16 +1,14 @@
-import { Type } from '../json-schema.ts';
+import { string, object, oneOf, stringOrNull, orNull, titleRule } from '../schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { beginsAgain, type Budget, budgetPeriods, type SpentBudget } from '../../core/budget.ts';
 import type { Org } from '../../core/org.ts';
 import { formatDollars, parseDollars } from '../../core/price.ts';
-import { parseJson } from '../json/parse.ts';
-import { nullable, oneOf, string, stringOrNull, titleRule } from '../schema.ts';
-import { faultsError, validator } from '../validate.ts';
+import { parseBody, validator } from '../validate.ts';
 
 const nameRule = { ...titleRule, minLength: 1 };
-const budget = Type.Optional(
-  nullable('object', {
-    properties: {
+const budget = orNull(
+  object(
+    {
       // In nano-dollars it stays below 2^53.
       amount: string({
         pattern: '^[0-8]?[0-9]{1,6}(\\.[0-9]{1,9})?$',
@@ -18,21 +16,19 @@ const budget = Type.Optional(
       }),
       period: oneOf(budgetPeriods, { description: 'Each calendar month (UTC), or in all.' }),
     },
-    required: ['amount', 'period'],
-    additionalProperties: false,
-    description: 'What it may spend; null for any amount.',
-  }),
+    { additionalProperties: false, description: 'What it may spend; null for any amount.' },
+  ),
 );
 
 /** `POST /v1/admin/orgs` (api.md, section 8). */
-export const createOrgSchema = Type.Object(
-  { name: string(nameRule), budget },
+export const createOrgSchema = object(
+  { name: string(nameRule), 'budget?': budget },
   { additionalProperties: false, title: 'CreateOrg' },
 );
 
 /** `PATCH /v1/admin/orgs/{id}`: what is absent stays as it is. */
-export const updateOrgSchema = Type.Object(
-  { name: Type.Optional(stringOrNull(nameRule)), budget },
+export const updateOrgSchema = object(
+  { 'name?': stringOrNull(nameRule), 'budget?': budget },
   { additionalProperties: false, title: 'UpdateOrg' },
 );
 
@@ -50,10 +46,7 @@ export interface OrgInput {
 const checks = { create: validator(createOrgSchema), update: validator(updateOrgSchema) };
 
 function read(text: string, as: keyof typeof checks): OrgInput {
-  const { value } = parseJson(text, { what: 'The request body' });
-  const faults = checks[as](value);
-  if (faults.length > 0) throw faultsError(faults);
-  const { name, budget: given } = value as Body;
+  const { name, budget: given } = parseBody<Body>(text, checks[as]).value;
   return {
     ...(typeof name === 'string' && { name }),
     ...(given !== undefined && {

@@ -1,13 +1,22 @@
-import { Type } from '../json-schema.ts';
+import {
+  string,
+  array,
+  integer,
+  object,
+  orNull,
+  anyObject,
+  oneOf,
+  stringOrNull,
+  booleanOrNull,
+} from '../schema.ts';
 import { batchEndpoints, usualEndpoints } from '../../core/batch.ts';
-import { anyObject, booleanOrNull, nullable, oneOf, raw, string, stringOrNull } from '../schema.ts';
 
 /** `POST /v1/batches` (specification, section 4.1; api.md, section 5). */
 export const metadataLimits = { bytes: 16_384, levels: 8 } as const;
 export const expiryLimits = { shortest: 3_600, longest: 2_592_000 } as const;
 
 /** One request: a line of an input file, or an element of `requests`. */
-export const batchLineSchema = Type.Object(
+export const batchLineSchema = object(
   {
     custom_id: string({
       minLength: 1,
@@ -28,32 +37,29 @@ const fields = {
   completion_window: string({
     description: '24h, or what batch.completion_window of the configuration says: both mean the latter.',
   }),
-  input_file_id: Type.Optional(stringOrNull({ description: 'An uploaded file with purpose batch.' })),
-  metadata: Type.Optional(
-    nullable('object', { description: 'Free-form, up to 16 KiB and eight levels; echoed as it came.' }),
-  ),
-  output_expires_after: Type.Optional(
-    nullable('object', {
-      required: ['anchor', 'seconds'],
-      additionalProperties: false,
-      properties: {
-        anchor: oneOf(['created_at']),
-        seconds: { type: 'integer', minimum: expiryLimits.shortest, maximum: expiryLimits.longest },
-      },
+  'input_file_id?': stringOrNull({ description: 'An uploaded file with purpose batch.' }),
+  'metadata?': orNull(
+    anyObject({
+      description: 'Free-form, up to 16 KiB and eight levels; echoed as it came.',
     }),
   ),
-  dry_run: Type.Optional(
-    booleanOrNull({ description: 'Validates and estimates the cost; nothing is stored.' }),
+  'output_expires_after?': orNull(
+    object(
+      {
+        anchor: oneOf(['created_at']),
+        seconds: integer({ minimum: expiryLimits.shortest, maximum: expiryLimits.longest }),
+      },
+      { additionalProperties: false },
+    ),
   ),
+  'dry_run?': booleanOrNull({ description: 'Validates and estimates the cost; nothing is stored.' }),
 };
 
 /** For the OpenAPI document. */
-export const createBatchSchema = Type.Object(
+export const createBatchSchema = object(
   {
     ...fields,
-    requests: Type.Optional(
-      raw({ type: ['array', 'null'], minItems: 1, maxItems: 10_000, items: batchLineSchema }),
-    ),
+    'requests?': orNull(array(batchLineSchema, { minItems: 1, maxItems: 10_000 })),
   },
   {
     additionalProperties: false,
@@ -63,7 +69,7 @@ export const createBatchSchema = Type.Object(
 );
 
 /** What is checked of the body around its requests; these are lines with rules of their own. */
-export const createBatchFrameSchema = Type.Object(
-  { ...fields, endpoint: string(), requests: Type.Optional(nullable('array')) },
+export const createBatchFrameSchema = object(
+  { ...fields, endpoint: string(), 'requests?': { type: ['array', 'null'] } },
   { additionalProperties: false },
 );

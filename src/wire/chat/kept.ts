@@ -1,24 +1,22 @@
 import { isId } from '../../base/ids.ts';
 import { invalid } from '../../core/errors.ts';
 import type { ChatQuery } from '../../core/kept-chat.ts';
-import { Type } from '../json-schema.ts';
-import { parseJson } from '../json/parse.ts';
+import { string, object, literal, oneOf, metadataSchema } from '../schema.ts';
 import { parseItemsQuery } from '../items-page.ts';
 import { type Query, textParam } from '../list.ts';
-import { metadataSchema, oneOf, string } from '../schema.ts';
-import { faultsError, validator } from '../validate.ts';
+import { faultsError, parseBody, validator } from '../validate.ts';
 import type { ChatMessage } from './chat.ts';
 
 /** Chat completions that are kept because their requests said `store: true`. */
-export const updateChatSchema = Type.Object({ metadata: metadataSchema }, { title: 'UpdateChatCompletion' });
+export const updateChatSchema = object({ metadata: metadataSchema }, { title: 'UpdateChatCompletion' });
 const checkUpdate = validator(updateChatSchema);
 
-export const deletedChatSchema = Type.Object(
-  { id: string(), object: oneOf(['chat.completion.deleted']), deleted: Type.Literal(true) },
+export const deletedChatSchema = object(
+  { id: string(), object: oneOf(['chat.completion.deleted']), deleted: literal(true) },
   { title: 'DeletedChatCompletion' },
 );
 
-export const keptMessageSchema = Type.Object({ id: string(), role: string() }, { title: 'StoredMessage' });
+export const keptMessageSchema = object({ id: string(), role: string() }, { title: 'StoredMessage' });
 
 /** As many as a chat completion can have: more could find nothing. */
 const mostMarks = 16;
@@ -29,18 +27,15 @@ const mostMarks = 16;
  */
 export function keptMetadata(request: object): Record<string, string> | undefined {
   const { store, metadata } = request as { store?: unknown; metadata?: unknown };
-  return store === true ? checked({ metadata: metadata ?? null }) : undefined;
+  if (store !== true) return undefined;
+  const faults = checkUpdate({ metadata: metadata ?? null });
+  if (faults.length > 0) throw faultsError(faults);
+  return (metadata as Record<string, string> | null | undefined) ?? {};
 }
 
 /** @throws ApiError `validation_error` (422) */
 export function parseChatUpdate(text: string): Record<string, string> {
-  return checked(parseJson(text, { what: 'The request body' }).value);
-}
-
-function checked(value: unknown): Record<string, string> {
-  const faults = checkUpdate(value);
-  if (faults.length > 0) throw faultsError(faults);
-  return (value as { metadata: Record<string, string> | null }).metadata ?? {};
+  return parseBody<{ metadata: Record<string, string> | null }>(text, checkUpdate).value.metadata ?? {};
 }
 
 /** @throws ApiError `validation_error` */

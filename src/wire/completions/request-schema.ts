@@ -1,6 +1,5 @@
-import { Type } from '../json-schema.ts';
+import { askedModel, object, integerOrNull, stringOrNull, booleanOrNull } from '../schema.ts';
 import { samplingFields, stopField } from '../sampling-schema.ts';
-import { booleanOrNull, integerOrNull, string, stringOrNull } from '../schema.ts';
 import { textInputsSchema } from '../text-inputs.ts';
 
 export const completionsLimits = {
@@ -11,30 +10,26 @@ export const completionsLimits = {
   logprobs: 20,
 } as const;
 
-export const completionsRequestSchema = Type.Object(
+export const completionsRequestSchema = object(
   {
-    model: string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' }),
+    model: askedModel,
     prompt: textInputsSchema('A text, several texts, one text as token ids, or several of those.'),
     ...samplingFields,
-    max_tokens: Type.Optional(
-      integerOrNull({
-        minimum: 0,
-        maximum: 2 ** 31 - 1,
-        description: '16 if absent; 0 with echo and logprobs, for the probabilities of the prompt alone.',
-      }),
-    ),
-    n: Type.Optional(integerOrNull({ minimum: 1, maximum: completionsLimits.choices })),
-    best_of: Type.Optional(
-      integerOrNull({
-        minimum: 1,
-        maximum: completionsLimits.choices,
-        description: 'So many answers are made, of which the n likeliest are told.',
-      }),
-    ),
-    echo: Type.Optional(booleanOrNull({ description: 'Begins the answer with the prompt.' })),
-    logprobs: Type.Optional(integerOrNull({ minimum: 0, maximum: completionsLimits.logprobs })),
-    suffix: Type.Optional(stringOrNull({ description: 'What comes behind the text, where the model can.' })),
-    stop: stopField(completionsLimits.stops),
+    'max_tokens?': integerOrNull({
+      minimum: 0,
+      maximum: 2 ** 31 - 1,
+      description: '16 if absent; 0 with echo and logprobs, for the probabilities of the prompt alone.',
+    }),
+    'n?': integerOrNull({ minimum: 1, maximum: completionsLimits.choices }),
+    'best_of?': integerOrNull({
+      minimum: 1,
+      maximum: completionsLimits.choices,
+      description: 'So many answers are made, of which the n likeliest are told.',
+    }),
+    'echo?': booleanOrNull({ description: 'Begins the answer with the prompt.' }),
+    'logprobs?': integerOrNull({ minimum: 0, maximum: completionsLimits.logprobs }),
+    'suffix?': stringOrNull({ description: 'What comes behind the text, where the model can.' }),
+    'stop?': stopField(completionsLimits.stops),
   },
   { title: 'CompletionRequest' },
 );

@@ -1,8 +1,7 @@
 import type { Fault } from '../../core/errors.ts';
 import type { JsonBody } from '../json/json-body.ts';
-import { parseJson } from '../json/parse.ts';
 import { checkTextInputs, splitTextInputs } from '../text-inputs.ts';
-import { faultsError, validator } from '../validate.ts';
+import { parseBody, validator } from '../validate.ts';
 import type { CompletionsRequest } from './completions.ts';
 import { completionsLimits, completionsRequestSchema } from './request-schema.ts';
 
@@ -13,10 +12,7 @@ const checkShape = validator(completionsRequestSchema);
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
 export function parseCompletionsRequest(text: string): JsonBody<CompletionsRequest> {
-  const { value, scan } = parseJson(text, { what: 'The request body' });
-  const faults = checkCompletionsRequest(value);
-  if (faults.length > 0) throw faultsError(faults);
-  return { value: value as CompletionsRequest, text, scan };
+  return parseBody(text, checkCompletionsRequest);
 }
 
 /** Every fault of a parsed body; also the rule for a batch line's body. */

@@ -1,44 +1,39 @@
 import { unixSeconds } from '../../base/clock.ts';
 import type { KeptConversation } from '../../core/conversation.ts';
-import { Type } from '../json-schema.ts';
-import { parseJson } from '../json/parse.ts';
-import { metadataSchema, oneOf, raw, string } from '../schema.ts';
-import { faultsError, validator } from '../validate.ts';
+import { string, array, object, orNull, literal, oneOf, metadataSchema, unixTime } from '../schema.ts';
+import { faultsError, parseBody, validator } from '../validate.ts';
 import { inputItemSchema } from '../responses/request/item-schema.ts';
 import type { InputItem } from '../responses/responses.ts';
 
 /** So many items are added at a time. */
 const mostItems = 20;
 
-const items = raw({ type: ['array', 'null'], maxItems: mostItems, items: inputItemSchema });
+const items = array(inputItemSchema, { maxItems: mostItems });
 
-export const createConversationSchema = Type.Object(
-  { items: Type.Optional(items), metadata: Type.Optional(metadataSchema) },
+export const createConversationSchema = object(
+  { 'items?': orNull(items), 'metadata?': metadataSchema },
   { title: 'CreateConversation' },
 );
 
-export const updateConversationSchema = Type.Object(
-  { metadata: metadataSchema },
-  { title: 'UpdateConversation' },
-);
+export const updateConversationSchema = object({ metadata: metadataSchema }, { title: 'UpdateConversation' });
 
-export const createItemsSchema = Type.Object(
-  { items: raw({ ...items, type: 'array', minItems: 1 }) },
+export const createItemsSchema = object(
+  { items: { ...items, minItems: 1 } },
   { title: 'CreateConversationItems' },
 );
 
-export const conversationSchema = Type.Object(
+export const conversationSchema = object(
   {
     id: string({ pattern: '^conv_' }),
     object: oneOf(['conversation']),
-    created_at: Type.Integer({ description: 'Unix time in seconds.' }),
-    metadata: raw({ type: 'object', additionalProperties: { type: 'string' } }),
+    created_at: unixTime,
+    metadata: { type: 'object', additionalProperties: { type: 'string' } },
   },
   { title: 'Conversation' },
 );
 
-export const deletedConversationSchema = Type.Object(
-  { id: string(), object: oneOf(['conversation.deleted']), deleted: Type.Literal(true) },
+export const deletedConversationSchema = object(
+  { id: string(), object: oneOf(['conversation.deleted']), deleted: literal(true) },
   { title: 'DeletedConversation' },
 );
 
@@ -74,10 +69,7 @@ export function parseConversation(
   text: string,
   as: keyof typeof checks,
 ): { items: InputItem[]; metadata: Record<string, string> } {
-  const { value } = parseJson(text, { what: 'The request body' });
-  const faults = checks[as](value);
-  if (faults.length > 0) throw faultsError(faults);
-  const body = value as Body;
+  const body = parseBody<Body>(text, checks[as]).value;
   const given = body.items ?? [];
   const reference = given.findIndex(
     ({ type, role }) => type === 'item_reference' || ((type ?? null) === null && role === undefined),

@@ -1,8 +1,7 @@
 import type { Fault } from '../../core/errors.ts';
 import type { JsonBody } from '../json/json-body.ts';
-import { parseJson } from '../json/parse.ts';
 import { checkTextInputs } from '../text-inputs.ts';
-import { faultsError, validator } from '../validate.ts';
+import { parseBody, validator } from '../validate.ts';
 import type { EmbeddingsRequest } from './embeddings.ts';
 import { embeddingsLimits, embeddingsRequestSchema } from './schema.ts';
 
@@ -13,10 +12,7 @@ const checkShape = validator(embeddingsRequestSchema);
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
 export function parseEmbeddingsRequest(text: string): JsonBody<EmbeddingsRequest> {
-  const { value } = parseJson(text, { what: 'The request body' });
-  const faults = checkEmbeddingsRequest(value);
-  if (faults.length > 0) throw faultsError(faults);
-  return { value: value as EmbeddingsRequest, text };
+  return parseBody(text, checkEmbeddingsRequest);
 }
 
 /** Every fault of a parsed body; also the rule for a batch line's body. */

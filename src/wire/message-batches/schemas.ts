@@ -1,17 +1,16 @@
-import { Type } from '../json-schema.ts';
+import { string, stringOrNull, oneOf, integer, boolean, array, object, literal } from '../schema.ts';
 import { messagesRequestSchema } from '../messages/request/request-schema.ts';
 import { messageSchema } from '../messages/answer/response-schema.ts';
-import { raw, string } from '../schema.ts';
 
 const closed = { additionalProperties: false };
 
 /** What is checked of the body around its requests. */
-export const frameSchema = Type.Object({ requests: raw({ type: 'array' }) }, closed);
+export const frameSchema = object({ requests: { type: 'array' } }, closed);
 
-export const createMessageBatchSchema = Type.Object(
+export const createMessageBatchSchema = object(
   {
-    requests: Type.Array(
-      Type.Object(
+    requests: array(
+      object(
         {
           custom_id: string({ minLength: 1, maxLength: 512, description: 'Unique in the batch.' }),
           params: messagesRequestSchema,
@@ -25,69 +24,68 @@ export const createMessageBatchSchema = Type.Object(
 );
 
 const instant = { format: 'date-time' };
-const instantOrNull = { type: ['string', 'null'], ...instant };
+const instantOrNull = stringOrNull(instant);
 
-export const messageBatchSchema = Type.Object(
+export const messageBatchSchema = object(
   {
-    id: Type.String({ pattern: '^batch_' }),
-    type: Type.Literal('message_batch'),
-    processing_status: { type: 'string', enum: ['in_progress', 'canceling', 'ended'] },
-    request_counts: Type.Object(
+    id: string({ pattern: '^batch_' }),
+    type: literal('message_batch'),
+    processing_status: oneOf(['in_progress', 'canceling', 'ended']),
+    request_counts: object(
       {
-        processing: Type.Integer(),
-        succeeded: Type.Integer(),
-        errored: Type.Integer(),
-        canceled: Type.Integer(),
-        expired: Type.Integer(),
+        processing: integer(),
+        succeeded: integer(),
+        errored: integer(),
+        canceled: integer(),
+        expired: integer(),
       },
       closed,
     ),
-    created_at: Type.String(instant),
-    expires_at: Type.String(instant),
+    created_at: string(instant),
+    expires_at: string(instant),
     ended_at: instantOrNull,
     cancel_initiated_at: instantOrNull,
     archived_at: { type: 'null' },
-    results_url: {
-      type: ['string', 'null'],
+    results_url: stringOrNull({
       description: 'Relative to the base URL of the client; null until the batch has ended.',
-    },
+    }),
   },
   { ...closed, title: 'MessageBatch' },
 );
 
-export const messageBatchListSchema = Type.Object(
+export const messageBatchListSchema = object(
   {
-    data: Type.Array(messageBatchSchema),
-    has_more: Type.Boolean(),
-    first_id: { type: ['string', 'null'] },
-    last_id: { type: ['string', 'null'] },
+    data: array(messageBatchSchema),
+    has_more: boolean(),
+    first_id: stringOrNull(),
+    last_id: stringOrNull(),
   },
   closed,
 );
 
-export const deletedMessageBatchSchema = Type.Object(
-  { id: Type.String(), type: Type.Literal('message_batch_deleted') },
+export const deletedMessageBatchSchema = object(
+  { id: string(), type: literal('message_batch_deleted') },
   closed,
 );
 
 /** Of `errored`. */
-const errorOfRequest = Type.Object(
+const errorOfRequest = object(
   {
-    type: Type.Literal('error'),
-    error: Type.Object({ type: Type.String(), message: Type.String(), code: Type.String() }, closed),
-    request_id: Type.String(),
+    type: literal('error'),
+    error: object({ type: string(), message: string(), code: string() }, closed),
+    request_id: string(),
   },
   closed,
 );
 
 /** One line of the results. */
-export const messageBatchResultSchema = Type.Object(
+export const messageBatchResultSchema = object(
   {
-    custom_id: { type: ['string', 'null'] },
-    result: Type.Object({
-      type: { type: 'string', enum: ['succeeded', 'errored', 'canceled', 'expired'] },
-      message: Type.Optional(messageSchema),
-      error: Type.Optional(errorOfRequest),
+    custom_id: stringOrNull(),
+    result: object({
+      type: oneOf(['succeeded', 'errored', 'canceled', 'expired']),
+      'message?': messageSchema,
+      'error?': errorOfRequest,
     }),
   },
   { title: 'MessageBatchResult' },

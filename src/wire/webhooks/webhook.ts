@@ -1,33 +1,32 @@
 import { unixSeconds } from '../../base/clock.ts';
 import { type EventType, type Webhook, eventTypes } from '../../core/webhook.ts';
-import { Type } from '../json-schema.ts';
-import { parseJson } from '../json/parse.ts';
-import { booleanOrNull, nullable, oneOf, string, stringOrNull } from '../schema.ts';
-import { faultsError, validator } from '../validate.ts';
+import { string, object, oneOf, stringOrNull, booleanOrNull, array, orNull } from '../schema.ts';
+import { parseBody, validator } from '../validate.ts';
 
-const name = Type.Optional(stringOrNull({ maxLength: 200 }));
-const types = nullable('array', {
-  items: oneOf(eventTypes),
-  minItems: 1,
-  maxItems: eventTypes.length,
-  uniqueItems: true,
-  description: 'All when absent.',
-});
+const name = stringOrNull({ maxLength: 200 });
+const types = orNull(
+  array(oneOf(eventTypes), {
+    minItems: 1,
+    maxItems: eventTypes.length,
+    uniqueItems: true,
+    description: 'All when absent.',
+  }),
+);
 const url = { minLength: 1, maxLength: 2048 };
 
 /** `POST /v1/webhooks`, in the words of the official service. */
-export const createWebhookSchema = Type.Object(
-  { url: string(url), name, event_types: Type.Optional(types) },
+export const createWebhookSchema = object(
+  { url: string(url), 'name?': name, 'event_types?': types },
   { additionalProperties: false, title: 'CreateWebhook' },
 );
 
 /** `PATCH /v1/webhooks/{id}`: what is absent or null stays as it is. */
-export const updateWebhookSchema = Type.Object(
+export const updateWebhookSchema = object(
   {
-    url: Type.Optional(stringOrNull(url)),
-    name,
-    event_types: Type.Optional(types),
-    enabled: Type.Optional(booleanOrNull({ description: 'Whether it is told of events.' })),
+    'url?': stringOrNull(url),
+    'name?': name,
+    'event_types?': types,
+    'enabled?': booleanOrNull({ description: 'Whether it is told of events.' }),
   },
   { additionalProperties: false, title: 'UpdateWebhook' },
 );
@@ -39,18 +38,12 @@ interface Body {
   enabled?: boolean | null;
 }
 
-const checks = { create: validator(createWebhookSchema), update: validator(updateWebhookSchema) };
-
-function read(text: string, as: keyof typeof checks): Body {
-  const { value } = parseJson(text, { what: 'The request body' });
-  const faults = checks[as](value);
-  if (faults.length > 0) throw faultsError(faults);
-  return value as Body;
-}
+const checkNew = validator(createWebhookSchema);
+const checkChanges = validator(updateWebhookSchema);
 
 /** @throws ApiError `validation_error` */
 export function parseCreateWebhook(text: string): { name: string; url: string; eventTypes: EventType[] } {
-  const body = read(text, 'create');
+  const body = parseBody<Body>(text, checkNew).value;
   return { name: body.name ?? '', url: body.url!, eventTypes: body.event_types ?? [...eventTypes] };
 }
 
@@ -63,7 +56,7 @@ export interface WebhookChanges {
 
 /** @throws ApiError `validation_error` */
 export function parseUpdateWebhook(text: string): WebhookChanges {
-  const body = read(text, 'update');
+  const body = parseBody<Body>(text, checkChanges).value;
   return {
     ...(typeof body.name === 'string' && { name: body.name }),
     ...(typeof body.url === 'string' && { url: body.url }),

@@ -1,80 +1,80 @@
-import { Type } from '../../json-schema.ts';
-import { oneOf, raw, string, stringOrNull } from '../../schema.ts';
+import {
+  string,
+  integer,
+  number,
+  array,
+  object,
+  oneOf,
+  orNull,
+  servedModel,
+  unixTime,
+  stringOrNull,
+} from '../../schema.ts';
 
 /** The chat completion response (specification, section 2.5), for the OpenAPI document. */
 const calledFunction = { name: string(), arguments: string({ description: 'JSON text' }) };
 
-const toolCall = Type.Object({
+const toolCall = object({
   id: string(),
   type: oneOf(['function', 'custom']),
-  function: Type.Optional(Type.Object(calledFunction)),
-  custom: Type.Optional(
-    Type.Object({ name: string(), input: string() }, { description: 'Of a tool that takes free text.' }),
-  ),
+  'function?': object(calledFunction),
+  'custom?': object({ name: string(), input: string() }, { description: 'Of a tool that takes free text.' }),
 });
 
-const assistantMessage = Type.Object({
+const assistantMessage = object({
   role: oneOf(['assistant']),
   content: stringOrNull(),
   refusal: stringOrNull(),
-  tool_calls: Type.Optional(Type.Array(toolCall)),
-  function_call: Type.Optional(
-    Type.Object(calledFunction, { description: 'In place of tool_calls for a request with functions.' }),
-  ),
-  reasoning: Type.Optional(string()),
-  reasoning_content: Type.Optional(string()),
+  'tool_calls?': array(toolCall),
+  'function_call?': object(calledFunction, {
+    description: 'In place of tool_calls for a request with functions.',
+  }),
+  'reasoning?': string(),
+  'reasoning_content?': string(),
 });
 
 const tokenLogprob = {
   token: string(),
-  logprob: Type.Number(),
-  bytes: raw({ type: ['array', 'null'], items: { type: 'integer' } }),
+  logprob: number(),
+  bytes: orNull(array(integer())),
 };
 
-const logprobs = raw({
-  type: ['object', 'null'],
-  properties: {
-    content: {
-      type: ['array', 'null'],
-      items: Type.Object({ ...tokenLogprob, top_logprobs: Type.Array(Type.Object(tokenLogprob)) }),
-    },
-  },
-});
+const logprobs = orNull(
+  object({
+    'content?': orNull(array(object({ ...tokenLogprob, top_logprobs: array(object(tokenLogprob)) }))),
+  }),
+);
+
+export const stopReason = string({ description: 'The stop sequence that ended it, where the engine tells.' });
 
 const tokens = {
-  prompt_tokens: Type.Integer(),
-  completion_tokens: Type.Integer(),
-  prompt_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+  prompt_tokens: integer(),
+  completion_tokens: integer(),
+  prompt_tokens_details: object({ cached_tokens: integer() }),
 };
 
-export const chatUsageSchema = Type.Object({
+export const chatUsageSchema = object({
   ...tokens,
-  total_tokens: Type.Integer(),
-  completion_tokens_details: Type.Optional(
-    Type.Object({ reasoning_tokens: Type.Integer({ description: 'Where the engine tells.' }) }),
-  ),
-  billed: Type.Optional(
-    Type.Object(tokens, { description: 'What is paid, where another answer was made before this one.' }),
-  ),
+  total_tokens: integer(),
+  'completion_tokens_details?': object({
+    reasoning_tokens: integer({ description: 'Where the engine tells.' }),
+  }),
+  'billed?': object(tokens, { description: 'What is paid, where another answer was made before this one.' }),
 });
 
-export const chatResponseSchema = Type.Object(
+export const chatResponseSchema = object(
   {
     id: string({ pattern: '^chatcmpl_', description: 'chatcmpl_<id>' }),
     object: oneOf(['chat.completion']),
-    created: Type.Integer({ description: 'Unix time in seconds.' }),
-    model: string({
-      description: 'The model that served the request; it may differ from the alias asked for.',
-    }),
-    choices: Type.Array(
-      Type.Object({
-        index: Type.Integer(),
+    created: unixTime,
+    model: servedModel,
+    choices: array(
+      object({
+        index: integer(),
         message: assistantMessage,
         logprobs,
         finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']),
-        stop_reason: Type.Optional(
-          string({ description: 'The stop sequence that ended it, where the engine tells.' }),
-        ),
+        'stop_reason?': stopReason,
       }),
     ),
     usage: chatUsageSchema,

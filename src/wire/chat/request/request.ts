@@ -1,6 +1,6 @@
 import type { Fault } from '../../../core/errors.ts';
-import { parseJson, quoted } from '../../json/parse.ts';
-import { faultsError, validator } from '../../validate.ts';
+import { quoted } from '../../json/parse.ts';
+import { parseBody, validator } from '../../validate.ts';
 import type { BodyMessage, ChatBody } from './body.ts';
 import { type CanonicalChat, canonicalChat, toolName } from './canonical.ts';
 import { chatRequestSchema } from './request-schema.ts';
@@ -12,10 +12,7 @@ const checkShape = validator(chatRequestSchema);
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
 export function parseChatRequest(text: string): CanonicalChat {
-  const { value, scan } = parseJson(text, { what: 'The request body' });
-  const faults = checkChatRequest(value);
-  if (faults.length > 0) throw faultsError(faults);
-  return canonicalChat({ value: value as ChatBody, text, scan });
+  return canonicalChat(parseBody<ChatBody>(text, checkChatRequest));
 }
 
 /** Every fault of a parsed body; paths start at the body. Also the rule for a batch line's body. */

@@ -1,26 +1,22 @@
-import { Type } from '../../json-schema.ts';
-import { anyObject, raw, stringOrNull } from '../../schema.ts';
+import { askedModel, array, object, orNull, anyObject, stringOrNull } from '../../schema.ts';
 import type { JsonBody } from '../../json/json-body.ts';
-import { parseJson } from '../../json/parse.ts';
-import { faultsError, validator } from '../../validate.ts';
+import { faultsError, parseBody, validator } from '../../validate.ts';
 import { askForSummary } from '../compaction.ts';
 import { checkResponsesRequest } from './request.ts';
 import type { InputItem, ResponsesRequest } from '../responses.ts';
 
 /** What `POST /v1/responses/compact` takes; what else comes along is not looked at. */
-export const compactRequestSchema = Type.Object(
+export const compactRequestSchema = object(
   {
-    model: Type.String({ minLength: 1, maxLength: 256, description: 'A model id or alias.' }),
-    input: Type.Optional(
-      raw({
-        type: ['string', 'array', 'null'],
-        description: 'As on /v1/responses. This, or previous_response_id, or both.',
-        items: anyObject(),
-      }),
-    ),
-    previous_response_id: Type.Optional(stringOrNull()),
-    instructions: Type.Optional(stringOrNull()),
-    tools: Type.Optional(raw({ type: ['array', 'null'], items: anyObject() })),
+    model: askedModel,
+    'input?': {
+      type: ['string', 'array', 'null'],
+      description: 'As on /v1/responses. This, or previous_response_id, or both.',
+      items: anyObject(),
+    },
+    'previous_response_id?': stringOrNull(),
+    'instructions?': stringOrNull(),
+    'tools?': orNull(array(anyObject())),
   },
   { title: 'CompactRequest' },
 );
@@ -35,10 +31,7 @@ const kept = ['model', 'instructions', 'previous_response_id', 'tools', 'reasoni
  * @throws ApiError `validation_error` (422)
  */
 export function parseCompactRequest(text: string): JsonBody<ResponsesRequest> {
-  const { value } = parseJson(text, { what: 'The request body' });
-  const faults = checkShape(value);
-  if (faults.length > 0) throw faultsError(faults);
-  const asked = value as Partial<ResponsesRequest> & { model: string };
+  const { value: asked } = parseBody<Partial<ResponsesRequest> & { model: string }>(text, checkShape);
   const input = itemsOf(asked.input);
   if (input.length === 0 && typeof asked.previous_response_id !== 'string')
     throw faultsError([

@@ -1,142 +1,108 @@
 import { chatLimits } from '../../chat/request/request-schema.ts';
-import { Type } from '../../json-schema.ts';
-import { base64, ifThen, inputAudio, needs, oneOf, orNull, raw, stringOrNull, when } from '../../schema.ts';
+import {
+  anyObject,
+  array,
+  base64,
+  type Fields,
+  fields,
+  ifThen,
+  imageUrl,
+  inputAudio,
+  object,
+  oneOf,
+  orNull,
+  string,
+  stringOrNull,
+  when,
+} from '../../schema.ts';
 import { toolSchema } from './tool-schema.ts';
 
 /**
  * The items of an input. Strict about those that become messages; items of other types (what hosted tools left behind in a
  * history) pass, and are passed over.
  */
-const partTypes = [
-  'input_text',
-  'output_text',
-  'text',
-  'refusal',
-  'input_image',
-  'input_audio',
-  'input_file',
-] as const;
+const textTypes = ['input_text', 'output_text', 'text'];
+const partTypes = [...textTypes, 'refusal', 'input_image', 'input_audio', 'input_file'];
 
-const neverFetched = 'a data: URL, because images are never fetched for a caller';
-const notStored = (what: string, instead: string) =>
-  raw({ type: 'null', expected: `no ${what}: send the content itself as ${instead}` });
+const filled = string({ minLength: 1 });
+const notStored = (what: string, instead: string) => ({
+  type: 'null',
+  expected: `no ${what}: send the content itself as ${instead}`,
+});
 
-const part = Type.Object(
+const part = object(
   {
     type: oneOf(partTypes),
-    text: Type.Optional(stringOrNull()),
-    refusal: Type.Optional(stringOrNull()),
-    image_url: Type.Optional(stringOrNull({ pattern: '^data:', expected: neverFetched })),
-    detail: Type.Optional(stringOrNull()),
-    input_audio: Type.Optional(orNull(inputAudio)),
-    file_data: Type.Optional(stringOrNull()),
-    filename: Type.Optional(stringOrNull()),
+    'text?': stringOrNull(),
+    'refusal?': stringOrNull(),
+    'image_url?': orNull(imageUrl),
+    'detail?': stringOrNull(),
+    'input_audio?': orNull(inputAudio),
+    'file_data?': stringOrNull(),
+    'filename?': stringOrNull(),
   },
   {
     allOf: [
-      when('type', ['input_text', 'output_text', 'text'], needs('text', 'string')),
-      when('type', 'refusal', needs('refusal', 'string')),
-      when('type', 'input_audio', needs('input_audio', 'object')),
+      when('type', textTypes, { text: string() }),
+      when('type', 'refusal', { refusal: string() }),
+      when('type', 'input_audio', { input_audio: anyObject() }),
       when('type', 'input_image', {
-        properties: { file_id: notStored('file_id', 'image_url'), image_url: { type: 'string' } },
-        required: ['image_url'],
+        'file_id?': notStored('file_id', 'image_url'),
+        image_url: string(),
       }),
       when('type', 'input_file', {
-        properties: {
-          file_id: notStored('file_id', 'file_data'),
-          file_url: notStored('file_url', 'file_data'),
-          file_data: base64,
-        },
-        required: ['file_data'],
+        'file_id?': notStored('file_id', 'file_data'),
+        'file_url?': notStored('file_url', 'file_data'),
+        file_data: base64,
       }),
     ],
   },
 );
 
-const parts = (expected: string) => ({ type: ['string', 'array'], items: part, expected });
-const textOnly = { items: { properties: { type: { enum: ['input_text', 'output_text', 'text'] } } } };
+const parts = { type: ['string', 'array'], items: part, expected: 'a string or an array of parts' };
+const textOnly = { items: { properties: { type: { enum: textTypes } } } };
 
-const message = {
-  required: ['role', 'content'],
-  properties: {
-    role: oneOf(['user', 'assistant', 'system', 'developer']),
-    content: parts('a string or an array of parts'),
-  },
+const messageFields = { role: oneOf(['user', 'assistant', 'system', 'developer']), content: parts };
+const messageRules = {
   allOf: [
-    when('role', ['user', 'system', 'developer'], { properties: { content: { minItems: 1 } } }),
-    when('role', ['system', 'developer'], { properties: { content: textOnly } }),
+    when('role', ['user', 'system', 'developer'], { 'content?': { minItems: 1 } }),
+    when('role', ['system', 'developer'], { 'content?': textOnly }),
   ],
 };
-
-const texts = raw({
-  type: ['array', 'null'],
-  items: { type: 'object', properties: { text: stringOrNull() } },
-});
 
 /** Without a type: a reference if there is nothing but an id, else a message. */
 const untyped = ifThen(
   { required: ['id'], not: { anyOf: [{ required: ['role'] }, { required: ['content'] }] } },
-  needs('id', 'string'),
-  message,
+  fields({ id: string() }),
+  { ...fields(messageFields), ...messageRules },
 );
 
-const called = {
-  call_id: { type: 'string', minLength: 1 },
-  name: { type: 'string', minLength: 1 },
-  namespace: stringOrNull(),
-};
+const called = { call_id: filled, name: filled, 'namespace?': stringOrNull() };
+const texts = orNull(array(object({ 'text?': stringOrNull() })));
 
-export const inputItemSchema = Type.Object(
-  { type: Type.Optional(stringOrNull()), id: Type.Optional(stringOrNull()) },
+/** What items of these types have. */
+const itemFields: [types: string | string[], has: Fields][] = [
+  ['function_call', { ...called, arguments: string({ description: 'JSON text' }) }],
+  ['custom_tool_call', { ...called, input: string() }],
+  ['additional_tools', { tools: array(toolSchema, { maxItems: chatLimits.tools }) }],
+  [['function_call_output', 'custom_tool_call_output'], { call_id: filled, output: parts }],
+  [['local_shell_call', 'shell_call'], { call_id: filled, action: anyObject() }],
+  ['apply_patch_call', { call_id: filled, operation: anyObject() }],
+  ['local_shell_call_output', { 'call_id?': stringOrNull(), output: string() }],
+  ['shell_call_output', { call_id: filled, output: { type: ['string', 'array'] } }],
+  ['apply_patch_call_output', { call_id: filled, 'status?': stringOrNull(), 'output?': stringOrNull() }],
+  ['reasoning', { 'summary?': texts, 'content?': texts }],
+  ['compaction', { encrypted_content: filled }],
+  ['item_reference', { id: string() }],
+];
+
+export const inputItemSchema = object(
+  { 'type?': stringOrNull(), 'id?': stringOrNull() },
   {
     allOf: [
       ifThen({ properties: { type: { type: 'null' } } }, untyped),
-      when('type', 'message', message),
-      when('type', 'function_call', {
-        required: ['call_id', 'name', 'arguments'],
-        properties: { ...called, arguments: { type: 'string', description: 'JSON text' } },
-      }),
-      when('type', 'custom_tool_call', {
-        required: ['call_id', 'name', 'input'],
-        properties: { ...called, input: { type: 'string' } },
-      }),
-      when('type', 'additional_tools', {
-        required: ['tools'],
-        properties: { tools: { type: 'array', maxItems: chatLimits.tools, items: toolSchema } },
-      }),
-      when('type', ['function_call_output', 'custom_tool_call_output'], {
-        required: ['call_id', 'output'],
-        properties: {
-          call_id: { type: 'string', minLength: 1 },
-          output: parts('a string or an array of parts'),
-        },
-      }),
-      when('type', ['local_shell_call', 'shell_call'], {
-        required: ['call_id', 'action'],
-        properties: { call_id: called.call_id, action: { type: 'object' } },
-      }),
-      when('type', 'apply_patch_call', {
-        required: ['call_id', 'operation'],
-        properties: { call_id: called.call_id, operation: { type: 'object' } },
-      }),
-      when('type', 'local_shell_call_output', {
-        required: ['output'],
-        properties: { call_id: stringOrNull(), output: { type: 'string' } },
-      }),
-      when('type', 'shell_call_output', {
-        required: ['call_id', 'output'],
-        properties: { call_id: called.call_id, output: { type: ['string', 'array'] } },
-      }),
-      when('type', 'apply_patch_call_output', {
-        required: ['call_id'],
-        properties: { call_id: called.call_id, status: stringOrNull(), output: stringOrNull() },
-      }),
-      when('type', 'reasoning', { properties: { summary: texts, content: texts } }),
-      when('type', 'compaction', {
-        required: ['encrypted_content'],
-        properties: { encrypted_content: { type: 'string', minLength: 1 } },
-      }),
-      when('type', 'item_reference', needs('id', 'string')),
+      when('type', 'message', messageFields, messageRules),
+      ...itemFields.map(([types, has]) => when('type', types, has)),
     ],
   },
 );

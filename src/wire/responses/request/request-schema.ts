@@ -1,130 +1,94 @@
-import { Type } from '../../json-schema.ts';
-import { chatLimits } from '../../chat/request/request-schema.ts';
 import {
-  anyObject,
+  array,
+  askedModel,
   booleanOrNull,
+  fields,
   ifThen,
   integerOrNull,
   metadataSchema,
-  nameRule,
   numberOrNull,
+  object,
   oneOf,
   oneOfOrNull,
-  raw,
+  orNull,
   string,
   stringOrNull,
+  tokenLimit,
   when,
+  wordOr,
 } from '../../schema.ts';
+import { chatLimits, jsonSchemaFields } from '../../chat/request/request-schema.ts';
 import { inputItemSchema } from './item-schema.ts';
-import { isNested, toolSchema } from './tool-schema.ts';
+import { flatOrNested, toolSchema } from './tool-schema.ts';
 
 /**
  * What `POST /v1/responses` takes (specification, section 4.5; wire-formats.md, section 1b). Strict about what is used,
  * tolerant of the rest: agents send fields and hosted tools by the dozen, and must not be locked out by them.
  */
-const named = ifThen(
-  isNested,
-  { required: ['function'], properties: { function: Type.Object({ name: string({ minLength: 1 }) }) } },
-  { required: ['name'], properties: { name: { type: 'string', minLength: 1 } } },
-);
+const named = flatOrNested({ name: string({ minLength: 1 }) });
 
-const toolChoice = raw({
+const allowedTools = {
+  mode: oneOf(['auto', 'required']),
+  tools: array(object({ type: string() }), { maxItems: chatLimits.tools }),
+};
+
+const toolChoice = {
   type: ['string', 'object', 'null'],
   expected: '"none", "auto", "required" or {"type":"function","name":...}',
-  ...ifThen(
-    { type: 'string' },
-    { enum: ['none', 'auto', 'required'] },
-    ifThen(
-      { type: 'object' },
-      {
-        required: ['type'],
-        properties: {
-          type: oneOf(['function', 'custom', 'allowed_tools', 'local_shell', 'shell', 'apply_patch']),
-          namespace: stringOrNull(),
-        },
-        allOf: [
-          when('type', ['function', 'custom'], named),
-          when('type', 'allowed_tools', {
-            required: ['mode', 'tools'],
-            properties: {
-              mode: oneOf(['auto', 'required']),
-              tools: {
-                type: 'array',
-                maxItems: chatLimits.tools,
-                items: { type: 'object', required: ['type'], properties: { type: { type: 'string' } } },
-              },
-            },
-          }),
-        ],
-      },
-    ),
-  ),
-});
-
-const format = raw({
-  type: ['object', 'null'],
-  required: ['type'],
-  properties: { type: oneOf(['text', 'json_object', 'json_schema']) },
-  ...when('type', 'json_schema', {
-    required: ['name', 'schema'],
-    properties: {
-      name: string(nameRule),
-      schema: anyObject({ description: 'The JSON Schema that the answer conforms to.' }),
-      strict: booleanOrNull(),
-      description: stringOrNull(),
-    },
+  ...wordOr(['none', 'auto', 'required'], {
+    ...fields({
+      type: oneOf(['function', 'custom', 'allowed_tools', 'local_shell', 'shell', 'apply_patch']),
+      'namespace?': stringOrNull(),
+    }),
+    allOf: [when('type', ['function', 'custom'], {}, named), when('type', 'allowed_tools', allowedTools)],
   }),
-});
+};
 
-const refused = (expected: string) => raw({ type: 'null', expected, description: expected });
+const format = object(
+  { type: oneOf(['text', 'json_object', 'json_schema']) },
+  when('type', 'json_schema', jsonSchemaFields),
+);
 
-export const responsesRequestSchema = Type.Object(
+const noPrompt = 'no prompt: there are no stored prompts here; send instructions and input';
+
+export const responsesRequestSchema = object(
   {
-    model: string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' }),
-    input: raw({
+    model: askedModel,
+    input: {
       type: ['string', 'array'],
       expected: 'a string or an array of items',
       minItems: 1,
       maxItems: chatLimits.messages,
       items: inputItemSchema,
-    }),
-    instructions: Type.Optional(stringOrNull()),
-    max_output_tokens: Type.Optional(integerOrNull({ minimum: 1, maximum: 2 ** 31 - 1 })),
-    max_tool_calls: Type.Optional(integerOrNull({ minimum: 1, maximum: 2 ** 31 - 1 })),
-    temperature: Type.Optional(numberOrNull({ minimum: 0, maximum: 2 })),
-    top_p: Type.Optional(numberOrNull({ minimum: 0, maximum: 1 })),
-    top_logprobs: Type.Optional(integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs })),
-    stream: Type.Optional(booleanOrNull()),
-    store: Type.Optional(booleanOrNull()),
-    background: Type.Optional(booleanOrNull()),
-    previous_response_id: Type.Optional(stringOrNull()),
-    text: Type.Optional(
-      raw({
-        type: ['object', 'null'],
-        properties: { format, verbosity: oneOfOrNull(['low', 'medium', 'high']) },
-      }),
+    },
+    'instructions?': stringOrNull(),
+    'max_output_tokens?': integerOrNull(tokenLimit),
+    'max_tool_calls?': integerOrNull(tokenLimit),
+    'temperature?': numberOrNull({ minimum: 0, maximum: 2 }),
+    'top_p?': numberOrNull({ minimum: 0, maximum: 1 }),
+    'top_logprobs?': integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs }),
+    'stream?': booleanOrNull(),
+    'store?': booleanOrNull(),
+    'background?': booleanOrNull(),
+    'previous_response_id?': stringOrNull(),
+    'text?': orNull(
+      object({ 'format?': orNull(format), 'verbosity?': oneOfOrNull(['low', 'medium', 'high']) }),
     ),
-    tools: Type.Optional(raw({ type: ['array', 'null'], maxItems: chatLimits.tools, items: toolSchema })),
-    tool_choice: Type.Optional(toolChoice),
-    parallel_tool_calls: Type.Optional(booleanOrNull()),
-    reasoning: Type.Optional(
-      raw({ type: ['object', 'null'], properties: { effort: stringOrNull(), summary: stringOrNull() } }),
-    ),
-    include: Type.Optional(raw({ type: ['array', 'null'], items: { type: 'string' } })),
-    metadata: Type.Optional(metadataSchema),
-    safety_identifier: Type.Optional(stringOrNull()),
-    prompt_cache_key: Type.Optional(stringOrNull()),
-    service_tier: Type.Optional(stringOrNull()),
-    conversation: Type.Optional(
-      raw({
-        type: ['string', 'object', 'null'],
-        description: 'The id of a conversation, or an object with that id.',
-        ...ifThen({ type: 'object' }, { required: ['id'], properties: { id: { type: 'string' } } }),
-      }),
-    ),
-    prompt: Type.Optional(
-      refused('no prompt: there are no stored prompts here; send instructions and input'),
-    ),
+    'tools?': orNull(array(toolSchema, { maxItems: chatLimits.tools })),
+    'tool_choice?': toolChoice,
+    'parallel_tool_calls?': booleanOrNull(),
+    'reasoning?': orNull(object({ 'effort?': stringOrNull(), 'summary?': stringOrNull() })),
+    'include?': orNull(array(string())),
+    'metadata?': metadataSchema,
+    'safety_identifier?': stringOrNull(),
+    'prompt_cache_key?': stringOrNull(),
+    'service_tier?': stringOrNull(),
+    'conversation?': {
+      type: ['string', 'object', 'null'],
+      description: 'The id of a conversation, or an object with that id.',
+      ...ifThen({ type: 'object' }, fields({ id: string() })),
+    },
+    'prompt?': { type: 'null', expected: noPrompt, description: noPrompt },
   },
   { title: 'ResponsesRequest' },
 );

@@ -193,7 +193,7 @@ describe('a request', () => {
 
   it('is read from its text, or refused with every fault', () => {
     const text = JSON.stringify(base);
-    expect(parseResponsesRequest(text)).toEqual({ value: base, text });
+    expect(parseResponsesRequest(text)).toMatchObject({ value: base, text });
     expect(() => parseResponsesRequest('{"model":')).toThrow(ApiError);
     expect(() => parseResponsesRequest('{}')).toThrow(/^model: required, but missing \(and 1 more\)$/);
   });

@@ -1,7 +1,7 @@
 import type { Fault } from '../../../core/errors.ts';
 import type { JsonBody } from '../../json/json-body.ts';
-import { parseJson, quoted } from '../../json/parse.ts';
-import { faultsError, validator } from '../../validate.ts';
+import { quoted } from '../../json/parse.ts';
+import { faultsError, parseBody, validator } from '../../validate.ts';
 import { summaryIn } from '../compaction.ts';
 import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
 import { answeredCall, calledType, resultType } from '../known-tools.ts';
@@ -18,10 +18,7 @@ const checkShape = validator(responsesRequestSchema);
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
 export function parseResponsesRequest(text: string): JsonBody<ResponsesRequest> {
-  const { value } = parseJson(text, { what: 'The request body' });
-  const faults = checkResponsesRequest(value);
-  if (faults.length > 0) throw faultsError(faults);
-  return { value: value as ResponsesRequest, text };
+  return parseBody(text, checkResponsesRequest);
 }
 
 export function checkResponsesRequest(value: unknown): Fault[] {

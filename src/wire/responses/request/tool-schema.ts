@@ -1,78 +1,41 @@
-import { chatLimits } from '../../chat/request/request-schema.ts';
-import { Type } from '../../json-schema.ts';
+import { chatLimits, functionFields } from '../../chat/request/request-schema.ts';
 import {
-  booleanOrNull,
+  array,
+  definedName,
+  type Fields,
+  fields,
   ifThen,
-  nameRule,
+  object,
   oneOfOrNull,
-  raw,
+  orNull,
   string,
   stringOrNull,
   when,
 } from '../../schema.ts';
 
-/** Tools, strict about those that the client runs; others pass, and are passed over. */
-const functionFields = {
-  required: ['name'],
-  properties: {
-    name: string(nameRule),
-    description: stringOrNull(),
-    parameters: raw({ type: ['object', 'null'], description: 'JSON Schema of the arguments.' }),
-    strict: booleanOrNull(),
-  },
-};
+const format = object({
+  'type?': oneOfOrNull(['text', 'grammar']),
+  'syntax?': oneOfOrNull(['lark', 'regex']),
+  'definition?': stringOrNull(),
+});
 
-const customFields = {
-  required: ['name'],
-  properties: {
-    name: string(nameRule),
-    description: stringOrNull(),
-    format: raw({
-      type: ['object', 'null'],
-      properties: {
-        type: oneOfOrNull(['text', 'grammar']),
-        syntax: oneOfOrNull(['lark', 'regex']),
-        definition: stringOrNull(),
-      },
-    }),
-  },
-};
-
-/** Functions come flat, or nested as on chat completions. */
-export const isNested = { required: ['function'], not: { properties: { function: { type: 'null' } } } };
+/** Functions, and what names one, come flat, or nested as on chat completions. */
+const isNested = { required: ['function'], not: { properties: { function: { type: 'null' } } } };
+export const flatOrNested = (given: Fields) =>
+  ifThen(isNested, fields({ function: object(given) }), fields(given));
 
 const kinds = [
-  when(
-    'type',
-    'function',
-    ifThen(
-      isNested,
-      { required: ['function'], properties: { function: { type: 'object', ...functionFields } } },
-      functionFields,
-    ),
-  ),
-  when('type', 'custom', customFields),
+  when('type', 'function', {}, flatOrNested(functionFields)),
+  when('type', 'custom', { name: definedName, 'description?': stringOrNull(), 'format?': orNull(format) }),
 ];
 
+/** Tools, strict about those that the client runs; others pass, and are passed over. */
 const type = string({ minLength: 1 });
 
-export const toolSchema = Type.Object(
-  { type },
-  {
-    allOf: [
-      ...kinds,
-      when('type', 'namespace', {
-        required: ['name', 'tools'],
-        properties: {
-          name: string({ minLength: 1, maxLength: 128 }),
-          description: stringOrNull(),
-          tools: {
-            type: 'array',
-            maxItems: chatLimits.tools,
-            items: Type.Object({ type }, { allOf: kinds }),
-          },
-        },
-      }),
-    ],
-  },
-);
+const namespace = {
+  name: string({ minLength: 1, maxLength: 128 }),
+  'description?': stringOrNull(),
+  tools: array(object({ type }, { allOf: kinds }), { maxItems: chatLimits.tools }),
+};
+
+export const toolSchema = object({ type }, { allOf: [...kinds, when('type', 'namespace', namespace)] });
