@@ -14,11 +14,13 @@ import type { WorkInHand } from '../hand/work-in-hand.ts';
 const leastAhead = 64;
 /** So that a fast engine costs a few claims a second, each brings what is answered in this time, and at most this many lines. */
 const ahead = { ms: 250, most: 512 } as const;
-/**
- * A server that has too much to do takes requests again before others would have claimed what is given back; and so long after
- * it came to wait a process has heard from those others whether they do as well.
- */
+/** A server that has too much to do takes requests again before others would have claimed what is given back. */
 const briefMs = 5_000;
+/**
+ * So long after it came to wait a process knows whether the others do as well: one that died is counted among them, as one that
+ * does not wait, until its lease is over (`leaseLifeMs`).
+ */
+const hearMs = 35_000;
 
 export interface DemandParts {
   generate: Pick<Generate, 'catalog' | 'room' | 'limit' | 'waiting'>;
@@ -100,12 +102,12 @@ export class Demand {
   onlyTries(model: string): boolean {
     const { generate, fleet } = this.#parts;
     const cause = generate.waiting(model);
-    if (!cause || (cause.code === 'engine_overloaded' && this.#isBrief(cause))) return false;
+    if (!cause || (cause.code === 'engine_overloaded' && !this.#lasts(cause, briefMs))) return false;
     return fleet.othersServe(model);
   }
 
-  #isBrief({ since }: WaitingCause): boolean {
-    return this.#parts.clock.now() - since < briefMs;
+  #lasts({ since }: WaitingCause, ms: number): boolean {
+    return this.#parts.clock.now() - since >= ms;
   }
 
   /** Whether a chunk is for whoever claims it next: its model is not run here any more, or nothing of it can be sent. */
@@ -116,7 +118,7 @@ export class Demand {
     if (!cause || this.room(model) > 0 || !this.onlyTries(model)) return false;
     // What became of its lines, or becomes of one that tries, nobody else would know: those that fail by themselves would
     // never be given up.
-    return (attempts.size === 0 && inFlight === 0) || (!this.#isBrief(cause) && fleet.othersSend(model));
+    return (attempts.size === 0 && inFlight === 0) || (this.#lasts(cause, hearMs) && fleet.othersSend(model));
   }
 
   /** Whether more lines of a model should be claimed. */
