@@ -1,19 +1,10 @@
-import type { Accounts } from '../accounts/accounts.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Ids } from '../base/ids.ts';
-import type { Log } from '../base/log.ts';
-import type { Random } from '../base/random.ts';
-import type { StoreTime } from '../base/store-time.ts';
-import type { Blobs } from '../blobs/blobs.ts';
-import { type Batch, type BatchEndpoint, isFinal, usualEndpoints } from '../core/batch.ts';
+import { type Batch, isFinal, usualEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
-import type { Files } from '../files/files.ts';
-import type { Generate } from '../generate/generate.ts';
-import type { Store } from '../store/store.ts';
 import type { LedgerRow } from '../store/contract/accounts.ts';
 import type { Batches } from './batches.ts';
+import type { BatchesParts, Ground } from './ground.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import { Closer } from './close/closer.ts';
 import {
@@ -41,33 +32,6 @@ import { modelsOf, surroundingsOf, waitingOf } from './read/waiting.ts';
 import { loadOf } from './watch/load.ts';
 import { Watch } from './watch/watch.ts';
 
-export interface BatchesParts {
-  store: Store;
-  blobs: Blobs;
-  files: Files;
-  generate: Generate;
-  budgets: Accounts['budgets'];
-  clock: Clock;
-  time: StoreTime;
-  ids: Ids;
-  random: Random;
-  log: Log;
-  limits: { openBatchesPerOrg: number; lineBytes: number };
-  batch: {
-    /** Those that new batches may target; the usual ones if absent. */
-    endpoints?: readonly BatchEndpoint[];
-    priceFactor: number;
-    resultTtlMs: number;
-    completionWindowMs: number;
-    cancelGraceMs: number;
-    lostModelAfterMs: number;
-  };
-  /** How long `stop` waits for lines in flight. */
-  drainMs: number;
-  /** Whether this process is the only one on its database; then nobody else can be alive at the start. */
-  exclusive: boolean;
-}
-
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
   const { store, generate, time, ids, log, limits, batch: settings } = parts;
@@ -81,9 +45,17 @@ export function createBatches(parts: BatchesParts): Batches {
   const missing = new MissingModels({ ...parts, fleet, lostAfterMs: settings.lostModelAfterMs });
   fleet.onLearn(() => missing.learned());
   const hours = new OpenHours(catalog, time);
-  const inner = { ...parts, worker, isAway, fleet, missing, hours };
-  const closer = new Closer(inner);
-  const runner = new Runner({ ...inner, closer, holdsLeases: (since) => heartbeat.holds(since) });
+  const ground: Ground = {
+    ...parts,
+    worker,
+    fleet,
+    missing,
+    hours,
+    isAway,
+    holdsLeases: (since) => heartbeat.holds(since),
+  };
+  const closer = new Closer(ground);
+  const runner = new Runner({ ...ground, closer });
   // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
   const moveWindows = async (by: number): Promise<void> => {
     const batches = await store.batches.moveWindows(by);
@@ -93,7 +65,7 @@ export function createBatches(parts: BatchesParts): Batches {
     );
   };
   const heartbeat: Heartbeat = new Heartbeat({
-    ...inner,
+    ...ground,
     load,
     giveBackStrays: () => runner.giveBackStrays(),
     onReaped: () => runner.wake(),
@@ -101,7 +73,7 @@ export function createBatches(parts: BatchesParts): Batches {
     onReturn: (leases) => runner.work.keepOnly(leases),
   });
   const watch = new Watch({
-    ...inner,
+    ...ground,
     work: runner.work,
     onWork: () => runner.wake(),
     purge: (batchId) => closer.purge(batchId),
@@ -117,7 +89,7 @@ export function createBatches(parts: BatchesParts): Batches {
   let stopping: Promise<void> | null = null;
   let started = false;
 
-  const surroundings = surroundingsOf({ ...parts, missing, hours });
+  const surroundings = surroundingsOf(ground);
 
   const view = async (batch: Batch, known?: LedgerRow[]): Promise<BatchView> => {
     const [ledger, running, errorSummary] = await Promise.all([

@@ -1,24 +1,15 @@
-import { type Clock, sleep } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Random } from '../base/random.ts';
-import type { Blobs } from '../blobs/blobs.ts';
+import { sleep } from '../base/clock.ts';
 import type { Chunk } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
-import type { Files } from '../files/files.ts';
-import type { Fleet } from '../generate/fleet.ts';
-import type { Generate } from '../generate/generate.ts';
-import type { Store } from '../store/store.ts';
 import type { Lease } from '../store/contract/claim.ts';
 import type { RecordOutcome } from '../store/contract/results.ts';
 import { Claimer } from './queue/claimer.ts';
 import type { Closer } from './close/closer.ts';
-import type { StoreTime } from '../base/store-time.ts';
-import type { MissingModels } from './missing-models.ts';
-import type { OpenHours } from './open-hours.ts';
 import { Demand } from './queue/demand.ts';
 import { SlotLeases } from './queue/slot-leases.ts';
 import { Dispatcher } from './run/dispatcher.ts';
 import { Fairness } from './queue/fairness.ts';
+import type { Ground } from './ground.ts';
 import { leaseOf } from './hand/held-chunks.ts';
 import { PrefixLanes } from './hand/prefix-lanes.ts';
 import { PrefixLeaders } from './run/prefix-leaders.ts';
@@ -33,25 +24,8 @@ const lastFlushMs = 10_000;
 /** How many batches are closed at the same time, most of them waiting for their last answers. */
 const maxClosing = 64;
 
-export interface RunnerParts {
-  store: Store;
-  blobs: Blobs;
-  files: Pick<Files, 'inline' | 'purposes'>;
-  limits: { lineBytes: number };
-  generate: Generate;
+export interface RunnerParts extends Ground {
   closer: Closer;
-  fleet: Fleet;
-  missing: MissingModels;
-  hours: OpenHours;
-  worker: string;
-  clock: Clock;
-  time: StoreTime;
-  random: Random;
-  log: Log;
-  /** Whether what this process leases is its own (`Heartbeat.holds`). */
-  holdsLeases: (since?: number) => boolean;
-  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
-  isAway: (error: unknown) => Promise<boolean>;
 }
 
 /**

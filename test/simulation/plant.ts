@@ -1,4 +1,4 @@
-import type { BatchesParts } from '../../src/batches/create-batches.ts';
+import type { BatchesParts } from '../../src/batches/ground.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Operation } from './store-view.ts';
 import type { World } from './world.ts';

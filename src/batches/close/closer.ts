@@ -1,8 +1,5 @@
-import { type Clock, sleep } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import { createFairGate } from '../../base/fair-gate.ts';
-import type { Ids } from '../../base/ids.ts';
-import type { Log } from '../../base/log.ts';
-import type { Blobs } from '../../blobs/blobs.ts';
 import {
   type Batch,
   type BatchFault,
@@ -14,10 +11,8 @@ import {
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
-import type { Files } from '../../files/files.ts';
-import type { Store } from '../../store/store.ts';
 import type { Lease } from '../../store/contract/claim.ts';
-import type { StoreTime } from '../../base/store-time.ts';
+import type { Ground } from '../ground.ts';
 import { failedResult } from '../lines/line-result.ts';
 import { ChunkLines } from '../lines/lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
@@ -51,19 +46,6 @@ interface LineInput {
   model: string;
 }
 
-export interface CloserParts {
-  store: Store;
-  blobs: Blobs;
-  files: Pick<Files, 'index'>;
-  worker: string;
-  clock: Clock;
-  time: StoreTime;
-  ids: Ids;
-  log: Log;
-  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
-  isAway: (error: unknown) => Promise<boolean>;
-}
-
 type ResultFiles = Record<'output' | 'errors', StoredFile | null>;
 
 /** What is published of a batch and what it counted are not the same. */
@@ -76,13 +58,13 @@ class Disagreement extends Error {}
  * A batch that cannot be closed for its own sake ends as failed after a few tries, with what there is of its results.
  */
 export class Closer {
-  #parts: CloserParts;
+  #parts: Ground;
   #stopped = new AbortController();
   #turns = createFairGate({ room: writingAtOnce, each: writingAtOnce });
   /** Tries that failed because of the batch itself, by its id. */
   #failures = new Map<string, { times: number; error: unknown }>();
 
-  constructor(parts: CloserParts) {
+  constructor(parts: Ground) {
     this.#parts = parts;
   }
 

@@ -1,7 +1,5 @@
 import { backoffMs } from '../../base/backoff.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ground } from '../ground.ts';
 import { linePauses } from '../lines/line-errors.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
@@ -10,11 +8,8 @@ const mostFaults = 4;
 /** A batch that met none for so long begins anew. */
 const forgetMs = 600_000;
 
-export interface SetbacksParts {
+export interface SetbacksParts extends Pick<Ground, 'clock' | 'random' | 'log'> {
   work: WorkInHand;
-  clock: Clock;
-  random: Random;
-  log: Log;
   /** Ends the batch as failed. */
   fail: (batchId: string, message: string) => Promise<void>;
 }

@@ -1,14 +1,9 @@
 import { backoffMs } from '../../base/backoff.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
-import type { Blobs } from '../../blobs/blobs.ts';
+import type { Timer } from '../../base/clock.ts';
 import type { Chunk } from '../../core/batch.ts';
 import type { Catalog } from '../../core/model.ts';
-import type { Store } from '../../store/store.ts';
 import type { ClaimedBatch, Claim } from '../../store/contract/claim.ts';
-import type { StoreTime } from '../../base/store-time.ts';
-import type { MissingModels } from '../missing-models.ts';
+import type { Ground } from '../ground.ts';
 import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
@@ -25,25 +20,13 @@ const modelsAtOnce = 16;
 /** A database that fails is asked again after a while, at most this long. */
 const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
-export interface ClaimerParts {
-  store: Store;
-  blobs: Blobs;
+export interface ClaimerParts extends Ground {
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
   catalog: Catalog;
-  missing: Pick<MissingModels, 'look'>;
   fairness: Fairness;
   setbacks: Setbacks;
-  worker: string;
-  clock: Clock;
-  time: StoreTime;
-  random: Random;
-  log: Log;
-  /** Whether what this process leases is its own: without a heartbeat it would be taken from it at once (`Heartbeat.holds`). */
-  holdsLeases: (since?: number) => boolean;
-  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
-  isAway: (error: unknown) => Promise<boolean>;
   /** How many more batches may be closed now. */
   closings: () => number;
   close: (chunk: Chunk) => void;

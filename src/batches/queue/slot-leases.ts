@@ -1,9 +1,8 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
+import type { Timer } from '../../base/clock.ts';
 import { type LeasedShare, type SlotAsk, slotLeaseMs } from '../../core/slot-leases.ts';
 import type { Generate } from '../../generate/generate.ts';
 import type { Store } from '../../store/store.ts';
-import type { StoreTime } from '../../base/store-time.ts';
+import type { Ground } from '../ground.ts';
 import type { HeldChunks } from '../hand/held-chunks.ts';
 
 /**
@@ -14,16 +13,12 @@ const renewMs = { sated: 1_000, hungry: 250, owed: 100, changed: 50 } as const;
 /** How often the slots that a process found are written down where nobody else asks for them. */
 const rememberMs = 15_000;
 
-export interface SlotLeasesParts {
+export interface SlotLeasesParts extends Pick<Ground, 'worker' | 'clock' | 'time' | 'log'> {
   store: { workers: Pick<Store['workers'], 'leaseSlots'> };
   generate: Pick<Generate, 'catalog' | 'closed' | 'contended' | 'found' | 'lease' | 'waiting'>;
   /** How many lines of a model all processes together may have in flight. */
   limit: (model: string) => number;
   held: Pick<HeldChunks, 'unsent' | 'inFlight'>;
-  worker: string;
-  clock: Clock;
-  time: StoreTime;
-  log: Log;
   /** More may be sent than before. */
   onRoom: () => void;
 }

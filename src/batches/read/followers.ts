@@ -1,18 +1,16 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
+import type { Timer } from '../../base/clock.ts';
 import { unlessAborted } from '../../base/on-abort.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
+import type { Ground } from '../ground.ts';
 
 /** How often a batch is looked at while anybody follows it. */
 const lookMs = 1_000;
 
-export interface FollowersParts {
+export interface FollowersParts extends Pick<Ground, 'clock' | 'log'> {
   /** The batch as it is now; undefined when there is no such batch any more. */
   look: (batchId: string) => Promise<BatchView | undefined>;
-  clock: Clock;
-  log: Log;
 }
 
 /** A batch that somebody follows. */

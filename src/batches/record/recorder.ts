@@ -1,10 +1,8 @@
 import { backoffMs } from '../../base/backoff.ts';
-import { type Clock, sleep, type Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import type { Store } from '../../store/store.ts';
+import { sleep, type Timer } from '../../base/clock.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { LineResult, RecordOutcome } from '../../store/contract/results.ts';
-import type { StoreTime } from '../../base/store-time.ts';
+import type { Ground } from '../ground.ts';
 import { halves, type ResultGroup } from './result-group.ts';
 
 /** A group is flushed at this many rows, or this long after its first row. */
@@ -17,18 +15,14 @@ const pauses = { firstMs: 500, longestMs: 5_000 };
 /** How often the database may refuse a row, while it takes others, until the row is given up. */
 const mostRefusals = 3;
 
-export interface RecorderParts {
-  store: Store;
-  worker: string;
-  clock: Clock;
-  time: StoreTime;
-  log: Log;
+export interface RecorderParts extends Pick<
+  Ground,
+  'store' | 'worker' | 'clock' | 'time' | 'log' | 'isAway'
+> {
   /** Called after each group: what became of its batches, and the chunks that were finished. */
   onRecorded: (outcomes: readonly RecordOutcome[], finished: readonly Lease[]) => void;
   /** The database does not take a row of this batch, whose line has no result then. */
   onRefused: (batchId: string, error: unknown) => Promise<void>;
-  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
-  isAway: (error: unknown) => Promise<boolean>;
 }
 
 /**

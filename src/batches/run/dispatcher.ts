@@ -1,14 +1,11 @@
 import { backoffMs } from '../../base/backoff.ts';
-import type { Clock } from '../../base/clock.ts';
 import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
-import type { Log } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
-import type { Files } from '../../files/files.ts';
-import type { Generate, LineAnswer, LineCall } from '../../generate/generate.ts';
+import type { LineAnswer, LineCall } from '../../generate/generate.ts';
 import type { LineResult } from '../../store/contract/results.ts';
+import type { Ground } from '../ground.ts';
 import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
@@ -26,10 +23,7 @@ import type { Setbacks } from '../hand/setbacks.ts';
 import { poisonKills, type Suspects } from '../hand/suspects.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
-export interface DispatcherParts {
-  generate: Pick<Generate, 'catalog' | 'runLine' | 'prefixCache' | 'workedAt' | 'waiting' | 'standIns'>;
-  files: Pick<Files, 'inline' | 'purposes'>;
-  limits: { lineBytes: number };
+export interface DispatcherParts extends Ground {
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
@@ -39,11 +33,6 @@ export interface DispatcherParts {
   slots: Pick<SlotLeases, 'look' | 'isAsking'>;
   recorder: Recorder;
   setbacks: Pick<Setbacks, 'add'>;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  /** Whether what this process leases is its own. */
-  holdsLeases: () => boolean;
   /** More lines should be claimed. */
   fetch: () => void;
 }

@@ -1,10 +1,8 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
+import type { Timer } from '../../base/clock.ts';
 import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Fleet } from '../../generate/fleet.ts';
-import type { Store } from '../../store/store.ts';
 import type { Lease } from '../../store/contract/claim.ts';
-import type { StoreTime } from '../../base/store-time.ts';
+import type { Ground } from '../ground.ts';
 
 const beatMs = 10_000;
 /** While it waits for the servers of a model, and once afterwards: the others should know soon. */
@@ -17,16 +15,11 @@ const marginMs = 5_000;
 /** Two beats further apart than this, and one between them did not arrive. */
 const missedMs = 15_000;
 
-export interface HeartbeatParts {
-  store: Store;
+export interface HeartbeatParts extends Pick<Ground, 'store' | 'worker' | 'clock' | 'time' | 'log'> {
   /** Learns what the others alive told. */
   fleet: Pick<Fleet, 'learn'>;
   /** What this process tells the others. */
   load: () => WorkerLoad;
-  worker: string;
-  clock: Clock;
-  time: StoreTime;
-  log: Log;
   /** Gives back what the store says is leased by this process and it does not hold. */
   giveBackStrays: () => Promise<void>;
   /** Chunks of dead owners were taken back. */

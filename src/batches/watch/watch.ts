@@ -1,12 +1,9 @@
 import { backoffMs } from '../../base/backoff.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
-import type { Store } from '../../store/store.ts';
+import type { Timer } from '../../base/clock.ts';
 import type { WatchedBatch } from '../../store/contract/batches.ts';
+import type { Ground } from '../ground.ts';
 import type { OpenHours } from '../open-hours.ts';
 import { lateOnes } from '../risk.ts';
-import type { StoreTime } from '../../base/store-time.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 const watchMs = 500;
@@ -24,14 +21,9 @@ const strandedAtOnce = 10;
 /** What failed is done again after a while, at most this long. */
 const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
-export interface WatchParts {
-  store: Store;
+export interface WatchParts extends Pick<Ground, 'store' | 'clock' | 'time' | 'random' | 'log'> {
   work: WorkInHand;
   hours: Pick<OpenHours, 'of'>;
-  clock: Clock;
-  time: StoreTime;
-  random: Random;
-  log: Log;
   /** There is work to claim: the end of some batch was decided, or one was reopened. */
   onWork: () => void;
   /** A finished batch still has rows. */
