@@ -1,30 +1,166 @@
-import { type AdminClient, createAdminClient } from './admin.ts';
-import { type BatchesClient, createBatchesClient } from './batches.ts';
-import { type FilesClient, createFilesClient } from './files.ts';
-import { type GenerationClient, createGenerationClient } from './generation.ts';
-import type { Page, RemoteModel } from './resources.ts';
-import { type TransportOptions, createTransport } from './transport.ts';
-import { type WebhooksClient, createWebhooksClient } from './webhooks.ts';
+import { type BatchStatus, isFinal, type ResultStream } from '../core/batch.ts';
+import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
+import { eventsOf } from './events.ts';
+import type {
+  Page,
+  PageQuery,
+  RemoteBatch,
+  RemoteBudget,
+  RemoteDelivery,
+  RemoteFile,
+  RemoteKey,
+  RemoteModel,
+  RemoteOrg,
+  RemoteWebhook,
+} from './resources.ts';
+import { type Call, type TransportOptions, bytesOf, createTransport } from './transport.ts';
 
-/** A server seen from outside. Every call rejects with `ClientError` or `Unreachable`. */
-export interface Client extends GenerationClient {
-  readonly baseUrl: string;
-  files: FilesClient;
-  batches: BatchesClient;
-  models: { list(): Promise<Page<RemoteModel>> };
-  webhooks: WebhooksClient;
-  admin: AdminClient;
+export interface NewFile {
+  /** Streamed: a Blob of a file on disk is never read into memory whole. */
+  content: Blob;
+  filename: string;
+  expiresAfterSeconds?: number | undefined;
+  idempotencyKey?: string | undefined;
 }
 
-export function createClient(options: TransportOptions): Client {
+export interface NewBatch {
+  endpoint: string;
+  inputFileId: string;
+  metadata?: Record<string, unknown> | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+export interface NewKey {
+  org_id: string;
+  name?: string | undefined;
+  scopes?: string[] | undefined;
+  models?: string[] | undefined;
+  expires_at?: string | undefined;
+}
+
+export interface OrgFields {
+  name?: string | undefined;
+  /** Null for none. */
+  budget?: RemoteBudget | null | undefined;
+}
+
+export interface WebhookFields {
+  url?: string | undefined;
+  name?: string | undefined;
+  event_types?: string[] | undefined;
+  enabled?: boolean | undefined;
+}
+
+export type Client = ReturnType<typeof createClient>;
+
+/** A server seen from outside. Every call rejects with `ClientError` or `Unreachable`. */
+export function createClient(options: TransportOptions) {
   const transport = createTransport(options);
+  const { baseUrl } = transport;
+  const get = <T>(path: string, query: Call['query'] = {}) => transport.json<T>({ path, query });
+  const post = <T>(path: string, json?: object) => transport.json<T>({ method: 'POST', path, json });
+  const patch = <T>(path: string, json: object) => transport.json<T>({ method: 'PATCH', path, json });
+  const remove = <T = { id: string; deleted: boolean }>(path: string) =>
+    transport.json<T>({ method: 'DELETE', path });
+  const chatPath = pathOf('chat', 'completions');
+
   return {
-    baseUrl: transport.baseUrl,
-    files: createFilesClient(transport),
-    batches: createBatchesClient(transport),
-    models: { list: () => transport.json({ path: '/v1/models' }) },
-    webhooks: createWebhooksClient(transport),
-    admin: createAdminClient(transport),
-    ...createGenerationClient(transport),
+    baseUrl,
+    models: { list: () => get<Page<RemoteModel>>(pathOf('models')) },
+    chat: (request: ChatRequest) => post<ChatResponse>(chatPath, request),
+    chatStream(request: ChatRequest, signal: AbortSignal) {
+      const json = { ...request, stream: true, stream_options: { include_usage: true } };
+      return eventsOf<ChatChunk>(transport, { method: 'POST', path: chatPath, json, signal }, 'answer');
+    },
+
+    files: {
+      upload({ content, filename, expiresAfterSeconds, idempotencyKey }: NewFile) {
+        const form = new FormData();
+        form.set('purpose', 'batch');
+        if (expiresAfterSeconds !== undefined) {
+          form.set('expires_after[anchor]', 'created_at');
+          form.set('expires_after[seconds]', String(expiresAfterSeconds));
+        }
+        form.set('file', content, filename);
+        return transport.json<RemoteFile>({ method: 'POST', path: pathOf('files'), form, idempotencyKey });
+      },
+      get: (id: string) => get<RemoteFile>(pathOf('files', id)),
+      list: (query: PageQuery & { purpose?: string | undefined }) =>
+        get<Page<RemoteFile>>(pathOf('files'), { ...query }),
+      async content(id: string) {
+        return bytesOf(await transport.send({ path: pathOf('files', id, 'content') }), baseUrl);
+      },
+      remove: (id: string) => remove(pathOf('files', id)),
+    },
+
+    batches: {
+      create({ endpoint, inputFileId, metadata, idempotencyKey }: NewBatch) {
+        const json = { endpoint, completion_window: '24h', input_file_id: inputFileId, metadata };
+        return transport.json<RemoteBatch>({
+          method: 'POST',
+          path: pathOf('batches'),
+          json,
+          idempotencyKey,
+        });
+      },
+      get: (id: string) => get<RemoteBatch>(pathOf('batches', id)),
+      list: (query: PageQuery & { status?: string | undefined }) =>
+        get<Page<RemoteBatch>>(pathOf('batches'), { ...query }),
+      /** `retry` is a new batch of the failed requests of a finished one. */
+      ask: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
+        post<RemoteBatch>(pathOf('batches', id, what)),
+      /** The batch as it is, then whenever it has changed, until it is final. */
+      async *events(id: string) {
+        const call = { path: pathOf('batches', id, 'events') };
+        for await (const batch of eventsOf<RemoteBatch>(transport, call, 'batch')) {
+          yield batch;
+          if (isFinal(batch.status)) return;
+        }
+      },
+      /** The result lines behind line `after` that are there now. */
+      async results(id: string, stream: ResultStream, after: number) {
+        const query = { after: after === 0 ? undefined : after };
+        const response = await transport.send({ path: pathOf('batches', id, stream), query });
+        const { headers } = response;
+        return {
+          status: headers.get('x-batch-status') as BatchStatus | null,
+          /** More lines will follow. */
+          incomplete: headers.get('x-incomplete') === 'true',
+          /** Pass it as `after` to go on behind these lines. */
+          lastLine: Number(headers.get('x-last-line') ?? after),
+          bytes: bytesOf(response, baseUrl),
+        };
+      },
+    },
+
+    webhooks: {
+      create: (fields: WebhookFields) => post<RemoteWebhook>(pathOf('webhooks'), fields),
+      list: (query: PageQuery) => get<Page<RemoteWebhook>>(pathOf('webhooks'), { ...query }),
+      update: (id: string, fields: WebhookFields) => patch<RemoteWebhook>(pathOf('webhooks', id), fields),
+      remove: (id: string) => remove(pathOf('webhooks', id)),
+      rotate: (id: string) => post<RemoteWebhook>(pathOf('webhooks', id, 'rotate')),
+      test: (id: string) => post<RemoteDelivery>(pathOf('webhooks', id, 'test')),
+      deliveries: (id: string, query: PageQuery) =>
+        get<Page<RemoteDelivery>>(pathOf('webhooks', id, 'deliveries'), { ...query }),
+      replay: (deliveryId: string) =>
+        post<RemoteDelivery>(pathOf('webhooks', 'deliveries', deliveryId, 'replay')),
+    },
+
+    /** For a key with the scope `admin` (api.md, section 8). */
+    orgs: {
+      create: (fields: OrgFields & { name: string }) => post<RemoteOrg>(pathOf('admin', 'orgs'), fields),
+      list: () => get<Page<RemoteOrg>>(pathOf('admin', 'orgs')),
+      update: (id: string, fields: OrgFields) => patch<RemoteOrg>(pathOf('admin', 'orgs', id), fields),
+    },
+    /** As `orgs`. */
+    keys: {
+      create: (fields: NewKey) => post<RemoteKey>(pathOf('admin', 'keys'), fields),
+      list: (org?: string) => get<Page<RemoteKey>>(pathOf('admin', 'keys'), { org_id: org }),
+      revoke: (id: string) => remove<RemoteKey>(pathOf('admin', 'keys', id)),
+    },
   };
+}
+
+function pathOf(...names: string[]): string {
+  return `/v1/${names.map(encodeURIComponent).join('/')}`;
 }

@@ -1,13 +1,33 @@
 import { createParser } from 'eventsource-parser';
-import { bytesOf } from './transport.ts';
+import { ClientError, type RemoteError, Unreachable } from './errors.ts';
+import { type Call, type Transport, bytesOf } from './transport.ts';
 
-/** The data of each server-sent event. */
-export async function* eventsOf(response: Response, baseUrl: string): AsyncGenerator<string> {
+/**
+ * What each server-sent event says, to `[DONE]` or as long as somebody listens.
+ * @param what the stream is of, for who hears that it broke off
+ * @throws Unreachable when the stream stops by itself, ClientError when an error arrives in it
+ */
+export async function* eventsOf<T extends object>(
+  transport: Transport,
+  call: Call,
+  what: string,
+): AsyncGenerator<T> {
+  const response = await transport.send(call);
+  const requestId = response.headers.get('x-request-id');
   const ready: string[] = [];
   const parser = createParser({ onEvent: (event) => ready.push(event.data) });
   const decoder = new TextDecoder();
-  for await (const bytes of bytesOf(response, baseUrl)) {
+  for await (const bytes of bytesOf(response, transport.baseUrl)) {
     parser.feed(decoder.decode(bytes, { stream: true }));
-    yield* ready.splice(0);
+    for (const data of ready.splice(0)) {
+      if (data === '[DONE]') return;
+      const told = JSON.parse(data) as T | { error?: RemoteError };
+      if ('error' in told && told.error) {
+        const { error } = told;
+        throw new ClientError(error.message ?? 'The stream failed.', { status: 200, requestId, error });
+      }
+      yield told as T;
+    }
   }
+  throw new Unreachable(transport.baseUrl, `the stream ended before the ${what} did`);
 }

@@ -1,83 +1,39 @@
-import type { BatchStatus } from '../core/batch.ts';
+import type { presentKey } from '../wire/admin/keys.ts';
+import type { presentOrg } from '../wire/admin/orgs.ts';
+import type { presentBatch } from '../wire/batch/present.ts';
+import type { presentFile } from '../wire/file/present.ts';
+import type { presentModel } from '../wire/models/present.ts';
+import type { presentDelivery } from '../wire/webhooks/delivery.ts';
+import type { presentWebhook } from '../wire/webhooks/webhook.ts';
+
+// What a server of this version shows. One of another version may leave out what is optional here, or add to it.
 
 /** A page of a list (api.md, section 3). */
 export interface Page<T> {
-  object: 'list';
   data: T[];
-  first_id: string | null;
-  last_id: string | null;
   has_more: boolean;
 }
 
 export interface PageQuery {
   limit?: number | undefined;
   after?: string | undefined;
-  signal?: AbortSignal | undefined;
 }
 
-/** A file as the server shows it (specification, section 2.4). Times are Unix seconds. */
-export interface RemoteFile {
-  id: string;
-  object: 'file';
-  bytes: number;
-  created_at: number;
-  expires_at?: number;
-  filename: string;
-  purpose: string;
-  status: string;
-}
+/** Times are Unix seconds. */
+export type RemoteFile = ReturnType<typeof presentFile>;
 
-/** A batch as the server shows it (specification, section 2.1; api.md, section 5). Times are ISO 8601, or Unix seconds where the server is told so. */
-export interface RemoteBatch {
-  id: string;
-  object: 'batch';
-  endpoint: string;
-  status: BatchStatus;
-  created_at: string | number;
-  expires_at: string | number;
-  completion_window: string;
-  request_counts: { total: number; completed: number; failed: number };
+type Shown = ReturnType<typeof presentBatch>;
+type Newer = 'progress' | 'waiting' | 'at_risk' | 'usage' | 'cost' | 'error_summary';
+
+/** A batch. Times are ISO 8601, or Unix seconds where the server is told so. */
+export interface RemoteBatch extends Omit<Shown, Newer>, Nullable<Pick<Shown, Newer>> {
   metadata: Record<string, unknown> | null;
-  model?: string | null;
-  input_file_id: string;
-  output_file_id: string | null;
-  error_file_id: string | null;
-  retry_of?: string | null;
-  errors: { data: { code: string; message: string; param: string | null; line: number | null }[] } | null;
-  in_progress_at: string | number | null;
-  completed_at: string | number | null;
-  failed_at: string | number | null;
-  expired_at: string | number | null;
-  cancelling_at: string | number | null;
-  cancelled_at: string | number | null;
-  usage?: {
-    input_tokens: number;
-    input_tokens_details?: { cached_tokens: number };
-    output_tokens: number;
-    total_tokens: number;
-  } | null;
-  progress?: {
-    pending: number;
-    running: number;
-    rate_per_minute: number | null;
-    eta: string | number | null;
-    /** While it is queued: batches of the org that go before it. */
-    batches_ahead?: number | null;
-  } | null;
-  waiting?: RemoteWaiting | null;
-  at_risk?: boolean;
-  /** Decimal strings in `currency`; `list_amount` is the price of the same usage without a batch. */
-  cost?: { currency: string; amount: string; list_amount: string } | null;
-  error_summary?: { code: string; count: number; example: unknown }[] | null;
 }
+
+type Nullable<T> = { [K in keyof T]?: T[K] | null };
 
 /** Why nobody takes requests of a model, since when (`docs/engines/README.md`). */
-export interface RemoteWaiting {
-  reason: string;
-  message: string;
-  since: string | number;
-  until?: string | number | null;
-}
+export type RemoteWaiting = NonNullable<RemoteBatch['waiting']>;
 
 /** One line of `/output` or `/errors` (api.md, section 5). */
 export interface ResultLine {
@@ -87,50 +43,13 @@ export interface ResultLine {
   error: { code: string; message: string; attempts?: number; retryable?: boolean } | null;
 }
 
-export interface RemoteModel {
-  id: string;
-  object: 'model';
-  created: number;
-  aliases?: string[];
-  serves?: string[];
-  /** Only other processes of the service serve it. */
-  batch_only?: boolean;
-  /** Its servers; for admin keys alone. */
-  replicas?: {
-    name: string;
-    health: string;
-    slots: number;
-    in_flight: number;
-    waiting: RemoteWaiting | null;
-  }[];
-}
-
-export interface RemoteOrg {
-  id: string;
-  object: 'org';
-  name: string;
-  created_at: string;
-  /** In USD, as decimal strings. */
-  budget: (RemoteBudget & { spent: string; begins_again_at: string | null }) | null;
-}
-
-export interface RemoteBudget {
-  amount: string;
-  period: string;
-}
+export type RemoteModel = ReturnType<typeof presentModel>;
+export type RemoteOrg = ReturnType<typeof presentOrg>;
+export type RemoteBudget = Pick<NonNullable<RemoteOrg['budget']>, 'amount' | 'period'>;
 
 /** An API key. `key`, the secret, is there only in the answer that made it. */
-export interface RemoteKey {
-  id: string;
-  object: 'api_key';
-  org_id: string;
-  name: string;
-  prefix: string;
-  scopes: string[];
-  models?: string[] | null;
-  created_at: string;
-  expires_at?: string | null;
-  revoked_at?: string | null;
-  last_used_at?: string | null;
-  key?: string;
-}
+export type RemoteKey = ReturnType<typeof presentKey>;
+
+/** `signing_secret` is there only in the answers that made it. */
+export type RemoteWebhook = ReturnType<typeof presentWebhook>;
+export type RemoteDelivery = ReturnType<typeof presentDelivery>;

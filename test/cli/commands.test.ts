@@ -168,7 +168,12 @@ describe('batches', () => {
     let lists = 0;
     server.behaviour.before = () => {
       if (++lists === 3) {
-        batch.waiting = { reason: 'queued', message: 'Others run.', since: '2026-11-21T09:30:00Z' };
+        batch.waiting = {
+          reason: 'queued',
+          message: 'Others run.',
+          since: '2026-11-21T09:30:00Z',
+          until: null,
+        };
         batch.progress = { pending: 1, running: 0, rate_per_minute: null, eta: null, batches_ahead: 4 };
         batch.at_risk = true;
       }
@@ -421,7 +426,8 @@ describe('config check', () => {
 });
 
 describe('a model that takes no requests', () => {
-  const waiting = { reason: 'engine_unavailable', message: 'It is away.', since: '2026-11-21T09:30:00Z' };
+  const since = '2026-11-21T09:30:00Z';
+  const waiting = { reason: 'engine_unavailable', message: 'It is away.', since, until: null } as const;
 
   it('stands in what batch commands show', async () => {
     await cli('files', 'upload', 'in.jsonl');

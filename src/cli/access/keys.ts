@@ -25,8 +25,8 @@ const create = asking({
     '--org org_0199f3a2 --name ci --scopes batches files',
     '--org org_0199f3a2 --models qwen3-32b --expires 2027-01-31T00:00:00Z',
   ],
-  ask: ({ admin }, _, { org, name, scopes, models, expires }: NewKey) =>
-    admin.keys.create({ org_id: org, name, scopes, models, expires_at: expires }),
+  ask: (client, _, { org, name, scopes, models, expires }: NewKey) =>
+    client.keys.create({ org_id: org, name, scopes, models, expires_at: expires }),
   show(key, terminal) {
     terminal.record([
       ['id', key.id],
@@ -45,7 +45,7 @@ const list = asking({
   isAdmin: true,
   options: [new Option('--org <id>', 'only those of this org')],
   examples: ['--org org_0199f3a2'],
-  ask: async ({ admin }, _, { org }: { org?: string }) => (await admin.keys.list(org)).data,
+  ask: async (client, _, { org }: { org?: string }) => (await client.keys.list(org)).data,
   show: inTable<RemoteKey>({
     id: ({ id }) => id,
     org: (key) => key.org_id,
@@ -63,7 +63,7 @@ const revoke = asking({
   isAdmin: true,
   argument: '<id>',
   examples: ['key_0199f3a2'],
-  ask: ({ admin }, id) => admin.keys.revoke(id),
+  ask: (client, id) => client.keys.revoke(id),
   show: ({ id }, terminal) => terminal.print(`Revoked ${id}.`),
 });
 

@@ -21,7 +21,7 @@ const create = asking({
   argument: '<name>',
   options: [budgetOption],
   examples: ['search', 'search --budget 50/month'],
-  async ask({ admin: { orgs: remote } }, name, { budget, json }: Fields & { json?: boolean }, { terminal }) {
+  async ask({ orgs: remote }, name, { budget, json }: Fields & { json?: boolean }, { terminal }) {
     const org = await remote.create({ name, budget });
     if (json === true) return org;
     const others = (await remote.list()).data.filter((other) => other.name === name && other.id !== org.id);
@@ -37,7 +37,7 @@ const list = asking({
   about: 'list the orgs',
   isAdmin: true,
   examples: [''],
-  ask: async ({ admin }) => (await admin.orgs.list()).data,
+  ask: async (client) => (await client.orgs.list()).data,
   show: inTable<RemoteOrg>({
     id: ({ id }) => id,
     name: ({ name }) => name,
@@ -53,9 +53,9 @@ const update = asking({
   argument: '<id>',
   options: [new Option('--name <name>', 'to recognise it by'), budgetOption],
   examples: ['org_0199f3a2 --budget 50/month', 'org_0199f3a2 --budget none'],
-  ask({ admin }, id, { name, budget }: Fields) {
+  ask(client, id, { name, budget }: Fields) {
     requireChange({ name, budget }, '--name or --budget');
-    return admin.orgs.update(id, { name, budget });
+    return client.orgs.update(id, { name, budget });
   },
   show: showOrg,
 });
@@ -76,7 +76,7 @@ export function readBudget(text: string): RemoteBudget | null {
   const [, amount, period = 'total'] = /^(\d+(?:\.\d{1,9})?)(?:\/(month|total))?$/.exec(text) ?? [];
   if (amount === undefined)
     throw new CliError(`--budget must be an amount of USD such as 50/month or 500, or none, not '${text}'.`);
-  return { amount, period };
+  return { amount, period: period as RemoteBudget['period'] };
 }
 
 /** `12.5 of 50/month` */

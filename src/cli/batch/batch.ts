@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { BatchesClient } from '../../client/batches.ts';
-import type { RemoteBatch } from '../../client/resources.ts';
 import { isFinal } from '../../core/batch.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { asking, clientCommand, examples, group } from '../shared/commands.ts';
@@ -50,7 +48,7 @@ const create = asking({
   show: showBatch,
 });
 
-const get = ofOne('get', 'show a batch', (batches, id) => batches.get(id));
+const get = ofOne('get', 'show a batch');
 
 const watch = asking({
   name: 'watch',
@@ -74,18 +72,10 @@ const watch = asking({
   show: showBatch,
 });
 
-const cancel = ofOne('cancel', 'cancel a batch; what is done already stays', (batches, id) =>
-  batches.cancel(id),
-);
-const pause = ofOne('pause', 'send nothing more of a batch; its window goes on', (batches, id) =>
-  batches.pause(id),
-);
-const resume = ofOne('resume', 'let a paused batch go on', (batches, id) => batches.resume(id));
-const retry = ofOne(
-  'retry',
-  'run the failed requests of a finished batch again, as a new one',
-  (batches, id) => batches.retry(id),
-);
+const cancel = ofOne('cancel', 'cancel a batch; what is done already stays');
+const pause = ofOne('pause', 'send nothing more of a batch; its window goes on');
+const resume = ofOne('resume', 'let a paused batch go on');
+const retry = ofOne('retry', 'run the failed requests of a finished batch again, as a new one');
 
 export const batch = group('batch', [
   batchRun,
@@ -103,17 +93,13 @@ export const batch = group('batch', [
 ]);
 
 /** A command that asks for one thing of one batch and shows what it is then. */
-function ofOne(
-  name: string,
-  about: string,
-  ask: (batches: BatchesClient, id: string) => Promise<RemoteBatch>,
-): (cli: Cli) => Command {
+function ofOne(name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry', about: string): (cli: Cli) => Command {
   return asking({
     name,
     about,
     argument: '<id>',
     examples: ['batch_0199f3a2'],
-    ask: ({ batches }, id) => ask(batches, id),
+    ask: ({ batches }, id) => (name === 'get' ? batches.get(id) : batches.ask(id, name)),
     show: showBatch,
   });
 }

@@ -3,20 +3,16 @@ import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { waitingWord } from '../shared/waiting.ts';
 import { isoTime } from '../terminal/iso-time.ts';
-import { createMeter } from '../terminal/meter.ts';
+import { createMeter, type Meter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { colours } from './show-batch.ts';
 
-/** Shows how far a batch is: a bar on a terminal, a line for every tenth of the work in a pipe. */
-export interface Progress {
-  update(batch: RemoteBatch): void;
-  /** A remark that does not tear the bar. */
-  note(text: string): void;
-  stop(): void;
-}
+/** Shows how far a batch is. */
+export type Progress = Meter<RemoteBatch>;
 
 export const noProgress: Progress = { update() {}, note() {}, stop() {} };
 
+/** A bar on a terminal, a line for every tenth of the work in a pipe. */
 export function createProgress(terminal: Terminal, clock: Clock): Progress {
   const meter = createMeter(terminal);
   return {

@@ -45,7 +45,7 @@ async function* readResults(
   const client = connect(cli, options);
   let { after } = options;
   for (;;) {
-    const results = await client.batches.results(id, stream, { after });
+    const results = await client.batches.results(id, stream, after);
     yield* results.bytes;
     if (options.follow !== true || !results.incomplete) return;
     if (results.lastLine === after) await sleep(cli.clock, pollMs);

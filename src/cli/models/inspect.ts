@@ -1,29 +1,41 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
-import { readModelSource } from '../../core/model-source.ts';
-import type { ModelSource } from '../../core/model-source.ts';
-import { examples, wholeNumber } from '../shared/commands.ts';
+import type { Command } from 'commander';
+import { showBytes } from '../../base/bytes.ts';
+import type { ModelReport } from '../../core/model-file.ts';
+import { type ModelSource, readModelSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
+import { examples, wholeNumber } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
-import { withFolderFlags } from './flags.ts';
-import type { InspectFlags } from './flags.ts';
+import { cleanText } from '../terminal/clean-text.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { folderCommand, type FolderFlags, showCount, withModelFiles } from './model-files.ts';
+
+interface Flags extends FolderFlags {
+  sequences: number;
+  context: number | 'auto';
+}
 
 export function modelsInspect(cli: Cli): Command {
   const tokens = wholeNumber('--context', 1, 16_777_216);
-  const command = new Command('inspect')
-    .description('show what a model file is and the memory it needs, from its header alone')
+  const about = 'show what a model file is and the memory it needs, from its header alone';
+  return folderCommand('inspect', about)
     .argument('<model>', 'a path, hf:owner/repo/file.gguf, or an https:// URL')
-    .option('--sequences <n>', 'requests at once (default 8)', wholeNumber('--sequences', 1, 256))
-    .option('--context <n>', 'tokens of each, or auto (default auto)', (text) =>
-      text === 'auto' ? text : tokens(text),
-    );
-  return withFolderFlags(command)
-    .option('--json', 'print JSON')
+    .option('--sequences <n>', 'requests at once', wholeNumber('--sequences', 1, 256), 8)
+    .option(
+      '--context <n>',
+      'tokens of each, or auto',
+      (text) => (text === 'auto' ? text : tokens(text)),
+      'auto',
+    )
     .addHelpText('after', examples('models/offpeak-tiny.gguf --sequences 16 --context 4096'))
-    .action(async (model: string, flags: InspectFlags) => {
+    .action(async (model: string, flags: Flags) => {
       const source = sourceOf(model, cli.cwd);
-      const { runInspect } = await import('./run-inspect.ts');
-      await runInspect(cli, flags, source);
+      const { sequences, context } = flags;
+      const report = await withModelFiles(cli, flags, (files, { signal }) =>
+        files.inspect({ source, sequences, context, signal }),
+      );
+      if (flags.json === true) cli.terminal.json({ source: showSource(source), ...snakeCase(report) });
+      else show(report, cli.terminal);
     });
 }
 
@@ -31,4 +43,43 @@ function sourceOf(text: string, cwd: string): ModelSource {
   const source = readModelSource(text);
   if (source.kind === 'wrong') throw new CliError(`'${text}' ${source.problem}.`, source.hint);
   return source.kind === 'path' ? { kind: 'path', path: resolve(cwd, source.path) } : source;
+}
+
+function show(report: ModelReport, terminal: Terminal): void {
+  const { memory, tokenizer, template } = report;
+  const files = report.files === 1 ? '' : ` in ${report.files} files`;
+  const heads = report.heads === report.keyValueHeads ? '' : `, ${report.keyValueHeads} for keys and values`;
+  const total = showBytes(memory.weights + memory.cache + memory.work);
+  terminal.record([
+    ['name', report.name],
+    ['architecture', report.architecture],
+    ['parameters', showCount(report.parameters)],
+    ['quantization', report.quantization],
+    ['size', `${showBytes(report.fileBytes)}${files}`],
+    ['context', report.contextLength === null ? null : `${report.contextLength} tokens`],
+    ['layers', known(report.layers)],
+    ['width', known(report.width)],
+    ['heads', report.heads === null ? null : `${report.heads}${heads}`],
+    ['tokenizer', [tokenizer.kind, tokenizer.pre].filter(Boolean).join(', ')],
+    ['vocabulary', known(tokenizer.vocabulary)],
+    ['template', template === null ? 'none' : template.family],
+    [
+      'memory',
+      `${total}: ${showBytes(memory.weights)} of weights, ${showBytes(memory.cache)} of cache for ` +
+        `${memory.sequences} sequences of ${memory.context} tokens, ${showBytes(memory.work)} to work with them`,
+    ],
+  ]);
+  // A template that is not known by its marks shows itself.
+  if (template !== null && template.family === null)
+    terminal.print(`\nIts chat template begins:\n${cleanText(template.begins)}`);
+  if (memory.misfit !== null) terminal.note(`\nNot on this machine as it is now: ${memory.misfit}`);
+}
+
+function known(count: number | null): string | null {
+  return count === null ? null : String(count);
+}
+
+function snakeCase(report: ModelReport): Record<string, unknown> {
+  const { contextLength, keyValueHeads, fileBytes, ...rest } = report;
+  return { ...rest, context_length: contextLength, key_value_heads: keyValueHeads, file_bytes: fileBytes };
 }

@@ -1,16 +1,40 @@
-import { Command } from 'commander';
+import { relative } from 'node:path';
+import type { Command } from 'commander';
+import { showBytes } from '../../base/bytes.ts';
+import type { LocalModel } from '../../core/model-file.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
-import { withFolderFlags } from './flags.ts';
-import type { FolderFlags } from './flags.ts';
+import { folderCommand, type FolderFlags, showCount, withModelFiles } from './model-files.ts';
 
 export function modelsLocal(cli: Cli): Command {
-  const command = new Command('local').description('list the model files in the folder of models');
-  return withFolderFlags(command)
-    .option('--json', 'print JSON')
+  return folderCommand('local', 'list the model files in the folder of models')
     .addHelpText('after', examples(''))
-    .action(async (flags: FolderFlags & { json?: boolean }) => {
-      const { runLocal } = await import('./run-local.ts');
-      await runLocal(cli, flags);
-    });
+    .action((flags: FolderFlags) => listFiles(cli, flags));
+}
+
+async function listFiles(cli: Cli, flags: FolderFlags): Promise<void> {
+  const { terminal } = cli;
+  await withModelFiles(cli, flags, async (files, { config }) => {
+    const models = await files.local();
+    if (flags.json === true) return terminal.json({ folder: config.modelFolder, models });
+    if (models.length === 0) terminal.note(`No models in ${config.modelFolder}. Fetch one with: models pull`);
+    else terminal.note(`In ${config.modelFolder}:`);
+    terminal.table(
+      ['file', 'architecture', 'parameters', 'quantization', 'size', 'state'],
+      models.map((model) => [
+        relative(config.modelFolder, model.path),
+        model.architecture ?? '',
+        model.parameters === null ? '' : showCount(model.parameters),
+        model.quantization ?? '',
+        showBytes(model.bytes),
+        stateOf(model),
+      ]),
+    );
+  });
+}
+
+function stateOf({ fault, unfinished, parts }: LocalModel): string {
+  if (fault !== null) return `broken: ${fault}`;
+  const split = parts === null ? '' : `, ${parts.here} of ${parts.of} files`;
+  return unfinished === null ? `whole${split}` : `${Math.floor(unfinished * 100)}% here${split}`;
 }

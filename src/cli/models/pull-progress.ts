@@ -4,31 +4,22 @@ import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { PullProgress } from '../../core/model-file.ts';
 import { cleanLine, shorten } from '../terminal/clean-text.ts';
-import { createMeter } from '../terminal/meter.ts';
+import { createMeter, type Meter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { createPace } from './pace.ts';
-import type { Pace } from './pace.ts';
-
-/** Shows how far a download is: a bar on a terminal, a line for every tenth in a pipe. */
-export interface ShownPull {
-  update(progress: PullProgress): void;
-  /** A remark that does not tear the bar. */
-  note(text: string): void;
-  stop(): void;
-}
 
 const widestName = 32;
 /** Where nobody knows how much will come, a line for so much of it. */
 const toldBytes = 64 * 1024 ** 2;
 
-export function createPullProgress(terminal: Terminal, clock: Clock): ShownPull {
+/** Shows how far a download is: a bar on a terminal, a line for every tenth in a pipe. */
+export function createPullProgress(terminal: Terminal, clock: Clock): Meter<PullProgress> {
   const meter = createMeter(terminal);
   const pace = createPace(clock);
   return {
     update(progress) {
       const { phase, part, done, total } = progress;
       const told = total === null ? Math.floor(done / toldBytes) : Math.floor((done * 10) / total);
-      const parts = detailsOf(progress, pace);
+      const parts = detailsOf(progress, pace.at(done));
       meter.update({ head: nameOf(progress), done, total, parts, step: `${phase} ${part} ${told}` });
     },
     note: (text) => meter.note(cleanLine(text)),
@@ -42,8 +33,7 @@ function nameOf({ file, part, parts }: PullProgress): string {
 }
 
 /** `1.20 GB of 4.10 GB`, `2m 05s left`, `23.4 MB/s`. */
-function detailsOf({ phase, done, total }: PullProgress, pace: Pace): string[] {
-  const perSecond = pace.at(done);
+function detailsOf({ phase, done, total }: PullProgress, perSecond: number): string[] {
   if (phase === 'waiting') return ['waiting for another process'];
   if (phase === 'checking') return [`checking ${showBytes(done)}`];
   const left = total === null ? 0 : total - done;
@@ -52,4 +42,24 @@ function detailsOf({ phase, done, total }: PullProgress, pace: Pace): string[] {
     perSecond > 0 && left > 0 ? `${formatDuration((left / perSecond) * 1000)} left` : '',
     perSecond > 0 ? `${showBytes(Math.round(perSecond))}/s` : '',
   ];
+}
+
+const windowMs = 5000;
+const sampleMs = 250;
+
+/** How fast bytes come, over the last seconds. */
+export function createPace(clock: Clock) {
+  const samples: { at: number; done: number }[] = [];
+  return {
+    /** Bytes a second, now that `done` are here; 0 until that can be told. */
+    at(done: number): number {
+      const now = clock.monotonic();
+      const last = samples.at(-1);
+      if (last === undefined || now - last.at >= sampleMs) samples.push({ at: now, done });
+      while (samples.length > 2 && now - samples[0]!.at > windowMs) samples.shift();
+      const first = samples[0]!;
+      const elapsed = now - first.at;
+      return elapsed < sampleMs ? 0 : Math.max(0, ((done - first.done) / elapsed) * 1000);
+    },
+  };
 }

@@ -1,31 +1,68 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
-import { readModelSource } from '../../core/model-source.ts';
-import type { RemoteSource } from '../../core/model-source.ts';
+import type { Command } from 'commander';
+import { showBytes } from '../../base/bytes.ts';
+import type { PulledModel } from '../../core/model-file.ts';
+import { readModelSource, type RemoteSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
-import { withFolderFlags } from './flags.ts';
-import type { PullFlags } from './flags.ts';
+import { folderCommand, type FolderFlags, withModelFiles } from './model-files.ts';
+import { createPullProgress } from './pull-progress.ts';
+
+interface Flags extends FolderFlags {
+  to?: string;
+  sha256?: string;
+}
 
 export function modelsPull(cli: Cli): Command {
-  const command = new Command('pull')
-    .description('fetch a model file; run again after an interruption it goes on')
+  return folderCommand('pull', 'fetch a model file; run again after an interruption it goes on')
     .argument('<model>', 'hf:owner/repo/file.gguf, or an https:// URL')
     .option('--to <folder>', 'where the file goes (default: its place in the folder of models)')
-    .option('--sha256 <hex>', 'the checksum it must have');
-  return withFolderFlags(command)
-    .option('--json', 'print JSON')
+    .option('--sha256 <hex>', 'the checksum it must have')
     .addHelpText(
       'after',
       examples('hf:owner/repo/model-Q4_K_M.gguf', 'https://example.com/model.gguf --to models'),
     )
-    .action(async (model: string, flags: PullFlags) => {
-      const request = { source: remoteSource(model), to: flags.to && resolve(cli.cwd, flags.to) };
-      const sha256 = checksum(flags.sha256);
-      const { runPull } = await import('./run-pull.ts');
-      await runPull(cli, flags, { ...request, sha256 });
-    });
+    .action((model: string, flags: Flags) => pull(cli, model, flags));
+}
+
+/** Fetches a model. Its path is the result, everything about it is a remark. */
+async function pull(cli: Cli, model: string, flags: Flags): Promise<void> {
+  const { terminal } = cli;
+  const remote = remoteSource(model);
+  const request = {
+    source: remote,
+    to: flags.to && resolve(cli.cwd, flags.to),
+    sha256: checksum(flags.sha256),
+  };
+  const progress = createPullProgress(terminal, cli.clock);
+  const pulled = await withModelFiles(cli, flags, async (files, { signal }) => {
+    try {
+      return await files.pull({
+        ...request,
+        signal,
+        onProgress: (step) => progress.update(step),
+        onNote: (note) => progress.note(note),
+      });
+    } finally {
+      progress.stop();
+    }
+  });
+  const source = showSource(remote);
+  if (flags.json === true) return terminal.json({ source, ...pulled });
+  terminal.note(summary(pulled));
+  terminal.print(pulled.path);
+  const path = flags.to === undefined && remote.kind === 'hub' ? source : pulled.path;
+  terminal.note(`To serve it, in offpeak.yaml: engine: { kind: llama, path: ${JSON.stringify(path)} }`);
+}
+
+function summary({ files }: PulledModel): string {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const parts = files.length === 1 ? '' : ` in ${files.length} files`;
+  if (files.every(({ present }) => present)) return `It is here already: ${showBytes(bytes)}${parts}.`;
+  const isChecked = files.every(({ sha256 }) => sha256 !== null);
+  const checked = isChecked ? 'checksum right' : 'nobody told a checksum';
+  return `Fetched ${showBytes(bytes)}${parts}, ${checked}.`;
 }
 
 function remoteSource(text: string): RemoteSource {

@@ -18,8 +18,8 @@ export interface Measured {
 }
 
 /** Shows how far something is: a bar on a terminal, lines in a pipe. */
-export interface Meter {
-  update(measured: Measured): void;
+export interface Meter<T = Measured> {
+  update(progress: T): void;
   /** A remark that does not tear the bar. */
   note(text: string): void;
   stop(): void;

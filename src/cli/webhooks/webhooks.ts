@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { RemoteDelivery, RemoteWebhook } from '../../client/webhooks.ts';
+import type { RemoteDelivery, RemoteWebhook } from '../../client/resources.ts';
 import { asking, group, inTable, limitOption, requireChange, take } from '../shared/commands.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
 import { isoTime } from '../terminal/iso-time.ts';

@@ -79,7 +79,7 @@ export function createFakeServer(): FakeServer {
       bytes: text.length,
       created_at: 1_800_000_000,
       filename: part.name,
-      purpose: form.get('purpose') === 'batch' ? 'batch' : 'wrong',
+      purpose: form.get('purpose') as RemoteFile['purpose'],
       status: 'processed',
     };
     files.set(file.id, { file, text });

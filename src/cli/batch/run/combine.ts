@@ -23,6 +23,7 @@ export function combine(batches: readonly RemoteBatch[], requests: number): Remo
       rate_per_minute: rate > 0 ? rate : null,
       // It is true of one batch; of the run only the rate can be told.
       eta: null,
+      batches_ahead: null,
     },
     cost: sumOfCosts(batches),
     error_summary: sumOfFailures(batches),
@@ -54,6 +55,6 @@ function sumOfFailures(batches: readonly RemoteBatch[]): RemoteBatch['error_summ
   return [...byCode].map(([code, parts]) => ({
     code,
     count: parts.reduce((sum, { count }) => sum + count, 0),
-    example: parts[0]?.example ?? null,
+    example: parts[0]!.example,
   }));
 }

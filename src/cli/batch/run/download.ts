@@ -53,7 +53,7 @@ async function download(
   let lines = 0;
   for (let attempt = 1; ; attempt++) {
     try {
-      const results = await client.batches.results(batchId, stream, { after: lines });
+      const results = await client.batches.results(batchId, stream, lines);
       for await (const line of splitLines(results.bytes)) {
         if (!line.whole)
           throw new Unreachable(client.baseUrl, 'the results broke off in the middle of a line');

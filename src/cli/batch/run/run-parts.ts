@@ -139,7 +139,7 @@ export function runParts(job: Job): PartsRun {
       stopped = true;
       for (const index of open()) {
         try {
-          seen[index] = await client.batches.cancel(state.parts[index]!.batch_id!);
+          seen[index] = await client.batches.ask(state.parts[index]!.batch_id!, 'cancel');
         } catch (error) {
           // It has just ended by itself, which is as good.
           if (!(error instanceof ClientError) || error.status !== 409) throw error;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createPace } from './pace.ts';
-import { showCount } from './show-count.ts';
+import { createPace } from './pull-progress.ts';
+import { showCount } from './model-files.ts';
 
 it('is what came in the last seconds', () => {
   let now = 0;
