@@ -33,14 +33,20 @@ export interface RemoteError {
   details?: { errors?: RemoteFault[] } | null;
 }
 
+/** Why `Unreachable`. */
+export const untrusted = 'its certificate is signed by nobody whom this machine trusts';
+
 /** No answer came, or it broke off. */
 export class Unreachable extends Error {
   readonly url: string;
+  /** It is there, and shows a certificate that nobody signed whom this machine trusts. */
+  readonly isUntrusted: boolean;
 
   constructor(url: string, reason: string, cause?: unknown) {
     super(`${url} cannot be reached: ${reason}`, { cause });
     this.name = 'Unreachable';
     this.url = url;
+    this.isUntrusted = reason === untrusted;
   }
 }
 

@@ -60,6 +60,8 @@ describe('what goes wrong', () => {
   it.each([
     ['ECONNREFUSED', 'nothing listens there'],
     ['ENOTFOUND', 'its name is not known'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its certificate is signed by nobody whom this machine trusts'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its certificate is signed by nobody whom this machine trusts'],
   ])('is Unreachable when the network says %s', async (code, reason) => {
     const { transport } = transportTo(() => {
       throw new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code }) });

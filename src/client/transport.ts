@@ -1,4 +1,4 @@
-import { errorOf, Unreachable } from './errors.ts';
+import { errorOf, Unreachable, untrusted } from './errors.ts';
 
 /** `fetch`, or something that behaves like it. */
 export type Fetch = typeof globalThis.fetch;
@@ -94,6 +94,7 @@ function reasonOf(error: unknown): string {
   const code = 'code' in inner ? String(inner.code) : '';
   if (code === 'ECONNREFUSED') return 'nothing listens there';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'its name is not known';
+  if (/^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF|UNABLE_TO_(VERIFY|GET_ISSUER))/.test(code)) return untrusted;
   if (inner.message === 'unexpected redirect')
     return 'it redirects uploads; name the address that it redirects to';
   return inner.message || code || 'the connection failed';

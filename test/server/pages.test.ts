@@ -78,12 +78,13 @@ describe('/docs', () => {
   });
 
   it('leads on to folders, and knows no other files', async () => {
-    for (const [from, to] of [
-      ['/docs', 'docs/'],
-      ['/docs/engines', 'engines/'],
+    for (const [from, to, status] of [
+      ['/', 'docs/', 302],
+      ['/docs', 'docs/', 308],
+      ['/docs/engines', 'engines/', 308],
     ]) {
       const moved = await fetch(`${app.url}${from}`, { redirect: 'manual' });
-      expect([moved.status, moved.headers.get('location')]).toEqual([308, to]);
+      expect([moved.status, moved.headers.get('location')]).toEqual([status, to]);
     }
     for (const path of ['/docs/nope', '/docs/..%2fpackage', '/docs/..%2f..%2fetc%2fpasswd', '/docs/batches/'])
       expect((await get(path)).status, path).toBe(404);

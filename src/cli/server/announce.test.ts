@@ -13,6 +13,23 @@ describe('announce', () => {
     expect(text).toContain('API key  what OFFPEAK_API_KEY said at the start');
     expect(text).not.toContain('admin key');
     expect(text).not.toContain('sk-secret');
+    expect(text).not.toContain('chat "');
+  });
+
+  it.each([
+    [['default'], 'offpeak chat "What is the capital of France?"\n', 'results.jsonl\n'],
+    [[], '"What is the capital of France?" --model qwen\n', 'results.jsonl --model qwen\n'],
+  ])('shows commands that find a model: with the aliases %j', (aliases, chat, batch) => {
+    const stdout = new PassThrough();
+    const terminal = createTerminal({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
+    const models = [
+      { id: 'vectors', aliases: [], serves: ['embeddings'] },
+      { id: 'qwen', aliases, serves: ['chat'] },
+    ];
+    announce({ url: 'http://127.0.0.1:1', models, dataFolder: '/data', firstKeys: null }, {}, terminal);
+    const text = String(stdout.read());
+    expect(text).toContain(chat);
+    expect(text).toContain(batch);
   });
 });
 
@@ -29,7 +46,7 @@ describe('announceAway', () => {
       terminal,
     );
     const [first, second] = String(stderr.read()).split('\n');
-    expect(first).toMatch(/^Warning: qwen: It cannot be.* reached\. \(gpu-1:8000\/v1\)\. It is tried again/);
+    expect(first).toMatch(/^Warning: qwen: It cannot be.* reached \(gpu-1:8000\/v1\)\. It is tried again/);
     expect(first).not.toContain('\u001b');
     expect(second).toContain('(gpu-2/v1, one of 3 servers)');
   });

@@ -36,10 +36,15 @@ export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): vo
   ]);
   if (keys !== null) terminal.print(`\n${shownOnce}`);
   terminal.print(`\nTry it:
-  export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${keys?.key ?? '<your key>'}
-  ${terminal.self.command} chat "What is the capital of France?"
-  ${terminal.self.command} batch run ${terminal.self.example} -o results.jsonl
-Ctrl-C stops it.`);
+  export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${keys?.key ?? '<your key>'}`);
+  const chatting = ready.models.filter(({ serves }) => serves.includes('chat'));
+  const choice = chatting.some(({ id, aliases }) => [id, ...aliases].includes('default'))
+    ? ''
+    : ` --model ${chatting[0]?.id}`;
+  if (chatting.length > 0)
+    terminal.print(`  ${terminal.self.command} chat "What is the capital of France?"${choice}
+  ${terminal.self.command} batch run ${terminal.self.example} -o results.jsonl${choice}`);
+  terminal.print('Ctrl-C stops it.');
 }
 
 /** A line for each server that takes no requests. */
@@ -49,7 +54,7 @@ export function announceAway(
 ): void {
   for (const { model, server, servers, message } of away) {
     const which = servers === 1 ? server : `${server}, one of ${servers} servers`;
-    const line = `${model}: ${message} (${which}). It is tried again by itself; ${terminal.self.command} doctor tells more.`;
+    const line = `${model}: ${message.replace(/\.$/, '')} (${which}). It is tried again by itself; ${terminal.self.command} doctor tells more.`;
     terminal.note(`${terminal.paintNote('yellow', 'Warning:')} ${cleanLine(line)}`);
   }
 }

@@ -18,7 +18,8 @@ const hints: Record<string, (command: string) => string> = {
     `Use a key with the scope that is missing: ${command} keys create --org <id> --scopes ...`,
   too_many_tasks: () =>
     'How many a batch takes is limits.requests_per_batch of the configuration of the server: raise it there, or split the file.',
-  model_not_found: (command) => `${command} models list shows what this server has.`,
+  model_not_found: (command) =>
+    `${command} models list shows what this server has; batch run --model runs a file with one of them.`,
 };
 
 /** Tells what went wrong, once, on stderr: a sentence, its code and request id, and what to do. Never a stack. */
@@ -50,7 +51,9 @@ interface Told {
 function tell(error: unknown, command: string): Told {
   if (error instanceof ClientError) return tellAnswer(error, command);
   if (error instanceof Unreachable) {
-    const hint = `Start a server with: ${command} serve. Or name another one with --url or OFFPEAK_URL.`;
+    const hint = error.isUntrusted
+      ? 'Name the certificate of who signed it in the environment: NODE_EXTRA_CA_CERTS=ca.pem, or NODE_USE_SYSTEM_CA=1 for those of this machine.'
+      : `Start a server with: ${command} serve. Or name another one with --url or OFFPEAK_URL.`;
     return { message: error.message, lines: [], exitCode: exitCodes.unreachable, hint };
   }
   if (error instanceof ConfigError) {

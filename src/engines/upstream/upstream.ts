@@ -38,7 +38,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const secrets = [apiKey ?? '', ...address.secrets, ...Object.values(options.headers ?? {})].filter(
     (secret) => secret.length > 2,
   );
-  const notes = createNotes(log, clock, { upstream: address.host, model });
+  const notes = createNotes(log, clock, { upstream: address.host, upstream_model: model });
 
   let onRate: ((told: RateTold) => void) | undefined;
   function onHeaders(told: IncomingHttpHeaders): void {

@@ -12,6 +12,6 @@ async function* once(content: Uint8Array) {
 }
 
 /** Relative, so that it holds behind a proxy that puts something before the path. */
-export function moved(location: string): Answer {
-  return jsonText(308, '{}', { location });
+export function moved(location: string, status: 302 | 308 = 308): Answer {
+  return jsonText(status, '{}', { location });
 }

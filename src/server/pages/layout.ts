@@ -25,8 +25,8 @@ pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px
 pre code { padding: 0; background: none; overflow-wrap: normal }
 table { display: block; overflow-x: auto; border-collapse: collapse }
 th, td { border: 1px solid var(--line); padding: .35rem .7rem; text-align: left; vertical-align: top }
-@media (max-width: 60rem) { body { display: block } nav { height: auto; position: static; border: 0; border-bottom: 1px solid var(--line) }
-  main { padding: 1.2rem } }
+@media (max-width: 60rem) { body { display: flex; flex-direction: column-reverse } main { padding: 1.2rem; max-width: 100% }
+  nav { height: auto; position: static; border: 0; border-top: 1px solid var(--line) } }
 `;
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

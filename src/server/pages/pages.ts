@@ -11,6 +11,7 @@ export function createPages(): Mounted[] {
   const site = kept(async () => (await import('./site.ts')).loadSite());
   const show = async (path: string, method: string) => (await site())(path, method);
   return [
+    page('/', async () => moved('docs/', 302)),
     page('/docs', async () => moved('docs/')),
     page('/docs/*', ({ param, method }) => show(param, method)),
     page('/docs/api', async ({ method }) => {

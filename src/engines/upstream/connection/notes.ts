@@ -12,7 +12,11 @@ export interface Notes {
 const sayAgainMs = 60_000;
 
 /** @param about what is logged with each */
-export function createNotes(log: Log, clock: Clock, about: { upstream: string; model: string }): Notes {
+export function createNotes(
+  log: Log,
+  clock: Clock,
+  about: { upstream: string; upstream_model: string },
+): Notes {
   const saidAt = new Map<string, number>();
 
   function say(message: string, fields: object): void {

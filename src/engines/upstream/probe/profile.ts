@@ -111,7 +111,10 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       isFound = true;
       take(flavor);
       models = reply;
-      log.info({ upstream: address.host, model, flavor }, 'found out what kind of server the upstream is');
+      log.info(
+        { upstream: address.host, upstream_model: model, flavor },
+        'found out what kind of server the upstream is',
+      );
     } catch {
       if (isOpen()) lookingAgain = clock.after(lookAgainMs, () => void look());
     }

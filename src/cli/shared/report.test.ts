@@ -1,0 +1,17 @@
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import { Unreachable, untrusted } from '../../client/errors.ts';
+import { createTerminal } from '../terminal/terminal.ts';
+import { reportError } from './report.ts';
+
+it.each([
+  ['nothing listens there', 'Start a server with'],
+  [untrusted, 'NODE_EXTRA_CA_CERTS'],
+])('advises what helps where %s', (reason, advice) => {
+  const stderr = new PassThrough();
+  const terminal = createTerminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr });
+  expect(reportError(new Unreachable('https://box', reason), terminal, false)).toBe(5);
+  const [told, hint] = String(stderr.read()).split('\n');
+  expect(told).toContain(`https://box cannot be reached: ${reason}`);
+  expect(hint).toContain(advice);
+});
