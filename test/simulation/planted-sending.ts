@@ -1,7 +1,7 @@
 import { Demand } from '../../src/batches/queue/demand.ts';
 import { HeldChunks } from '../../src/batches/hand/held-chunks.ts';
 import { WorkInHand } from '../../src/batches/hand/work-in-hand.ts';
-import { Replica } from '../../src/engines/pool/replica.ts';
+import { Health } from '../../src/engines/pool/health.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
 
 /** Bugs in what is sent to engines, by whom and how often. */
@@ -18,7 +18,7 @@ export const plantedSending: Record<string, Plant> = {
       },
   ),
   'a line that is to be sent again is forgotten': inClass(HeldChunks, 'putBack', () => () => {}),
-  'an engine that takes nothing is asked on and on': inClass(Replica, 'fail', () => () => {}),
+  'an engine that takes nothing is asked on and on': inClass(Health, 'failed', () => () => {}),
   'more is sent than there is room for': inClass(
     Demand,
     'room',

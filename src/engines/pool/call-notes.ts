@@ -14,9 +14,9 @@ export function notesOf(known: CallKnown, clock: Pick<Clock, 'monotonic'>) {
       known.asked = (known.asked ?? 0) + 1;
       known.server = server;
     },
-    answers(id?: string): void {
+    answers(id?: unknown): void {
       known.firstMs = clock.monotonic() - sentAt;
-      if (id !== undefined) known.answerId = id;
+      if (typeof id === 'string') known.answerId = id;
     },
   };
 }

@@ -4,7 +4,7 @@ import type { EngineCall, Waiting } from '../engines.ts';
 import { chooseReplica } from './choose-replica.ts';
 import type { Replica } from './replica.ts';
 import type { Sent } from './slot-finder.ts';
-import { type Waiter, WaitingRoom } from './waiting-room.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** A request's place at a replica, counted in. */
 export interface Place {
@@ -45,7 +45,7 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
 
   function waiting(): Waiting | null {
     if (replicas.some((replica) => replica.isUp)) return null;
-    return replicas.map((replica) => replica.waiting).find((cause) => cause !== null) ?? draining;
+    return replicas.map(({ health }) => health.breaker.waiting).find((cause) => cause !== null) ?? draining;
   }
 
   /** Why a request cannot even wait. A suspicion, which the requests of others may have caused, keeps back batches alone. */
@@ -53,7 +53,7 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
     const cause = waiting();
     if (!cause || (priority === 'interactive' && replicas.some((replica) => replica.isSuspected)))
       return null;
-    const ms = Math.min(...replicas.map(({ msLeft }) => msLeft));
+    const ms = Math.min(...replicas.map(({ health }) => health.breaker.msLeft));
     return new ApiError(cause.code, cause.message, {
       blame: { scope: cause.scope, certain: true, retry: true },
       retryAfter: Math.max(1, Math.ceil(ms / 1000)),
@@ -102,39 +102,9 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
   }
 
   function turn(call: EngineCall, find: () => Place | undefined): Promise<Place> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        timer?.cancel();
-        call.signal.removeEventListener('abort', onAbort);
-        room.remove(waiter);
-      };
-      const waiter: Waiter<Place> = {
-        call,
-        find,
-        enter: (given) => {
-          leave();
-          resolve(given);
-        },
-        refuse: (reason) => {
-          leave();
-          reject(reason);
-        },
-      };
-      const onAbort = () => waiter.refuse(call.signal.reason);
-      call.signal.addEventListener('abort', onAbort, { once: true });
-      const isPatient = call.priority === 'batch';
-      const timer = isPatient ? null : clock.after(queueMs, () => waiter.refuse(overcrowded()));
-      room.add(waiter);
-    });
-  }
-
-  function admit(): void {
-    for (let first = room.first(); first; first = room.first()) {
-      const given = first.find();
-      if (!given) return;
-      room.shift();
-      first.enter(given);
-    }
+    return room.wait(call, find, (refuse) =>
+      call.priority === 'batch' ? null : clock.after(queueMs, () => refuse(overcrowded())),
+    );
   }
 
   return {
@@ -146,7 +116,7 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
       const found = placeElsewhere(call, tried);
       return found === undefined ? turn(call, () => placeElsewhere(call, tried) ?? place(call)) : found;
     },
-    admit,
+    admit: () => room.admit(),
     dismiss() {
       for (const priority of ['interactive', 'batch'] as const) {
         const refused = refusal(priority);

@@ -3,42 +3,45 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Closed } from '../../core/slot-leases.ts';
-import type { Engine, Report, Waiting } from '../engines.ts';
+import type { Engine, Report } from '../engines.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 
-export interface HealthParts {
+export interface ServerParts {
   clock: Clock;
   random: Random;
   log: Log;
-  /** How many requests it works on. */
-  inFlight: () => number;
   /** It may have more room than before, or none any more. */
   onChange: () => void;
   /** It says of itself that it is well. */
   onWell: () => void;
+}
+
+export interface HealthParts extends ServerParts {
+  /** How many requests it works on. */
+  inFlight: () => number;
   /** It told how it is. */
   onReport: (report: Report) => void;
   /** It asked for a pause of so many milliseconds. */
   onPause: (ms: number) => void;
 }
 
-/** How often a server that tells how much waits there is asked, while it has work. */
-const reportMs = 1_000;
+/** How often a server is asked while it has work: one that tells how much waits there, and one that tells its slots alone. */
+const reportMs = { queue: 1_000, slots: 30_000 } as const;
 
 /** Whether one server works: by what comes of its requests, and by what it says when it is asked. */
 export class Health {
   readonly #name: string;
   readonly #engine: Engine;
   readonly #parts: HealthParts;
-  readonly #breaker: Breaker;
+  readonly breaker: Breaker;
   #wake: Timer | null = null;
   #report: Timer | null = null;
   #isStopped = false;
   /** Whether it was logged that it takes nothing. */
   #isSaid = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** Whether the server tells how much waits there. */
-  #tells = false;
+  /** How often it is asked while it has work; null where it tells nothing that changes. */
+  #everyMs: number | null = null;
   /** Whether it said, before it answered anything, that it does not have the model. */
   #lacksModel = false;
   /** Whether a request had a whole answer. */
@@ -50,27 +53,7 @@ export class Health {
     this.#name = name;
     this.#engine = engine;
     this.#parts = parts;
-    this.#breaker = createBreaker(parts.clock, () => parts.random.float());
-  }
-
-  get now(): Breaker['health'] {
-    return this.#breaker.health;
-  }
-
-  get reason(): Breaker['reason'] {
-    return this.#breaker.reason;
-  }
-
-  get waiting(): Waiting | null {
-    return this.#breaker.waiting;
-  }
-
-  get msLeft(): number {
-    return this.#breaker.msLeft;
-  }
-
-  get closed(): Closed | null {
-    return this.#breaker.closed;
+    this.breaker = createBreaker(parts.clock, () => parts.random.float());
   }
 
   /** Whether it is sent nothing because nobody knows what it can: it is asked what it is when its pause is over. */
@@ -80,8 +63,8 @@ export class Health {
 
   /** Another process found that it takes nothing. */
   heard(closed: Closed): void {
-    if (this.#isStopped || !this.#breaker.heard(closed)) return;
-    this.#wakeIn(this.#breaker.msLeft);
+    if (this.#isStopped || !this.breaker.heard(closed)) return;
+    this.#wakeIn(this.breaker.msLeft);
     this.#parts.log.debug(
       { upstream: this.#name, ...closed },
       'another process found that the server takes nothing',
@@ -91,10 +74,10 @@ export class Health {
 
   /** Something of an answer has come: it works. */
   answers(): void {
-    const wasUp = this.#breaker.health === 'up';
+    const wasUp = this.breaker.health === 'up';
     this.#lacksModel = false;
     this.#isUnseen = false;
-    this.#breaker.answered();
+    this.breaker.answered();
     if (wasUp) return;
     this.#isSaid = false;
     this.#parts.log.info({ upstream: this.#name }, 'the server takes requests again');
@@ -118,11 +101,11 @@ export class Health {
   failed(error: ApiError, sentAt = this.#parts.clock.monotonic(), slackMs?: number): void {
     if (this.#isStopped) return;
     const { log, inFlight, onChange, onPause } = this.#parts;
-    const isNews = this.#breaker.failed(error, inFlight(), sentAt, slackMs);
-    const { msLeft } = this.#breaker;
+    const isNews = this.breaker.failed(error, inFlight(), sentAt, slackMs);
+    const { msLeft } = this.breaker;
     if (msLeft > 0) this.#wakeIn(msLeft);
     if (!isNews) return;
-    if (this.#breaker.reason === 'asked') onPause(msLeft);
+    if (this.breaker.reason === 'asked') onPause(msLeft);
     const told = {
       upstream: this.#name,
       code: error.code,
@@ -141,15 +124,16 @@ export class Health {
     try {
       const report = await this.#engine.probe();
       this.#parts.onReport(report);
-      this.#breaker.said(true);
+      this.breaker.said(true);
       if (this.#lacksModel || this.#isUnseen) this.answers();
       this.#parts.onWell();
       this.#parts.onChange();
       // Where it only did not say so this once, it is asked again.
-      this.#tells ||= report.queued !== null;
+      if (report.queued !== null) this.#everyMs = reportMs.queue;
+      else if (report.slots !== null && this.#engine.slots === null) this.#everyMs ??= reportMs.slots;
       this.#watch();
     } catch (error) {
-      this.#breaker.said(false);
+      this.breaker.said(false);
       this.#isUnseen = false;
       if (this.#isStopped || !(error instanceof ApiError) || !error.blame.certain) return;
       const isNoModel = error.code === 'model_not_found';
@@ -165,7 +149,7 @@ export class Health {
   /** Failures come in swarms; one look tells of all. */
   lookOnce(): void {
     const now = this.#parts.clock.monotonic();
-    if (now - this.#lookedAt < reportMs) return;
+    if (now - this.#lookedAt < reportMs.queue) return;
     this.#lookedAt = now;
     void this.look();
   }
@@ -187,8 +171,8 @@ export class Health {
 
   /** It is asked again and again for as long as it has work. */
   #watch(): void {
-    if (!this.#tells || this.#report || this.#isStopped || this.#parts.inFlight() === 0) return;
-    this.#report = this.#parts.clock.after(reportMs, () => {
+    if (this.#everyMs === null || this.#report || this.#isStopped || this.#parts.inFlight() === 0) return;
+    this.#report = this.#parts.clock.after(this.#everyMs, () => {
       this.#report = null;
       void this.look();
     });

@@ -1,5 +1,4 @@
-import { withHeadroom } from './headroom.ts';
-import { createSlotFinder, type Answer, type Sent } from './slot-finder.ts';
+import { createSlotFinder, withHeadroom, type Answer, type Sent } from './slot-finder.ts';
 
 /** How much one replica is given at a time. */
 export interface Limit {

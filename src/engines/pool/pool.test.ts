@@ -580,6 +580,28 @@ describe('createPool', () => {
     expect(asked).toBe(5);
   });
 
+  it('asks a server that tells its slots for them every half minute while it has work, unless they were configured', async () => {
+    const [one, set] = [server(null), server(2)];
+    const asked = [0, 0];
+    one.probed = async () => ({ slots: asked[0]!++ === 0 ? 2 : 6, queued: null });
+    set.probed = async () => ({ slots: asked[1]!++ === 0 ? 2 : 6, queued: null });
+    await poolOf([one, set]).start();
+    await turn();
+    const work = [ask(), ask(), ask(), ask()];
+    await turn();
+    for (const { open } of [one, set]) open[0]!.answer();
+    await turn();
+    await clock.advance(29_000);
+    expect([asked, pool.slots]).toEqual([[1, 1], 4]);
+    await clock.advance(1_000);
+    await turn();
+    expect([asked, pool.slots]).toEqual([[2, 1], 8]);
+    for (const { open } of [one, set]) open[0]!.answer();
+    await Promise.all(work);
+    await clock.advance(90_000);
+    expect(asked).toEqual([3, 1]);
+  });
+
   it('tells the pause that a server asked for', async () => {
     const one = server(4);
     poolOf([one]);

@@ -1,11 +1,9 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
+import type { Timer } from '../../base/clock.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { Closed } from '../../core/slot-leases.ts';
-import type { Engine, EngineCall, ReplicaState, Waiting } from '../engines.ts';
+import type { Engine, EngineCall, ReplicaState } from '../engines.ts';
 import type { Choice } from './choose-replica.ts';
-import { Health } from './health.ts';
+import { Health, type ServerParts } from './health.ts';
 import { createLimit, type Limit } from './limit.ts';
 import { createRate, type Rate } from './rate.ts';
 import type { Sent } from './slot-finder.ts';
@@ -25,16 +23,6 @@ export interface ReplicaOptions {
   slotsBefore?: number | undefined;
 }
 
-export interface ReplicaParts {
-  clock: Clock;
-  random: Random;
-  log: Log;
-  /** It may have more room than before, or none any more. */
-  onChange: () => void;
-  /** It says of itself that it is well. */
-  onWell: () => void;
-}
-
 /** The weight of the newest answer in the average pace. */
 const newest = 0.1;
 /** From this share of what may be in flight on, times tell how much it can take. */
@@ -45,6 +33,7 @@ export class Replica implements Choice {
   readonly name: string;
   readonly engine: Engine;
   readonly account: string;
+  readonly health: Health;
   /** Milliseconds a unit of work, lately; 0 while nothing is known. */
   pace = 0;
   slowness = 1;
@@ -54,10 +43,9 @@ export class Replica implements Choice {
   #weight: number;
   #isDraining: boolean;
   #limit: Limit;
-  #health: Health;
   #rate: Rate;
   #turn: Timer | null = null;
-  #parts: ReplicaParts;
+  #parts: ServerParts;
   /** Calls that are not over, whether the server is done with them or not. */
   #calls = 0;
   #onEnd: (() => void) | null = null;
@@ -68,7 +56,7 @@ export class Replica implements Choice {
 
   constructor(
     { name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions,
-    parts: ReplicaParts,
+    parts: ServerParts,
   ) {
     this.name = name;
     this.engine = engine;
@@ -78,7 +66,7 @@ export class Replica implements Choice {
     this.#parts = parts;
     this.#limit = createLimit(engine.slots, () => parts.clock.monotonic(), slotsBefore);
     this.#rate = createRate(() => parts.clock.monotonic());
-    this.#health = new Health(name, engine, {
+    this.health = new Health(name, engine, {
       ...parts,
       inFlight: () => this.#inFlight,
       onReport: (report) => this.#limit.learned(report),
@@ -116,12 +104,12 @@ export class Replica implements Choice {
 
   /** For how long it takes nothing, as was found here. */
   get closed(): Closed | null {
-    return this.#isDraining ? null : this.#health.closed;
+    return this.#isDraining ? null : this.health.breaker.closed;
   }
 
   /** Another process found that it takes nothing. What is being worked on here speaks against that. */
   heard(closed: Closed | undefined): void {
-    if (closed && !(this.isUp && this.#inFlight > 0)) this.#health.heard(closed);
+    if (closed && !(this.isUp && this.#inFlight > 0)) this.health.heard(closed);
   }
 
   get capacity(): number {
@@ -130,7 +118,7 @@ export class Replica implements Choice {
 
   /** Whether it takes requests, or may be tried. */
   get isUp(): boolean {
-    return !this.#isDraining && this.#health.now === 'up';
+    return !this.#isDraining && this.health.breaker.health === 'up';
   }
 
   /**
@@ -138,38 +126,31 @@ export class Replica implements Choice {
    * not refused: a line that is sent and refused again and again would leave the process no time for anything else.
    */
   get wantsTrial(): boolean {
-    if (this.#isDraining || this.#trial || this.isUnseen || this.#health.now !== 'half-open') return false;
+    if (this.#isDraining || this.#trial || this.isUnseen || this.health.breaker.health !== 'half-open')
+      return false;
     return this.#rate.msLeft === 0 || this.#awaitTurn();
   }
 
   /** How many requests of batches may be in flight. */
   get most(): number {
     if (this.#isDraining) return 0;
-    if (this.#health.now === 'up') return this.#limit.most;
+    if (this.health.breaker.health === 'up') return this.#limit.most;
     return this.wantsTrial ? Math.min(this.#limit.most, this.#inFlight + 1) : 0;
   }
 
   get isUnseen(): boolean {
-    return this.#health.isUnseen;
+    return this.health.isUnseen;
   }
 
   /** It is left alone for failures that may each have been a request's own. */
   get isSuspected(): boolean {
-    return !this.#isDraining && this.#health.reason === 'suspected';
-  }
-
-  get msLeft(): number {
-    return this.#health.msLeft;
-  }
-
-  get waiting(): Waiting | null {
-    return this.#health.waiting;
+    return !this.#isDraining && this.health.breaker.reason === 'suspected';
   }
 
   get state(): ReplicaState {
-    const health = this.#isDraining ? 'draining' : this.#health.now;
-    const { name, slots, inFlight, waiting } = this;
-    return { name, health, slots, inFlight, waiting };
+    const { health, waiting } = this.health.breaker;
+    const { name, slots, inFlight } = this;
+    return { name, health: this.#isDraining ? 'draining' : health, slots, inFlight, waiting };
   }
 
   /**
@@ -181,14 +162,14 @@ export class Replica implements Choice {
     if (this.#rate.msLeft > 0) return this.#awaitTurn();
     if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.most;
     const most = this.#limit.most + Math.max(1, Math.ceil(this.slots / 8));
-    const { reason } = this.#health;
+    const { reason } = this.health.breaker;
     if (reason === 'asked') return false;
     return this.#inFlight < (reason === 'certain' ? 1 : most);
   }
 
   sent(): Sent {
     const sent = this.#limit.sent(this.#others);
-    if (this.#health.now === 'half-open') this.#trial = sent;
+    if (this.health.breaker.health === 'half-open') this.#trial = sent;
     this.#inFlight++;
     this.#calls++;
     this.#rate.sent();
@@ -221,17 +202,12 @@ export class Replica implements Choice {
     if (this.#trial === sent) this.#trial = null;
   }
 
-  /** Something of an answer has come: it works. */
-  answers(): void {
-    this.#health.answers();
-  }
-
   answered(sent: Sent, work: number): void {
     const isFull = this.#inFlight + this.#others >= this.#limit.most * full;
     this.#left(sent);
     const pace = (this.#parts.clock.monotonic() - sent.at) / work;
     this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newest;
-    this.#health.answered();
+    this.health.answered();
     this.#limit.answered(sent, { work, isFull });
   }
 
@@ -239,10 +215,10 @@ export class Replica implements Choice {
   failed(sent: Sent, error: ApiError, slackMs?: number): void {
     this.#left(sent);
     this.#limit.dropped(sent);
-    if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.answers();
+    if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.answers();
     if (error.code === 'engine_overloaded') this.#refused(sent, error);
-    this.fail(error, sent.at, slackMs);
-    if (!error.blame.certain) this.#health.lookOnce();
+    this.health.failed(error, sent.at, slackMs);
+    if (!error.blame.certain) this.health.lookOnce();
   }
 
   /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */
@@ -259,18 +235,8 @@ export class Replica implements Choice {
     this.#limit.dropped(sent);
   }
 
-  /** It does not work, as some request has found. */
-  fail(error: ApiError, sentAt?: number, slackMs?: number): void {
-    this.#health.failed(error, sentAt, slackMs);
-  }
-
-  /** Asks the server how it is. */
-  look(): Promise<void> {
-    return this.#health.look();
-  }
-
   stop(): void {
-    this.#health.stop();
+    this.health.stop();
     this.#turn?.cancel();
   }
 }

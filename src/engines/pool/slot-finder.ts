@@ -1,6 +1,5 @@
 import { Cohort, type Sent } from './cohort.ts';
 import { createGrowth, same, slower, unknown, unqueued } from './growth.ts';
-import { headroom, withHeadroom } from './headroom.ts';
 import type { Pace } from './pace.ts';
 import { Sample } from './sample.ts';
 import { chance, judge, type Trial } from './trial.ts';
@@ -218,6 +217,14 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
       queued = waiting;
     },
   };
+}
+
+/** How many more than its slots a server is given, so that the next request is there when an answer leaves. */
+const headroom = 9 / 8;
+
+/** A request more for every eighth slot, rounded up. */
+export function withHeadroom(slots: number): number {
+  return slots + Math.ceil(slots / 8);
 }
 
 function clamped(count: number): number {

@@ -1,10 +1,9 @@
+import type { Timer } from '../../base/clock.ts';
+import { onAbort } from '../../base/on-abort.ts';
 import { Turns } from '../../base/turns.ts';
 import type { EngineCall } from '../engines.ts';
 
-/** @typeParam Place what is waited for */
-export interface Waiter<Place> {
-  call: EngineCall;
-  /** A place that suits it, if there is one. */
+interface Waiter<Place> {
   find: () => Place | undefined;
   enter: (place: Place) => void;
   refuse: (reason: unknown) => void;
@@ -21,36 +20,56 @@ export class WaitingRoom<Place> {
     return this.#turns[priority].count;
   }
 
-  add(waiter: Waiter<Place>): void {
-    this.#turns[waiter.call.priority].add(orgOf(waiter), waiter);
+  /**
+   * Waits for the call's turn.
+   * @param find a place that suits it, if there is one
+   * @param patience starts the timer that refuses it
+   * @throws the reason of the call's signal, or why it was refused
+   */
+  wait(
+    { priority, org = '', signal }: EngineCall,
+    find: () => Place | undefined,
+    patience: (refuse: (reason: unknown) => void) => Timer | null,
+  ): Promise<Place> {
+    const turns = this.#turns[priority];
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        timer?.cancel();
+        forget();
+        turns.remove(org, waiter);
+      };
+      const waiter: Waiter<Place> = {
+        find,
+        enter(place) {
+          leave();
+          resolve(place);
+        },
+        refuse(reason) {
+          leave();
+          reject(reason);
+        },
+      };
+      const forget = onAbort(signal, () => waiter.refuse(signal.reason));
+      const timer = patience(waiter.refuse);
+      turns.add(org, waiter);
+    });
   }
 
-  remove(waiter: Waiter<Place>): void {
-    this.#turns[waiter.call.priority].remove(orgOf(waiter), waiter);
-  }
-
-  /** Whose turn it is. */
-  first(): Waiter<Place> | undefined {
-    return (this.#turns.interactive.first() ?? this.#turns.batch.first())?.[1];
-  }
-
-  /** Takes out the first; its org goes behind the others. */
-  shift(): Waiter<Place> | undefined {
-    const waiter = this.first();
-    if (waiter) this.#turns[waiter.call.priority].done(orgOf(waiter), waiter);
-    return waiter;
+  /** Lets in whoever has a place, until one in turn finds none. */
+  admit(): void {
+    for (const turns of [this.#turns.interactive, this.#turns.batch])
+      for (let next = turns.first(); next; next = turns.first()) {
+        const place = next[1].find();
+        if (place === undefined) return;
+        // Its org goes behind the others.
+        turns.done(...next);
+        next[1].enter(place);
+      }
   }
 
   /** Turns all of a priority away. */
   refuse(priority: EngineCall['priority'], reason: unknown): void {
     const turns = this.#turns[priority];
-    for (let next = turns.first(); next; next = turns.first()) {
-      turns.done(...next);
-      next[1].refuse(reason);
-    }
+    for (let next = turns.first(); next; next = turns.first()) next[1].refuse(reason);
   }
-}
-
-function orgOf({ call }: Pick<Waiter<never>, 'call'>): string {
-  return call.org ?? '';
 }

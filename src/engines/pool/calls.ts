@@ -1,0 +1,187 @@
+import type { Clock } from '../../base/clock.ts';
+import { ApiError, isWorthAskingElsewhere } from '../../core/errors.ts';
+import type { ChatUsage } from '../../wire/chat/chat.ts';
+import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
+import { notesOf } from './call-notes.ts';
+import type { Entrance, Place } from './entrance.ts';
+import type { Replica } from './replica.ts';
+
+/** Other replicas that are asked after a failure: where it is certain that nothing was done, and where it is not. */
+const elsewhere = { certain: 3, unclear: 1 } as const;
+
+/** What a token that is read costs against one that is written. */
+const tokensRead = 1 / 16;
+
+export interface CallsParts {
+  /** May be others later. */
+  replicas: readonly Replica[];
+  entrance: Entrance;
+  clock: Clock;
+  /** What was sent at that time was answered. */
+  onWorked: (sentAt: number) => void;
+}
+
+/** Asks the replica that suits a call, and on to another where that was at fault before anything of an answer had come. */
+export function createCalls({
+  replicas,
+  entrance,
+  clock,
+  onWorked,
+}: CallsParts): Pick<Pool, 'generate' | 'stream' | 'embed' | 'native'> {
+  let answered = 0;
+
+  /** Where a call goes after a failure, if it should be asked again by itself. */
+  async function next(call: EngineCall, error: unknown, tried: ReadonlySet<Replica>): Promise<Place | null> {
+    if (!isWorthAskingElsewhere(error) || call.signal.aborted) return null;
+    if (tried.size > (error.blame.certain ? elsewhere.certain : elsewhere.unclear)) return null;
+    return entrance.elsewhere(call, tried);
+  }
+
+  function failed({ replica, sent }: Place, call: EngineCall, error: unknown): void {
+    if (call.signal.aborted || !(error instanceof ApiError)) return replica.dropped(sent);
+    replica.failed(sent, error, call.deadline && call.deadline - clock.now());
+    if (error.blame.scope !== 'account') return;
+    for (const other of replicas)
+      if (other !== replica && other.account === replica.account) other.health.failed(error);
+  }
+
+  function succeeded({ replica, sent }: Place, work: number): void {
+    answered++;
+    onWorked(sent.at);
+    replica.answered(sent, Math.max(1, work));
+    compare();
+  }
+
+  /** How slow each is against the others. */
+  function compare(): void {
+    if (replicas.length < 2 || answered % 64 !== 0) return;
+    const paces = replicas
+      .map(({ pace }) => pace)
+      .filter((pace) => pace > 0)
+      .toSorted((a, b) => a - b);
+    const middle = paces[Math.floor(paces.length / 2)];
+    if (middle !== undefined) for (const replica of replicas) replica.slowness = replica.pace / middle;
+  }
+
+  async function ask<T>(
+    call: EngineCall,
+    run: (engine: Engine) => Promise<T>,
+    weigh: (answer: T) => number,
+    idOf?: (answer: T) => unknown,
+  ): Promise<T> {
+    let tried: Set<Replica> | undefined;
+    const { known } = call;
+    const notes = known && notesOf(known, clock);
+    const entered = entrance.enter(call);
+    for (let at = entered instanceof Promise ? await entered : entered; ;) {
+      const { replica } = at;
+      notes?.sent(replica.name);
+      try {
+        const answer = await run(replica.engine);
+        notes?.answers(idOf?.(answer));
+        succeeded(at, weigh(answer));
+        return answer;
+      } catch (error) {
+        failed(at, call, error);
+        entrance.admit();
+        tried = (tried ?? new Set<Replica>()).add(replica);
+        const other = await next(call, error, tried);
+        if (!other) throw error;
+        at = other;
+      } finally {
+        replica.left();
+        entrance.admit();
+      }
+    }
+  }
+
+  async function* stream<T extends Piece>(
+    call: EngineCall,
+    run: (engine: Engine) => AsyncIterable<readonly T[]>,
+  ): AsyncGenerator<readonly T[]> {
+    const tried = new Set<Replica>();
+    const notes = call.known && notesOf(call.known, clock);
+    for (let at = await entrance.enter(call); ;) {
+      const { replica } = at;
+      notes?.sent(replica.name);
+      tried.add(replica);
+      let begun = false;
+      let isOpen = true;
+      try {
+        for await (const chunks of run(replica.engine)) {
+          if (!begun) {
+            replica.health.answers();
+            notes?.answers(chunks[0]?.id);
+          }
+          begun = true;
+          // The usage comes last: the server is done, however long the client reads.
+          const usage = chunks.at(-1)?.usage;
+          if (usage && isOpen) {
+            isOpen = false;
+            succeeded(at, workOf(usage));
+            entrance.admit();
+          }
+          yield chunks;
+        }
+        if (isOpen) succeeded(at, 1);
+        isOpen = false;
+        return;
+      } catch (error) {
+        if (isOpen) failed(at, call, error);
+        isOpen = false;
+        entrance.admit();
+        const other = begun ? null : await next(call, error, tried);
+        if (!other) throw error;
+        at = other;
+      } finally {
+        if (isOpen) replica.dropped(at.sent);
+        replica.left();
+        entrance.admit();
+      }
+    }
+  }
+
+  return {
+    generate: (request, call) =>
+      ask(
+        call,
+        (engine) => engine.generate(request, call),
+        ({ body }) => workOf(body.usage),
+        ({ body }) => body.id,
+      ),
+    stream: (request, call) => stream(call, (engine) => engine.stream(request, call)),
+    embed: (request, call) =>
+      ask(
+        call,
+        (engine) => engine.embed(request, call),
+        ({ promptTokens }) => promptTokens * tokensRead,
+      ),
+    native: {
+      ask: (op, request, call) =>
+        ask(
+          call,
+          (engine) => nativeOf(engine).ask(op, request, call),
+          ({ usage }) => workOf(usage),
+          ({ fields }) => fields['id'],
+        ),
+      stream: (op, request, call) => stream(call, (engine) => nativeOf(engine).stream(op, request, call)),
+    },
+  };
+}
+
+/** A piece of a streamed answer; the last one tells the usage. */
+interface Piece {
+  id?: string;
+  usage?: ChatUsage | null;
+}
+
+/** Nobody asks for it where `capabilities.speaks` names no format. */
+function nativeOf({ native }: Engine): NativeCalls {
+  if (!native) throw new Error('this engine is asked for chat completions only');
+  return native;
+}
+
+function workOf(usage: ChatUsage): number {
+  const read = usage.prompt_tokens - usage.prompt_tokens_details.cached_tokens;
+  return usage.completion_tokens + read * tokensRead;
+}
