@@ -1,18 +1,19 @@
 import type { Queries } from '../db.ts';
 import type { Creation } from '../contract/creation.ts';
+import { tableOf } from './table.ts';
 
 /**
  * Idempotent creates. The row of a token is written in the transaction that creates the resource, so two of them wait
  * for each other and the second sees what the first did. `creates` is always the first table such a transaction locks.
  */
 
-interface CreateRow {
-  body_hash: string;
-  resource_id: string;
-  started_at: number;
-  retry: number;
-  forget_at: number;
+interface CreateRow extends Omit<Creation, 'ttlMs'> {
+  orgId: string;
+  resourceId: string;
+  forgetAt: number;
 }
+
+const creates = tableOf<CreateRow>('creates')('orgId token bodyHash resourceId startedAt retry forgetAt');
 
 export type Claimed = { outcome: 'ours' } | { outcome: 'replayed'; id: string } | { outcome: 'mismatch' };
 
@@ -24,69 +25,31 @@ export async function claimToken(
   resourceId: string,
   now: number,
 ): Promise<Claimed> {
+  const { ttlMs, ...asked } = creation;
+  const row: CreateRow = { ...asked, orgId, resourceId, forgetAt: now + ttlMs };
+  const { token } = creation;
   for (;;) {
-    if (await insertToken(q, orgId, creation, resourceId, now)) return { outcome: 'ours' };
-    const earlier = await lockToken(q, orgId, creation.token);
+    // Waits for a transaction that is inserting the same token.
+    const inserted = await creates.insert(q, [row], 'ON CONFLICT (org_id, token) DO NOTHING RETURNING token');
+    if (inserted.length > 0) return { outcome: 'ours' };
+    const earlier = await creates.first(q, { orgId, token }, q.lock);
     if (!earlier) continue; // swept between the two statements
-    if (earlier.forget_at > now) {
-      if (creation.token.startsWith('k:'))
-        return earlier.body_hash === creation.bodyHash
-          ? { outcome: 'replayed', id: earlier.resource_id }
+    if (earlier.forgetAt > now) {
+      if (token.startsWith('k:'))
+        return earlier.bodyHash === creation.bodyHash
+          ? { outcome: 'replayed', id: earlier.resourceId }
           : { outcome: 'mismatch' };
-      if (areTwins(earlier, creation)) return { outcome: 'replayed', id: earlier.resource_id };
+      if (areTwins(earlier, creation)) return { outcome: 'replayed', id: earlier.resourceId };
     }
-    await replaceToken(q, orgId, creation, resourceId, now);
+    await creates.update(q, { ...row }, { orgId, token });
     return { outcome: 'ours' };
   }
 }
 
 /** Without a key, the same bytes are the same create only if the one that started later says that it is a retry. */
 function areTwins(earlier: CreateRow, creation: Creation): boolean {
-  if (earlier.started_at === creation.startedAt) return Math.max(earlier.retry, creation.retry) >= 1;
-  return (earlier.started_at > creation.startedAt ? earlier.retry : creation.retry) >= 1;
-}
-
-/** Waits for a transaction that is inserting the same token. */
-async function insertToken(q: Queries, orgId: string, creation: Creation, resourceId: string, now: number) {
-  const inserted = await q.all(
-    `INSERT INTO creates (org_id, token, body_hash, resource_id, started_at, retry, forget_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, token) DO NOTHING RETURNING token`,
-    [
-      orgId,
-      creation.token,
-      creation.bodyHash,
-      resourceId,
-      creation.startedAt,
-      creation.retry,
-      now + creation.ttlMs,
-    ],
-  );
-  return inserted.length > 0;
-}
-
-async function lockToken(q: Queries, orgId: string, token: string): Promise<CreateRow | undefined> {
-  const [row] = await q.all<CreateRow>(
-    `SELECT body_hash, resource_id, started_at, retry, forget_at FROM creates
-     WHERE org_id = ? AND token = ? ${q.lock}`,
-    [orgId, token],
-  );
-  return row;
-}
-
-async function replaceToken(q: Queries, orgId: string, creation: Creation, resourceId: string, now: number) {
-  await q.all(
-    `UPDATE creates SET body_hash = ?, resource_id = ?, started_at = ?, retry = ?, forget_at = ?
-     WHERE org_id = ? AND token = ?`,
-    [
-      creation.bodyHash,
-      resourceId,
-      creation.startedAt,
-      creation.retry,
-      now + creation.ttlMs,
-      orgId,
-      creation.token,
-    ],
-  );
+  if (earlier.startedAt === creation.startedAt) return Math.max(earlier.retry, creation.retry) >= 1;
+  return (earlier.startedAt > creation.startedAt ? earlier.retry : creation.retry) >= 1;
 }
 
 /** A resource that is gone is not the answer to a retry. */

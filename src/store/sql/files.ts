@@ -1,15 +1,17 @@
 import { isCounted, type StoredFile } from '../../core/file.ts';
-import type { Db, Queries, Value } from '../db.ts';
+import type { Db, Queries } from '../db.ts';
 import type { CreateFileOutcome, FileStore } from '../contract/files.ts';
 import type { StoredBytes } from '../contract/stored-bytes.ts';
 import { claimToken, forgetResource, sweepTokens } from './creates.ts';
-import { fileColumns as columns } from './rows.ts';
-import { inLists, tuples, Undo, undoable } from './statement.ts';
+import { files } from './rows.ts';
+import { allIn, Undo, undoable } from './statement.ts';
 import { addBytes } from './responses/stored-bytes.ts';
 
-/** True for files that a batch still reads. */
-const inUse = `EXISTS (SELECT 1 FROM batches b WHERE b.input_file_id = files.id
+/** True for files that no batch reads any more. */
+const notInUse = `NOT EXISTS (SELECT 1 FROM batches b WHERE b.input_file_id = files.id
   AND b.status IN ('validating', 'in_progress', 'cancelling'))`;
+
+const notExpired = '(expires_at IS NULL OR expires_at > ?)';
 
 export function createFiles(db: Db): FileStore {
   return {
@@ -17,141 +19,92 @@ export function createFiles(db: Db): FileStore {
       undoable<CreateFileOutcome>(db, async (q) => {
         const claimed = creation && (await claimToken(q, file.orgId, creation, file.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
-        await insertFile(q, file);
+        await files.insert(q, [file]);
         const [total] = await addBytes(q, counted([file], 1));
         if (total && total.bytes > mostBytes) throw new Undo<CreateFileOutcome>({ outcome: 'too_much' });
         return { outcome: 'created' };
       }),
 
-    async get(orgId, id, now) {
-      const [row] = await db.all(
-        `SELECT ${columns.fields} FROM files WHERE id = ? AND org_id = ? AND (expires_at IS NULL OR expires_at > ?)`,
-        [id, orgId, now],
-      );
-      return row && columns.read(row);
-    },
+    get: (orgId, id, now) => files.first(db, { id, orgId, [notExpired]: now }),
+    find: (id) => files.first(db, { id }),
 
-    async find(id) {
-      const [row] = await db.all(`SELECT ${columns.fields} FROM files WHERE id = ?`, [id]);
-      return row && columns.read(row);
-    },
-
-    async list(orgId, { purpose, after, order, limit, now }) {
-      const where = ['org_id = ?', '(expires_at IS NULL OR expires_at > ?)'];
-      const params: Value[] = [orgId, now];
-      if (purpose !== undefined) {
-        where.push('purpose = ?');
-        params.push(purpose);
-      }
-      if (after !== undefined) {
-        where.push(order === 'asc' ? 'id > ?' : 'id < ?');
-        params.push(after);
-      }
-      const rows = await db.all(
-        `SELECT ${columns.fields} FROM files WHERE ${where.join(' AND ')}
-         ORDER BY id ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?`,
-        [...params, limit],
-      );
-      return rows.map(columns.read);
+    list(orgId, { purpose, after, order, limit, now }) {
+      const place = order === 'asc' ? 'id > ?' : 'id < ?';
+      const where = { orgId, [notExpired]: now, 'purpose = ?': purpose, [place]: after };
+      return files.all(db, where, `ORDER BY id ${order} LIMIT ?`, [limit]);
     },
 
     remove: (orgId, id, now) =>
       db.tx(async (q) => {
         const file = await lockFile(q, orgId, id, now);
         if (!file) return { outcome: 'missing' };
-        const deleted = await q.all(`DELETE FROM files WHERE id = ? AND NOT ${inUse} RETURNING id`, [id]);
-        if (deleted.length === 0) return { outcome: 'in_use' };
-        await forgetResource(q, id);
-        await noteRemoved(q, [file], now);
-        await addBytes(q, counted([file], -1));
-        return { outcome: 'removed', file };
+        const [removed] = await removeUnused(q, [file], now);
+        return removed ? { outcome: 'removed', file } : { outcome: 'in_use' };
       }),
 
     removeExpired: (now, limit) =>
       db.tx(async (q) => {
         await sweepTokens(q, now, limit);
-        const expired = await lockExpired(q, now, limit);
-        const removed: StoredFile[] = [];
-        // Asked again now that the rows are locked: a batch may have been created on one of them in between.
-        for (const { id } of expired) {
-          const rows = await q.all(
-            `DELETE FROM files WHERE id = ? AND NOT ${inUse} RETURNING ${columns.fields}`,
-            [id],
-          );
-          if (rows.length > 0) await forgetResource(q, id);
-          removed.push(...rows.map(columns.read));
-        }
-        await noteRemoved(q, removed, now);
-        await addBytes(q, counted(removed, -1));
-        return removed;
+        const oldest = `ORDER BY expires_at, id LIMIT ? ${q.skip}`;
+        return removeUnused(
+          q,
+          await files.all(q, { 'expires_at <= ?': now, [notInUse]: [] }, oldest, [limit]),
+          now,
+        );
       }),
 
     async knownBlobs(blobIds) {
-      const known: string[] = [];
-      for (const { sql, params } of inLists(blobIds)) {
-        const rows = await db.all<{ blob_id: string }>(
-          `SELECT blob_id FROM files WHERE blob_id IN ${sql}`,
-          params,
-        );
-        known.push(...rows.map((row) => row.blob_id));
-      }
-      return known;
+      const text = (list: string) => `SELECT blob_id FROM files WHERE blob_id IN ${list}`;
+      return names(await allIn<BlobRow>(db, blobIds, text));
     },
 
-    newestBlobs: (limit) => namesOfBlobs(db, 'SELECT blob_id FROM files ORDER BY id DESC LIMIT ?', limit),
+    newestBlobs: async (limit) =>
+      names(await db.all<BlobRow>('SELECT blob_id FROM files ORDER BY id DESC LIMIT ?', [limit])),
 
-    removedBlobs: (limit) =>
-      namesOfBlobs(db, 'SELECT blob_id FROM removed_blobs ORDER BY blob_id LIMIT ?', limit),
+    removedBlobs: async (limit) =>
+      names(await db.all<BlobRow>('SELECT blob_id FROM removed_blobs ORDER BY blob_id LIMIT ?', [limit])),
 
     async forgetRemoved(gone) {
-      for (const { sql, params } of inLists(gone))
-        await db.all(`DELETE FROM removed_blobs WHERE blob_id IN ${sql}`, params);
+      await allIn(db, gone, (list) => `DELETE FROM removed_blobs WHERE blob_id IN ${list}`);
     },
   };
 }
 
-async function namesOfBlobs(db: Db, sql: string, limit: number): Promise<string[]> {
-  const rows = await db.all<{ blob_id: string }>(sql, [limit]);
+interface BlobRow {
+  blob_id: string;
+}
+
+function names(rows: BlobRow[]): string[] {
   return rows.map((row) => row.blob_id);
 }
 
-function counted(files: readonly StoredFile[], sign: 1 | -1): StoredBytes[] {
-  return files.filter(isCounted).map(({ orgId, bytes }) => ({ orgId, bytes: sign * bytes }));
+function counted(some: readonly StoredFile[], sign: 1 | -1): StoredBytes[] {
+  return some.filter(isCounted).map(({ orgId, bytes }) => ({ orgId, bytes: sign * bytes }));
 }
 
-async function noteRemoved(q: Queries, files: readonly StoredFile[], now: number): Promise<void> {
-  for (const { blobId } of files)
+/** Of files that are locked: a batch may have been created on one of them before they were. */
+async function removeUnused(q: Queries, locked: readonly StoredFile[], now: number): Promise<StoredFile[]> {
+  const removed: StoredFile[] = [];
+  for (const { id } of locked) {
+    const [file] = await files.remove(q, { id, [notInUse]: [] });
+    if (!file) continue;
+    await forgetResource(q, id);
     await q.all('INSERT INTO removed_blobs (blob_id, removed_at) VALUES (?, ?) ON CONFLICT DO NOTHING', [
-      blobId,
+      file.blobId,
       now,
     ]);
-}
-
-export async function insertFile(q: Queries, file: StoredFile): Promise<void> {
-  await q.all(
-    `INSERT INTO files (${columns.names}) VALUES ${tuples(1, columns.count)}`,
-    columns.values(file),
-  );
+    removed.push(file);
+  }
+  await addBytes(q, counted(removed, -1));
+  return removed;
 }
 
 /** The org's file, kept from being removed until the transaction ends. */
-export async function lockFile(
+export function lockFile(
   q: Queries,
   orgId: string,
   id: string,
   now: number,
 ): Promise<StoredFile | undefined> {
-  const [row] = await q.all(
-    `SELECT ${columns.fields} FROM files
-     WHERE id = ? AND org_id = ? AND (expires_at IS NULL OR expires_at > ?) ${q.lock}`,
-    [id, orgId, now],
-  );
-  return row && columns.read(row);
-}
-
-function lockExpired(q: Queries, now: number, limit: number): Promise<{ id: string }[]> {
-  return q.all(
-    `SELECT id FROM files WHERE expires_at <= ? AND NOT ${inUse} ORDER BY expires_at, id LIMIT ? ${q.skip}`,
-    [now, limit],
-  );
+  return files.first(q, { id, orgId, [notExpired]: now }, q.lock);
 }

@@ -1,29 +1,38 @@
 import type { Batch, Chunk, LineRef } from '../../core/batch.ts';
 import type { StoredFile } from '../../core/file.ts';
-import { columnsOf } from './columns.ts';
+import type { BatchState } from '../contract/batches.ts';
+import { tableOf } from './table.ts';
 
-export const fileColumns = columnsOf<StoredFile>()(
+export const files = tableOf<StoredFile>('files')(
   'id orgId purpose filename bytes blobId sha256 requests endpoint createdAt expiresAt',
 );
 
-export const batchColumns = columnsOf<Batch>('prices', 'errors')(
+export const batches = tableOf<Batch>('batches', { json: ['prices', 'errors'] })(
   'id orgId keyId endpoint status total ok err due closing acceptUntil inputFileId outputFileId errorFileId model metadata',
   'prices priceFactor errors pausedAt pausedMs atRiskAt retryOf resultTtlMs createdAt inProgressAt expiresAt',
   'completedAt failedAt expiredAt cancellingAt cancelledAt',
 );
 
-export interface ChunkRow {
-  batch_id: string;
-  seq: number;
-  model: string;
-  prefix: string;
+export const batchStates = tableOf<BatchState>('batches')(
+  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err',
+);
+
+/** A chunk with what repeats its batch, for the index of ready ones, and its lines packed. */
+interface ChunkRow extends Omit<Chunk, 'lines'> {
+  orgId: string;
+  due: number;
+  n: number;
+  state: 'ready' | 'held';
   lines: string;
-  est: number;
-  epoch: number;
-  kills: number;
 }
 
-/** A chunk's lines as stored: `[[line, offset, length, sum], ...]`, the sum where there is one, in the order in which they are to be sent. */
+type Repeated = 'orgId' | 'due' | 'n' | 'state';
+
+export const chunks = tableOf<ChunkRow, Repeated>('batch_chunks', {
+  unread: ['orgId', 'due', 'n', 'state'],
+})('batchId seq model orgId due n prefix lines est state epoch kills');
+
+/** Lines as stored: `[[line, offset, length, sum], ...]`, the sum where there is one, in the order in which they are to be sent. */
 export function packLines(lines: readonly LineRef[]): string {
   return JSON.stringify(
     lines.map(({ line, offset, length, sum }) =>
@@ -39,15 +48,6 @@ export function unpackLines(text: string): LineRef[] {
   );
 }
 
-export function toChunk(row: ChunkRow): Chunk {
-  return {
-    batchId: row.batch_id,
-    seq: row.seq,
-    model: row.model,
-    prefix: row.prefix,
-    lines: unpackLines(row.lines),
-    est: row.est,
-    epoch: row.epoch,
-    kills: row.kills,
-  };
+export function toChunk(row: Omit<ChunkRow, Repeated>): Chunk {
+  return { ...row, lines: unpackLines(row.lines) };
 }

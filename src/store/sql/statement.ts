@@ -57,19 +57,29 @@ export function padded<T>(rows: readonly T[], max: number): T[][] {
   return cut;
 }
 
+/** A list of values for `IN`, padded: `(?,?,?,?)`. */
 export interface InList {
-  /** `(?,?,?,?)` */
   sql: string;
   params: Value[];
 }
 
-/** Lists for `IN`, padded; none for no values. */
+/** As many lists as it takes; none for no values. */
 export function inLists(values: readonly Value[]): InList[] {
   return padded(values, maxParameters).map((params) => ({ sql: tuples(1, params.length), params }));
 }
 
-/** Sorts behind every id: where a list begins that has no cursor. */
-export const behindAll = '~';
+/** The rows of a statement that asks for a list of values, from as many runs as it takes. */
+export async function allIn<Row extends object>(
+  q: Queries,
+  values: readonly Value[],
+  text: (list: string) => string,
+  paramsOf: (list: Value[]) => Value[] = (list) => list,
+): Promise<Row[]> {
+  const found: Row[] = [];
+  for (const { sql, params } of inLists(values))
+    found.push(...(await q.all<Row>(text(sql), paramsOf(params))));
+  return found;
+}
 
 /** A transaction that may end with an outcome that must leave no trace. */
 export async function undoable<T>(db: Db, work: (q: Queries) => Promise<T>): Promise<T> {

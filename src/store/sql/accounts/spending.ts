@@ -1,7 +1,8 @@
-import { type BudgetPeriod, type SpentBudget, utcMonth } from '../../../core/budget.ts';
+import { type Budget, type SpentBudget, utcMonth } from '../../../core/budget.ts';
 import type { Queries } from '../../db.ts';
 import type { LedgerRow } from '../../contract/accounts.ts';
 import { slices, tuples } from '../statement.ts';
+import { conditions } from '../table.ts';
 
 /** What an org `o` spent of its budget; the parameter is the month. */
 const spent = `(SELECT COALESCE(sum(s.amount), 0) FROM spending s
@@ -12,26 +13,15 @@ export function isUsedUp(column: string): string {
   return `EXISTS (SELECT 1 FROM orgs o WHERE o.id = ${column} AND o.budget <= ${spent})`;
 }
 
-interface BudgetRow {
-  id: string;
-  budget: number;
-  budget_period: BudgetPeriod;
-  spent: string;
-}
-
 /** The budgets of the orgs that have one, or of one alone. Sums are text: an org may spend more than a number holds. */
 export async function spentBudgets(q: Queries, now: number, orgId?: string): Promise<SpentBudget[]> {
-  const rows = await q.all<BudgetRow>(
-    `SELECT o.id, o.budget, o.budget_period, CAST(${spent} AS text) AS spent
-     FROM orgs o WHERE o.budget IS NOT NULL ${orgId === undefined ? '' : 'AND o.id = ?'} ORDER BY o.id`,
-    [utcMonth(now), ...(orgId === undefined ? [] : [orgId])],
+  const asked = conditions({ 'o.budget IS NOT NULL': [], 'o.id = ?': orgId });
+  const rows = await q.all<Budget & { orgId: string; spent: string }>(
+    `SELECT o.id AS "orgId", o.budget AS amount, o.budget_period AS period, CAST(${spent} AS text) AS spent
+     FROM orgs o WHERE ${asked.sql} ORDER BY o.id`,
+    [utcMonth(now), ...asked.params],
   );
-  return rows.map((row) => ({
-    orgId: row.id,
-    amount: row.budget,
-    period: row.budget_period,
-    spent: Number(row.spent),
-  }));
+  return rows.map((row) => ({ ...row, spent: Number(row.spent) }));
 }
 
 /**

@@ -3,8 +3,8 @@ import type { Db, Queries } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Lease } from '../../contract/claim.ts';
 import { insertChunks, lockBatch } from './batches.ts';
-import { type ChunkRow, toChunk, unpackLines } from '../rows.ts';
-import { recordedLines } from './recorded-lines.ts';
+import { chunks, toChunk, unpackLines } from '../rows.ts';
+import { lineKey, recordedLines } from './recorded-lines.ts';
 import { slices, typedTuples } from '../statement.ts';
 
 type Chunks = Pick<BatchStore, 'release' | 'split' | 'running' | 'pause' | 'resume'>;
@@ -86,8 +86,6 @@ export const atRest = `CASE WHEN batch_chunks.seq = 0 THEN 'ready' ELSE (
   SELECT CASE WHEN b.closing IS NOT NULL THEN 'done' WHEN b.paused_at IS NOT NULL THEN 'held' ELSE 'ready' END
   FROM batches b WHERE b.id = batch_chunks.batch_id) END`;
 
-const chunkColumns = 'batch_id, seq, model, prefix, lines, est, epoch, kills';
-
 /** Those of the chunks that are ready still. Their batches are locked. */
 export async function leaseChunks(
   q: Queries,
@@ -96,34 +94,28 @@ export async function leaseChunks(
 ): Promise<Chunk[]> {
   const leased: Chunk[] = [];
   for (const slice of slices(chosen, 256)) {
-    const rows = await q.all<ChunkRow>(
-      `WITH chosen(batch_id, seq) AS (VALUES ${typedTuples(slice.length, ['text', 'integer'])})
+    const rows = await q.all(
+      `WITH chosen(of_batch, place) AS (VALUES ${typedTuples(slice.length, ['text', 'integer'])})
        UPDATE batch_chunks SET state = 'leased', owner = ?, epoch = epoch + 1 FROM chosen
-       WHERE batch_chunks.batch_id = chosen.batch_id AND batch_chunks.seq = chosen.seq AND state = 'ready'
-       RETURNING ${ofChunks}`,
+       WHERE batch_id = chosen.of_batch AND seq = chosen.place AND state = 'ready'
+       RETURNING ${chunks.fields}`,
       [...slice.flatMap(({ batchId, seq }) => [batchId, seq]), worker],
     );
-    leased.push(...rows.map(toChunk));
+    leased.push(...rows.map((row) => toChunk(chunks.read(row))));
   }
   return leased.toSorted(byChunk);
 }
 
-/** Named by table where a statement joins another with the same names. */
-const ofChunks = chunkColumns
-  .split(', ')
-  .map((name) => `batch_chunks.${name}`)
-  .join(', ');
-
 /** The chunks with only the lines that have no result yet; those that have none left are done. */
-export async function withoutRecorded(q: Queries, chunks: readonly Chunk[]): Promise<Chunk[]> {
+export async function withoutRecorded(q: Queries, leased: readonly Chunk[]): Promise<Chunk[]> {
   // Nobody ever had the others.
-  const again = chunks.filter(({ epoch, kills }) => epoch > 1 || kills > 0);
+  const again = leased.filter(({ epoch, kills }) => epoch > 1 || kills > 0);
   const asked = again.flatMap(({ batchId, lines }) => lines.map(({ line }) => ({ batchId, line })));
   const recorded = await recordedLines(q, asked);
   const left: Chunk[] = [];
   const over: Chunk[] = [];
-  for (const chunk of chunks) {
-    const open = chunk.lines.filter(({ line }) => !recorded.has(chunk.batchId, line));
+  for (const chunk of leased) {
+    const open = chunk.lines.filter(({ line }) => !recorded.has(lineKey(chunk.batchId, line)));
     const est = Math.ceil((chunk.est * open.length) / chunk.lines.length);
     if (open.length > 0) left.push({ ...chunk, lines: open, est });
     else over.push(chunk);
@@ -135,12 +127,9 @@ export async function withoutRecorded(q: Queries, chunks: readonly Chunk[]): Pro
 
 /** The chunk, if `worker` still holds this lease, which nobody takes from it before the transaction is over. */
 export async function findLeased(q: Queries, worker: string, lease: Lease): Promise<Chunk | undefined> {
-  const [row] = await q.all<ChunkRow>(
-    `SELECT ${chunkColumns} FROM batch_chunks
-     WHERE batch_id = ? AND seq = ? AND epoch = ? AND owner = ? AND state = 'leased' ${q.lock}`,
-    [lease.batchId, lease.seq, lease.epoch, worker],
-  );
-  return row && toChunk(row);
+  const { batchId, seq, epoch } = lease;
+  const found = await chunks.first(q, { batchId, seq, epoch, owner: worker, state: 'leased' }, q.lock);
+  return found && toChunk(found);
 }
 
 /** Leases that are no longer `worker`'s are passed over. */

@@ -1,12 +1,13 @@
 import { advance, chooseChunks, mayTake, type OrgQueue, type ReadyChunk } from '../../../core/fair-choice.ts';
-import type { BatchEndpoint, Chunk } from '../../../core/batch.ts';
+import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries, Value } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Claim, ClaimedBatch, ClaimOptions, Wanted } from '../../contract/claim.ts';
 import { mayBeOfRows } from './own-fault.ts';
 import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
 import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
-import { inLists, tuples } from '../statement.ts';
+import { allIn, tuples } from '../statement.ts';
+import { tableOf } from '../table.ts';
 
 type Claiming = Pick<BatchStore, 'claim' | 'claimClosings'>;
 
@@ -223,20 +224,21 @@ class ClaimInSet {
 
   /** What is ready of batches that are paused or over was given back just when they came to be so. */
   async #putAway(ids: string[]): Promise<void> {
-    for (const { sql, params } of inLists(ids))
-      await this.#q.all(
-        `UPDATE batch_chunks SET state = ${atRest} WHERE batch_id IN ${sql} AND seq > 0 AND state = 'ready'`,
-        params,
-      );
+    const text = (list: string) =>
+      `UPDATE batch_chunks SET state = ${atRest} WHERE batch_id IN ${list} AND seq > 0 AND state = 'ready'`;
+    await allIn(this.#q, ids, text);
   }
 
   async #begin(batches: BatchRow[]): Promise<void> {
-    for (const { sql, params } of inLists(batches.map(({ id }) => id)))
-      // What was paused before is none of the time that it runs.
-      await this.#q.all(
-        `UPDATE batches SET status = 'in_progress', in_progress_at = ?, paused_ms = 0 WHERE id IN ${sql}`,
-        [this.#options.now, ...params],
-      );
+    // What was paused before is none of the time that it runs.
+    const text = (list: string) =>
+      `UPDATE batches SET status = 'in_progress', in_progress_at = ?, paused_ms = 0 WHERE id IN ${list}`;
+    await allIn(
+      this.#q,
+      batches.map(({ id }) => id),
+      text,
+      (ids) => [this.#options.now, ...ids],
+    );
   }
 
   /** Orgs are charged what their chunks are expected to take; the virtual time of a model is the least of those at work. */
@@ -288,40 +290,32 @@ function queueOf(
   return { orgId, start, weight, chunks, more: lists.some((list) => list.length === look) };
 }
 
-interface BatchRow {
-  id: string;
-  org_id: string;
-  endpoint: BatchEndpoint;
-  status: string;
-  closing: string | null;
-  due: number;
-  expires_at: number;
-  paused_at: number | null;
-  prices: string;
-  blob_id: string | null;
-}
+/** What is looked at of a batch to claim of it. */
+type Claimable = Pick<
+  Batch,
+  'id' | 'orgId' | 'endpoint' | 'status' | 'closing' | 'due' | 'expiresAt' | 'pausedAt' | 'prices'
+>;
 
-const isOpen = ({ closing, paused_at }: BatchRow) => closing === null && paused_at === null;
+const claimables = tableOf<Claimable>('batches', { json: ['prices'] })(
+  'id orgId endpoint status closing due expiresAt pausedAt prices',
+);
 
-function toClaimed({ id, endpoint, due, ...row }: BatchRow): ClaimedBatch {
-  const priced = Object.keys(JSON.parse(row.prices) as object);
-  return { id, orgId: row.org_id, endpoint, due, expiresAt: row.expires_at, priced, blobId: row.blob_id };
+type BatchRow = Claimable & Pick<ClaimedBatch, 'blobId'>;
+
+const isOpen = ({ closing, pausedAt }: BatchRow) => closing === null && pausedAt === null;
+
+function toClaimed({ id, orgId, endpoint, due, expiresAt, prices, blobId }: BatchRow): ClaimedBatch {
+  return { id, orgId, endpoint, due, expiresAt, priced: Object.keys(prices), blobId };
 }
 
 /** Those of the batches that nobody else is writing to; where that is none, whoever writes is waited for. */
 async function lockFreeBatches(q: Queries, ids: readonly string[]): Promise<BatchRow[]> {
   const locked = async (lock: string) => {
-    const rows: BatchRow[] = [];
-    for (const { sql, params } of inLists(ids.toSorted()))
-      rows.push(
-        ...(await q.all<BatchRow>(
-          `SELECT id, org_id, endpoint, status, closing, due, expires_at, paused_at, prices,
-             (SELECT f.blob_id FROM files f WHERE f.id = b.input_file_id) AS blob_id
-           FROM batches b WHERE id IN ${sql} ORDER BY id ${lock}`,
-          params,
-        )),
-      );
-    return rows;
+    const text = (list: string) =>
+      `SELECT ${claimables.fields},
+         (SELECT f.blob_id FROM files f WHERE f.id = batches.input_file_id) AS "blobId"
+       FROM batches WHERE id IN ${list} ORDER BY id ${lock}`;
+    return (await allIn(q, ids.toSorted(), text)).map((row) => claimables.read(row) as BatchRow);
   };
   const free = await locked(q.skip);
   return free.length > 0 || ids.length === 0 ? free : locked(q.lock);

@@ -1,15 +1,15 @@
-import { type FinalStatus, canMove } from '../../../core/batch.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Batch, type FinalStatus, canMove } from '../../../core/batch.ts';
 import type { StoredFile } from '../../../core/file.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore } from '../../contract/batches.ts';
-import { lockBatch } from './batches.ts';
+import { lockBatch, undecided } from './batches.ts';
 import { finishChunks } from './chunks.ts';
 import { tell } from '../webhooks/deliveries.ts';
 import { summarise } from './error-summary.ts';
-import { insertFile } from '../files.ts';
 import { holdsClosing, openClosing } from './record.ts';
 import { mayBeOfRows } from './own-fault.ts';
-import { batchColumns } from '../rows.ts';
+import { batches, files } from '../rows.ts';
 
 type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'atRisk' | 'moveWindows' | 'shut' | 'publish'>;
 
@@ -21,20 +21,16 @@ export function createEnding(db: Db): Ending {
   return {
     cancel: (orgId, id, now, graceMs) =>
       db.tx(async (q) => {
-        const [cancelled] = await q.all(
-          `UPDATE batches SET status = 'cancelling', closing = 'cancelled', accept_until = ?, cancelling_at = ?
-           WHERE id = ? AND org_id = ? AND ${undecided} RETURNING ${batchColumns.fields}`,
-          [now + graceMs, now, id, orgId],
-        );
-        if (cancelled) {
-          await stopChunks(q, id);
-          return { began: true, batch: batchColumns.read(cancelled) };
-        }
-        const [row] = await q.all(`SELECT ${batchColumns.fields} FROM batches WHERE id = ? AND org_id = ?`, [
-          id,
-          orgId,
-        ]);
-        return row && { began: false, batch: batchColumns.read(row) };
+        const set = {
+          status: 'cancelling',
+          closing: 'cancelled',
+          acceptUntil: now + graceMs,
+          cancellingAt: now,
+        };
+        const [cancelled] = await batches.update(q, set, { id, orgId, [undecided]: [] });
+        if (cancelled) await stopChunks(q, id);
+        const batch = cancelled ?? (await batches.first(q, { id, orgId }));
+        return batch && { began: cancelled !== undefined, batch };
       }),
 
     async expire(now, limit) {
@@ -58,21 +54,17 @@ export function createEnding(db: Db): Ending {
 
     fail: (id, fault, now) =>
       db.tx(async (q) => {
-        const failed = await q.all(
-          `UPDATE batches SET closing = 'failed', errors = ?, accept_until = ? WHERE id = ? AND ${undecided} RETURNING id`,
-          [JSON.stringify([fault]), now + failGraceMs, id],
-        );
+        const set = { closing: 'failed', errors: [fault], acceptUntil: now + failGraceMs };
+        const failed = await batches.update(q, set, { id, [undecided]: [] });
         if (failed.length > 0) await stopChunks(q, id);
         return failed.length > 0;
       }),
 
     atRisk: (id, now) =>
       db.tx(async (q) => {
-        const [batch] = await q.all<{ org_id: string }>(
-          `UPDATE batches SET at_risk_at = ? WHERE id = ? AND at_risk_at IS NULL AND ${undecided} RETURNING org_id`,
-          [now, id],
-        );
-        if (batch) await tell(q, batch.org_id, 'batch.at_risk', id, now);
+        const where = { id, 'at_risk_at IS NULL': [], [undecided]: [] };
+        const [batch] = await batches.update(q, { atRiskAt: now }, where);
+        if (batch) await tell(q, batch.orgId, 'batch.at_risk', id, now);
         return batch !== undefined;
       }),
 
@@ -98,21 +90,18 @@ export function createEnding(db: Db): Ending {
         return true;
       }),
 
-    publish: (worker, lease, files, now, fault) =>
+    publish: (worker, lease, written, now, fault) =>
       db.tx(async (q) => {
         const batch = await lockBatch(q, lease.batchId);
         if (!batch?.closing || !(await holdsClosing(q, worker, lease))) return 'fenced';
         if (!fault && !(await agrees(q, batch))) return 'incomplete';
-        if (files.output) await insertFile(q, files.output);
-        if (files.errors) await insertFile(q, files.errors);
+        await files.insert(
+          q,
+          [written.output, written.errors].filter((file) => file !== null),
+        );
         const end = fault && canMove(batch.status, 'failed') ? 'failed' : batch.closing;
-        if (fault)
-          await q.all('UPDATE batches SET closing = ?, errors = ? WHERE id = ?', [
-            end,
-            JSON.stringify([fault]),
-            batch.id,
-          ]);
-        await finalise(q, batch, end, files, now);
+        if (fault) await batches.update(q, { closing: end, errors: [fault] }, { id: batch.id });
+        await finalise(q, batch, end, written, now);
         await finishChunks(q, worker, [lease]);
         await tell(q, batch.orgId, `batch.${end}`, batch.id, now);
         return 'published';
@@ -132,9 +121,6 @@ async function expireOne(q: Queries, id: string, now: number): Promise<boolean> 
   return true;
 }
 
-/** Nobody has decided how the batch ends. */
-const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
-
 /** Nothing new is claimed; what is leased stays with its owners until they hear of it. */
 async function stopChunks(q: Queries, batchId: string): Promise<void> {
   await q.all(
@@ -147,36 +133,28 @@ async function stopChunks(q: Queries, batchId: string): Promise<void> {
 interface Sums {
   outputs: number;
   errors: number;
-  input_tokens: number;
-  cached_tokens: number;
-  output_tokens: number;
+  input: number;
+  cached: number;
+  output: number;
 }
 
 /** Every line has its result, the counters are the rows, and the ledger is the sum of the outputs. */
 async function agrees(q: Queries, batch: BatchState): Promise<boolean> {
+  const ofOutputs = (what: string) => sum(`CASE WHEN stream = 'output' THEN ${what} ELSE 0 END`);
   const [rows] = await q.all<Sums>(
-    `SELECT count(CASE WHEN stream = 'output' THEN 1 END) AS outputs,
-       count(CASE WHEN stream = 'errors' THEN 1 END) AS errors,
-       ${sum("CASE WHEN stream = 'output' THEN input_tokens ELSE 0 END")} AS input_tokens,
-       ${sum("CASE WHEN stream = 'output' THEN cached_tokens ELSE 0 END")} AS cached_tokens,
-       ${sum("CASE WHEN stream = 'output' THEN output_tokens ELSE 0 END")} AS output_tokens
+    `SELECT ${ofOutputs('1')} AS outputs, ${sum("CASE WHEN stream = 'errors' THEN 1 ELSE 0 END")} AS errors,
+       ${ofOutputs('input_tokens')} AS input, ${ofOutputs('cached_tokens')} AS cached, ${ofOutputs('output_tokens')} AS output
      FROM batch_results WHERE batch_id = ?`,
     [batch.id],
   );
-  const [ledger] = await q.all<Sums>(
-    `SELECT ${sum('requests')} AS outputs, 0 AS errors, ${sum('input_tokens')} AS input_tokens,
-       ${sum('cached_tokens')} AS cached_tokens, ${sum('output_tokens')} AS output_tokens
+  const [billed] = await q.all<Sums>(
+    `SELECT ${sum('requests')} AS outputs, CAST(? AS integer) AS errors,
+       ${sum('input_tokens')} AS input, ${sum('cached_tokens')} AS cached, ${sum('output_tokens')} AS output
      FROM usage_ledger WHERE source_id = ?`,
-    [batch.id],
+    [batch.err, batch.id],
   );
   return (
-    batch.ok + batch.err === batch.total &&
-    rows!.outputs === batch.ok &&
-    rows!.errors === batch.err &&
-    ledger!.outputs === rows!.outputs &&
-    ledger!.input_tokens === rows!.input_tokens &&
-    ledger!.cached_tokens === rows!.cached_tokens &&
-    ledger!.output_tokens === rows!.output_tokens
+    batch.ok + batch.err === batch.total && rows!.outputs === batch.ok && isDeepStrictEqual(rows, billed)
   );
 }
 
@@ -186,31 +164,27 @@ function sum(expression: string): string {
 }
 
 const instantOf = {
-  completed: 'completed_at',
-  failed: 'failed_at',
-  expired: 'expired_at',
-  cancelled: 'cancelled_at',
-} as const satisfies Record<FinalStatus, string>;
+  completed: 'completedAt',
+  failed: 'failedAt',
+  expired: 'expiredAt',
+  cancelled: 'cancelledAt',
+} as const satisfies Record<FinalStatus, keyof Batch>;
 
 async function finalise(
   q: Queries,
   batch: BatchState,
   end: FinalStatus,
-  files: { output: StoredFile | null; errors: StoredFile | null },
+  written: { output: StoredFile | null; errors: StoredFile | null },
   now: number,
 ): Promise<void> {
   if (!canMove(batch.status, end))
     throw new Error(`Batch ${batch.id} cannot go from ${batch.status} to ${end}.`);
-  await q.all(
-    `UPDATE batches SET status = ?, ${instantOf[end]} = ?, output_file_id = ?, error_file_id = ?, error_summary = ?
-     WHERE id = ?`,
-    [
-      end,
-      now,
-      files.output?.id ?? null,
-      files.errors?.id ?? null,
-      JSON.stringify(await summarise(q, batch.id)),
-      batch.id,
-    ],
-  );
+  const set = {
+    status: end,
+    [instantOf[end]]: now,
+    outputFileId: written.output?.id ?? null,
+    errorFileId: written.errors?.id ?? null,
+    errorSummary: JSON.stringify(await summarise(q, batch.id)),
+  };
+  await batches.update(q, set, { id: batch.id });
 }

@@ -1,6 +1,6 @@
 import type { Queries } from '../../db.ts';
 import type { ErrorSummary } from '../../contract/results.ts';
-import { inLists } from '../statement.ts';
+import { allIn } from '../statement.ts';
 
 /** Codes listed, the most frequent first, and characters of an example. */
 const maxCodes = 20;
@@ -26,15 +26,10 @@ export async function summarise(q: Queries, batchId: string): Promise<ErrorSumma
 }
 
 async function exampleMessages(q: Queries, batchId: string, places: number[]): Promise<Map<number, string>> {
-  const messages = new Map<number, string>();
-  for (const { sql, params } of inLists(places)) {
-    const rows = await q.all<{ n: number; body: Uint8Array }>(
-      `SELECT n, body FROM batch_results WHERE batch_id = ? AND stream = 'errors' AND n IN ${sql}`,
-      [batchId, ...params],
-    );
-    for (const { n, body } of rows) messages.set(n, messageOf(body));
-  }
-  return messages;
+  const text = (list: string) =>
+    `SELECT n, body FROM batch_results WHERE batch_id = ? AND stream = 'errors' AND n IN ${list}`;
+  const rows = await allIn<{ n: number; body: Uint8Array }>(q, places, text, (list) => [batchId, ...list]);
+  return new Map(rows.map(({ n, body }) => [n, messageOf(body)]));
 }
 
 /** The message of an error line: ours, else the one in the engine's answer (api.md, section 5, "Error line"). */

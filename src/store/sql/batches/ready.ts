@@ -3,7 +3,7 @@ import type { ReadyChunk } from '../../../core/fair-choice.ts';
 import type { Queries, Value } from '../../db.ts';
 import type { ClaimOptions, Wanted } from '../../contract/claim.ts';
 import { isUsedUp } from '../accounts/spending.ts';
-import { inLists, padded, tuples, typedTuples } from '../statement.ts';
+import { allIn, inLists, padded, tuples, typedTuples } from '../statement.ts';
 
 /**
  * What is ready, read from the index of ready chunks and from nothing else: nobody counts, so no count can be wrong.
@@ -45,13 +45,10 @@ export async function earlierNames(q: Queries, wanted: readonly Wanted[]): Promi
 export async function lockQueues(q: Queries, models: string[]): Promise<Map<string, number>> {
   const clocks = new Map<string, number>();
   const read = async () => {
-    for (const { sql, params } of inLists(models.toSorted())) {
-      const rows = await q.all<{ model: string; virtual_time: number }>(
-        `SELECT model, virtual_time FROM queues WHERE model IN ${sql} ORDER BY model ${q.lock}`,
-        params,
-      );
-      for (const row of rows) clocks.set(row.model, row.virtual_time);
-    }
+    const text = (list: string) =>
+      `SELECT model, virtual_time FROM queues WHERE model IN ${list} ORDER BY model ${q.lock}`;
+    const rows = await allIn<{ model: string; virtual_time: number }>(q, models.toSorted(), text);
+    for (const row of rows) clocks.set(row.model, row.virtual_time);
   };
   await read();
   if (clocks.size === models.length) return clocks;
@@ -85,17 +82,7 @@ export function readyOrgs(
   );
 }
 
-interface HeadRow {
-  batch_id: string;
-  seq: number;
-  model: string;
-  org_id: string;
-  due: number;
-  n: number;
-  est: number;
-  kills: number;
-  late_at: number;
-}
+type HeadRow = Omit<ReadyChunk, 'late'> & { model: string; lateAt: number };
 
 /** SQLite joins at most 500 SELECTs. */
 const mostTerms = 256;
@@ -110,8 +97,8 @@ export async function readyHeads(
   const filter = idFilter('c.batch_id', options);
   const window = (column: string) => `(SELECT ${column} FROM batches b WHERE b.id = c.batch_id)`;
   const term = `SELECT * FROM (
-      SELECT c.batch_id, c.seq, c.model, c.org_id, c.due, c.n, c.est, c.kills,
-        ${window('b.expires_at - (b.expires_at - b.created_at) / 4')} AS late_at
+      SELECT c.batch_id AS "batchId", c.seq, c.model, c.org_id AS "orgId", c.due, c.n AS lines, c.est, c.kills,
+        ${window('b.expires_at - (b.expires_at - b.created_at) / 4')} AS "lateAt"
       FROM batch_chunks c
       WHERE c.model = ? AND c.org_id = ? AND c.state = 'ready' AND c.seq > 0 AND ${window('b.expires_at')} > ?
         ${filter.and}
@@ -126,25 +113,12 @@ export async function readyHeads(
     rows.push(...told);
   }
   const heads = new Map<string, Map<string, ReadyChunk>>();
-  for (const row of rows) {
-    const key = `${row.model} ${row.org_id}`;
+  for (const { model, lateAt, ...chunk } of rows) {
+    const key = `${model} ${chunk.orgId}`;
     const ofQueue = heads.get(key) ?? new Map<string, ReadyChunk>();
-    heads.set(key, ofQueue.set(`${row.batch_id}/${row.seq}`, toReady(row, options.now)));
+    heads.set(key, ofQueue.set(`${chunk.batchId}/${chunk.seq}`, { ...chunk, late: options.now >= lateAt }));
   }
   return new Map([...heads].map(([key, ofQueue]) => [key, [...ofQueue.values()]]));
-}
-
-function toReady(row: HeadRow, now: number): ReadyChunk {
-  return {
-    batchId: row.batch_id,
-    seq: row.seq,
-    orgId: row.org_id,
-    due: row.due,
-    lines: row.n,
-    est: row.est,
-    kills: row.kills,
-    late: now >= row.late_at,
-  };
 }
 
 /** As a condition on a column of batch ids. */

@@ -6,11 +6,12 @@ import type { LedgerRow } from '../../contract/accounts.ts';
 import type { BatchState } from '../../contract/batches.ts';
 import type { Lease } from '../../contract/claim.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../../contract/results.ts';
-import { lockBatch, lockBatches } from './batches.ts';
+import { lockBatch } from './batches.ts';
 import { findLeased, finishChunks } from './chunks.ts';
 import { addToLedger } from '../accounts/ledger.ts';
-import { recordedLines } from './recorded-lines.ts';
-import { inLists, slices, tuples, typedTuples } from '../statement.ts';
+import { lineKey, recordedLines } from './recorded-lines.ts';
+import { batchStates } from '../rows.ts';
+import { allIn, slices, tuples, typedTuples } from '../statement.ts';
 
 type Recording = Pick<ResultStore, 'record' | 'recordMissing'>;
 
@@ -24,7 +25,10 @@ export function createRecording(db: Db): Recording {
     record: (worker, results, finished, now) =>
       db.tx(async (q) => {
         const ids = [...new Set([...results, ...finished].map(({ batchId }) => batchId))].toSorted();
-        const open = (await lockBatches(q, ids)).filter((batch) => accepts(batch, now));
+        // In one order for all who lock several.
+        const open = (await batchStates.among(q, 'id', ids, {}, `ORDER BY id ${q.lock}`)).filter((batch) =>
+          accepts(batch, now),
+        );
         const kept = await keep(q, open, results, now);
         await finishChunks(q, worker, finished);
         const openIds = new Set(open.map(({ id }) => id));
@@ -65,7 +69,10 @@ async function keep(
   const taken = results.filter(({ batchId }) => counts.has(batchId));
   const known = await recordedLines(q, taken);
   const fresh = taken
-    .filter(({ batchId, line }) => known.add(batchId, line))
+    .filter(({ batchId, line }) => {
+      const key = lineKey(batchId, line);
+      return !known.has(key) && known.add(key);
+    })
     .map((result) => ({ ...result, n: ++counts.get(result.batchId)![result.stream] }));
   const freshOf = Map.groupBy(fresh, ({ batchId }) => batchId);
   if (fresh.length === 0) return new Map();
@@ -134,11 +141,9 @@ async function insertResults(q: Queries, results: (LineResult & { n: number })[]
 
 /** Lets somebody close these batches. */
 export async function openClosing(q: Queries, batchIds: readonly string[]): Promise<void> {
-  for (const { sql, params } of inLists(batchIds))
-    await q.all(
-      `UPDATE batch_chunks SET state = 'ready' WHERE batch_id IN ${sql} AND seq = 0 AND state = 'held'`,
-      params,
-    );
+  const text = (list: string) =>
+    `UPDATE batch_chunks SET state = 'ready' WHERE batch_id IN ${list} AND seq = 0 AND state = 'held'`;
+  await allIn(q, batchIds, text);
 }
 
 /** Only lines with an output are paid for. */

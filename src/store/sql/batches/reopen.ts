@@ -1,6 +1,6 @@
 import type { Db, Queries } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
-import { lockBatch } from './batches.ts';
+import { lockBatch, undecided } from './batches.ts';
 
 /** Finds batches that nobody would ever run to their end, and has them run. */
 export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {
@@ -17,16 +17,13 @@ export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {
   };
 }
 
-/** In the words of the index of open batches (`batches_by_expiry`), which serves no others. */
-const open = `status IN ('validating', 'in_progress') AND closing IS NULL`;
-
 /**
  * A chunk is finished with or after the results of its lines, so of a batch whose every chunk is finished every line has
  * one; unless the database went back behind what it had confirmed. Nor is a chunk held of a batch that is not paused; unless
  * it was given back at the moment in which the batch was resumed. When the window is over, results that come are not taken,
  * and their chunks finish all the same; what has none is then recorded at the end. (Chunk 0 is the closing one.)
  */
-const stranded = `${open} AND status = 'in_progress' AND paused_at IS NULL AND ok + err < total AND expires_at > ?
+const stranded = `${undecided} AND status = 'in_progress' AND paused_at IS NULL AND ok + err < total AND expires_at > ?
   AND NOT EXISTS (
     SELECT 1 FROM batch_chunks c WHERE c.batch_id = batches.id AND c.seq > 0 AND c.state IN ('ready', 'leased'))`;
 

@@ -1,38 +1,34 @@
-import type { Db, Value } from '../../db.ts';
+import type { KeptChat } from '../../../core/kept-chat.ts';
+import type { Db } from '../../db.ts';
 import type { AnsweredChat, ChatStore } from '../../contract/chats.ts';
-import { columnsOf } from '../columns.ts';
-import { inLists, tuples } from '../statement.ts';
+import { conditions, tableOf } from '../table.ts';
 import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 
 type SizedRow = Pick<AnsweredChat, 'id' | 'metadata'> & { bytes: number };
 
-const columns = columnsOf<AnsweredChat>()('id orgId createdAt expiresAt model metadata body');
+const chats = tableOf<KeptChat, 'messages'>('chats', { unread: ['messages'] })(
+  'id orgId createdAt expiresAt model metadata body messages',
+);
 const bytes = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';
 
 export function createChats(db: Db): ChatStore {
   const { find, updateMetadata, remove, removeExpired } = createExpiring<AnsweredChat>(db, {
-    table: 'chats',
-    columns,
+    name: 'chats',
+    table: chats,
     bytes,
   });
 
   async function fieldOf<T>(what: string, orgId: string, id: string, now: number): Promise<T | undefined> {
-    const [row] = await db.all<{ value: T }>(`SELECT ${what} AS value FROM chats WHERE ${isThere}`, [
-      id,
-      orgId,
-      now,
-    ]);
+    const { sql, params } = conditions(isThere(orgId, id, now));
+    const [row] = await db.all<{ value: T }>(`SELECT ${what} AS value FROM chats WHERE ${sql}`, params);
     return row?.value;
   }
 
   return {
     insert: (chat) =>
       db.tx(async (q) => {
-        const [row] = await q.all<{ bytes: number }>(
-          `INSERT INTO chats (${columns.names}, messages) VALUES ${tuples(1, columns.count + 1)} RETURNING ${bytes} AS bytes`,
-          [...columns.values(chat), chat.messages],
-        );
+        const [row] = (await chats.insert(q, [chat], `RETURNING ${bytes} AS bytes`)) as { bytes: number }[];
         return addBytes(q, [{ orgId: chat.orgId, bytes: row!.bytes }]);
       }),
 
@@ -43,21 +39,20 @@ export function createChats(db: Db): ChatStore {
 
     async list(orgId, { order, limit, after, model, metadata }, now) {
       const marks = Object.entries(metadata);
-      const conditions = ['org_id = ?', 'expires_at > ?'];
-      const params: Value[] = [orgId, now];
-      const only = (condition: string, value: string) => {
-        conditions.push(condition);
-        params.push(value);
-      };
-      if (model !== undefined) only('model = ?', model);
-      for (const [name, value] of marks)
-        only("replace(metadata, ?, '') <> metadata", `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+      const place = order === 'asc' ? 'id > ?' : 'id < ?';
+      const marked = marks.map(() => "replace(metadata, ?, '') <> metadata").join(' AND ');
+      const texts = marks.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
       const pageAfter = (id: string | undefined) => {
-        const place = id === undefined ? '' : `AND id ${order === 'asc' ? '>' : '<'} ?`;
+        const { sql, params } = conditions({
+          orgId,
+          'expires_at > ?': now,
+          'model = ?': model,
+          ...(marks.length > 0 && { [marked]: texts }),
+          [place]: id,
+        });
         return db.all<SizedRow>(
-          `SELECT id, metadata, octet_length(body) AS bytes FROM chats WHERE ${conditions.join(' AND ')} ${place}
-           ORDER BY id ${order} LIMIT ?`,
-          [...params, ...(id === undefined ? [] : [id]), limit],
+          `SELECT id, metadata, octet_length(body) AS bytes FROM chats WHERE ${sql} ORDER BY id ${order} LIMIT ?`,
+          [...params, limit],
         );
       };
       const found: SizedRow[] = [];
@@ -70,14 +65,8 @@ export function createChats(db: Db): ChatStore {
     },
 
     async read(orgId, ids, now) {
-      const found = new Map<string, AnsweredChat>();
-      for (const { sql, params } of inLists(ids)) {
-        const rows = await db.all<AnsweredChat>(
-          `SELECT ${columns.fields} FROM chats WHERE id IN ${sql} AND org_id = ? AND expires_at > ?`,
-          [...params, orgId, now],
-        );
-        for (const row of rows) found.set(row.id, row);
-      }
+      const rows = await chats.among(db, 'id', ids, { orgId, 'expires_at > ?': now });
+      const found = new Map(rows.map((row) => [row.id, row]));
       return ids.flatMap((id) => found.get(id) ?? []);
     },
 

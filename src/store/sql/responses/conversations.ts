@@ -2,17 +2,27 @@ import type { ConversationItem, KeptConversation, Said } from '../../../core/con
 import type { Db, Queries } from '../../db.ts';
 import type { ConversationStore, ItemPage } from '../../contract/conversations.ts';
 import type { StoredBytes } from '../../contract/stored-bytes.ts';
-import { columnsOf } from '../columns.ts';
 import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
-import { slices, tuples } from '../statement.ts';
+import { conditions, tableOf } from '../table.ts';
 
-const columns = columnsOf<KeptConversation>()('id orgId createdAt expiresAt bytes metadata');
+const conversations = tableOf<KeptConversation & { lastSeq: number }, 'lastSeq'>('conversations', {
+  unread: ['lastSeq'],
+})('id orgId createdAt expiresAt bytes metadata lastSeq');
+
+interface ItemRow extends ConversationItem {
+  conversationId: string;
+  seq: number;
+}
+
+const conversationItems = tableOf<ItemRow, 'conversationId'>('conversation_items', {
+  unread: ['conversationId'],
+})('conversationId seq id item');
 
 export function createConversations(db: Db): ConversationStore {
   const { find, updateMetadata, remove, removeExpired } = createExpiring<KeptConversation>(db, {
-    table: 'conversations',
-    columns,
+    name: 'conversations',
+    table: conversations,
     bytes: 'bytes + octet_length(metadata)',
     along: (q, id) => q.all('DELETE FROM conversation_items WHERE conversation_id = ?', [id]),
   });
@@ -22,21 +32,22 @@ export function createConversations(db: Db): ConversationStore {
     id: string,
     { order, limit, after }: ItemPage,
   ): Promise<T[]> {
-    const behind = after === undefined ? '' : `AND seq ${order === 'asc' ? '>' : '<'} ?`;
-    return db.all(
-      `SELECT ${what} FROM conversation_items WHERE conversation_id = ? ${behind} ORDER BY seq ${order} LIMIT ?`,
-      [id, ...(after === undefined ? [] : [after]), limit],
-    );
+    const place = order === 'asc' ? 'seq > ?' : 'seq < ?';
+    const { sql, params } = conditions({ conversationId: id, [place]: after });
+    return db.all(`SELECT ${what} FROM conversation_items WHERE ${sql} ORDER BY seq ${order} LIMIT ?`, [
+      ...params,
+      limit,
+    ]);
   }
+
+  const itemOf = (id: string, itemId: string) =>
+    conversationItems.first(db, { conversationId: id, id: itemId });
 
   return {
     insert: (conversation, items) =>
       db.tx(async (q) => {
         const { id, orgId, createdAt, expiresAt, metadata } = conversation;
-        await q.all(
-          `INSERT INTO conversations (${columns.names}, last_seq) VALUES (?, ?, ?, ?, ?, ?, 0)`,
-          columns.values({ ...conversation, bytes: 0 }),
-        );
+        await conversations.insert(q, [{ ...conversation, bytes: 0, lastSeq: 0 }]);
         const said: Said = { orgId, conversationId: id, items, now: createdAt, expiresAt };
         const own = { orgId, bytes: Buffer.byteLength(metadata) };
         return addBytes(q, [own, ...(await appendAll(q, [said]))]);
@@ -54,21 +65,8 @@ export function createConversations(db: Db): ConversationStore {
     items: (id, page) => readPage<ConversationItem>('id, item', id, page),
     sizes: (id, page) => readPage<{ bytes: number }>('octet_length(item) AS bytes', id, page),
 
-    async placeOf(id, itemId) {
-      const [row] = await db.all<{ seq: number }>(
-        'SELECT seq FROM conversation_items WHERE conversation_id = ? AND id = ?',
-        [id, itemId],
-      );
-      return row?.seq;
-    },
-
-    async item(id, itemId) {
-      const [row] = await db.all<{ item: string }>(
-        'SELECT item FROM conversation_items WHERE conversation_id = ? AND id = ?',
-        [id, itemId],
-      );
-      return row?.item;
-    },
+    placeOf: async (id, itemId) => (await itemOf(id, itemId))?.seq,
+    item: async (id, itemId) => (await itemOf(id, itemId))?.item,
 
     async texts(id) {
       const rows = await db.all<{ item: string }>(
@@ -80,21 +78,13 @@ export function createConversations(db: Db): ConversationStore {
 
     removeItem: (orgId, id, itemId, now) =>
       db.tx(async (q) => {
-        const [owner] = await q.all(`SELECT id FROM conversations WHERE ${isThere} ${q.lock}`, [
-          id,
-          orgId,
-          now,
-        ]);
-        if (!owner) return undefined;
+        if (!(await conversations.first(q, isThere(orgId, id, now), q.lock))) return undefined;
         const [gone] = await q.all<{ bytes: number }>(
           'DELETE FROM conversation_items WHERE conversation_id = ? AND id = ? RETURNING octet_length(item) AS bytes',
           [id, itemId],
         );
         if (!gone) return undefined;
-        const [row] = await q.all<KeptConversation>(
-          `UPDATE conversations SET bytes = bytes - ? WHERE id = ? RETURNING ${columns.fields}`,
-          [gone.bytes, id],
-        );
+        const [row] = await conversations.update(q, { 'bytes = bytes - ?': gone.bytes }, { id });
         await addBytes(q, [{ orgId, bytes: -gone.bytes }]);
         return row;
       }),
@@ -112,21 +102,19 @@ export async function appendAll(q: Queries, said: readonly Said[]): Promise<Stor
   const added: StoredBytes[] = [];
   const inOrder = said.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));
   for (const { orgId, conversationId, items, now, expiresAt } of inOrder) {
+    const there = conditions(isThere(orgId, conversationId, now));
     const [row] = await q.all<{ last_seq: number }>(
-      `UPDATE conversations SET last_seq = last_seq + ?, expires_at = ? WHERE ${isThere} RETURNING last_seq`,
-      [items.length, expiresAt, conversationId, orgId, now],
+      `UPDATE conversations SET last_seq = last_seq + ?, expires_at = ? WHERE ${there.sql} RETURNING last_seq`,
+      [items.length, expiresAt, ...there.params],
     );
     if (!row) continue;
-    let seq = row.last_seq - items.length;
-    let bytes = 0;
-    for (const slice of slices(items)) {
-      const kept = await q.all<{ bytes: number }>(
-        `INSERT INTO conversation_items (conversation_id, seq, id, item) VALUES ${tuples(slice.length, 4)}
-         ON CONFLICT DO NOTHING RETURNING octet_length(item) AS bytes`,
-        slice.flatMap(({ id, item }) => [conversationId, ++seq, id, item]),
-      );
-      for (const each of kept) bytes += each.bytes;
-    }
+    const first = row.last_seq - items.length + 1;
+    const kept = (await conversationItems.insert(
+      q,
+      items.map(({ id, item }, at) => ({ conversationId, seq: first + at, id, item })),
+      'ON CONFLICT DO NOTHING RETURNING octet_length(item) AS bytes',
+    )) as { bytes: number }[];
+    const bytes = kept.reduce((sum, each) => sum + each.bytes, 0);
     await q.all('UPDATE conversations SET bytes = bytes + ? WHERE id = ?', [bytes, conversationId]);
     added.push({ orgId, bytes });
   }

@@ -1,13 +1,15 @@
-import type { Db, Queries, Value } from '../../db.ts';
-import type { Columns } from '../columns.ts';
+import type { Db, Queries } from '../../db.ts';
+import { conditions, type Table, type Where } from '../table.ts';
 import { addBytes } from './stored-bytes.ts';
 
-/** That a row is its org's and has not expired: of an id, an org, and now. */
-export const isThere = 'id = ? AND org_id = ? AND expires_at > ?';
+/** That a row is its org's and has not expired. */
+export function isThere(orgId: string, id: string, now: number): Where {
+  return { id, orgId, 'expires_at > ?': now };
+}
 
 interface Expiring<Row> {
-  table: 'responses' | 'conversations' | 'chats';
-  columns: Pick<Columns<Row>, 'fields'>;
+  name: 'responses' | 'conversations' | 'chats';
+  table: Pick<Table<never, Row>, 'first' | 'update'>;
   /** The bytes of a row, in SQL. */
   bytes: string;
   /** What more is true of a row that may be swept. */
@@ -19,12 +21,13 @@ interface Expiring<Row> {
 /** Rows of orgs that are counted and expire: how one is found, marked and taken away. */
 export function createExpiring<Row extends object>(
   db: Db,
-  { table, columns, bytes, sweepable = 'TRUE', along }: Expiring<Row>,
+  { name, table, bytes, sweepable = 'TRUE', along }: Expiring<Row>,
 ) {
-  function removeWhere(condition: string, params: Value[]): Promise<number> {
+  function removeWhere(where: Where): Promise<number> {
+    const { sql, params } = conditions(where);
     return db.tx(async (q) => {
       const removed = await q.all<{ id: string; org_id: string; bytes: number }>(
-        `DELETE FROM ${table} WHERE ${condition} RETURNING id, org_id, ${bytes} AS bytes`,
+        `DELETE FROM ${name} WHERE ${sql} RETURNING id, org_id, ${bytes} AS bytes`,
         params,
       );
       for (const { id } of removed) await along?.(q, id);
@@ -37,39 +40,29 @@ export function createExpiring<Row extends object>(
   }
 
   return {
-    find: async (orgId: string, id: string, now: number): Promise<Row | undefined> => {
-      const [row] = await db.all<Row>(`SELECT ${columns.fields} FROM ${table} WHERE ${isThere}`, [
-        id,
-        orgId,
-        now,
-      ]);
-      return row;
-    },
+    find: (orgId: string, id: string, now: number) => table.first(db, isThere(orgId, id, now)),
 
     /** Replaces the metadata, and when it expires unless that stays. */
     updateMetadata: (orgId: string, id: string, metadata: string, now: number, expiresAt?: number) =>
       db.tx(async (q) => {
+        const { sql, params } = conditions(isThere(orgId, id, now));
         const [before] = await q.all<{ bytes: number }>(
-          `SELECT octet_length(metadata) AS bytes FROM ${table} WHERE ${isThere} ${q.lock}`,
-          [id, orgId, now],
+          `SELECT octet_length(metadata) AS bytes FROM ${name} WHERE ${sql} ${q.lock}`,
+          params,
         );
         if (!before) return undefined;
-        const [row] = await q.all<Row>(
-          `UPDATE ${table} SET metadata = ?, expires_at = COALESCE(?, expires_at) WHERE id = ? RETURNING ${columns.fields}`,
-          [metadata, expiresAt ?? null, id],
-        );
+        const [row] = await table.update(q, { metadata, expiresAt }, { id });
         await addBytes(q, [{ orgId, bytes: Buffer.byteLength(metadata) - before.bytes }]);
         return row;
       }),
 
     remove: async (orgId: string, id: string, now: number): Promise<boolean> =>
-      (await removeWhere(isThere, [id, orgId, now])) > 0,
+      (await removeWhere(isThere(orgId, id, now))) > 0,
 
-    removeExpired: (now: number, limit: number): Promise<number> =>
-      removeWhere(
-        `id IN (SELECT id FROM ${table} WHERE expires_at <= ? AND ${sweepable}
-         ORDER BY expires_at, id LIMIT ? ${db.skip})`,
-        [now, limit],
-      ),
+    removeExpired: (now: number, limit: number): Promise<number> => {
+      const oldest = `id IN (SELECT id FROM ${name} WHERE expires_at <= ? AND ${sweepable}
+        ORDER BY expires_at, id LIMIT ? ${db.skip})`;
+      return removeWhere({ [oldest]: [now, limit] });
+    },
   };
 }

@@ -2,14 +2,19 @@ import type { StoredResponse } from '../../../core/response.ts';
 import type { Db } from '../../db.ts';
 import type { Answered, ChainLink, ResponseSide, ResponseStore } from '../../contract/responses.ts';
 import { appendAll } from './conversations.ts';
-import { columnsOf } from '../columns.ts';
-import { inLists, slices, tuples } from '../statement.ts';
+import { allIn } from '../statement.ts';
+import { tableOf } from '../table.ts';
 import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 
-const columns = columnsOf<Answered>()(
-  'id orgId status previousId createdAt expiresAt aliveUntil saidBytes output body pieces',
+const responses = tableOf<StoredResponse, 'input'>('responses', { unread: ['input'] })(
+  'id orgId status previousId createdAt expiresAt aliveUntil saidBytes input output body pieces',
 );
+
+/** What a chain is followed by: no texts are read. */
+type Link = Pick<StoredResponse, 'status' | 'previousId' | 'saidBytes'>;
+
+const links = tableOf<Link>('responses')('status previousId saidBytes');
 
 /** Of all its texts. Neither database reads them for it. */
 const bytesOfRow = `octet_length(input) + octet_length(output) + octet_length(body)
@@ -17,8 +22,8 @@ const bytesOfRow = `octet_length(input) + octet_length(output) + octet_length(bo
 
 export function createResponses(db: Db): ResponseStore {
   const { find, remove, removeExpired } = createExpiring<Answered>(db, {
-    table: 'responses',
-    columns,
+    name: 'responses',
+    table: responses,
     bytes: bytesOfRow,
     sweepable: 'alive_until IS NULL',
   });
@@ -29,31 +34,22 @@ export function createResponses(db: Db): ResponseStore {
     ids: string[],
     now: number,
   ): Promise<Record<string, T>> {
-    const found: Record<string, T> = {};
-    for (const { sql, params } of inLists(ids)) {
-      const rows = await db.all<{ id: string; value: T }>(
-        `SELECT id, ${what} AS value FROM responses WHERE id IN ${sql} AND org_id = ? AND expires_at > ?`,
-        [...params, orgId, now],
-      );
-      for (const { id, value } of rows) found[id] = value;
-    }
-    return found;
+    const rows = await allIn<{ id: string; value: T }>(
+      db,
+      ids,
+      (list) =>
+        `SELECT id, ${what} AS value FROM responses WHERE id IN ${list} AND org_id = ? AND expires_at > ?`,
+      (list) => [...list, orgId, now],
+    );
+    return Object.fromEntries(rows.map(({ id, value }) => [id, value]));
   }
 
   return {
-    insert: (responses, said = []) =>
+    insert: (made, said = []) =>
       db.tx(async (q) => {
-        for (const slice of slices(responses)) {
-          await q.all(
-            `INSERT INTO responses (${columns.names}, input) VALUES ${tuples(slice.length, columns.count + 1)}`,
-            slice.flatMap((response) => [...columns.values(response), response.input]),
-          );
-        }
-        const added = await appendAll(q, said);
-        return addBytes(q, [
-          ...responses.map((response) => ({ orgId: response.orgId, bytes: bytesOf(response) })),
-          ...added,
-        ]);
+        await responses.insert(q, made);
+        const own = made.map((response) => ({ orgId: response.orgId, bytes: bytesOf(response) }));
+        return addBytes(q, [...own, ...(await appendAll(q, said))]);
       }),
 
     async storedBytes(orgId) {
@@ -68,23 +64,20 @@ export function createResponses(db: Db): ResponseStore {
     // Link by link through the primary key: a recursive statement would walk all of a chain that is to be cut.
     chain: (orgId, id, now, most) =>
       db.tx(async (q) => {
-        const links: ChainLink[] = [];
+        const found: ChainLink[] = [];
         let bytes = 0;
         for (let next: string | null = id; next !== null;) {
-          if (next.startsWith('conv_')) return { links, end: 'conversation' };
-          if (links.length === most.links) return { links, end: 'long' };
-          const [row]: Pick<Answered, 'status' | 'previousId' | 'saidBytes'>[] = await q.all(
-            `SELECT status, previous_id AS "previousId", said_bytes AS "saidBytes" FROM responses WHERE ${isThere}`,
-            [next, orgId, now],
-          );
-          if (!row) return { links, end: 'gone' };
+          if (next.startsWith('conv_')) return { links: found, end: 'conversation' };
+          if (found.length === most.links) return { links: found, end: 'long' };
+          const row: Link | undefined = await links.first(q, isThere(orgId, next, now));
+          if (!row) return { links: found, end: 'gone' };
           const { status, saidBytes } = row;
-          links.push({ id: next, status, saidBytes });
+          found.push({ id: next, status, saidBytes });
           bytes += saidBytes;
-          if (bytes > most.bytes) return { links, end: 'large' };
+          if (bytes > most.bytes) return { links: found, end: 'large' };
           next = row.previousId;
         }
-        return { links, end: 'whole' };
+        return { links: found, end: 'whole' };
       }),
 
     sizes: (orgId, side: ResponseSide, ids, now) => bySide(`octet_length(${side})`, orgId, ids, now),
@@ -108,23 +101,18 @@ export function createResponses(db: Db): ResponseStore {
       }),
 
     async renew(ids, aliveUntil) {
-      const alive: string[] = [];
-      for (const { sql, params } of inLists(ids)) {
-        const rows = await db.all<{ id: string }>(
-          `UPDATE responses SET alive_until = ? WHERE id IN ${sql} AND alive_until IS NOT NULL RETURNING id`,
-          [aliveUntil, ...params],
-        );
-        alive.push(...rows.map((row) => row.id));
-      }
-      return alive;
+      const rows = await allIn<{ id: string }>(
+        db,
+        ids,
+        (list) =>
+          `UPDATE responses SET alive_until = ? WHERE id IN ${list} AND alive_until IS NOT NULL RETURNING id`,
+        (list) => [aliveUntil, ...list],
+      );
+      return rows.map((row) => row.id);
     },
 
-    async abandoned(now, limit) {
-      return db.all(
-        `SELECT ${columns.fields} FROM responses WHERE alive_until <= ? ORDER BY alive_until, id LIMIT ?`,
-        [now, limit],
-      );
-    },
+    abandoned: (now, limit) =>
+      responses.all(db, { 'alive_until <= ?': now }, 'ORDER BY alive_until, id LIMIT ?', [limit]),
 
     remove,
     removeExpired,

@@ -1,67 +1,59 @@
 import { derivedId } from '../../../base/ids.ts';
-import type { Delivery, DeliveryStatus, EventType, WebhookEvent } from '../../../core/webhook.ts';
+import type { Delivery, EventType, Webhook, WebhookEvent } from '../../../core/webhook.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { ClaimedDelivery, WebhookStore } from '../../contract/webhooks.ts';
-import { behindAll, inLists } from '../statement.ts';
+import { inLists } from '../statement.ts';
+import { tableOf } from '../table.ts';
 
 type Deliveries = Omit<WebhookStore, 'insert' | 'get' | 'list' | 'update' | 'rotate' | 'remove'>;
 
-interface DeliveryRow {
-  id: string;
-  webhook_id: string;
-  event_id: string;
-  event_type: WebhookEvent['type'];
-  event_at: number;
-  resource_id: string;
-  created_at: number;
-  status: DeliveryStatus;
-  attempts: number;
+interface DeliveryRow extends Omit<Delivery, 'event' | 'nextAttemptAt'> {
+  orgId: string;
+  eventId: string;
+  eventType: WebhookEvent['type'];
+  eventAt: number;
+  resourceId: string;
   owner: string | null;
-  due_at: number | null;
-  last_attempt_at: number | null;
-  last_status: number | null;
-  last_error: string | null;
+  dueAt: number | null;
 }
 
-const columns = `id, webhook_id, event_id, event_type, event_at, resource_id, created_at, status, attempts, owner, due_at,
-  last_attempt_at, last_status, last_error`;
+const deliveries = tableOf<DeliveryRow, 'orgId'>('webhook_deliveries', { unread: ['orgId'] })(
+  'id orgId webhookId eventId eventType eventAt resourceId createdAt status attempts owner dueAt',
+  'lastAttemptAt lastStatus lastError',
+);
+
+/** What of a webhook it takes to send to it. */
+interface Receiver extends Pick<Webhook, 'id' | 'url' | 'disabledAt'> {
+  secret: string;
+  oldSecret: string | null;
+  oldSecretUntil: number | null;
+}
+
+const receivers = tableOf<Receiver>('webhooks')('id url secret oldSecret oldSecretUntil disabledAt');
 
 /** What webhooks are told: leased like chunks, but each for its own time, so that nobody has to say that he is alive. */
 export function createDeliveries(db: Db): Deliveries {
   return {
     async deliveries(orgId, webhookId, { after, limit }) {
-      const rows = await db.all<DeliveryRow>(
-        `SELECT ${columns} FROM webhook_deliveries WHERE webhook_id = ? AND org_id = ? AND id < ?
-         ORDER BY id DESC LIMIT ?`,
-        [webhookId, orgId, after ?? behindAll, limit],
-      );
-      return rows.map(toDelivery);
+      const where = { webhookId, orgId, 'id < ?': after };
+      return (await deliveries.all(db, where, 'ORDER BY id DESC LIMIT ?', [limit])).map(toDelivery);
     },
 
     replay: (orgId, id, { id: newId, now }) =>
       db.tx(async (q) => {
-        const [row] = await q.all<DeliveryRow>(
-          `SELECT ${columns} FROM webhook_deliveries WHERE id = ? AND org_id = ?`,
-          [id, orgId],
-        );
-        if (!row) return { outcome: 'missing' };
-        const [webhook] = await q.all<SendingRow>(`SELECT ${sending} FROM webhooks WHERE id = ? ${q.lock}`, [
-          row.webhook_id,
-        ]);
+        const row = await deliveries.first(q, { id, orgId });
+        const webhook = row && (await receivers.first(q, { id: row.webhookId }, q.lock));
         if (!webhook) return { outcome: 'missing' };
-        if (webhook.disabled_at !== null) return { outcome: 'disabled' };
+        if (webhook.disabledAt !== null) return { outcome: 'disabled' };
         const { event } = toDelivery(row);
-        const added = await insert(q, { id: newId, orgId, webhookId: row.webhook_id, event, now });
+        const added = await insert(q, { id: newId, orgId, webhookId: webhook.id, event, now });
         return { outcome: 'added', delivery: toDelivery(added) };
       }),
 
     async addClaimed(worker, orgId, webhookId, { id, event }, leaseMs) {
       const now = await db.now();
       return db.tx(async (q) => {
-        const [webhook] = await q.all<SendingRow>(
-          `SELECT ${sending} FROM webhooks WHERE id = ? AND org_id = ? ${q.lock}`,
-          [webhookId, orgId],
-        );
+        const webhook = await receivers.first(q, { id: webhookId, orgId }, q.lock);
         if (!webhook) return undefined;
         const lease = { owner: worker, until: now + leaseMs };
         return toClaimed(await insert(q, { id, orgId, webhookId, event, now, lease }), webhook, now);
@@ -76,15 +68,19 @@ export function createDeliveries(db: Db): Deliveries {
         const first = await findFirst(q, { now, each, limit, busy });
         const [list] = inLists(first);
         if (!list) return [];
-        const rows = await q.all<DeliveryRow>(
+        const told = await q.all(
           `UPDATE webhook_deliveries SET owner = ?, due_at = ?, attempts = attempts + 1 WHERE id IN (
              SELECT id FROM webhook_deliveries WHERE id IN ${list.sql} AND due_at <= ? ${q.skip}
-           ) RETURNING ${columns}`,
+           ) RETURNING ${deliveries.fields}`,
           [worker, now + leaseMs, ...list.params, now],
         );
-        const webhooks = await findSending(q, [...new Set(rows.map((row) => row.webhook_id))]);
+        const rows = told.map(deliveries.read);
+        const ids = new Set(rows.map((row) => row.webhookId));
+        const webhooks = new Map(
+          (await receivers.among(q, 'id', [...ids])).map((found) => [found.id, found]),
+        );
         return rows.flatMap((row) => {
-          const webhook = webhooks.get(row.webhook_id);
+          const webhook = webhooks.get(row.webhookId);
           return webhook ? toClaimed(row, webhook, now) : [];
         });
       });
@@ -98,32 +94,23 @@ export function createDeliveries(db: Db): Deliveries {
             'UPDATE webhooks SET disabled_at = ?, disabled_reason = ? WHERE id = ? AND disabled_at IS NULL',
             [now, disable, webhookId],
           );
-        const finished = await q.all(
-          `UPDATE webhook_deliveries SET owner = NULL, status = ?, due_at = ?, last_attempt_at = ?, last_status = ?,
-             last_error = ?
-           WHERE id = ? AND owner = ? AND attempts = ? RETURNING id`,
-          [
-            status,
-            retryInMs === undefined ? null : now + retryInMs,
-            now,
-            answered,
-            error,
-            id,
-            worker,
-            attempts,
-          ],
-        );
+        const set = {
+          owner: null,
+          status,
+          dueAt: retryInMs === undefined ? null : now + retryInMs,
+          lastAttemptAt: now,
+          lastStatus: answered,
+          lastError: error,
+        };
+        const finished = await deliveries.update(q, set, { id, owner: worker, attempts });
         if (disable !== undefined) await giveUp(q, webhookId);
         return finished.length > 0;
       });
     },
 
     async release(worker) {
-      const released = await db.all(
-        `UPDATE webhook_deliveries SET owner = NULL, due_at = ?
-         WHERE due_at IS NOT NULL AND ${worker === null ? 'owner IS NOT NULL' : 'owner = ?'} RETURNING id`,
-        [await db.now(), ...(worker === null ? [] : [worker])],
-      );
+      const mine = { 'owner = ?': worker ?? undefined, 'owner IS NOT NULL AND due_at IS NOT NULL': [] };
+      const released = await deliveries.update(db, { owner: null, dueAt: await db.now() }, mine);
       return released.length;
     },
 
@@ -211,62 +198,48 @@ async function insert(
   },
 ): Promise<DeliveryRow> {
   const { id, orgId, webhookId, event, now, lease } = made;
-  const [row] = await q.all<DeliveryRow>(
-    `INSERT INTO webhook_deliveries (id, org_id, webhook_id, event_id, event_type, event_at, resource_id, created_at,
-       status, attempts, owner, due_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?) RETURNING ${columns}`,
-    [
-      id,
-      orgId,
-      webhookId,
-      event.id,
-      event.type,
-      event.at,
-      event.resourceId,
-      now,
-      lease ? 1 : 0,
-      lease?.owner ?? null,
-      lease?.until ?? now,
-    ],
-  );
-  return row!;
+  const row: DeliveryRow = {
+    id,
+    orgId,
+    webhookId,
+    eventId: event.id,
+    eventType: event.type,
+    eventAt: event.at,
+    resourceId: event.resourceId,
+    createdAt: now,
+    status: 'pending',
+    attempts: lease ? 1 : 0,
+    owner: lease?.owner ?? null,
+    dueAt: lease?.until ?? now,
+    lastAttemptAt: null,
+    lastStatus: null,
+    lastError: null,
+  };
+  await deliveries.insert(q, [row]);
+  return row;
 }
 
-interface SendingRow {
-  id: string;
-  url: string;
-  secret: string;
-  old_secret: string | null;
-  old_secret_until: number | null;
-  disabled_at: number | null;
-}
+type Told = Omit<DeliveryRow, 'orgId'>;
 
-const sending = 'id, url, secret, old_secret, old_secret_until, disabled_at';
-
-async function findSending(q: Queries, ids: string[]): Promise<Map<string, SendingRow>> {
-  const found = new Map<string, SendingRow>();
-  for (const { sql, params } of inLists(ids))
-    for (const row of await q.all<SendingRow>(`SELECT ${sending} FROM webhooks WHERE id IN ${sql}`, params))
-      found.set(row.id, row);
-  return found;
-}
-
-function toClaimed(row: DeliveryRow, webhook: SendingRow, now: number): ClaimedDelivery {
-  const { url, secret, old_secret: old, old_secret_until: until } = webhook;
+function toClaimed(row: Told, webhook: Receiver, now: number): ClaimedDelivery {
+  const { url, secret, oldSecret: old, oldSecretUntil: until } = webhook;
   return { ...toDelivery(row), url, secrets: old !== null && (until ?? 0) > now ? [secret, old] : [secret] };
 }
 
-function toDelivery(row: DeliveryRow): Delivery {
+function toDelivery(row: Told): Delivery {
+  const { id, webhookId, createdAt, status, attempts, lastAttemptAt, lastStatus, lastError } = row;
+  const event = { id: row.eventId, type: row.eventType, at: row.eventAt, resourceId: row.resourceId };
+  const nextAttemptAt = row.owner === null ? row.dueAt : null;
   return {
-    id: row.id,
-    webhookId: row.webhook_id,
-    event: { id: row.event_id, type: row.event_type, at: row.event_at, resourceId: row.resource_id },
-    createdAt: row.created_at,
-    status: row.status,
-    attempts: row.attempts,
-    nextAttemptAt: row.owner === null ? row.due_at : null,
-    lastAttemptAt: row.last_attempt_at,
-    lastStatus: row.last_status,
-    lastError: row.last_error,
+    id,
+    webhookId,
+    event,
+    createdAt,
+    status,
+    attempts,
+    nextAttemptAt,
+    lastAttemptAt,
+    lastStatus,
+    lastError,
   };
 }

@@ -1,0 +1,149 @@
+import type { Words } from '../../base/words.ts';
+import type { Queries, Value } from '../db.ts';
+import { allIn, slices, tuples } from './statement.ts';
+
+/**
+ * What is true of a row: `{ id, orgId, 'expires_at > ?': now }`. A name is a field, which has that value; anything else is a
+ * condition with its parameters (in brackets if it has an OR), which is not asked where they are undefined.
+ */
+export type Where = Readonly<Record<string, Value | readonly Value[] | undefined>>;
+
+/**
+ * A table, or those of its columns that hold a value of `core/`: `orgId` stands in `org_id`, a list or an object as JSON.
+ * It spares what every table needs; whatever asks for more says so in SQL.
+ */
+export interface Table<T, Read = T> {
+  /** The columns for SELECT and RETURNING: rows then have the names of the fields. One by one, as a newer version may add some. */
+  fields: string;
+  /** The value of a row of `fields`. */
+  read: (row: object) => Read;
+  /** @param tail what follows WHERE: order, number, lock */
+  all: (q: Queries, where: Where, tail?: string, params?: readonly Value[]) => Promise<Read[]>;
+  first: (q: Queries, where: Where, tail?: string) => Promise<Read | undefined>;
+  /** Those of which the field has one of the values. */
+  among: (
+    q: Queries,
+    field: string,
+    values: readonly Value[],
+    where?: Where,
+    tail?: string,
+  ) => Promise<Read[]>;
+  /** @param tail what follows VALUES */
+  insert: (q: Queries, rows: readonly T[], tail?: string) => Promise<object[]>;
+  /** The rows as they are then. What is undefined stays; `'n = n + ?'` is a name, too. */
+  update: (q: Queries, set: Readonly<Record<string, unknown>>, where: Where) => Promise<Read[]>;
+  /** The rows as they were. */
+  remove: (q: Queries, where: Where) => Promise<Read[]>;
+}
+
+export interface Kinds<T, Unread extends keyof T> {
+  /** Kept as JSON. */
+  json?: readonly (keyof T & string)[];
+  /** Written, but only read where they are asked for by name. */
+  unread?: readonly Unread[];
+}
+
+/**
+ * @example tableOf<Org>('orgs')('id name createdAt')
+ * @returns a function that takes the names of all fields, several in a text
+ */
+export function tableOf<T extends object, Unread extends keyof T = never>(
+  name: string,
+  { json = [], unread = [] }: Kinds<T, Unread> = {},
+) {
+  type Read = Omit<T, Unread>;
+
+  const encoded = (field: string, value: unknown): Value =>
+    (json as readonly string[]).includes(field) && value !== null ? JSON.stringify(value) : (value as Value);
+
+  function read(row: object): Read {
+    if (json.length === 0) return row as Read;
+    const value: Record<string, unknown> = { ...row };
+    for (const field of json) if (typeof value[field] === 'string') value[field] = JSON.parse(value[field]);
+    return value as Read;
+  }
+
+  return <const L extends readonly string[]>(...lines: L & Whole<L, T>): Table<T, Read> => {
+    const all = lines.join(' ').split(' ') as (keyof T & string)[];
+    const columns = all.map(columnOf).join(', ');
+    const fields = all
+      .filter((field) => !(unread as readonly (keyof T)[]).includes(field))
+      .map((field) => (columnOf(field) === field ? field : `${columnOf(field)} AS "${field}"`))
+      .join(', ');
+
+    const select: Table<T, Read>['all'] = async (q, where, tail = '', params = []) => {
+      const asked = conditions(where);
+      const text = `SELECT ${fields} FROM ${name} WHERE ${asked.sql} ${tail}`;
+      return (await q.all(text, [...asked.params, ...params])).map(read);
+    };
+
+    return {
+      fields,
+      read,
+      all: select,
+      first: async (q, where, tail) => (await select(q, where, tail))[0],
+      async among(q, field, values, where = {}, tail = '') {
+        const asked = conditions(where);
+        const rows = await allIn(
+          q,
+          values,
+          (list) =>
+            `SELECT ${fields} FROM ${name} WHERE ${columnOf(field)} IN ${list} AND ${asked.sql} ${tail}`,
+          (list) => [...list, ...asked.params],
+        );
+        return rows.map(read);
+      },
+      async insert(q, rows, tail = '') {
+        const told: object[] = [];
+        for (const slice of slices(rows, 256)) {
+          const text = `INSERT INTO ${name} (${columns}) VALUES ${tuples(slice.length, all.length)} ${tail}`;
+          const params = slice.flatMap((row) => all.map((field) => encoded(field, row[field])));
+          told.push(...(await q.all(text, params)));
+        }
+        return told;
+      },
+      async update(q, set, where) {
+        const asked = conditions(where);
+        const changes = Object.entries(set).filter(([, value]) => value !== undefined);
+        const sets = changes.map(([text]) => term(text)).join(', ') || `${all[0]} = ${all[0]}`;
+        const text = `UPDATE ${name} SET ${sets} WHERE ${asked.sql} RETURNING ${fields}`;
+        const values = changes.map(([field, value]) => encoded(field, value));
+        return (await q.all(text, [...values, ...asked.params])).map(read);
+      },
+      async remove(q, where) {
+        const asked = conditions(where);
+        const text = `DELETE FROM ${name} WHERE ${asked.sql} RETURNING ${fields}`;
+        return (await q.all(text, asked.params)).map(read);
+      },
+    };
+  };
+}
+
+/** As SQL, with its parameters. */
+export function conditions(where: Where): { sql: string; params: Value[] } {
+  const asked = Object.entries(where).filter(([text, value]) => value !== undefined || isName(text));
+  return {
+    sql: asked.map(([text]) => term(text)).join(' AND ') || 'TRUE',
+    params: asked.flatMap(([, value]) => value as Value | readonly Value[]),
+  };
+}
+
+function term(text: string): string {
+  return isName(text) ? `${columnOf(text)} = ?` : text;
+}
+
+function isName(text: string): boolean {
+  return /^\w+$/.test(text);
+}
+
+function columnOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Texts that name every field of T, and nothing else. */
+type Whole<L extends readonly string[], T> = [
+  Exclude<keyof T, Words<L[number]>>,
+  Exclude<Words<L[number]>, keyof T>,
+] extends [never, never]
+  ? L
+  : never;
