@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callerOf, startFiles } from '../../test/support/files.ts';
+import { BlobError } from '../core/blob-error.ts';
 import { ApiError } from '../core/errors.ts';
 import type { CheckSchema } from './distinct-schemas.ts';
 import type { SealedUpload, UploadOptions } from './files.ts';
@@ -252,6 +253,20 @@ describe('a refused upload', () => {
     await other.write(Buffer.from(line('a')));
     await other.abort();
     await other.abort();
+  });
+
+  it('F38: asks no store to remove what it did not take', async () => {
+    const upload = await system.files.begin(caller);
+    await upload.write(Buffer.from(line('a')));
+    const create = system.blobs.create.bind(system.blobs);
+    system.blobs.create = async (name) => ({
+      ...(await create(name)),
+      commit: () => Promise.reject(new BlobError('unavailable', 'It is silent.', 'Look.')),
+    });
+    const removed: string[] = [];
+    system.blobs.remove = async (name) => void removed.push(name);
+    await expect(upload.seal(meta)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(removed).toEqual([]);
   });
 
   it('F36: leaves nothing when the disk takes no more', async () => {

@@ -176,15 +176,17 @@ export class SpooledUpload implements Upload {
     const name = indexName(this.#blobId);
     const content = this.#writer;
     const beside = index && (await this.#deps.blobs.create(name));
+    let stands = false;
     try {
       if (index) await beside?.write(index);
       await beside?.commit();
+      stands = beside !== null;
       await content?.commit();
     } catch (error) {
       await beside?.abort();
       await this.abort();
       // What cannot be removed is swept later; what is told is what failed first.
-      await this.#deps.blobs.remove(name).catch(() => {});
+      if (stands) await this.#deps.blobs.remove(name).catch(() => {});
       throw error;
     }
     this.#writer = undefined;

@@ -139,6 +139,16 @@ describe('an upload', () => {
     expect([store.uploads.size, store.objects.size]).toEqual([0, 0]);
   });
 
+  test('F38: that fails asks once that its parts be removed, and is told then', async () => {
+    const blobs = await open();
+    store.fault = (request) => {
+      if (request.startsWith('DELETE')) return { status: 503, code: 'SlowDown' };
+      return request.includes('partNumber=2') ? { status: 403, code: 'AccessDenied' } : undefined;
+    };
+    await expect(put(blobs, name, pattern(part + 4))).rejects.toThrow('too few rights');
+    expect(asked(/^DELETE/)).toHaveLength(1);
+  });
+
   test('F38: what it left when its process died is aborted a day later, at a start and every hour', async () => {
     const now = clock.now();
     const leave = (id: string, of: string, begun: number) =>
@@ -357,6 +367,12 @@ describe('a start', () => {
       message: expect.stringContaining('The stored files cannot be reached: the connection to 127.0.0.1'),
       hint: expect.stringContaining('s3.endpoint'),
     });
+  });
+
+  test('that cannot read what it wrote leaves nothing', async () => {
+    failing(/^GET .*ping/, { status: 403, code: 'AccessDenied' });
+    await expect(make().start()).rejects.toThrow('too few rights');
+    expect(keys()).toEqual([]);
   });
 
   test('goes on where uploads cannot be listed', async () => {

@@ -101,6 +101,14 @@ describe('offpeak doctor', () => {
         { model: 'qwen', reachable: true },
         { files: 's3://files/here', reachable: false, findings: [{ about: 'store', verdict: 'fault' }] },
       ]);
+      store.fault = (request) =>
+        request.includes('?uploads') ? { status: 403, code: 'AccessDenied' } : undefined;
+      const limited = await runCli(['doctor', '--no-generate'], { cwd, env });
+      expect(limited.code).toBe(5);
+      expect(limited.out).toMatch(
+        /has too few rights in the bucket files.*list the bucket and its multipart uploads/,
+      );
+      expect(store.objects.size).toBe(0);
       const { out: shown } = await runCli(['config', 'check', '--json'], { cwd, env });
       expect(shown).not.toContain(secretKey);
     } finally {

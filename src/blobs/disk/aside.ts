@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { Blobs } from '../blobs.ts';
 import { isName } from '../names.ts';
-import { guarded, isMissing } from './faults.ts';
+import { guarded, ifThere } from './faults.ts';
 import type { DiskFs } from './fs.ts';
 import { modifiedAtOf, pathOf } from './paths.ts';
 import { flushFolder } from './write.ts';
@@ -16,50 +16,28 @@ export function createAside(fs: DiskFs, folder: string): Aside {
   const quarantine = join(folder, 'quarantine');
   const asidePath = (name: string) => join(quarantine, name);
 
-  /** Of two processes that do the same with a blob, one comes too late. */
-  const unlessGone = (work: () => Promise<void>) =>
+  /** Of two processes that move the same blob, one comes too late. */
+  const move = (from: string, to: string, at?: number) =>
     guarded(() =>
-      work().catch((error: unknown) => {
-        if (!isMissing(error)) throw error;
+      ifThere(async () => {
+        if (at !== undefined) await fs.utimes(from, at / 1000, at / 1000);
+        await fs.mkdir(dirname(to), { recursive: true, mode: 0o700 });
+        await fs.rename(from, to);
+        await flushFolder(fs, dirname(to));
       }),
     );
-
-  const move = async (from: string, to: string) => {
-    await fs.mkdir(dirname(to), { recursive: true, mode: 0o700 });
-    await fs.rename(from, to);
-    await flushFolder(fs, dirname(to));
-  };
 
   return {
     pathOf: asidePath,
 
-    async setAside(name, at) {
-      const path = pathOf(folder, name);
-      await unlessGone(async () => {
-        await fs.utimes(path, at / 1000, at / 1000);
-        await move(path, asidePath(name));
-      });
-    },
-
-    async bringBack(name) {
-      const path = pathOf(folder, name);
-      await unlessGone(() => move(asidePath(name), path));
-    },
+    setAside: async (name, at) => move(pathOf(folder, name), asidePath(name), at),
+    bringBack: async (name) => move(asidePath(name), pathOf(folder, name)),
 
     async *listAside() {
-      for (const name of await namesIn(fs, quarantine)) {
+      for (const name of (await ifThere(() => fs.readdir(quarantine))) ?? []) {
         const since = isName(name) ? await modifiedAtOf(fs, asidePath(name)) : undefined;
         if (since !== undefined) yield { name, since: Math.round(since) };
       }
     },
   };
-}
-
-async function namesIn(fs: DiskFs, folder: string): Promise<string[]> {
-  try {
-    return await fs.readdir(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }

@@ -8,7 +8,7 @@ import { BlobError } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isName } from '../names.ts';
 import type { DiskFs } from './fs.ts';
-import { cut, guarded, isMissing, missingBlob, translate } from './faults.ts';
+import { cut, guarded, ifThere, isMissing, missingBlob, translate } from './faults.ts';
 import { modifiedAtOf, pathOf } from './paths.ts';
 import { readRange, readSlice } from './read.ts';
 import { createAside } from './aside.ts';
@@ -164,15 +164,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
     ...aside,
 
-    readLabel: () =>
-      guarded(async () => {
-        try {
-          return (await fs.readFile(labelPath, 'utf8')).trim();
-        } catch (error) {
-          if (isMissing(error)) return undefined;
-          throw error;
-        }
-      }),
+    readLabel: async () => (await guarded(() => ifThere(() => fs.readFile(labelPath, 'utf8'))))?.trim(),
 
     async label(installation) {
       const writer = await createFile(labelPath);

@@ -9,6 +9,16 @@ export function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT';
 }
 
+/** Undefined where the file is not there. */
+export async function ifThere<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Runs `work`, whose faults are told as the contract tells them. */
 export async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -50,22 +60,11 @@ export async function missingBlob(
   name: string,
   cause: unknown,
 ): Promise<BlobError> {
-  const there = await guarded(() => isThere(fs, standing));
-  return there
+  return (await guarded(() => ifThere(() => fs.stat(standing))))
     ? new BlobError('missing', `The blob ${name} is missing.`, 'Restore the files from a backup.', {
         cause,
       })
     : new BlobError('unavailable', `The folder ${standing} is gone.`, hintFor('ENOENT'), { cause });
-}
-
-async function isThere(fs: DiskFs, path: string): Promise<boolean> {
-  try {
-    await fs.stat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }
 
 export function cut(name: string, size: number, expected: number): BlobError {

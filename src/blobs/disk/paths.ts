@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isMissing } from './faults.ts';
+import { ifThere } from './faults.ts';
 import { placeOf } from '../names.ts';
 import type { DiskFs } from './fs.ts';
 
@@ -9,10 +9,5 @@ export function pathOf(folder: string, name: string): string {
 
 /** Epoch milliseconds by the clock of the file system, or nothing when the file has gone. */
 export async function modifiedAtOf(fs: DiskFs, path: string): Promise<number | undefined> {
-  try {
-    return (await fs.stat(path)).mtimeMs;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  return (await ifThere(() => fs.stat(path)))?.mtimeMs;
 }

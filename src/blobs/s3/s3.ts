@@ -171,8 +171,11 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 async function tryOut(client: S3Client): Promise<void> {
   await listObjects(client, '', 1).next();
   await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.') });
-  await getPiece(client, probeKey, 0, 1);
-  await client.remove(probeKey);
+  try {
+    await getPiece(client, probeKey, 0, 1);
+  } finally {
+    await client.remove(probeKey);
+  }
 }
 
 function cut(name: string, size: number, expected: number): never {

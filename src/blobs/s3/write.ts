@@ -7,6 +7,9 @@ import { escaped, textOf } from './xml.ts';
 /** All parts of an upload but its last are of one size, as some stores want it, and none is smaller than any store takes. */
 export const partBytes = 8 * 1024 * 1024;
 
+/** Whoever was refused by a store that is silent is not kept waiting for what is cleared away there. */
+const lastWordMs = 5_000;
+
 interface Multipart {
   id: string;
   /** The tags of what was sent, by which the store knows the parts. */
@@ -66,7 +69,7 @@ export function createWriter(client: S3Client, key: string): BlobWriter {
     taken();
     await sending?.catch(() => {});
     onTheWay = 0;
-    await (upload && abortUpload(client, key, upload.id).catch(() => {}));
+    await (upload && abortUpload(client, key, upload.id, lastWordMs).catch(() => {}));
   }
 
   return {
@@ -125,8 +128,15 @@ async function completeUpload(
   if ((await sizeOf(client, key)) !== size) throw notUnderstood('lost an upload that was to be completed');
 }
 
-export async function abortUpload(client: S3Client, key: string, uploadId: string): Promise<void> {
-  await client.send({ method: 'DELETE', key, query: { uploadId }, may: ['NoSuchUpload'] });
+/** @param withinMs of its answer; as of any request, and tried again, if absent */
+export async function abortUpload(
+  client: S3Client,
+  key: string,
+  uploadId: string,
+  withinMs?: number,
+): Promise<void> {
+  const may = ['NoSuchUpload'];
+  await client.send({ method: 'DELETE', key, query: { uploadId }, may, ...(withinMs && { withinMs }) });
 }
 
 function notUnderstood(what: string): BlobError {
