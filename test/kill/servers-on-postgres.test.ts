@@ -42,9 +42,18 @@ function serverTests(database: PostgresServer): void {
     const upstream = await startCountingUpstream({ delayMs: 20 });
     onTestFinished(() => upstream.close());
     const url = await database.createDatabase();
-    const installation = install(upstreamYaml(upstream.url, { slots, more: `database: ${url}\n` }));
+    const installation = install(
+      upstreamYaml(upstream.url, {
+        slots,
+        engine: ', headers: { x-server: "${WHO}" }',
+        more: `database: ${url}\n`,
+      }),
+    );
     onTestFinished(() => installation.remove());
-    const servers: [ServerProcess, ServerProcess] = [await installation.start(), await installation.start()];
+    const servers: [ServerProcess, ServerProcess] = [
+      await installation.start({ env: { WHO: 'first' } }),
+      await installation.start({ env: { WHO: 'second' } }),
+    ];
     const file = await servers[0].api.upload(chatLines(lines));
     const { id } = await servers[1].api.createBatch(file.id);
     const asked = (calls: number) =>
@@ -84,11 +93,12 @@ function serverTests(database: PostgresServer): void {
       const lines = kills === 1 ? 1_000 : 10_000;
       const begun = await begin(lines, context);
       const { servers, installation, asked } = begun;
-      const alive: ServerProcess[] = kills === 1 ? [...servers] : [...servers, await installation.start()];
+      const alive: ServerProcess[] =
+        kills === 1 ? [...servers] : [...servers, await installation.start({ env: { WHO: 'third' } })];
       for (let n = 1; n <= kills; n++) {
         await asked(n * Math.min(200, lines / (2 * kills)));
         await alive.pop()!.end('SIGKILL');
-        if (n < kills) alive.unshift(await installation.start());
+        if (n < kills) alive.unshift(await installation.start({ env: { WHO: `after ${n} kills` } }));
       }
       await expectOnce(begun, alive[0]!, kills);
     },
@@ -99,12 +109,15 @@ function serverTests(database: PostgresServer): void {
     const begun = await begin(2_000, context);
     const { upstream, servers, id, asked } = begun;
     await asked(300);
+    // It stops while it waits for an answer: it must have something in hand for others to take.
+    upstream.holdAfter = 0;
+    await until('the second waits for an answer', () => upstream.holds('second'));
     servers[1].signal('SIGSTOP');
+    upstream.release();
     const batch = await servers[0].api.finished(id);
     expect(batch.request_counts.completed).toBe(2_000);
     servers[1].signal('SIGCONT');
     await expectOnce(begun, servers[1], 1);
-    // Not a process that had nothing in hand.
     expect(upstream.total()).toBeGreaterThan(2_000);
   });
 

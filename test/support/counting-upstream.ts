@@ -8,6 +8,8 @@ export interface CountingUpstream extends FakeUpstream {
   total(): number;
   /** Calls after so many are not answered before `release`. */
   holdAfter: number;
+  /** Whether a call is held whose header `x-server` says so. */
+  holds(server: string): boolean;
   /** Answers what is held, and everything from now on. */
   release(): void;
 }
@@ -18,7 +20,7 @@ export interface CountingUpstream extends FakeUpstream {
  */
 export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<CountingUpstream> {
   const calls = new Map<string, number>();
-  const held = new Set<() => void>();
+  const held = new Map<() => void, string | string[] | undefined>();
   let asked = 0;
   const upstream = await startFakeUpstream((response, received) => {
     if (!received.path.endsWith('/chat/completions')) return send(response, 404, { error: {} });
@@ -36,7 +38,7 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
     };
     const answer = () => send(response, 200, completion(`Answer to ${prompt}`, { usage }));
     if (asked > counting.holdAfter) {
-      held.add(answer);
+      held.set(answer, received.headers['x-server']);
       return void response.on('close', () => held.delete(answer));
     }
     const timer = setTimeout(answer, delayMs);
@@ -46,9 +48,10 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
     calls,
     total: () => asked,
     holdAfter: Infinity,
+    holds: (server: string) => [...held.values()].includes(server),
     release() {
       counting.holdAfter = Infinity;
-      for (const answer of held) answer();
+      for (const answer of held.keys()) answer();
     },
   });
   return counting;

@@ -63,11 +63,12 @@ export function scriptedYaml({ slots = 16, delay = '5ms', more = '' } = {}): str
 ${more}`;
 }
 
-export function upstreamYaml(url: string, { slots = 16, more = '' } = {}): string {
+/** `engine` are more fields of the engine. */
+export function upstreamYaml(url: string, { slots = 16, engine = '', more = '' } = {}): string {
   return `models:
   - id: tiny
     aliases: [default]
-    engine: { kind: openai, flavor: openai, url: "${url}", model: real-name, slots: ${slots} }
+    engine: { kind: openai, flavor: openai, url: "${url}", model: real-name, slots: ${slots}${engine} }
     serves: [chat]
     price: { input: 0.10, cached_input: 0.025, output: 0.40 }
 ${more}`;
