@@ -14,8 +14,7 @@ export async function inspectModel(request: InspectRequest, deps: ModelDeps): Pr
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const headers = files.map(({ header }) => header);
   const { sequences, context: contextSize } = request;
-  const wanted = { sequences, contextSize, flashAttention: false, freeBytes: availableMemory() };
-  return describeModel(headers, bytes, wanted);
+  return describeModel(headers, bytes, { sequences, contextSize, flashAttention: false }, availableMemory());
 }
 
 async function readFiles({ source, signal }: InspectRequest, deps: ModelDeps): Promise<ReadFile[]> {

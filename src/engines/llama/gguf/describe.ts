@@ -1,29 +1,22 @@
-import { StartError } from '../../../base/start-error.ts';
 import type { ModelReport } from '../../../core/model-file.ts';
-import { planContext } from '../inference/loading/memory.ts';
+import { type WantedContext, planContext } from '../inference/loading/memory.ts';
 import type { GgufHeader, MetadataValue } from './header.ts';
 import { type ModelShape, ownCounts, shapeOf, vocabularyOf } from './shape.ts';
 import { templateFamily } from './template-family.ts';
 import { fileTypes, tensorTypes } from './types.ts';
-
-export interface Wanted {
-  sequences: number;
-  contextSize: number | 'auto';
-  flashAttention: boolean;
-  /** Bytes of memory that are free. */
-  freeBytes: number;
-}
 
 const shownTemplateLines = 3;
 
 /**
  * What the headers of a model's files tell; a split model has its metadata in the first and its tensors in all.
  * @param fileBytes of all files together
+ * @param freeBytes memory into which it is to fit
  */
 export function describeModel(
   headers: readonly GgufHeader[],
   fileBytes: number,
-  wanted: Wanted,
+  wanted: WantedContext,
+  freeBytes: number,
 ): ModelReport {
   const metadata = headers[0]?.metadata ?? new Map<string, MetadataValue>();
   const text = (key: string) => textOf(metadata.get(key));
@@ -50,7 +43,7 @@ export function describeModel(
         : { family: templateFamily(template), begins: firstLines(template, shownTemplateLines) },
     files: headers.length,
     fileBytes,
-    memory: memoryOf(shapeOf(headers, fileBytes), wanted),
+    memory: memoryOf(shapeOf(headers, fileBytes), wanted, freeBytes),
   };
 }
 
@@ -68,26 +61,17 @@ export function quantizationOf(headers: readonly GgufHeader[]): string {
 }
 
 /** The engine's own plan: what it would take with memory to spare, and whether it would take it here. */
-function memoryOf(shape: ModelShape, wanted: Wanted): ModelReport['memory'] {
-  const { contextSize, cacheBytes, workBytes } = planContext(shape, wanted, Infinity);
+function memoryOf(shape: ModelShape, wanted: WantedContext, freeBytes: number): ModelReport['memory'] {
+  const { contextSize } = planContext(shape, wanted, Infinity);
+  const { cacheBytes, workBytes, misfit } = planContext(shape, { ...wanted, contextSize }, freeBytes);
   return {
     sequences: wanted.sequences,
     context: contextSize,
     weights: shape.fileBytes,
     cache: cacheBytes,
     work: workBytes,
-    misfit: misfitOf(shape, { ...wanted, contextSize }),
+    misfit,
   };
-}
-
-function misfitOf(shape: ModelShape, wanted: Wanted): string | null {
-  try {
-    planContext(shape, wanted, wanted.freeBytes);
-    return null;
-  } catch (error) {
-    if (error instanceof StartError) return error.message;
-    throw error;
-  }
 }
 
 function textOf(value: MetadataValue | undefined): string | null {

@@ -139,7 +139,8 @@ describe('a header', () => {
 });
 
 describe('what a header tells', () => {
-  const wanted = { sequences: 2, contextSize: 'auto' as const, flashAttention: false, freeBytes: 8e9 };
+  const wanted = { sequences: 2, contextSize: 'auto' as const, flashAttention: false };
+  const freeBytes = 8e9;
   const model = (...entries: Buffer[]) =>
     read(
       gguf(
@@ -158,7 +159,7 @@ describe('what a header tells', () => {
       entry('qwen3.attention.key_length', 4, u32(128)),
       entry('qwen3.attention.value_length', 4, u32(128)),
     );
-    const report = describeModel([header, header], 1000, wanted);
+    const report = describeModel([header, header], 1000, wanted, freeBytes);
     expect(report).toMatchObject({
       parameters: 2056,
       quantization: 'Q4_K',
@@ -176,7 +177,9 @@ describe('what a header tells', () => {
       work: expect.any(Number),
       misfit: null,
     });
-    expect(describeModel([header], 9e9, wanted).memory.misfit).toMatch(/^The model needs .* but only/);
+    expect(describeModel([header], 9e9, wanted, freeBytes).memory.misfit).toMatch(
+      /^The model needs .* but only/,
+    );
   });
 
   it('is little when it says nothing sensible', async () => {
@@ -187,7 +190,7 @@ describe('what a header tells', () => {
       entry('qwen3.attention.head_count', 4, u32(0)),
       entry('tokenizer.chat_template', 8, text('{{ one }}\n\n{{ two }}\n{{ three }}\n{{ four }}')),
     );
-    const report = describeModel([header], 1000, wanted);
+    const report = describeModel([header], 1000, wanted, freeBytes);
     expect(report).toMatchObject({
       name: null,
       layers: null,

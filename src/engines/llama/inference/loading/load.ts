@@ -9,9 +9,8 @@ import type { GgufHeader } from '../../gguf/header.ts';
 import { shapeOf } from '../../gguf/shape.ts';
 import type { LoadOptions } from '../../protocol.ts';
 import { batchSize } from '../scheduling/batch-gate.ts';
-import { measureSpeed } from './measure-speed.ts';
 import { planContext } from './memory.ts';
-import { chooseThreads, threadCandidates } from './threads.ts';
+import { chooseThreads, measureSpeed, threadCandidates } from './threads.ts';
 
 export type Library = typeof library;
 
@@ -46,6 +45,7 @@ export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<L
   const { headers, bytes: fileBytes } = await readFiles(modelPath);
   const library = await importLibrary();
   const plan = planContext(shapeOf(headers, fileBytes), options, process.availableMemory());
+  if (plan.misfit !== null) throw new StartError(plan.misfit);
   const complaints: string[] = [];
   const llama = await startLlama(library, (line) => complaints.push(line));
   try {

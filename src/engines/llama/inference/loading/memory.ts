@@ -1,4 +1,3 @@
-import { StartError } from '../../../../base/start-error.ts';
 import type { ModelShape } from '../../gguf/shape.ts';
 import { batchSize } from '../scheduling/batch-gate.ts';
 
@@ -15,6 +14,8 @@ export interface ContextPlan {
   cacheBytes: number;
   /** What is needed to work with weights and caches. */
   workBytes: number;
+  /** Why it does not fit into the memory that is free, and what would; null when it fits. */
+  misfit: string | null;
 }
 
 /** Tokens of context a model gets when the configuration leaves it open. */
@@ -28,10 +29,7 @@ const workNumber = 4;
 /** For the vocabulary, the compiled code and Node itself. */
 export const processBytes = 128 * 1024 ** 2;
 
-/**
- * Chooses the context size and makes sure that weights, caches and work fit into `freeBytes`. An `auto` size shrinks
- * until they do; a fixed one is refused with what would fit, as a `StartError`.
- */
+/** Chooses the context size. An `auto` one shrinks until weights, caches and work fit into `freeBytes`. */
 export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes: number): ContextPlan {
   const { sequences, contextSize: asked } = wanted;
   const needs = (change: Partial<Need>): number => {
@@ -42,7 +40,7 @@ export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes:
   const contextSize = asked === 'auto' ? autoContext(shape, (size) => fits({ contextSize: size })) : asked;
   const need = { ...wanted, contextSize };
   const plan = { contextSize, cacheBytes: cacheBytes(shape, need), workBytes: workBytes(shape, need) };
-  if (fits(need)) return plan;
+  if (fits(need)) return { ...plan, misfit: null };
   const fewer = most(sequences, (count) => fits({ contextSize, sequences: count }));
   const shorter = asked === 'auto' ? 0 : most(contextSize, (size) => fits({ contextSize: size }));
   const advice = [
@@ -52,12 +50,12 @@ export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes:
     ...(fewer >= 1 ? [`sequences: ${fewer}`] : []),
     ...(shorter >= smallestContext ? [`context: ${shorter}`] : []),
   ];
-  throw new StartError(
+  const misfit =
     `The model needs ${megabytes(shape.fileBytes)}, ${sequences} sequences of ${contextSize} tokens need ` +
-      `${megabytes(plan.cacheBytes)} more and the work on them ${megabytes(plan.workBytes)}, but only ` +
-      `${megabytes(freeBytes)} of memory are free. ` +
-      (advice.length > 0 ? `This would fit: ${advice.join(', or ')}.` : 'Take a smaller model.'),
-  );
+    `${megabytes(plan.cacheBytes)} more and the work on them ${megabytes(plan.workBytes)}, but only ` +
+    `${megabytes(freeBytes)} of memory are free. ` +
+    (advice.length > 0 ? `This would fit: ${advice.join(', or ')}.` : 'Take a smaller model.');
+  return { ...plan, misfit };
 }
 
 interface Need {
