@@ -1,5 +1,5 @@
 import { type Conversion, repeatCount } from './conversion.ts';
-import type { Alternative, Element, GrammarBuilder } from './grammar.ts';
+import type { Alternative, Element } from './grammar.ts';
 import type { SchemaObject } from './merge.ts';
 
 export function arrayRule(
@@ -18,16 +18,11 @@ export function arrayRule(
   const other = convert(schema.items, `${pointer}/items`, depth);
   // Items each with a place of its own, and the others behind them.
   const count = Math.min(Math.max(1, places.length), max);
-  let rest = following(b, other, min - count, max - count);
+  let rest = b.repeat([...b.literal(','), other], Math.max(0, min - count), max - count);
   for (let i = count - 1; i >= 0; i--) {
     const item = i < places.length ? convert(places[i], `${pointer}/prefixItems/${i}`, depth) : other;
     const here: Alternative = [...(i === 0 ? [] : b.literal(',')), item, rest];
     rest = b.rule(i >= min ? [[], here] : [here]);
   }
   return b.rule([[...open, rest, ...close]]);
-}
-
-/** Between `min` and `max` more items. */
-function following(b: GrammarBuilder, item: Element, min: number, max: number): Element {
-  return b.repeat([...b.literal(','), item], Math.max(0, min), Math.max(0, max));
 }

@@ -6,7 +6,15 @@ import { arrayRule } from './array-rule.ts';
 import type { Conversion, FaultAt } from './conversion.ts';
 import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
 import { constrainsBeyond } from './keywords.ts';
-import { type Schema, type SchemaObject, TooManyBranches, type Walk, mergeSchemas, normal } from './merge.ts';
+import {
+  type Schema,
+  type SchemaObject,
+  TooManyBranches,
+  type Walk,
+  inlined,
+  mergeSchemas,
+  normal,
+} from './merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
 import { createStrings } from './regular/strings.ts';
@@ -71,8 +79,12 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   function convertObject(given: SchemaObject, pointer: string, depth: number): Element {
     const schema = normal(given);
     if (refusesAll(schema.not)) return b.rule([]);
-    if (schema.$ref !== undefined) return convertReference(schema, pointer, depth);
-    if (schema.allOf !== undefined) return convertAllOf(schema, pointer, depth);
+    if (schema.$ref !== undefined && !constrainsBeyond(schema, ['$ref'])) {
+      const target = resolve(schema.$ref as string, pointer);
+      return convert(target.schema, target.pointer, depth);
+    }
+    if (schema.$ref !== undefined || schema.allOf !== undefined)
+      return convert(inlined(schema, walk(pointer)), pointer, depth);
     if (schema.anyOf !== undefined) return convertUnion('anyOf', schema, pointer, depth);
     if (schema.oneOf !== undefined) return convertUnion('oneOf', schema, pointer, depth);
     if (schema.enum !== undefined) return fixed(schema);
@@ -106,22 +118,6 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
         if (++steps > maxSteps) throw new TooManyBranches();
       },
     };
-  }
-
-  function convertReference(schema: SchemaObject, pointer: string, depth: number): Element {
-    const target = resolve(schema.$ref as string, pointer);
-    if (!constrainsBeyond(schema, ['$ref'])) return convert(target.schema, target.pointer, depth);
-    const { $ref: _, ...rest } = schema;
-    return convert(mergeSchemas(target.schema, rest, walk(pointer)), pointer, depth);
-  }
-
-  function convertAllOf(schema: SchemaObject, pointer: string, depth: number): Element {
-    const { allOf, ...rest } = schema;
-    const merged = (allOf as Schema[]).reduce<Schema>(
-      (all, branch) => mergeSchemas(all, branch, walk(pointer)),
-      rest,
-    );
-    return convert(merged, pointer, depth);
   }
 
   /** Of `oneOf` too any branch: that no second one fits as well is checked once the answer is there. */

@@ -33,20 +33,25 @@ export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0)
   if (left === true) return right;
   if (right === true) return left;
   if (left === false || right === false) return false;
-  const merge = (a: Schema, b: Schema): Schema => mergeSchemas(a, b, walk, depth + 1);
-  const inline = (schema: SchemaObject): Schema => {
-    const { $ref, allOf, ...rest } = normal(schema);
-    const parts = [
-      ...(typeof $ref === 'string' ? [walk.resolve($ref)] : []),
-      ...((allOf as Schema[] | undefined) ?? []),
-    ];
-    return parts.length === 0 ? rest : parts.reduce<Schema>(merge, rest);
-  };
-  const a = inline(left);
-  const b = inline(right);
+  const merge: Merge = (x, y) => mergeSchemas(x, y, walk, depth + 1);
+  const a = inlined(left, walk, depth);
+  const b = inlined(right, walk, depth);
   if (typeof a === 'boolean' || typeof b === 'boolean') return merge(a, b);
   return mergeObjects(a, b, merge);
 }
+
+/** The same schema without `$ref` and `allOf`: first what it refers to, then what it says itself. */
+export function inlined(schema: SchemaObject, walk: Walk, depth = 0): Schema {
+  const { $ref, allOf, ...rest } = normal(schema);
+  const parts = [
+    ...(typeof $ref === 'string' ? [walk.resolve($ref)] : []),
+    rest,
+    ...((allOf as Schema[] | undefined) ?? []),
+  ];
+  return parts.reduce((all, part) => mergeSchemas(all, part, walk, depth + 1));
+}
+
+type Merge = (a: Schema, b: Schema) => Schema;
 
 /** With the list of `items` of earlier drafts as `prefixItems`, and `const` as an `enum` of one. */
 export function normal(schema: SchemaObject): SchemaObject {
@@ -67,7 +72,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return a === b || isDeepStrictEqual(a, b);
 }
 
-function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Schema) => Schema): Schema {
+function mergeObjects(a: SchemaObject, b: SchemaObject, merge: Merge): Schema {
   const merged: SchemaObject = { ...a, ...b };
   for (const keyword of Object.keys(b)) {
     if (!Object.hasOwn(a, keyword)) continue;
@@ -84,7 +89,7 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: (a: Schema, b: Sc
   return merged;
 }
 
-type Rule = (a: unknown, b: unknown, merge: (a: Schema, b: Schema) => Schema) => unknown;
+type Rule = (a: unknown, b: unknown, merge: Merge) => unknown;
 
 const greater: Rule = (a, b) => Math.max(a as number, b as number);
 const smaller: Rule = (a, b) => Math.min(a as number, b as number);
@@ -131,12 +136,7 @@ function commonTypes(a: unknown, b: unknown): string[] {
 }
 
 /** An item that one schema has no place for of its own falls under its `items`. */
-function mergeItems(
-  merged: SchemaObject,
-  a: SchemaObject,
-  b: SchemaObject,
-  merge: (a: Schema, b: Schema) => Schema,
-): void {
+function mergeItems(merged: SchemaObject, a: SchemaObject, b: SchemaObject, merge: Merge): void {
   const [left, right] = [a, b].map((schema) => ({
     places: (schema.prefixItems as Schema[] | undefined) ?? [],
     others: (schema.items as Schema | undefined) ?? true,
@@ -154,12 +154,7 @@ function mergeItems(
  * A property of one schema that the other does not name falls under the other's additionalProperties, unless a pattern of
  * the other may speak of it.
  */
-function mergeProperties(
-  merged: SchemaObject,
-  a: SchemaObject,
-  b: SchemaObject,
-  merge: (a: Schema, b: Schema) => Schema,
-): void {
+function mergeProperties(merged: SchemaObject, a: SchemaObject, b: SchemaObject, merge: Merge): void {
   const [left, right] = [propertiesOf(a), propertiesOf(b)];
   const others = (schema: SchemaObject): Schema =>
     schema.patternProperties === undefined
