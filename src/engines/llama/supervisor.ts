@@ -49,13 +49,14 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
   let state: 'stopped' | 'loading' | 'ready' | 'waiting' = 'stopped';
   let child: Child | undefined;
   let model: LoadedModel | undefined;
-  let starting: { resolve(model: LoadedModel): void; reject(error: Error): void } | undefined;
+  let starting: PromiseWithResolvers<LoadedModel> | undefined;
   let backoff: Timer | undefined;
   let failures = 0;
   let readyAt = 0;
   /** Why requests are refused for now, after starts in vain. */
   let outage: string | undefined;
-  let exited: (() => void) | undefined;
+  /** Resolves when the latest child is gone. */
+  let gone = Promise.withResolvers<void>();
   const watchdog = createWatchdog(clock, (why) => {
     log.error({ pid: child?.pid, why }, 'The engine process is stuck and is killed.');
     child?.kill();
@@ -63,6 +64,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
 
   function launch(): void {
     state = 'loading';
+    gone = Promise.withResolvers();
     const launched = spawn({
       onMessage: (message) => child === launched && receive(message),
       onExit: (how, said) => child === launched && onExit(how, said),
@@ -129,7 +131,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     const wasReady = state === 'ready';
     child = undefined;
     watchdog.stop();
-    exited?.();
+    gone.resolve();
     if (state === 'stopped') return;
     if (starting)
       return abandonStart(
@@ -174,12 +176,13 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     get pid() {
       return child?.pid;
     },
-    start: () =>
-      new Promise((resolve, reject) => {
-        if (state !== 'stopped') return reject(new Error('The engine is running already.'));
-        starting = { resolve, reject };
-        launch();
-      }),
+    async start() {
+      if (state !== 'stopped') throw new Error('The engine is running already.');
+      starting = Promise.withResolvers();
+      const { promise } = starting;
+      launch();
+      return promise;
+    },
     async stop() {
       state = 'stopped';
       backoff?.cancel();
@@ -187,14 +190,8 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       starting = undefined;
       jobs.rejectAll(new ApiError('shutting_down', 'The engine is shutting down.'));
       if (!child) return;
-      await new Promise<void>((resolve) => {
-        const before = exited;
-        exited = () => {
-          before?.();
-          resolve();
-        };
-        child?.kill();
-      });
+      child.kill();
+      await gone.promise;
     },
     requireRunning,
     async run<Op extends Ask['op']>(ask: Ask & { op: Op }, how: RunOptions) {

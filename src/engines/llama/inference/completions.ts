@@ -103,11 +103,7 @@ export function createCompleter(deps: CompleterDeps) {
       (at, probabilities) =>
         Object.assign(
           found[at]!,
-          tokenLogprob(tokens[at]!, probabilities, {
-            top,
-            temperature: 1,
-            textOf: (token) => textOf(token, tokens[at - 1]),
-          }),
+          tokenLogprob(tokens[at]!, probabilities, tokens[at - 1], { top, temperature: 1, textOf }),
         ),
     );
     return found;
@@ -166,15 +162,7 @@ export function createCompleter(deps: CompleterDeps) {
               generated,
               decoder: createTextDecoder((ids, previous) => detokenize(ids, previous, false)),
               answer,
-              closer: undefined,
-              describe: isScored
-                ? (token, probabilities) =>
-                    tokenLogprob(token, probabilities, {
-                      top,
-                      temperature: temperature ?? 1,
-                      textOf: (id) => textOf(id, generated.at(-1) ?? prompt.tokens.at(-1)),
-                    })
-                : undefined,
+              logprobs: isScored ? { top, temperature: temperature ?? 1, textOf } : undefined,
               isEnd: (token) => model.isEogToken(token as Token),
               onStep,
             });

@@ -21,7 +21,6 @@ import { familyMarks, familyOf } from './families.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { type TokenLimit, tokenLimit } from './prompt/limits.ts';
 import type { Loaded } from './loading/load.ts';
-import { tokenLogprob } from './sampling/logprobs.ts';
 import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
@@ -94,7 +93,9 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
   async function generate(request: ChatRequest, call: AnswersCall<Deltas['generate']>): Promise<Chatted> {
     const { tokens: prompt, isThinking } = promptOf(request);
     const limit = tokenLimit(request, prompt.length, contextLength);
-    const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined;
+    const logprobs = request.logprobs
+      ? { top: request.top_logprobs ?? 0, temperature: request.temperature ?? 1, textOf }
+      : undefined;
     const confined = await constraintOf(request);
     if (confined) refuseTooShort(confined.constraint, limit, prompt.length);
     const firstSeed = seedOf(request, random);
@@ -138,7 +139,6 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
         onDelta: (delta, content = []) =>
           teller.tell({ delta, logprobs: content.length > 0 ? { content, refusal: null } : null }),
       });
-      const temperature = request.temperature ?? 1;
       const output = await runner.run({ ...call, prompt }, ({ sequence }) =>
         generateAnswer({
           ...call,
@@ -151,11 +151,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
           decoder: createTextDecoder(detokenize),
           answer,
           closer,
-          describe:
-            logprobs === undefined
-              ? undefined
-              : (token, probabilities) =>
-                  tokenLogprob(token, probabilities, { top: logprobs, temperature, textOf }),
+          logprobs,
           onStep,
           // Only the first piece of all tells of the prompt.
           onPrompt: (cached) => index === 0 && teller.onPrompt(promptUsage(prompt.length, cached)),

@@ -1,11 +1,12 @@
 import type { LlamaContextSequence, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
-import type { ChatChoice, FinishReason, TokenLogprob } from '../../../../wire/chat/chat.ts';
+import type { ChatChoice, FinishReason } from '../../../../wire/chat/chat.ts';
 import type { Closer } from '../../grammar/closer.ts';
 import type { Delta, GenerateOptions } from '../../protocol.ts';
 import type { AnswerText } from '../answer/answer-text.ts';
 import { type BatchGate, prefillChunk } from '../scheduling/batch-gate.ts';
 import { commonLength } from '../scheduling/slots.ts';
 import type { TextDecoder } from '../answer/text-decoder.ts';
+import { type LogprobOptions, tokenLogprob } from './logprobs.ts';
 
 /** Where the text goes. */
 export type Writing = Pick<AnswerText, 'push' | 'append' | 'end' | 'raw' | 'calls' | 'stop'>;
@@ -30,9 +31,9 @@ export interface GenerationInput {
   decoder: TextDecoder;
   answer: Writing;
   /** Present when a grammar confines the answer. */
-  closer: Closer | undefined;
-  /** Present when log probabilities are wanted. `generated` ends before the token then. */
-  describe: ((token: number, probabilities: ReadonlyMap<number, number>) => TokenLogprob) | undefined;
+  closer?: Closer | undefined;
+  /** How log probabilities are told, where they are wanted. */
+  logprobs: LogprobOptions | undefined;
   /** Whether a token ends the answer, for those that are told of it (`yieldEogToken` of the options). */
   isEnd?: (token: number) => boolean;
   signal: AbortSignal;
@@ -65,7 +66,9 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
       input.signal.throwIfAborted();
       input.onStep();
       const { token, probabilities } = sample;
-      const logprob = probabilities && input.describe?.(token, probabilities);
+      const previous = input.generated.at(-1) ?? input.prompt.at(-1);
+      const logprob =
+        probabilities && input.logprobs && tokenLogprob(token, probabilities, previous, input.logprobs);
       if (input.isEnd?.(token)) {
         answer.push('', logprob);
         break;
@@ -130,9 +133,9 @@ interface Sample {
 
 type Samples = AsyncGenerator<Sample, void, undefined>;
 
-function startSampling({ sequence, prompt, options, describe }: GenerationInput): Samples {
+function startSampling({ sequence, prompt, options, logprobs }: GenerationInput): Samples {
   const rest = prompt.slice(sequence.nextTokenIndex) as Token[];
-  return sequence.evaluateWithMetadata(rest, describe ? { probabilities: true } : {}, options);
+  return sequence.evaluateWithMetadata(rest, logprobs ? { probabilities: true } : {}, options);
 }
 
 /** Undefined when the answer is over. */

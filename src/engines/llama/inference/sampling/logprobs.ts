@@ -1,5 +1,13 @@
 import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
 
+export interface LogprobOptions {
+  /** How many of the likeliest tokens are told beside. */
+  top: number;
+  /** Of the request. */
+  temperature: number;
+  textOf(token: number, previous: number | undefined): string;
+}
+
 /**
  * The log probabilities of a sampled token. `probabilities` are what the sampler chose from, most likely first:
  * behind the temperature and the cuts of top_k, top_p and min_p. The temperature is undone, so that they are the
@@ -8,14 +16,15 @@ import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
 export function tokenLogprob(
   token: number,
   probabilities: ReadonlyMap<number, number>,
-  options: { top: number; temperature: number; textOf(token: number): string },
+  previous: number | undefined,
+  options: LogprobOptions,
 ): TokenLogprob {
   const scale = options.temperature > 0 ? options.temperature : 1;
   const isUntouched = scale === 1;
   let sum = isUntouched ? 1 : 0;
   if (!isUntouched) for (const probability of probabilities.values()) sum += probability ** scale;
   const describe = (id: number): Omit<TokenLogprob, 'top_logprobs'> => {
-    const text = options.textOf(id);
+    const text = options.textOf(id, previous);
     const probability = (probabilities.get(id) ?? 0) ** scale / sum;
     return {
       token: text,
