@@ -72,7 +72,10 @@ export function isNewEnough() {
  */
 export function become(program, args) {
   // A kill that cannot be passed on closes the channel, and the program stops by itself.
-  const child = spawn(program, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const { NODE_OPTIONS: options = '', ...others } = process.env;
+  // As in bin/offpeak.
+  const env = { MALLOC_ARENA_MAX: '2', ...others, NODE_OPTIONS: `--max-semi-space-size=32 ${options}` };
+  const child = spawn(program, args, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);

@@ -32,6 +32,14 @@ it('the image, the containers and the service leave work in flight the time to e
   expect(read('Dockerfile')).toContain('STOPSIGNAL SIGTERM');
 });
 
+it('whoever starts it lets as little garbage lie', () => {
+  const starts = ['Dockerfile', 'deploy/offpeak.service', 'bin/offpeak', 'tools/install.mjs'].map(read);
+  for (const text of starts) {
+    expect(text).toMatch(/MALLOC_ARENA_MAX\W+(?:MALLOC_ARENA_MAX:-)?2\b/);
+    expect(text).toMatch(/NODE_OPTIONS\W+--max-semi-space-size=32\b/);
+  }
+});
+
 it('they say only what the server understands', async () => {
   const names = Object.values(compose.services)
     .flatMap(({ environment = {} }) => Object.keys(environment))
