@@ -1,8 +1,14 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createLog, secretsOf } from './app/log.ts';
-import { isRemote, modelServers, modelSources, openModelFiles, publicModel } from './app/models.ts';
-import type { ModelServers } from './app/models.ts';
+import {
+  isRemote,
+  modelServers,
+  modelSources,
+  openModelFiles,
+  publicModel,
+  type ModelServers,
+} from './app/models.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';

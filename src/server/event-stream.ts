@@ -1,10 +1,17 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { sseHeaders, sseKeepAlive } from '../wire/sse.ts';
-import { aheadBytes, drained } from './drained.ts';
 
 /** Proxies and clients give up on silent connections after 30 to 60 s. */
 const keepAliveMs = 15_000;
+
+/**
+ * So much may wait for a client that reads slowly, some thousand events: an engine is done with most answers long before
+ * their reader is, and is free for others then.
+ */
+export const aheadBytes = 1 << 20;
 
 export interface EventStream {
   response: ServerResponse;
@@ -61,4 +68,10 @@ export async function writeEvents(stream: EventStream): Promise<void> {
     timer.cancel();
     await source.return?.();
   }
+}
+
+/** Resolves when the client has taken what was written, or nobody waits for it any more. */
+export async function drained(writable: Writable, signal: AbortSignal): Promise<void> {
+  if (writable.destroyed) return;
+  await once(writable, 'drain', { signal }).catch(() => {});
 }

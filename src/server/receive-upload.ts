@@ -1,5 +1,6 @@
 import { invalid } from '../core/errors.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
+import { integer, literal, object, oneOf } from '../wire/schema.ts';
 import type { Upload } from '../files/files.ts';
 import { cleanFilename } from './filename.ts';
 import type { FormPart } from './read-form.ts';
@@ -11,6 +12,22 @@ export interface UploadForm {
   purpose: UploadPurpose;
   expiresAfterSeconds: number | null;
 }
+
+/** Seconds (specification, section 8). */
+const expiryBounds = { shortest: 3_600, longest: 2_592_000 } as const;
+
+/** The fields of an upload (specification, section 4.3), in any order. */
+export const uploadFormSchema = object(
+  {
+    file: { type: 'string', format: 'binary', description: 'For a batch JSONL, else any bytes.' },
+    purpose: oneOf(uploadPurposes, {
+      description: 'batch everywhere, others where files.purposes of the configuration opens them.',
+    }),
+    'expires_after[anchor]?': literal('created_at'),
+    'expires_after[seconds]?': integer({ minimum: expiryBounds.shortest, maximum: expiryBounds.longest }),
+  },
+  { title: 'UploadForm' },
+);
 
 const fieldNames = ['purpose', 'expires_after[anchor]', 'expires_after[seconds]'] as const;
 type FieldName = (typeof fieldNames)[number];
@@ -78,9 +95,6 @@ function purposeOf(value: string, purposes: readonly UploadPurpose[]): UploadPur
   const hint = isClosed ? ", which files.purposes of the server's configuration would open" : '';
   throw invalid('purpose', `expected ${expected}, got ${JSON.stringify(value.slice(0, 60))}${hint}`);
 }
-
-/** Seconds (specification, section 8). */
-export const expiryBounds = { shortest: 3_600, longest: 2_592_000 } as const;
 
 function expiryOf(fields: Partial<Record<FieldName, string>>): number | null {
   const { 'expires_after[anchor]': anchor, 'expires_after[seconds]': seconds } = fields;

@@ -13,7 +13,8 @@ import type { Files } from '../files/files.ts';
 import type { Generate, InteractiveCall } from '../generate/generate.ts';
 import type { Responses } from '../responses/responses.ts';
 import type { Answer } from './answer.ts';
-import type { RouteDocs } from './openapi/route-docs.ts';
+import type { Schema } from '../wire/schema.ts';
+import type { QueryDocs } from './openapi/query-schemas.ts';
 import type { FormPart } from './read-form.ts';
 
 /** What the handlers of routes may call. */
@@ -53,6 +54,36 @@ export interface Mounted {
 /** One operation of the API, as data: the server mounts it, the OpenAPI document lists it, the tests walk over it. */
 export interface Route extends Mounted {
   docs: RouteDocs;
+}
+
+/** What the OpenAPI document tells of a route, beyond what the route itself says. */
+export interface RouteDocs {
+  /** The name of the operation, as in the specification: `Create Batch`. */
+  name: string;
+  summary: string;
+  tag:
+    | 'Batches'
+    | 'Message batches'
+    | 'Files'
+    | 'Generation'
+    | 'Responses'
+    | 'Conversations'
+    | 'Chat Completions'
+    | 'Models'
+    | 'Webhooks'
+    | 'Admin'
+    | 'Server';
+  query?: QueryDocs;
+  /** The body, the same schema that validates it. */
+  body?: Schema;
+  /** What a success looks like: its status, and its content type. */
+  answer: {
+    status: 200 | 201;
+    type: 'application/json' | 'application/jsonl' | 'application/octet-stream' | 'text/event-stream';
+    schema?: Schema;
+  };
+  /** Another success that the body may ask for. */
+  otherAnswer?: { status: 200; description: string; schema: Schema };
 }
 
 export interface ServerLimits {

@@ -1,5 +1,4 @@
-import { sleep } from '../../base/clock.ts';
-import type { Clock } from '../../base/clock.ts';
+import { sleep, type Clock } from '../../base/clock.ts';
 import { ClientError, Unreachable } from '../../client/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { RemoteBatch } from '../../client/resources.ts';

@@ -6,8 +6,7 @@ import type { RemoteBatch } from '../../client/resources.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { clientCommand, examples, inTable, limitOption, take, tell } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
-import { waitingWord } from '../shared/waiting.ts';
-import { isoTime } from '../terminal/iso-time.ts';
+import { waitingWord, isoTime } from '../shared/words.ts';
 
 interface Options extends ClientOptions {
   limit: number;

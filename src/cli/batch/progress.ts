@@ -1,8 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
-import { waitingWord } from '../shared/waiting.ts';
-import { isoTime } from '../terminal/iso-time.ts';
+import { waitingWord, isoTime } from '../shared/words.ts';
 import { createMeter, type Meter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { colours } from './show-batch.ts';

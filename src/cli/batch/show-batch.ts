@@ -1,7 +1,6 @@
 import type { RemoteBatch } from '../../client/resources.ts';
 import { type ExitCode, exitCodes } from '../shared/exit-codes.ts';
-import { waitingText } from '../shared/waiting.ts';
-import { isoTime } from '../terminal/iso-time.ts';
+import { waitingText, isoTime } from '../shared/words.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** What each state looks like. */

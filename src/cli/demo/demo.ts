@@ -1,13 +1,148 @@
+import { copyFileSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { Command } from 'commander';
+import { formatDuration } from '../../base/duration.ts';
+import { packageFolder } from '../../base/program.ts';
+import { createClient, type Client } from '../../client/client.ts';
+import type { RemoteBatch } from '../../client/resources.ts';
+import { loadConfig } from '../../config.ts';
+import { orderedResults } from '../batch/run/download.ts';
+import { follow } from '../batch/follow.ts';
+import { exitCodeOf } from '../batch/show-batch.ts';
+import { createProgress, noProgress, type Progress } from '../batch/progress.ts';
+import { readInput } from '../batch/run/read-input.ts';
+import { openResultsFile } from '../batch/run/results-file.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
+import { checkResults, type Sample } from './check-results.ts';
+import { showAnswers, showNextSteps, showTotals } from './summary.ts';
+import { CliError, exitCodes } from '../shared/exit-codes.ts';
+import { openBlob } from '../shared/local-file.ts';
+import { firstSignal } from '../shared/signals.ts';
 
 export function demo(cli: Cli): Command {
   return new Command('demo')
     .option('--keep', 'leave the server running afterwards, until Ctrl-C')
     .addHelpText('after', examples('', '--keep'))
-    .action(async (options: { keep?: boolean }) => {
-      const { runDemo } = await import('./run-demo.ts');
-      await runDemo(cli, options.keep === true);
+    .action((options: { keep?: boolean }) => runDemo(cli, options.keep === true));
+}
+
+/** The whole demo: a server of its own, the sample as a batch, and what came out. */
+async function runDemo(cli: Cli, keep: boolean): Promise<void> {
+  const { terminal } = cli;
+  const folder = mkdtempSync(join(tmpdir(), 'offpeak-demo-'));
+  const flags = { host: '127.0.0.1', port: '0', data: join(folder, 'data'), logLevel: 'error' };
+  // Nothing of this machine's configuration: the demo is the same everywhere.
+  const config = loadConfig({ flags, env: {}, cwd: folder });
+  const { createApp } = await import('../../app.ts');
+  const app = await createApp(config);
+  const signal = firstSignal();
+  terminal.note(`Starting Offpeak with its built-in model, data in ${folder} ...`);
+  const interrupted = signal.then((): never => {
+    throw new CliError('Stopped.', `What was done is in ${folder}.`, exitCodes.interrupted);
+  });
+  try {
+    const work = app.start().then(() => {
+      const key = app.firstKeys?.key ?? '';
+      const client = createClient({ baseUrl: app.url, apiKey: key, fetch: cli.fetch });
+      return showDemo(cli, client, { folder, key, keep });
     });
+    await Promise.race([work, interrupted]);
+    if (!keep) return;
+    terminal.note('\nThe server goes on running. Ctrl-C stops it.');
+    await signal;
+  } finally {
+    interrupted.catch(() => {});
+    await app.stop();
+  }
+}
+
+async function showDemo(
+  cli: Cli,
+  client: Client,
+  { folder, key, keep }: { folder: string; key: string; keep: boolean },
+): Promise<void> {
+  const { terminal, clock } = cli;
+  const began = clock.monotonic();
+  const results = join(folder, 'results.jsonl');
+  const progress = createProgress(terminal, clock);
+  const { batch, input } = await runSample(cli, client, { name: 'demo', folder, results, progress });
+  const took = clock.monotonic() - began;
+  const sample: Sample = existsSync(results)
+    ? checkResults(input, results)
+    : { answered: [], missing: ['all'] };
+  terminal.print('');
+  showAnswers(sample, terminal);
+  terminal.print('');
+  showTotals(batch, sample, formatDuration(took), terminal);
+  terminal.print('');
+  terminal.record(await runEmbeddings(cli, client, folder));
+  const url = keep ? client.baseUrl : 'http://127.0.0.1:8080';
+  showNextSteps({ folder, url, key, running: keep }, terminal);
+  conclude(cli, batch, sample);
+}
+
+/** Uploads a sample, runs it as a batch and collects its results. */
+async function runSample(
+  cli: Cli,
+  client: Client,
+  { name, folder, results, progress }: { name: string; folder: string; results: string; progress: Progress },
+): Promise<{ batch: RemoteBatch; input: string }> {
+  const { terminal, clock } = cli;
+  const input = join(folder, `${name}.jsonl`);
+  copyFileSync(join(packageFolder, 'examples', basename(input)), input);
+  const { parts, endpoint, requests } = await readInput(input);
+  const file = await client.files.upload({ content: await openBlob(input), filename: basename(input) });
+  terminal.note(`Uploaded ${file.filename} as ${file.id}: ${requests} requests, every line valid.`);
+  const created = await client.batches.create({ endpoint, inputFileId: file.id });
+  terminal.note(`Created ${created.id}.`);
+  try {
+    const batch = await follow(created, { client, clock, progress });
+    for (const [stream, path] of [
+      ['output', results],
+      ['errors', join(folder, `${name}.errors.jsonl`)],
+    ] as const) {
+      const wanted = { client, clock, batchId: batch.id, streams: [stream], customIds: parts[0]!.customIds };
+      const target = await openResultsFile(path, 0);
+      for await (const line of orderedResults(wanted, `${path}.download`)) await target.write(line);
+      await target.finish();
+    }
+    return { batch, input };
+  } finally {
+    progress.stop();
+  }
+}
+
+/** The second, smaller batch: what each text became. */
+async function runEmbeddings(cli: Cli, client: Client, folder: string): Promise<[string, string][]> {
+  const results = join(folder, 'embeddings.jsonl');
+  const name = 'demo-embeddings';
+  const { batch } = await runSample(cli, client, { name, folder, results, progress: noProgress });
+  const { completed, total } = batch.request_counts;
+  if (completed < total) cli.exitCode = exitCodes.linesFailed;
+  const vectors = completed > 0 ? readVectors(results) : [];
+  const sizes = new Set(vectors.map((vector) => vector.length));
+  return [
+    ['embeddings', `${vectors.length} of ${total} texts as vectors of ${[...sizes].join(', ')} numbers`],
+  ];
+}
+
+function readVectors(path: string): number[][] {
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const { response } = JSON.parse(line) as { response: { body: { data: { embedding: number[] }[] } } };
+    return response.body.data[0]?.embedding ?? [];
+  });
+}
+
+/** Exit 0 only when every request came back and every promise was kept. */
+function conclude(cli: Cli, batch: RemoteBatch, sample: Sample): void {
+  const { terminal } = cli;
+  const broken = sample.answered.filter((one) => one.broken !== null);
+  for (const { customId, broken: why } of broken) terminal.note(`${customId}: ${why ?? ''}`);
+  if (sample.missing.length > 0) terminal.note(`No result for: ${sample.missing.join(', ')}`);
+  const good = broken.length === 0 && sample.missing.length === 0;
+  if (!good) cli.exitCode = exitCodes.linesFailed;
+  if (exitCodeOf(batch) !== exitCodes.ok) cli.exitCode = exitCodeOf(batch);
 }

@@ -2,8 +2,7 @@ import { createReadStream } from 'node:fs';
 import { batchEndpoints } from '../../core/batch.ts';
 import type { Fault } from '../../core/errors.ts';
 import { createLineChecker } from '../../wire/batch/line.ts';
-import { createSplitter } from '../../wire/batch/split.ts';
-import type { SplitItem } from '../../wire/batch/split.ts';
+import { createSplitter, type SplitItem } from '../../wire/batch/split.ts';
 
 /** What a server with the usual limits would say to this file. Models are not known here. */
 export interface FileVerdict {

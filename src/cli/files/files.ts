@@ -15,7 +15,7 @@ import {
 import { connect } from '../shared/connect.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
 import { type OutputOptions, withOutput, writeOut } from '../shared/write-out.ts';
-import { isoTime } from '../terminal/iso-time.ts';
+import { isoTime } from '../shared/words.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { filesValidate } from './validate.ts';
 

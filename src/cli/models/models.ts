@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { RemoteModel } from '../../client/resources.ts';
-import { waitingText } from '../shared/waiting.ts';
+import { waitingText } from '../shared/words.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import { clientCommand, examples, group } from '../shared/commands.ts';
 import { connect, connectAdmin, hasAdminKey } from '../shared/connect.ts';

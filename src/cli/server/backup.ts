@@ -5,8 +5,7 @@ import { storeOf } from '../../core/config.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
-import { configOf, withServerFlags } from '../shared/server-flags.ts';
-import type { ServerFlags } from '../shared/server-flags.ts';
+import { configOf, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
 
 export function backup(cli: Cli): Command {
   return withServerFlags(new Command('backup'))

@@ -1,4 +1,77 @@
-import { group } from '../shared/commands.ts';
-import { configCheck } from './config-check.ts';
+import { Command } from 'commander';
+import type { Config, EngineConfig } from '../../config.ts';
+import { storeOf } from '../../core/config.ts';
+import { readModelSource, showSource } from '../../core/model-source.ts';
+import type { Cli } from '../shared/cli.ts';
+import { examples, group } from '../shared/commands.ts';
+import { runDoctor } from './doctor.ts';
+import { configOf, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
 
-export const config = group('config', [configCheck]);
+export const config = group('config', [check]);
+
+function check(cli: Cli): Command {
+  const command = new Command('check').description('check the configuration without starting anything');
+  return withServerFlags(command)
+    .option('--json', 'print the complete configuration as JSON, without secrets')
+    .option('--probe', 'also ask every configured server whether it is there and has its model')
+    .addHelpText('after', examples('', '--config offpeak.yaml --probe'))
+    .action(async (flags: ServerFlags & { json?: boolean; probe?: boolean }) => {
+      const read = configOf(cli, flags);
+      if (flags.probe === true)
+        return runDoctor(cli, read, { generates: false, json: flags.json === true, faultsOnly: true });
+      if (flags.json === true) return cli.terminal.json(withoutSecrets(read));
+      cli.terminal.print(cli.terminal.paint('green', 'The configuration is good.'));
+      cli.terminal.record([
+        ['listens on', `${read.server.host}:${read.server.port}`],
+        ['data', read.data],
+        ['database', withoutPassword(read.database)],
+        ['files', storeOf(read)],
+        ...read.models.map((model): [string, string] => ['model', `${model.id}: ${describe(model.engine)}`]),
+      ]);
+    });
+}
+
+function describe(engine: EngineConfig): string {
+  if (engine.kind === 'llama') return `llama.cpp, ${withoutQuery(engine.path)}`;
+  if (engine.kind === 'openai') {
+    const addresses = engine.replicas.map(({ url }) => withoutPassword(url));
+    return `${engine.flavor ?? 'any'} server at ${addresses.join(', ')}`;
+  }
+  return 'scripted answers';
+}
+
+const hide = (secret: string | null) => secret && '(set)';
+
+/** What nobody else may see, by the name of its member, and what is shown in its place. */
+const shownAs: Record<string, (value: never) => unknown> = {
+  apiKey: hide,
+  adminKey: hide,
+  token: hide,
+  secretKey: hide,
+  sessionToken: hide,
+  headers: (headers: object) => Object.fromEntries(Object.keys(headers).map((name) => [name, hide(name)])),
+  database: withoutPassword,
+  url: withoutPassword,
+  path: withoutQuery,
+};
+
+function withoutSecrets(read: Config): unknown {
+  const text = JSON.stringify(read, (name, value) =>
+    Object.hasOwn(shownAs, name) ? shownAs[name]!(value as never) : (value as unknown),
+  );
+  return JSON.parse(text);
+}
+
+/** The query of a model's URL may be the right to fetch it. */
+function withoutQuery(path: string): string {
+  const source = readModelSource(path);
+  return source.kind === 'wrong' ? path : showSource(source);
+}
+
+function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const parsed = new URL(url);
+  if (parsed.password === '') return url;
+  parsed.password = 'xxx';
+  return parsed.href;
+}

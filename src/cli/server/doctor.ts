@@ -1,9 +1,16 @@
 import { Command } from 'commander';
+import type { ExaminedServer } from '../../app/models.ts';
+import { formatProblem } from '../../base/located.ts';
+import { placeOf } from '../../config/reading.ts';
+import type { Config } from '../../config.ts';
+import { storeOf } from '../../core/config.ts';
+import type { Finding } from '../../core/examination.ts';
+import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
-import { runDoctor } from './run-doctor.ts';
-import { configOf, withServerFlags } from '../shared/server-flags.ts';
-import type { ServerFlags } from '../shared/server-flags.ts';
+import { exitCodes } from '../shared/exit-codes.ts';
+import { configOf, type ServerFlags, withServerFlags } from '../shared/server-flags.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
 export function doctor(cli: Cli): Command {
   return withServerFlags(new Command('doctor'))
@@ -13,4 +20,108 @@ export function doctor(cli: Cli): Command {
     .action((flags: ServerFlags & { generate: boolean; json?: boolean }) =>
       runDoctor(cli, configOf(cli, flags), { generates: flags.generate, json: flags.json === true }),
     );
+}
+
+interface How {
+  /** Whether servers may be given work. */
+  generates: boolean;
+  json: boolean;
+  /** Nothing is said of what is well. */
+  faultsOnly?: boolean;
+}
+
+/** Asks the servers of a configuration and the store of its files, tells what was found, and sets how the command ends. */
+export async function runDoctor(cli: Cli, config: Config, how: How): Promise<void> {
+  const { terminal } = cli;
+  // Client commands start faster without everything that a server is made of.
+  const { examineServers } = await import('../../app/models.ts');
+  const servers = await examineServers(config, how);
+  const files = await examineFiles(config);
+  if (how.json) terminal.json([...servers.map(toJson), ...files]);
+  else for (const server of servers) show(server, how, terminal);
+  if (!how.json && servers.length === 0)
+    terminal.print(
+      `No model is served by another server; ${terminal.self.command} models inspect tells of model files.`,
+    );
+  if (!how.json) showFiles(files, how, terminal);
+  if (files.some(({ reachable }) => !reachable)) cli.exitCode = exitCodes.unreachable;
+  const faulty = servers.filter(({ examination }) => examination.findings.some(isFault));
+  if (faulty.length === 0) return;
+  const isAway = faulty.some(({ examination }) => !examination.isReachable);
+  cli.exitCode = isAway || cli.exitCode === exitCodes.unreachable ? exitCodes.unreachable : exitCodes.usage;
+}
+
+/** As of a server; nothing where files are on the disk. */
+async function examineFiles(config: Config) {
+  const { bucket } = config.files;
+  if (!bucket) return [];
+  const { bucketFault } = await import('../../app/bucket.ts');
+  const fault = await bucketFault(bucket);
+  const findings = fault === null ? [] : [{ about: 'store', verdict: 'fault' as const, message: fault }];
+  return [{ files: storeOf(config), reachable: fault === null, findings }];
+}
+
+function showFiles(
+  files: Awaited<ReturnType<typeof examineFiles>>,
+  { faultsOnly = false }: How,
+  terminal: Terminal,
+): void {
+  for (const { files: store, reachable, findings } of files) {
+    if (faultsOnly && reachable) continue;
+    terminal.print(terminal.paint('bold', `files in ${store}${reachable ? ': well' : ''}`));
+    for (const { message, ...finding } of findings) showFinding(finding, message, terminal);
+  }
+}
+
+function show(server: ExaminedServer, { faultsOnly = false }: How, terminal: Terminal): void {
+  const { model, replica, examination } = server;
+  const shown = faultsOnly ? examination.findings.filter(isFault) : examination.findings;
+  const { host, pathname } = new URL(replica.url);
+  const verdict = shown.length === 0 ? ': well' : '';
+  const title = `${model} at ${host}${pathname} (${examination.flavor})${verdict}`;
+  terminal.print(terminal.paint('bold', cleanLine(title)));
+  for (const finding of shown)
+    showFinding(finding, isFault(finding) ? problemText(server, finding) : finding.told, terminal);
+}
+
+function showFinding(
+  { about, verdict }: Pick<Finding, 'verdict'> & { about: string },
+  told: string,
+  terminal: Terminal,
+): void {
+  const mark = terminal.paint(colours[verdict], verdict.padEnd(5));
+  terminal.print(`  ${mark}  ${about.padEnd(11)}  ${cleanLine(told)}`);
+}
+
+const colours = { ok: 'green', ours: 'cyan', fault: 'red' } as const;
+
+function isFault({ verdict }: Finding): boolean {
+  return verdict === 'fault';
+}
+
+/** `offpeak.yaml:8: models[0].engine.model: it has no model 'x'; it has y. Did you mean 'y'?` */
+function problemText({ engine, replica }: ExaminedServer, finding: Finding): string {
+  const { advice, key } = finding;
+  const hint = advice ?? null;
+  // A sentence follows, and the words of a server may end one.
+  const told = hint === null ? finding.told : finding.told.replace(/\.+$/, '');
+  const at = key && (placeOf(replica, key) ?? placeOf(engine, key) ?? placeOf(engine, ''));
+  if (!at) return hint === null ? told : `${told}. ${hint}`;
+  return formatProblem({ file: at.file, line: at.line, message: `${at.path}: ${told}`, hint });
+}
+
+function toJson(server: ExaminedServer) {
+  const { model, replica, examination } = server;
+  const { host, pathname } = new URL(replica.url);
+  return {
+    model,
+    server: host + pathname,
+    flavor: examination.flavor,
+    reachable: examination.isReachable,
+    findings: examination.findings.map((finding) => ({
+      about: finding.about,
+      verdict: finding.verdict,
+      message: isFault(finding) ? problemText(server, finding) : finding.told,
+    })),
+  };
 }

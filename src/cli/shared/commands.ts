@@ -4,8 +4,7 @@ import type { Page } from '../../client/resources.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 import { connect, connectAdmin } from './connect.ts';
-import { CliError } from './exit-codes.ts';
-import type { ExitCode } from './exit-codes.ts';
+import { CliError, type ExitCode } from './exit-codes.ts';
 
 /** A command that only holds others. */
 export function group(name: string, makes: readonly ((cli: Cli) => Command)[]): (cli: Cli) => Command {

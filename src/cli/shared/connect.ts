@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createClient } from '../../client/client.ts';
-import type { Client } from '../../client/client.ts';
+import { createClient, type Client } from '../../client/client.ts';
 import { clientSettings } from '../../config/environment.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 import { CliError, exitCodes } from './exit-codes.ts';

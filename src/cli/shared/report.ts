@@ -1,11 +1,9 @@
 import { CommanderError } from 'commander';
-import { ClientError, Unreachable } from '../../client/errors.ts';
-import type { RemoteFault } from '../../client/errors.ts';
+import { ClientError, Unreachable, type RemoteFault } from '../../client/errors.ts';
 import { formatProblem } from '../../base/located.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
-import { CliError, exitCodes } from './exit-codes.ts';
-import type { ExitCode } from './exit-codes.ts';
+import { CliError, exitCodes, type ExitCode } from './exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** How many faults of a file are shown one by one. */

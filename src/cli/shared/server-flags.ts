@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { loadConfig } from '../../config.ts';
-import type { Config } from '../../config.ts';
+import { loadConfig, type Config } from '../../config.ts';
 import type { Cli } from './cli.ts';
 
 /** The flags that change the configuration of a server. */

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createMeter, layOut } from './meter.ts';
-import type { Measured } from './meter.ts';
+import { createMeter, layOut, type Measured } from './meter.ts';
 import { createTerminal } from './terminal.ts';
 
 const measured: Measured = {

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { RemoteDelivery, RemoteWebhook } from '../../client/resources.ts';
 import { asking, group, inTable, limitOption, requireChange, take } from '../shared/commands.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
-import { isoTime } from '../terminal/iso-time.ts';
+import { isoTime } from '../shared/words.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 interface Fields {

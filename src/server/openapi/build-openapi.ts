@@ -1,6 +1,36 @@
+import { array, integer, literal, object, string, stringOrNull } from '../../wire/schema.ts';
 import type { Route } from '../route.ts';
-import { errorSchema } from './error-schema.ts';
 import type { QueryDocs } from './query-schemas.ts';
+
+/** The one error body of every route (api.md, section 2). */
+const errorSchema = object(
+  {
+    type: literal('error'),
+    error: object({
+      type: string(),
+      code: string(),
+      message: string(),
+      param: stringOrNull(),
+      details: object({
+        error_code: string({ description: 'the same as code' }),
+        errors: array(
+          object({
+            'line?': integer({ description: '1-based line of the file' }),
+            'custom_id?': string(),
+            'param?': string(),
+            code: string(),
+            message: string(),
+          }),
+          { maxItems: 100 },
+        ),
+      }),
+    }),
+    message: string(),
+    'detail?': array(object({ loc: array({}), msg: string(), type: string() })),
+    request_id: string({ description: 'req_<id>, as in the headers x-request-id and request-id' }),
+  },
+  { title: 'Error' },
+);
 
 /** Statuses any operation can end with; the error body is the same for all (api.md, section 2). */
 const errors: Record<number, string> = {

@@ -7,8 +7,7 @@ import { type Answer, bytes, json } from '../answer.ts';
 import { creationOf, formHash, replayHeaders } from '../creation.ts';
 import { deletedFileSchema, fileSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { fileListQuery } from '../openapi/query-schemas.ts';
-import { uploadFormSchema } from '../openapi/upload-form-schema.ts';
-import { receiveUpload } from '../receive-upload.ts';
+import { receiveUpload, uploadFormSchema } from '../receive-upload.ts';
 import type { Incoming, Services } from '../route.ts';
 import { routesOf } from './routes-of.ts';
 

@@ -1,10 +1,14 @@
+import { splitLines } from '../../base/byte-lines.ts';
 import { inTurns } from '../../base/loop-turns.ts';
+import type { Batches } from '../../batches/batches.ts';
 import { isFinal } from '../../core/batch.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
+import type { Caller } from '../../core/org.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import { inRequests, parseCreateMessageBatch } from '../../wire/message-batches/create.ts';
 import { parseMessageBatchListQuery } from '../../wire/message-batches/list.ts';
 import { presentMessageBatch, presentMessageBatches } from '../../wire/message-batches/present.ts';
+import { messageResultLine } from '../../wire/message-batches/result-line.ts';
 import {
   createMessageBatchSchema,
   deletedMessageBatchSchema,
@@ -14,7 +18,6 @@ import {
 } from '../../wire/message-batches/schemas.ts';
 import { bytes, json } from '../answer.ts';
 import { creationOf, replayHeaders } from '../creation.ts';
-import { messageResults } from '../message-results.ts';
 import { messageBatchListQuery } from '../openapi/query-schemas.ts';
 import type { Incoming, Services } from '../route.ts';
 import { batchBodyBytes } from './batches.ts';
@@ -115,4 +118,32 @@ async function find({ caller, param }: Incoming, { batches }: Services): Promise
   const view = await batches.get(caller, param);
   if (view.batch.endpoint !== endpoint) throw notFound('batch');
   return view;
+}
+
+/** Lines are sent in pieces of this many characters or so. */
+const pieceLength = 65_536;
+const streams = ['output', 'errors'] as const;
+
+/**
+ * The results of a finished batch of `/v1/messages` in the shape of that format, those that succeeded first.
+ * @throws ApiError as `Batches.results`, before anything is read
+ */
+async function messageResults(
+  batches: Pick<Batches, 'results'>,
+  caller: Caller,
+  batchId: string,
+): Promise<AsyncIterable<Uint8Array>> {
+  const both = await Promise.all(streams.map((stream) => batches.results(caller, batchId, stream, 0)));
+  return (async function* () {
+    const encoder = new TextEncoder();
+    let piece = '';
+    for (const [at, stream] of streams.entries())
+      for await (const line of splitLines(both[at]!.bytes)) {
+        piece += `${messageResultLine(Buffer.from(line.bytes).toString('utf8'), stream)}\n`;
+        if (piece.length < pieceLength) continue;
+        yield encoder.encode(piece);
+        piece = '';
+      }
+    if (piece !== '') yield encoder.encode(piece);
+  })();
 }

@@ -1,5 +1,6 @@
 import { answerWhole } from '../../generate/answer-whole.ts';
 import type { ChatChunks } from '../../wire/chat/chat.ts';
+import type { AnswerOptions } from '../../wire/messages/answer/from-chat-response.ts';
 import { askedMessage } from '../../wire/messages/answer/asked-message.ts';
 import { nativeMessage } from '../../wire/messages/answer/native.ts';
 import { parseCountTokensRequest, parseMessagesRequest } from '../../wire/messages/request/request.ts';
@@ -8,11 +9,11 @@ import {
   messagesRequestSchema,
 } from '../../wire/messages/request/request-schema.ts';
 import { messageSchema, tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
-import { messageErrorEvent } from '../../wire/messages/stream/sse.ts';
+import { messageErrorEvent, messageEvent } from '../../wire/messages/stream/sse.ts';
+import { createMessageEncoder } from '../../wire/messages/stream/stream-encoder.ts';
 import { toChatRequest } from '../../wire/messages/request/to-chat-request.ts';
 import { movedError } from '../../wire/places.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
-import { messageEvents, nativeEvents } from '../message-events.ts';
 import { callOf, type Incoming, type Services } from '../route.ts';
 import { routesOf } from './routes-of.ts';
 
@@ -54,19 +55,46 @@ async function create(incoming: Incoming, { generate }: Services): Promise<Answe
   if (native && generate.goesNatively('messages', chat, caller)) {
     const request = { request: native.request(), chat };
     const lists = generate.nativeStream('messages', request, call, nativeMessage);
-    return events(nativeEvents(lists, moved), (error) => messageErrorEvent(error, requestId));
+    const texts = inPlaces(lists, moved, (list) => list.join(''));
+    return events(texts, (error) => messageErrorEvent(error, requestId));
   }
   // Whatever makes counting impossible ends the stream as well, and says so better.
   const inputTokens = generate.countTokens(chat, call).catch(() => 0);
-  const chunks = withPlaces(generate.chatStream(asked.request(), call), moved);
+  const chunks = inPlaces(generate.chatStream(asked.request(), call), moved, (list) => list);
   return events(messageEvents(chunks, inputTokens, asked.options), (error) =>
     messageErrorEvent(error, requestId),
   );
 }
 
-async function* withPlaces(chunks: ChatChunks, moved: (error: unknown) => unknown): ChatChunks {
+/**
+ * A chat stream as the events of a message.
+ * @param inputTokens counted while the answer begins, for engines that do not tell: clients want the number in the first event
+ */
+async function* messageEvents(
+  lists: ChatChunks,
+  inputTokens: Promise<number>,
+  options: AnswerOptions,
+): AsyncGenerator<string> {
+  let encoder;
+  for await (const chunks of lists) {
+    encoder ??= createMessageEncoder({ ...options, inputTokens: chunks[0]?.prompt ? 0 : await inputTokens });
+    yield chunks
+      .flatMap((chunk) => encoder.push(chunk))
+      .map(messageEvent)
+      .join('');
+  }
+  encoder ??= createMessageEncoder({ ...options, inputTokens: await inputTokens });
+  yield encoder.end().map(messageEvent).join('');
+}
+
+/** What comes as it is told; what breaks it off in the places of the request as the client sent it. */
+async function* inPlaces<T, Told>(
+  lists: AsyncIterable<T>,
+  moved: (error: unknown) => unknown,
+  told: (list: T) => Told,
+): AsyncGenerator<Told> {
   try {
-    yield* chunks;
+    for await (const list of lists) yield told(list);
   } catch (error) {
     throw moved(error);
   }

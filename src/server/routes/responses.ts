@@ -11,10 +11,11 @@ import { parseRetrieveQuery } from '../../wire/responses/queries.ts';
 import { compactRequestSchema, parseCompactRequest } from '../../wire/responses/request/compact-request.ts';
 import { parseResponsesRequest } from '../../wire/responses/request/request.ts';
 import { responsesRequestSchema } from '../../wire/responses/request/request-schema.ts';
-import { json } from '../answer.ts';
+import type { ResponseEvent } from '../../wire/responses/responses.ts';
+import { responseErrorEvent, responseEvent } from '../../wire/responses/stream/sse.ts';
+import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
-import { responseEvents } from '../response-events.ts';
 import { callOf } from '../route.ts';
 import { routesOf } from './routes-of.ts';
 
@@ -101,3 +102,15 @@ export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }
     },
   },
 ]);
+
+/** The events of a response, those of a list in one text. What breaks them off is told as the event after the last. */
+function responseEvents(lists: AsyncIterable<readonly ResponseEvent[]>): Answer {
+  let next = 0;
+  async function* written(): AsyncGenerator<string> {
+    for await (const list of lists) {
+      next = (list.at(-1)?.sequence_number ?? next - 1) + 1;
+      yield list.map(responseEvent).join('');
+    }
+  }
+  return events(written(), (error) => responseErrorEvent(error, next));
+}

@@ -1,6 +1,5 @@
 import type { Schema } from '../../wire/schema.ts';
-import type { RouteDocs } from '../openapi/route-docs.ts';
-import type { Mounted, Route, ServerLimits } from '../route.ts';
+import type { Mounted, Route, RouteDocs, ServerLimits } from '../route.ts';
 
 /** A route as it is written down: what most routes have is left out. */
 interface Row extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'otherAnswer'> {

@@ -8,7 +8,7 @@ import { parseSocketRequest, socketError } from '../../wire/responses/socket.ts'
 import type { BodyShare } from '../body-budget.ts';
 import { decodeText } from '../read-body.ts';
 import { toApiError } from '../to-api-error.ts';
-import { aheadBytes, drained } from '../drained.ts';
+import { aheadBytes, drained } from '../event-stream.ts';
 
 /** Turns that may wait for the one under way. */
 const mostWaiting = 8;

@@ -1,9 +1,7 @@
 import { createReadStream, readSync, writevSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
-import { sleep } from '../../../base/clock.ts';
-import type { Clock } from '../../../base/clock.ts';
+import { sleep, type Clock } from '../../../base/clock.ts';
 import type { Client } from '../../../client/client.ts';
 import { Unreachable } from '../../../client/errors.ts';
 import type { ResultStream } from '../../../core/batch.ts';

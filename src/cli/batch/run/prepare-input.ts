@@ -2,8 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
-import { editMembers } from '../../../wire/json/edit-members.ts';
-import type { Edits } from '../../../wire/json/edit-members.ts';
+import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import { memberOf, scanJson } from '../../../wire/json/scan.ts';
 import { keyValue } from '../../shared/commands.ts';
 

@@ -9,8 +9,7 @@ import type { Terminal } from '../../terminal/terminal.ts';
 import { csvHead, csvRow, type Format } from './csv.ts';
 import { orderedResults } from './download.ts';
 import type { InputPart } from './read-input.ts';
-import { openResultsFile, resultsToStdout } from './results-file.ts';
-import type { ResultsFile } from './results-file.ts';
+import { openResultsFile, resultsToStdout, type ResultsFile } from './results-file.ts';
 import type { Collected, RunFile } from './run-state.ts';
 
 /** The files that are there in the end: none where there was nothing to write. */

@@ -5,8 +5,7 @@ import { isFinal } from '../../../core/batch.ts';
 import { openBlob } from '../../shared/local-file.ts';
 import type { InputFile, InputPart } from './read-input.ts';
 import type { RunFile } from './run-state.ts';
-import { tidily } from './tidily.ts';
-import type { Tidied } from './tidily.ts';
+import { tidily, type Tidied } from './tidily.ts';
 
 /** Requests on the server that are not done: enough to keep it busy until the next batch is there. */
 const outstandingRequests = 10_000;

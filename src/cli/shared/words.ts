@@ -1,5 +1,5 @@
+import { isoSeconds } from '../../base/clock.ts';
 import type { RemoteWaiting } from '../../client/resources.ts';
-import { isoTime } from '../terminal/iso-time.ts';
 
 /** `The model's server cannot be reached. (engine_unavailable)`. */
 export function waitingText(waiting: RemoteWaiting, ahead?: number | null): string {
@@ -11,4 +11,9 @@ export function waitingWord({ reason, until }: RemoteWaiting, ahead: number | nu
   return [reason, until && `until ${isoTime(until)}`, ahead !== null && `${ahead} before it`]
     .filter(Boolean)
     .join(', ');
+}
+
+/** Unix seconds as `2026-11-21T09:30:00Z`; what is so already stays as it is. */
+export function isoTime(instant: number | string): string {
+  return typeof instant === 'string' ? instant : isoSeconds(instant * 1000);
 }
