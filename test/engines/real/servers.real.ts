@@ -188,13 +188,18 @@ for (const kind of kinds) {
         }));
         const { id } = await app.api.createBatch({ requests: lines });
         const batch = () => app.api.batch(id);
-        const isBegun = async () => (await batch()).request_counts.completed >= 40;
-        await until('some lines are done', isBegun, { withinMs: 300_000 });
+        const done = (many: number) => {
+          const isDone = async () => (await batch()).request_counts.completed >= many;
+          return until(`${many} lines are done`, isDone, { withinMs: 300_000 });
+        };
+        await done(40);
         server.hold();
         const isFound = async () => (await batch()).waiting?.reason === 'engine_unavailable';
         await until('it is found to hang', isFound, { withinMs: 300_000 });
         expect((await batch()).request_counts).toMatchObject({ failed: 0 });
         server.goOn();
+        // On a slow machine all of them together take longer than any wait.
+        await done(120);
         expect((await app.api.finished(id)).request_counts).toEqual({
           total: 200,
           completed: 200,
@@ -227,6 +232,7 @@ for (const kind of kinds) {
         await done(100);
         await life.end('SIGKILL');
         life = await installation.start();
+        await done(150);
         const batch = await life.api.finished(id);
         expect(batch.request_counts).toEqual({ total: 200, completed: 200, failed: 0 });
         const { text } = await life.api.results(id, 'output');
