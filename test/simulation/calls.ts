@@ -28,6 +28,7 @@ interface Asked {
   refused: () => void;
 }
 
+const decoder = new TextDecoder();
 /** More lines than any world sends at one instant. */
 const mostAtOnce = 5_000;
 
@@ -62,6 +63,7 @@ export class Calls {
     const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.asked.request().text) ?? [];
     const batchId = this.#world.idOf(name);
     const lane = laneOf(process, line.model.id);
+    if (this.#world.damaged.isPlanned) this.#judgeText(name, Number(at), line);
     if (this.#isEndless()) return new Promise(() => {});
     const call = this.#begin(process, batchId, Number(at), lane);
     this.#shares.sent(batchId, line.model.id);
@@ -74,6 +76,15 @@ export class Calls {
       call.endedAt = this.#now;
       this.#inFlight.set(lane, (this.#inFlight.get(lane) ?? 0) - 1);
     }
+  }
+
+  /** What is sent is what was stored, whatever became of that. */
+  #judgeText(name: string, at: number, line: LineCall): void {
+    const { bytes, index } = this.#world.inputOf(name) ?? this.#world.inputs[0]!;
+    const start = index.offset[at] ?? 0;
+    const stored = decoder.decode(bytes.subarray(start, start + (index.length[at] ?? 0)));
+    if (!stored.includes(line.asked.request().text))
+      this.#world.observer.fail(`line ${at} of ${name} is sent as it was never stored`);
   }
 
   /** Lines that are sent and refused without end let no time pass: nothing else would ever happen. */

@@ -1,7 +1,8 @@
 import type { ResultStream } from '../../src/core/batch.ts';
+import { type BlobError, isBlobLost } from '../../src/core/blob-error.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { Caller } from '../../src/core/org.ts';
-import type { BatchPlan } from './plan.ts';
+import { type BatchPlan, damageMs } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
@@ -40,6 +41,7 @@ export class Client {
     const work = this.tails.map((tail) => this.#follow(id, tail));
     if (plan.cancelAt !== null) work.push(this.#cancel(id, plan.cancelAt));
     await Promise.all(work);
+    for (const tail of this.tails) await this.#download(id, tail);
     this.done = true;
   }
 
@@ -91,6 +93,8 @@ export class Client {
         }
         return { ...rest, text: decoder.decode(Buffer.concat(chunks)) };
       });
+      const file = page ? undefined : await this.#world.resultFile(id, tail.stream);
+      if (file && this.#world.damaged.has(file)) return;
       if (!page) continue;
       const lines = page.text.split('\n').length - 1;
       if (lines !== page.lastLine - tail.lines || (lines > 0 && !page.text.endsWith('\n')))
@@ -101,6 +105,34 @@ export class Client {
       tail.lines = page.lastLine;
       if (!page.incomplete && lines === 0) return;
     }
+  }
+
+  /** Everything once more, when the rows may be gone: a file that is damaged ends with an error, and gives nothing wrong before. */
+  async #download(id: string, { stream }: TailRead): Promise<void> {
+    const { damaged, observer, plan, time } = this.#world;
+    const file = await this.#world.resultFile(id, stream);
+    if (!file || !damaged.isPlanned) return;
+    await this.#sleep(Math.max(0, plan.calmFrom + damageMs - time.elapsed));
+    while (!observer.isCleared(id)) await this.#sleep(1_000);
+    const fail = (what: string) => observer.fail(`${stream} of ${id} ${what}`);
+    const known = decoder.decode(damaged.stored(file.blobId));
+    while (
+      !(await this.#ask(async (process) => {
+        let got = '';
+        let told: BlobError | undefined;
+        try {
+          const { bytes } = await process.batches.results(this.#caller, id, stream, 0);
+          for await (const chunk of bytes) got += decoder.decode(chunk);
+        } catch (error) {
+          if (!isBlobLost(error)) throw error;
+          told = error;
+        }
+        if (!known.startsWith(got)) fail('is given as it never was');
+        if (told === undefined && got !== known) fail('is given in part as if it were all');
+        if (told !== undefined && !damaged.has(file)) fail(`is said to be lost: ${told.message}`);
+        return true;
+      }))
+    );
   }
 
   /** Asks some process; undefined when none answers in time or it fails. */

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { StoredFile } from '../../src/core/file.ts';
 import type { InputIndex } from '../../src/files/input-index.ts';
 import { prefixHashes, prefixLevels } from '../../src/files/prefix-hashes.ts';
@@ -55,6 +56,7 @@ export function makeInput(plan: BatchPlan, now: number): Input {
     model: Uint16Array.from(plan.lines, (line) => models.indexOf(line.model)),
     est: Uint32Array.from(lines, (line) => Math.ceil(line.length / 4) + 512),
     hashes: new Uint32Array(lines.length * prefixLevels),
+    sum: Uint32Array.from(lines, (line) => crc32(line)),
   };
   let bytes = 0;
   for (const [at, line] of lines.entries()) {

@@ -96,6 +96,11 @@ export class Observer {
     return true;
   }
 
+  /** Whether its rows are gone: what is read of it stands in its files. */
+  isCleared(id: string): boolean {
+    return this.#last.get(id)?.purged === 1;
+  }
+
   statusOf(id: string): BatchStatus | undefined {
     return this.#last.get(id)?.status;
   }

@@ -47,12 +47,22 @@ export interface Weather {
   blobs: number;
 }
 
+/** So long after the calm has begun something may still be damaged. */
+export const damageMs = 10_000;
+
 export type Incident =
   | { kind: 'crash' | 'stop'; downMs: number }
   | { kind: 'pause' | 'silence'; ms: number }
   | { kind: 'jump'; ms: number }
   | { kind: 'store'; ms: number; everyone: boolean }
+  | { kind: 'damage'; damage: Damage }
   | { kind: 'refuse'; ms: number; model: string; retryAfter: number | null; how: Outage };
+
+/** What is damaged of what is stored: it ends early, a byte of it differs, or it is not there. */
+export interface Damage {
+  what: 'input' | 'result';
+  how: 'cut' | 'flip' | 'gone';
+}
 
 /** How an engine takes nothing: it says so, nobody listens, its proxy says so, or its model is not there yet. */
 export type Outage = 'overloaded' | 'unreachable' | '502' | '404';
@@ -77,7 +87,7 @@ export interface WorldPlan {
 }
 
 /** What a world is about: a bit of everything, or one thing that seldom happens by itself. */
-export type Shape = 'mixed' | 'closing' | 'suspects' | 'silent' | 'shares' | 'refused' | 'crowd';
+export type Shape = 'mixed' | 'closing' | 'suspects' | 'silent' | 'shares' | 'refused' | 'crowd' | 'damaged';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -97,13 +107,16 @@ export function planWorld(random: SeededRandom, shape?: Shape): WorldPlan {
             ? 'crowd'
             : drawn < 0.25
               ? 'refused'
-              : 'mixed');
+              : drawn < 0.28
+                ? 'damaged'
+                : 'mixed');
   const plan = planMixed(random);
   if (shaped === 'closing') return planClosing(random, plan);
   if (shaped === 'suspects') return planSuspects(random, plan);
   if (shaped === 'silent') return planSilent(random, plan);
   if (shaped === 'refused') return planRefused(random, plan);
   if (shaped === 'shares') return planShares(random, plan);
+  if (shaped === 'damaged') return planDamaged(random, plan);
   return shaped === 'crowd' ? planCrowd(random, plan) : plan;
 }
 
@@ -214,6 +227,21 @@ function planRefused(random: SeededRandom, plan: WorldPlan): WorldPlan {
     flaky: 0,
     undisturbed: true,
   };
+}
+
+/** Files are damaged while they are read; nothing of it is mended. */
+function planDamaged(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const damages = Array.from({ length: random.int(3, 8) }, () => ({
+    at: random.int(500, plan.calmFrom + damageMs),
+    incident: {
+      kind: 'damage' as const,
+      damage: {
+        what: random.pick(['input', 'result', 'result'] as const),
+        how: random.pick(['cut', 'flip', 'flip', 'gone'] as const),
+      },
+    },
+  }));
+  return { ...plan, incidents: [...plan.incidents, ...damages] };
 }
 
 /** One org with much and another with little that comes later, in a world where nothing goes wrong. */

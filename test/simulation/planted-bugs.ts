@@ -1,32 +1,35 @@
+import { ChunkLines } from '../../src/batches/lines/lines.ts';
 import { ApiError, away } from '../../src/core/errors.ts';
 import type { Generate } from '../../src/generate/generate.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 import type { Shape } from './plan.ts';
-import { around, type Plant } from './plant.ts';
+import { around, inClass, type Plant } from './plant.ts';
 import { plantedFences } from './planted-fences.ts';
 import { plantedSending } from './planted-sending.ts';
 import type { World } from './world.ts';
 
 /** Where a bug is looked for when not in any world from seed 1 on: so that the suite does not search for long. */
 export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
-  'a release is not fenced': { shape: 'closing', from: 13 },
+  'a release is not fenced': { shape: 'closing', from: 24 },
   'a chunk is finished under any lease': { shape: 'silent', from: 24 },
   'a batch is published under any lease': { shape: 'closing', from: 5 },
   'the gate is shut under any lease': { shape: 'closing' },
-  'missing lines are recorded under any lease': { shape: 'closing', from: 4 },
-  'a suspect is split under any lease': { shape: 'suspects', from: 7 },
+  'missing lines are recorded under any lease': { shape: 'closing', from: 10 },
+  'a suspect is split under any lease': { shape: 'suspects', from: 10 },
   'a chunk in hand can be claimed': { from: 11 },
   'a claim hands out lines that have a result': { from: 10 },
   'leaving keeps its leases': { from: 34 },
-  'answers are taken after the gate was shut': { from: 54 },
+  'answers are taken after the gate was shut': { from: 77 },
   'answers are taken after the end': { from: 17 },
   'a later answer replaces the first': { from: 8 },
-  'work goes on when its lease is lost': { shape: 'silent' },
+  'work goes on when its lease is lost': { shape: 'silent', from: 7 },
   'slots are left idle': { shape: 'shares' },
   'an org waits until the others have nothing left': { shape: 'shares', from: 4 },
   'the window is measured with the wall clock': { shape: 'mixed', from: 57 },
   'an engine that takes nothing is asked on and on': { from: 28 },
-  'a batch may be cancelled when its end is decided': { from: 48 },
+  'a batch may be cancelled when its end is decided': { from: 59 },
+  'a file of results is given as it stands': { shape: 'damaged', from: 14 },
+  'a line is sent as it stands': { shape: 'damaged' },
 };
 
 /** Bugs that were made on purpose, around the parts of the engine: each must be seen by some seed. */
@@ -137,6 +140,20 @@ export const plantedBugs: Record<string, Plant> = {
         },
       },
     }),
+
+  'a file of results is given as it stands': (parts) => ({
+    ...parts,
+    files: { ...parts.files, read: ({ blobId }) => parts.blobs.read(blobId) },
+  }),
+
+  'a line is sent as it stands': inClass(
+    ChunkLines,
+    'read',
+    (original) =>
+      function (this: ChunkLines, { line, offset, length }) {
+        return original.call(this, { line, offset, length });
+      },
+  ),
 
   'result files are published before they are written': (parts) => {
     const { blobs } = parts;

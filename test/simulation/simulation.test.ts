@@ -5,7 +5,7 @@ import { recount, simulate } from './simulate.ts';
 // The batch engine in a world where everything fails (reliability.md, "Deterministic simulation"). A seed decides the
 // whole history; `OFFPEAK_SEEDS=17-17` repeats one, `OFFPEAK_SEEDS=1-10000` runs more. Of the faults of that page: deaths,
 // also between an answer and its commit (F04, F05), several processes (F08) that stand still or hear nothing (F09, F10, F41),
-// clocks that jump (F11), ends of every kind at every moment (F12 to F14), servers that are away (F33).
+// clocks that jump (F11), ends of every kind at every moment (F12 to F14), servers that are away (F33), files that are damaged (F52).
 
 const perTest = 25;
 const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-100');
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41: a simulated world', () => {
+describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulated world', () => {
   const starts = Array.from(
     { length: Math.ceil((last - first + 1) / perTest) },
     (_, at) => first + at * perTest,

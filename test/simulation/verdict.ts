@@ -88,7 +88,8 @@ class Judge {
   /** The lines of a result file, which is what its row says and what the live tail gave. */
   async #linesOf(stream: ResultStream, fileId: string | null): Promise<ResultLine[]> {
     const file = fileId === null ? undefined : await this.#world.database.store.files.find(fileId);
-    const bytes = file ? this.#world.blobs.stored.get(file.blobId) : new Uint8Array(0);
+    const { damaged } = this.#world;
+    const bytes = file ? damaged.stored(file.blobId) : new Uint8Array(0);
     if ((fileId !== null && !file) || !bytes) {
       this.#fail(`its ${stream} file is not there`);
       return [];
@@ -100,11 +101,17 @@ class Judge {
       this.#fail(`its ${stream} file is not what its row says`);
     const text = decoder.decode(bytes);
     const tail = this.#client.tails.find((each) => each.stream === stream);
-    if (tail?.text !== text) this.#fail(`the live tail of ${stream} is not the ${stream} file`);
+    // Whoever reads of a damaged file is told so, and has what he read before.
+    const isKnown = file && damaged.has(file) ? text.startsWith(tail?.text ?? '') : tail?.text === text;
+    if (!isKnown) this.#fail(`the live tail of ${stream} is not the ${stream} file`);
     return text
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as ResultLine);
+  }
+
+  get #isInputDamaged(): boolean {
+    return this.#world.damaged.has(this.#world.inputOf(this.#client.plan.name)!.file);
   }
 
   #judgeCounts(output: ResultLine[], errors: ResultLine[]): void {
@@ -113,10 +120,10 @@ class Judge {
     if (ok !== output.length || err !== errors.length)
       this.#fail(`counts ${ok}+${err}, files hold ${output.length}+${errors.length}`);
     if (total !== plan.lines.length) this.#fail(`total is ${total} of ${plan.lines.length} lines`);
-    const seen = new Map<string | null, number>();
-    for (const line of [...output, ...errors]) seen.set(line.custom_id, (seen.get(line.custom_id) ?? 0) + 1);
+    const seen = new Map<number, number>();
+    for (const line of [...output, ...errors]) seen.set(numberOf(line), (seen.get(numberOf(line)) ?? 0) + 1);
     for (const at of plan.lines.keys()) {
-      const times = seen.get(customIdOf(plan.name, at)) ?? 0;
+      const times = seen.get(at) ?? 0;
       if (times !== 1) this.#fail(`line ${at} is in the result files ${times} times`);
     }
     if (seen.size !== plan.lines.length) this.#fail(`the result files name ${seen.size} lines`);
@@ -158,7 +165,11 @@ class Judge {
 
   /** What its id and its custom_id say is one line of this batch. */
   #place(line: ResultLine): number {
-    const at = Number(line.custom_id?.split(':')[1]);
+    const at = numberOf(line);
+    const { name } = this.#client.plan;
+    const isUnknown = line.custom_id === null && this.#isInputDamaged;
+    if (line.custom_id !== customIdOf(name, at) && !isUnknown)
+      this.#fail(`${line.id} has the custom_id ${line.custom_id}`);
     if (line.id !== `req_${this.#batch.id.slice('batch_'.length)}_${at}`)
       this.#fail(`${line.custom_id} has the id ${line.id}`);
     return at;
@@ -198,12 +209,14 @@ class Judge {
 
   /** Only what was asked for ends a batch, and a decided end comes within a minute of a world at peace. */
   #judgeEnd(): void {
-    const { status, id, closing } = this.#batch;
+    const { status, id, closing, errors } = this.#batch;
+    const [fault] = errors;
     const { plan } = this.#client;
     if (closing !== status) this.#fail(`was to end as ${closing}`);
     // An input that cannot be read three times in a row ends its batch.
-    if (status === 'failed' && this.#world.plan.weather.blobs === 0)
-      this.#fail(`failed: ${JSON.stringify(this.#batch.errors)}`);
+    const isLost = this.#isInputDamaged && /^The input file is (gone|damaged)\.$/.test(fault?.message ?? '');
+    if (status === 'failed' && this.#world.plan.weather.blobs === 0 && !isLost)
+      this.#fail(`failed: ${JSON.stringify(errors)}`);
     if (status === 'cancelled' && plan.cancelAt === null) this.#fail('nobody cancelled it');
     if (status === 'expired' && this.#world.plan.windowMs > 3_600_000) this.#fail('its window was not over');
     const decided = this.#world.observer.decidedAt.get(id) ?? 0;
@@ -217,4 +230,9 @@ class Judge {
     const took = ended - this.#world.time.clock.now() + this.#world.time.elapsed - since;
     if (took > 60_000) this.#fail(`took ${took} ms to end`);
   }
+}
+
+/** Which line it is, by its id. */
+function numberOf({ id }: ResultLine): number {
+  return Number(id.slice(id.lastIndexOf('_') + 1));
 }

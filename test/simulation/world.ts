@@ -1,10 +1,11 @@
-import type { Batch, Chunk } from '../../src/core/batch.ts';
+import type { Batch, Chunk, ResultStream } from '../../src/core/batch.ts';
 import type { StoredFile } from '../../src/core/file.ts';
 import type { InputIndex } from '../../src/files/input-index.ts';
 import { createMemoryBlobs, type MemoryBlobs } from '../support/memory-blobs.ts';
 import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts';
 import { createVirtualTime, type VirtualTime } from '../support/virtual-clock.ts';
 import { Calls } from './calls.ts';
+import { Damaged } from './damage.ts';
 import type { Database } from './database.ts';
 import { Gate } from './gate.ts';
 import { type Input, makeInput, subjectOf } from './input.ts';
@@ -36,6 +37,7 @@ export class World {
   readonly observer: Observer;
   readonly gate: Gate;
   readonly calls: Calls;
+  readonly damaged: Damaged;
   readonly inputs: Input[];
   readonly processes: SimProcess[] = [];
   /** Engines that take nothing at present, by model. */
@@ -62,6 +64,7 @@ export class World {
     this.observer = new Observer(database, () => this.time.elapsed);
     this.gate = new Gate(this);
     this.calls = new Calls(this);
+    this.damaged = new Damaged(this);
     this.inputs = this.plan.batches.map((batch) => makeInput(batch, this.time.clock.now()));
   }
 
@@ -163,8 +166,22 @@ export class World {
     return Math.max(this.plan.calmFrom, ...troubles);
   }
 
+  /** A file of results of a batch, if there is one. */
+  async resultFile(batchId: string, stream: ResultStream): Promise<StoredFile | undefined> {
+    const { store } = this.database;
+    const batch = await store.batches.find(batchId);
+    const fileId = stream === 'output' ? batch?.outputFileId : batch?.errorFileId;
+    return fileId ? store.files.find(fileId) : undefined;
+  }
+
+  /** The input of the planned batch of this name. */
+  inputOf(name: string): Input | undefined {
+    return this.inputs.find(({ file }) => file.id === `file-${name}`);
+  }
+
   #strike(incident: Incident): void {
     this.trace.add('world', JSON.stringify(incident));
+    if (incident.kind === 'damage') return void this.damaged.strike(incident.damage);
     if (incident.kind === 'refuse') {
       const { model, ms, retryAfter, how } = incident;
       this.refusals.set(model, { until: this.time.elapsed + ms, retryAfter, how });
