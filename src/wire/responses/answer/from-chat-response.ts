@@ -15,12 +15,9 @@ export function fromChatResponse(
   { at, newCallId, own = new Map() }: { at: number; newCallId: () => string; own?: OwnNames },
 ): ResponseBody {
   const { message, finish_reason: finish, logprobs } = response.choices[0]!;
-  const output = new OutputBuilder({ responseId: begun.id, newCallId });
-  output.reasoning(message.reasoning ?? message.reasoning_content ?? '');
-  output.text(message.content ?? '', logprobs?.content ?? []);
-  output.refusal(message.refusal ?? '');
-  for (const [key, { id, function: called }] of (message.tool_calls ?? []).entries())
-    output.call({ key, id, name: called.name, own: own.get(called.name), arguments: called.arguments });
+  const output = new OutputBuilder({ responseId: begun.id, newCallId, own });
+  const calls = message.tool_calls?.map((call, index) => ({ index, ...call }));
+  output.add(message, logprobs?.content ?? [], calls);
   output.close(incompleteReason(finish) === null ? 'completed' : 'incomplete');
   const { model, usage } = response;
   return answered(begun, { model, output: output.items, finish, usage, at });

@@ -1,11 +1,5 @@
 import type { TokenLogprob } from '../../chat/chat.ts';
-import type {
-  CustomCallItem,
-  FunctionCallItem,
-  MessageItem,
-  OutputItem,
-  ReasoningItem,
-} from '../responses.ts';
+import type { MessageItem, OutputItem, ReasoningItem } from '../responses.ts';
 
 /**
  * The events of items, without their numbers (wire-formats.md, section 1b). Items are copied into them: they go on growing.
@@ -16,7 +10,16 @@ export interface EventFields {
   [field: string]: unknown;
 }
 
-type ContentPart = MessageItem['content'][number];
+/** What has parts with text. */
+export type Prose = MessageItem | ReasoningItem;
+export type Part = MessageItem['content'][number] | ReasoningItem['summary'][number];
+
+/** What the events of a part, and of its text, are called. */
+const eventNames = {
+  text: { part: 'response.content_part', text: 'response.output_text' },
+  refusal: { part: 'response.content_part', text: 'response.refusal' },
+  thoughts: { part: 'response.reasoning_summary_part', text: 'response.reasoning_summary_text' },
+};
 
 export const added = (item: OutputItem): EventFields => ({
   type: 'response.output_item.added',
@@ -31,102 +34,87 @@ export const itemDone = (item: OutputItem): EventFields => ({
 /** A copy that stays as it is; `structuredClone` would cost more than all the rest of an answer. */
 function copyOf(item: OutputItem): OutputItem {
   if (item.type === 'message') return { ...item, content: item.content?.map(copyOfPart) };
-  return item.type === 'reasoning'
-    ? { ...item, summary: item.summary?.map((part) => ({ ...part })) }
-    : { ...item };
+  return item.type === 'reasoning' ? { ...item, summary: item.summary?.map(copyOfPart) } : { ...item };
 }
 
-function copyOfPart(part: ContentPart): ContentPart {
-  return part.type === 'output_text' ? { ...part, logprobs: [...(part.logprobs ?? [])] } : { ...part };
+function copyOfPart<T extends Part>(part: T): T {
+  return part.type === 'output_text' ? { ...part, logprobs: [...logprobsOf(part)] } : { ...part };
 }
 
-const partOf = (item: MessageItem) => ({ item_id: item.id, content_index: item.content.length - 1 });
+export function partsOf(item: Prose): Part[] {
+  return item.type === 'message' ? item.content : item.summary;
+}
 
-export const messageEvents = {
-  added: (item: MessageItem) => added(item),
+export function textOf(part: Part): string {
+  return part.type === 'refusal' ? part.refusal : part.text;
+}
 
-  partAdded: (item: MessageItem): EventFields => ({
-    type: 'response.content_part.added',
-    ...partOf(item),
-    part: copyOfPart(item.content.at(-1)!),
-  }),
+/** Those of a part that came from elsewhere may be missing. */
+export function logprobsOf(part: Part): TokenLogprob[] {
+  return part.type === 'output_text' ? (part.logprobs ?? []) : [];
+}
 
-  textDelta: (item: MessageItem, delta: string, logprobs: TokenLogprob[]): EventFields => ({
-    type: 'response.output_text.delta',
-    ...partOf(item),
-    delta,
-    logprobs,
-  }),
-
-  refusalDelta: (item: MessageItem, delta: string): EventFields => ({
-    type: 'response.refusal.delta',
-    ...partOf(item),
-    delta,
-  }),
-
-  partDone(item: MessageItem): EventFields[] {
-    const part = copyOfPart(item.content.at(-1)!);
-    const said =
-      part.type === 'output_text'
-        ? { type: 'response.output_text.done', text: part.text, logprobs: part.logprobs }
-        : { type: 'response.refusal.done', refusal: part.refusal };
-    return [
-      { ...said, ...partOf(item) },
-      { type: 'response.content_part.done', ...partOf(item), part },
-    ];
-  },
-};
-
-const summaryOf = (item: ReasoningItem) => ({ item_id: item.id, summary_index: item.summary.length - 1 });
-
-export const reasoningEvents = {
-  added: (item: ReasoningItem) => added(item),
-
-  partAdded: (item: ReasoningItem): EventFields => ({
-    type: 'response.reasoning_summary_part.added',
-    ...summaryOf(item),
-    part: { type: 'summary_text', text: '' },
-  }),
-
-  delta: (item: ReasoningItem, delta: string): EventFields => ({
-    type: 'response.reasoning_summary_text.delta',
-    ...summaryOf(item),
-    delta,
-  }),
-
-  partDone(item: ReasoningItem): EventFields[] {
-    const part = { ...item.summary.at(-1)! };
-    const at = summaryOf(item);
-    return [
-      { type: 'response.reasoning_summary_text.done', ...at, text: part.text },
-      { type: 'response.reasoning_summary_part.done', ...at, part },
-    ];
-  },
-};
-
-/** The text comes whole: what is inside of JSON is known when that is over. */
-export const customEvents = {
-  added: (item: CustomCallItem) => added(item),
-
-  inputDone: (item: CustomCallItem): EventFields[] => [
-    { type: 'response.custom_tool_call_input.delta', item_id: item.id, delta: item.input },
-    { type: 'response.custom_tool_call_input.done', item_id: item.id, input: item.input },
-  ],
-};
-
-export const callEvents = {
-  added: (item: FunctionCallItem) => added(item),
-
-  delta: (item: FunctionCallItem, delta: string): EventFields => ({
-    type: 'response.function_call_arguments.delta',
+/** The last part of an item, where it is, and what its events are called. */
+function lastPart(item: Prose) {
+  const parts = partsOf(item);
+  const place = {
     item_id: item.id,
-    delta,
-  }),
+    [item.type === 'message' ? 'content_index' : 'summary_index']: parts.length - 1,
+  };
+  const part = parts.at(-1)!;
+  const said = part.type === 'output_text' ? 'text' : 'refusal';
+  return { part, place, names: eventNames[item.type === 'reasoning' ? 'thoughts' : said] };
+}
 
-  argumentsDone: (item: FunctionCallItem): EventFields => ({
-    type: 'response.function_call_arguments.done',
-    item_id: item.id,
-    name: item.name,
-    arguments: item.arguments,
-  }),
-};
+/** The beginning of the last part of an item. */
+export function partAdded(item: Prose): EventFields {
+  const { part, place, names } = lastPart(item);
+  return { type: `${names.part}.added`, ...place, part: copyOfPart(part) };
+}
+
+/** More text of that part. */
+export function partDelta(item: Prose, delta: string, logprobs: TokenLogprob[]): EventFields {
+  const { part, place, names } = lastPart(item);
+  const told = part.type === 'output_text' ? { delta, logprobs } : { delta };
+  return { type: `${names.text}.delta`, ...place, ...told };
+}
+
+/** Its end. */
+export function partDone(item: Prose): EventFields[] {
+  const { part: last, place, names } = lastPart(item);
+  const part = copyOfPart(last);
+  const text = part.type === 'refusal' ? { refusal: part.refusal } : { text: part.text };
+  const said = part.type === 'output_text' ? { ...text, logprobs: part.logprobs } : text;
+  return [
+    { type: `${names.text}.done`, ...place, ...said },
+    { type: `${names.part}.done`, ...place, part },
+  ];
+}
+
+export const argumentsDelta = ({ id }: OutputItem, delta: string): EventFields => ({
+  type: 'response.function_call_arguments.delta',
+  item_id: id,
+  delta,
+});
+
+/** What ends the content of an item. Free text comes whole: what is inside of JSON is known when that is over. */
+export function contentDone(item: OutputItem): EventFields[] {
+  switch (item.type) {
+    case 'message':
+    case 'reasoning':
+      return partDone(item);
+    case 'function_call': {
+      const { id, name, arguments: json } = item;
+      return [{ type: 'response.function_call_arguments.done', item_id: id, name, arguments: json }];
+    }
+    case 'custom_tool_call': {
+      const { id, input } = item;
+      return [
+        { type: 'response.custom_tool_call_input.delta', item_id: id, delta: input },
+        { type: 'response.custom_tool_call_input.done', item_id: id, input },
+      ];
+    }
+    default:
+      return [];
+  }
+}

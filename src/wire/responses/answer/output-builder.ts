@@ -1,21 +1,31 @@
-import type { TokenLogprob } from '../../chat/chat.ts';
+import type { AssistantMessage, ChatDelta, TokenLogprob } from '../../chat/chat.ts';
 import { inputOf } from '../../chat/free-text.ts';
 import { outputItemId } from '../item-ids.ts';
 import { calledType, callTypeOf, knownCall } from '../known-tools.ts';
-import { added, callEvents, customEvents, itemDone, messageEvents, reasoningEvents } from './item-events.ts';
-import type { EventFields } from './item-events.ts';
+import type { OwnNames } from '../client-tools.ts';
+import {
+  added,
+  argumentsDelta,
+  contentDone,
+  type EventFields,
+  itemDone,
+  type Part,
+  partAdded,
+  partDelta,
+  partDone,
+  partsOf,
+  type Prose,
+} from './item-events.ts';
 import type {
   CustomCallItem,
   FunctionCallItem,
   KnownCallItem,
-  KnownType,
-  MessageItem,
   OutputItem,
-  ReasoningItem,
   OwnName,
+  ReasoningItem,
 } from '../responses.ts';
 
-type CallItem = FunctionCallItem | CustomCallItem | KnownCallItem;
+export type CallItem = FunctionCallItem | CustomCallItem | KnownCallItem;
 
 /** A piece of the output as it came: which item it belonged to and how many characters it had. */
 export type Piece = [outputIndex: number, length: number];
@@ -36,6 +46,8 @@ export interface OutputBuilderOptions {
   emit?: (event: EventFields) => void;
   /** For calls that came without an id. */
   newCallId: () => string;
+  /** Tools that the client calls otherwise than the model. */
+  own?: OwnNames;
 }
 
 /**
@@ -51,7 +63,7 @@ export class OutputBuilder {
   readonly pieces: Piece[] = [];
   readonly #options: OutputBuilderOptions;
   readonly #emit: ((item: OutputItem, fields: EventFields) => void) | undefined;
-  #prose: MessageItem | ReasoningItem | undefined;
+  #prose: Prose | undefined;
   readonly #calls = new Map<number, CallItem>();
   /** What came of the arguments of calls that have another form in the end. */
   readonly #inputs = new Map<OutputItem, string>();
@@ -64,43 +76,34 @@ export class OutputBuilder {
     if (emit) this.#emit = (item, fields) => emit({ ...fields, output_index: this.#places.get(item) });
   }
 
-  reasoning(delta: string): void {
-    if (delta === '') return;
-    const item = this.#prose?.type === 'reasoning' ? this.#prose : this.#openReasoning();
-    this.#emit?.(item, reasoningEvents.delta(item, delta));
-    item.summary[0]!.text += delta;
-    this.#note(item, delta.length);
+  /** Takes what a message says, or a piece of one. */
+  add(
+    said: Pick<AssistantMessage | ChatDelta, 'reasoning' | 'reasoning_content' | 'content' | 'refusal'>,
+    logprobs: TokenLogprob[],
+    calls: ChatDelta['tool_calls'] = [],
+  ): void {
+    this.say('summary_text', said.reasoning ?? said.reasoning_content ?? '');
+    this.#text(said.content ?? '', logprobs);
+    this.say('refusal', said.refusal ?? '');
+    for (const { index, id, function: called } of calls)
+      this.call({
+        key: index,
+        id,
+        name: called?.name,
+        own: this.#options.own?.get(called?.name ?? ''),
+        arguments: called?.arguments,
+      });
   }
 
-  text(delta: string, logprobs: TokenLogprob[] = []): void {
-    // Blanks after a call are what templates leave behind; they are no message.
-    if (delta === '' || (this.#prose === undefined && this.#calls.size > 0 && delta.trim() === '')) return;
-    const item = this.#message();
-    let part = item.content.at(-1);
-    if (part?.type !== 'output_text') {
-      this.#closePart(item);
-      part = { type: 'output_text', text: '', annotations: [], logprobs: [] };
-      item.content.push(part);
-      this.#emit?.(item, messageEvents.partAdded(item));
-    }
-    this.#emit?.(item, messageEvents.textDelta(item, delta, logprobs));
-    part.text += delta;
-    part.logprobs.push(...logprobs);
-    this.#note(item, delta.length);
-  }
-
-  refusal(delta: string): void {
+  /** Adds to the part that is open, or to a new one where that is of another type. */
+  say(type: Part['type'], delta: string, logprobs: TokenLogprob[] = []): void {
     if (delta === '') return;
-    const item = this.#message();
-    let part = item.content.at(-1);
-    if (part?.type !== 'refusal') {
-      this.#closePart(item);
-      part = { type: 'refusal', refusal: '' };
-      item.content.push(part);
-      this.#emit?.(item, messageEvents.partAdded(item));
-    }
-    this.#emit?.(item, messageEvents.refusalDelta(item, delta));
-    part.refusal += delta;
+    const item = this.#begin(type);
+    this.#emit?.(item, partDelta(item, delta, logprobs));
+    const last = partsOf(item).at(-1)!;
+    if (last.type === 'refusal') last.refusal += delta;
+    else last.text += delta;
+    if (last.type === 'output_text') last.logprobs.push(...logprobs);
     this.#note(item, delta.length);
   }
 
@@ -111,14 +114,14 @@ export class OutputBuilder {
       this.#inputs.set(item, (this.#inputs.get(item) ?? '') + json);
       return;
     }
-    if (json !== '') this.#emit?.(item, callEvents.delta(item, json));
+    if (json !== '') this.#emit?.(item, argumentsDelta(item, json));
     item.arguments += json;
     this.#note(item, json.length);
   }
 
   /** Ends every item. An answer without any item has an empty message; one that was cut ends in an incomplete item. */
   close(status: 'completed' | 'incomplete'): void {
-    if (this.items.length === 0) this.#openEmptyMessage();
+    if (this.items.length === 0) this.#note(this.#begin('output_text'), 0);
     const last = this.items.at(-1);
     for (const item of this.items)
       if (item.status === 'in_progress') this.#closeItem(item, item === last ? status : 'completed');
@@ -138,78 +141,59 @@ export class OutputBuilder {
     this.pieces.push([this.#places.get(item)!, length]);
   }
 
+  #text(delta: string, logprobs: TokenLogprob[]): void {
+    // Blanks after a call are what templates leave behind; they are no message.
+    const isLeft = this.#prose === undefined && this.#calls.size > 0 && delta.trim() === '';
+    if (!isLeft) this.say('output_text', delta, logprobs);
+  }
+
+  /** The open item, whose last part is of this type. */
+  #begin(type: Part['type']): Prose {
+    const kind = type === 'summary_text' ? 'reasoning' : 'message';
+    const item = this.#prose?.type === kind ? this.#prose : this.#openProse(kind);
+    const parts = partsOf(item);
+    if (parts.at(-1)?.type === type) return item;
+    if (parts.length > 0) this.#tell(item, partDone);
+    parts.push(newPart(type));
+    this.#emit?.(item, partAdded(item));
+    return item;
+  }
+
+  #openProse(type: Prose['type']): Prose {
+    const id = this.#id(type);
+    const status = 'in_progress';
+    return (this.#prose = this.#open<Prose>(
+      type === 'message'
+        ? { id, type, status, role: 'assistant', content: [] }
+        : { id, type, status, summary: [] },
+    ));
+  }
+
+  #openCall(key: number, callId: string, { type: tool, ...own }: OwnName): CallItem {
+    const open = <T extends CallItem['type']>(type: T) =>
+      ({ id: this.#id(type), type, status: 'in_progress', call_id: callId }) as const;
+    const item = this.#open<CallItem>(
+      tool === 'function'
+        ? { ...open('function_call'), ...own, arguments: '' }
+        : tool === 'custom'
+          ? { ...open('custom_tool_call'), ...own, input: '' }
+          : { ...open(callTypeOf(tool)), ...knownCall(tool, '') },
+    );
+    this.#calls.set(key, item);
+    if (item.type !== 'function_call') this.#note(item, 0);
+    return item;
+  }
+
   #open<T extends OutputItem>(item: T): T {
     if (this.#prose) this.#closeItem(this.#prose, 'completed');
     this.#places.set(item, this.items.length);
     this.items.push(item);
+    this.#emit?.(item, added(item));
     return item;
   }
 
   #id(type: string): string {
     return outputItemId(this.#options.responseId, type, this.items.length);
-  }
-
-  #message(): MessageItem {
-    return this.#prose?.type === 'message' ? this.#prose : this.#openMessage();
-  }
-
-  #openMessage(): MessageItem {
-    const item: MessageItem = this.#open({
-      id: this.#id('message'),
-      type: 'message',
-      status: 'in_progress',
-      role: 'assistant',
-      content: [],
-    });
-    this.#prose = item;
-    this.#emit?.(item, messageEvents.added(item));
-    return item;
-  }
-
-  #openEmptyMessage(): void {
-    const item = this.#openMessage();
-    item.content.push({ type: 'output_text', text: '', annotations: [], logprobs: [] });
-    this.#emit?.(item, messageEvents.partAdded(item));
-    this.#note(item, 0);
-  }
-
-  #openReasoning(): ReasoningItem {
-    const item: ReasoningItem = this.#open({
-      id: this.#id('reasoning'),
-      type: 'reasoning',
-      status: 'in_progress',
-      summary: [],
-    });
-    this.#prose = item;
-    this.#emit?.(item, reasoningEvents.added(item));
-    item.summary.push({ type: 'summary_text', text: '' });
-    this.#emit?.(item, reasoningEvents.partAdded(item));
-    return item;
-  }
-
-  #openCall(key: number, callId: string, { type, ...own }: OwnName): CallItem {
-    const item =
-      type === 'function'
-        ? this.#openFunction(callId, own)
-        : type === 'custom'
-          ? this.#openCustom(callId, own)
-          : this.#openKnown(callId, type);
-    this.#calls.set(key, item);
-    return item;
-  }
-
-  #openKnown(callId: string, tool: KnownType): KnownCallItem {
-    const type = callTypeOf(tool);
-    const item: KnownCallItem = this.#open({
-      id: this.#id(type),
-      type,
-      status: 'in_progress',
-      call_id: callId,
-      ...knownCall(tool, ''),
-    });
-    this.#emit?.(item, added(item));
-    this.#note(item, 0);
-    return item;
   }
 
   /** Gives a call what its arguments say, where that is known only when they are whole. */
@@ -220,53 +204,25 @@ export class OutputBuilder {
     else if (item.type === 'custom_tool_call') item.input = inputOf(json);
   }
 
-  #openFunction(callId: string, own: Omit<OwnName, 'type'>): FunctionCallItem {
-    const item: FunctionCallItem = this.#open({
-      id: this.#id('function_call'),
-      type: 'function_call',
-      status: 'in_progress',
-      call_id: callId,
-      ...own,
-      arguments: '',
-    });
-    this.#emit?.(item, callEvents.added(item));
-    return item;
-  }
-
-  #openCustom(callId: string, own: Omit<OwnName, 'type'>): CustomCallItem {
-    const item: CustomCallItem = this.#open({
-      id: this.#id('custom_tool_call'),
-      type: 'custom_tool_call',
-      status: 'in_progress',
-      call_id: callId,
-      ...own,
-      input: '',
-    });
-    this.#emit?.(item, customEvents.added(item));
-    this.#note(item, 0);
-    return item;
-  }
-
   #closeItem(item: OutputItem, status: 'completed' | 'incomplete'): void {
     if (item === this.#prose) this.#prose = undefined;
     this.#fill(item);
-    if (item.type === 'message') this.#closePart(item);
-    else if (item.type === 'reasoning') {
-      if (this.#emit) for (const event of reasoningEvents.partDone(item)) this.#emit(item, event);
-      item.content = contentOf(item);
-    } else if (item.type === 'custom_tool_call') {
-      if (this.#emit) for (const event of customEvents.inputDone(item)) this.#emit(item, event);
-    } else if (item.type === 'function_call') this.#emit?.(item, callEvents.argumentsDone(item));
+    this.#tell(item, contentDone);
+    if (item.type === 'reasoning') item.content = contentOf(item);
     item.status = status;
     this.#emit?.(item, itemDone(item));
   }
 
-  #closePart(item: MessageItem): void {
-    if (item.content.length === 0) return;
-    if (this.#emit) for (const event of messageEvents.partDone(item)) this.#emit(item, event);
+  #tell<T extends OutputItem>(item: T, eventsOf: (item: T) => EventFields[]): void {
+    if (this.#emit) for (const event of eventsOf(item)) this.#emit(item, event);
   }
 }
 
 function contentOf({ summary }: ReasoningItem): ReasoningItem['content'] {
   return summary.map(({ text }) => ({ type: 'reasoning_text', text }));
+}
+
+function newPart(type: Part['type']): Part {
+  if (type === 'refusal') return { type, refusal: '' };
+  return type === 'output_text' ? { type, text: '', annotations: [], logprobs: [] } : { type, text: '' };
 }

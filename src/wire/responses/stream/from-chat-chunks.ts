@@ -1,4 +1,4 @@
-import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from '../../chat/chat.ts';
+import type { ChatChunk, ChatUsage, FinishReason } from '../../chat/chat.ts';
 import type { OwnNames } from '../client-tools.ts';
 import type { EventFields } from '../answer/item-events.ts';
 import { OutputBuilder } from '../answer/output-builder.ts';
@@ -12,7 +12,6 @@ import type { ResponseBody, ResponseEvent } from '../responses.ts';
  */
 export class ResponseStream {
   #body: ResponseBody;
-  #own: OwnNames;
   #output: OutputBuilder;
   #events: ResponseEvent[] = [];
   #next = 0;
@@ -21,12 +20,12 @@ export class ResponseStream {
 
   /** @param own tools that the client calls otherwise than the model */
   constructor(begun: ResponseBody, newCallId: () => string, own: OwnNames = new Map()) {
-    this.#own = own;
     this.#body = begun;
     this.#output = new OutputBuilder({
       responseId: begun.id,
       emit: (fields) => this.#push(fields),
       newCallId,
+      own,
     });
   }
 
@@ -45,7 +44,7 @@ export class ResponseStream {
     if (chunk.usage) this.#usage = chunk.usage;
     const choice = chunk.choices.find(({ index }) => index === 0);
     if (choice) {
-      this.#delta(choice.delta, choice.logprobs?.content ?? []);
+      this.#output.add(choice.delta, choice.logprobs?.content ?? [], choice.delta.tool_calls);
       this.#finish = choice.finish_reason ?? this.#finish;
     }
   }
@@ -72,20 +71,6 @@ export class ResponseStream {
   #begin(model: string): void {
     this.#body = { ...this.#body, model };
     for (const event of firstEvents(this.#body)) this.#push(event);
-  }
-
-  #delta(delta: ChatDelta, logprobs: Parameters<OutputBuilder['text']>[1]): void {
-    this.#output.reasoning(delta.reasoning ?? delta.reasoning_content ?? '');
-    this.#output.text(delta.content ?? '', logprobs);
-    this.#output.refusal(delta.refusal ?? '');
-    for (const { index, id, function: called } of delta.tool_calls ?? [])
-      this.#output.call({
-        key: index,
-        id,
-        name: called?.name,
-        own: this.#own.get(called?.name ?? ''),
-        arguments: called?.arguments,
-      });
   }
 
   #push(fields: EventFields): void {

@@ -1,12 +1,12 @@
 import type { TokenLogprob } from '../../chat/chat.ts';
 import { argumentsOf } from '../../chat/free-text.ts';
 import { firstEvents } from './from-chat-chunks.ts';
-import type { EventFields } from '../answer/item-events.ts';
+import { type EventFields, logprobsOf, type Part, partsOf, textOf } from '../answer/item-events.ts';
 import { OutputBuilder } from '../answer/output-builder.ts';
-import type { Piece } from '../answer/output-builder.ts';
+import type { CallItem, CallPiece, Piece } from '../answer/output-builder.ts';
 import { calledType, knownArguments } from '../known-tools.ts';
 import { wholeItem } from './whole-item.ts';
-import type { KnownCallItem, OutputItem, OwnName, ResponseBody, ResponseEvent } from '../responses.ts';
+import type { OutputItem, OwnName, ResponseBody, ResponseEvent } from '../responses.ts';
 
 /** Events that are told together; all of a long answer would keep everybody else waiting. */
 const atOnce = 200;
@@ -35,7 +35,7 @@ function* inPieces(body: ResponseBody, pieces: readonly Piece[]): Generator<Even
   let events: EventFields[] = [];
   const emit = (event: EventFields) => events.push(event);
   const output = new OutputBuilder({ responseId: body.id, emit, newCallId: () => '' });
-  const rests = body.output.map(partsOf);
+  const rests = body.output.map(restsOf);
   for (const [index, length] of pieces) {
     say(output, body.output[index]!, index, rests[index]!, length);
     yield events;
@@ -52,53 +52,44 @@ function lastEvent(body: ResponseBody): { type: string; response: ResponseBody }
   return { type: `response.${end}`, response: body };
 }
 
-interface Part {
-  kind: 'text' | 'refusal' | 'reasoning' | 'call';
+/** What is still to be told of a part of an item, or of a call. */
+interface Rest {
+  type: Part['type'] | 'call';
   text: string;
   /** Told with the first piece. */
-  logprobs?: TokenLogprob[];
+  logprobs: TokenLogprob[];
 }
 
-function partsOf(item: OutputItem): Part[] {
-  if (item.type === 'function_call') return [{ kind: 'call', text: item.arguments }];
-  if (item.type === 'custom_tool_call' || isKnownCall(item)) return [{ kind: 'call', text: '' }];
-  if (item.type === 'reasoning') return item.summary.map(({ text }) => ({ kind: 'reasoning', text }));
-  return item.content.map((part) =>
-    part.type === 'refusal'
-      ? { kind: 'refusal', text: part.refusal }
-      : { kind: 'text', text: part.text, logprobs: part.logprobs },
-  );
+function restsOf(item: OutputItem): Rest[] {
+  if (item.type === 'message' || item.type === 'reasoning')
+    return partsOf(item).map((part) => ({
+      type: part.type,
+      text: textOf(part),
+      logprobs: logprobsOf(part),
+    }));
+  return [{ type: 'call', text: item.type === 'function_call' ? item.arguments : '', logprobs: [] }];
 }
 
 /** Says the next `length` characters of an item; parts follow one another. */
-function say(output: OutputBuilder, item: OutputItem, key: number, rest: Part[], length: number): void {
-  while (rest.length > 1 && rest[0]!.text === '') rest.shift();
-  const part = rest[0];
-  if (part === undefined) return;
-  const delta = part.text.slice(0, length);
-  part.text = part.text.slice(length);
-  const { logprobs } = part;
-  part.logprobs = [];
-  if (part.kind === 'reasoning') output.reasoning(delta);
-  else if (part.kind === 'refusal') output.refusal(delta);
-  else if (part.kind === 'text') output.text(delta, logprobs);
-  else if (item.type === 'function_call')
-    output.call({ key, id: item.call_id, own: ownName('function', item), arguments: delta });
-  else if (item.type === 'custom_tool_call')
-    output.call({
-      key,
-      id: item.call_id,
-      own: ownName('custom', item),
-      arguments: argumentsOf(item.input),
-    });
-  else if (isKnownCall(item)) {
-    const type = calledType(item)!;
-    output.call({ key, id: item.call_id, own: { type, name: type }, arguments: knownArguments(item) });
-  }
+function say(output: OutputBuilder, item: OutputItem, key: number, rests: Rest[], length: number): void {
+  while (rests.length > 1 && rests[0]!.text === '') rests.shift();
+  const [rest] = rests;
+  if (rest === undefined) return;
+  const { type, logprobs } = rest;
+  const delta = rest.text.slice(0, length);
+  rest.text = rest.text.slice(length);
+  rest.logprobs = [];
+  if (type === 'call') output.call({ key, ...called(item as CallItem, delta) });
+  else output.say(type, delta, logprobs);
 }
 
-function isKnownCall(item: OutputItem): item is KnownCallItem {
-  return calledType(item) !== undefined;
+function called(item: CallItem, delta: string): Omit<CallPiece, 'key'> {
+  const { call_id: id } = item;
+  if (item.type === 'function_call') return { id, own: ownName('function', item), arguments: delta };
+  if (item.type === 'custom_tool_call')
+    return { id, own: ownName('custom', item), arguments: argumentsOf(item.input) };
+  const type = calledType(item)!;
+  return { id, own: { type, name: type }, arguments: knownArguments(item) };
 }
 
 function ownName(type: OwnName['type'], { name, namespace }: Omit<OwnName, 'type'>): OwnName {

@@ -1,6 +1,19 @@
-import { added, callEvents, itemDone, messageEvents, reasoningEvents } from '../answer/item-events.ts';
-import type { EventFields } from '../answer/item-events.ts';
-import type { FunctionCallItem, MessageItem, OutputItem, ReasoningItem } from '../responses.ts';
+import {
+  added,
+  argumentsDelta,
+  contentDone,
+  type EventFields,
+  itemDone,
+  logprobsOf,
+  partAdded,
+  partDelta,
+  partDone,
+  partsOf,
+  type Part,
+  type Prose,
+  textOf,
+} from '../answer/item-events.ts';
+import type { OutputItem } from '../responses.ts';
 
 /**
  * The events of one item that came whole, whatever it holds beside what we make ourselves: marks of thoughts, citations,
@@ -17,43 +30,31 @@ export function wholeItem(item: OutputItem, place: number): EventFields[] {
 
 function contents(item: OutputItem): EventFields[] {
   const begun = { ...item, status: 'in_progress' as const };
-  if (begun.type === 'message' && begun.content) return ofMessage(begun);
-  if (begun.type === 'function_call') return ofCall(begun);
-  if (begun.type === 'reasoning' && begun.summary) return ofReasoning(begun);
+  if (begun.type === 'message' && begun.content) return ofProse(begun, { ...begun, content: [] });
+  if (begun.type === 'reasoning' && begun.summary) return ofProse(begun, { ...begun, summary: [] });
+  if (begun.type === 'function_call')
+    return [
+      added({ ...begun, arguments: '' }),
+      argumentsDelta(begun, begun.arguments),
+      ...contentDone(begun),
+    ];
   return [added(begun)];
 }
 
-function ofMessage(item: MessageItem): EventFields[] {
-  const growing: MessageItem = { ...item, content: [] };
-  const events = [messageEvents.added(growing)];
-  for (const part of item.content) {
-    const isText = part.type === 'output_text';
-    growing.content.push(isText ? { ...part, text: '', logprobs: [] } : { ...part, refusal: '' });
-    events.push(messageEvents.partAdded(growing));
-    events.push(
-      isText
-        ? messageEvents.textDelta(growing, part.text, part.logprobs ?? [])
-        : messageEvents.refusalDelta(growing, part.refusal),
-    );
-    growing.content.splice(-1, 1, part);
-    events.push(...messageEvents.partDone(growing));
+/** @param growing the same without its parts */
+function ofProse(item: Prose, growing: Prose): EventFields[] {
+  const events = [added(growing)];
+  const told = partsOf(growing);
+  for (const part of partsOf(item)) {
+    told.push(emptied(part));
+    events.push(partAdded(growing), partDelta(growing, textOf(part), logprobsOf(part)));
+    told.splice(-1, 1, part);
+    events.push(...partDone(growing));
   }
   return events;
 }
 
-function ofCall(item: FunctionCallItem): EventFields[] {
-  const begun = callEvents.added({ ...item, arguments: '' });
-  return [begun, callEvents.delta(item, item.arguments), callEvents.argumentsDone(item)];
-}
-
-function ofReasoning(item: ReasoningItem): EventFields[] {
-  const growing: ReasoningItem = { ...item, summary: [] };
-  const events = [reasoningEvents.added(growing)];
-  for (const part of item.summary) {
-    growing.summary.push({ ...part, text: '' });
-    events.push(reasoningEvents.partAdded(growing), reasoningEvents.delta(growing, part.text));
-    growing.summary.splice(-1, 1, part);
-    events.push(...reasoningEvents.partDone(growing));
-  }
-  return events;
+function emptied(part: Part): Part {
+  if (part.type === 'refusal') return { ...part, refusal: '' };
+  return { ...part, text: '', ...(part.type === 'output_text' && { logprobs: [] }) };
 }
