@@ -1,7 +1,16 @@
+import { isId } from '../base/ids.ts';
+import { ApiError, invalid, notFound } from '../core/errors.ts';
+import type { KeptConversation } from '../core/conversation.ts';
 import type { Caller } from '../core/org.ts';
-import type { ConversationBody } from '../wire/conversations/conversation.ts';
+import { type ConversationBody, presentConversation } from '../wire/conversations/conversation.ts';
 import type { ItemsQuery } from '../wire/items-page.ts';
+import { quoted } from '../wire/json/parse.ts';
+import { originOfItem } from '../wire/responses/item-ids.ts';
 import type { InputItem, StoredItem } from '../wire/responses/responses.ts';
+import { storedItems } from '../wire/responses/stored-items.ts';
+import { cutPage } from './page.ts';
+import type { Parts } from './parts.ts';
+import { itemsToKeep } from './said.ts';
 
 /**
  * Conversations that are kept by themselves: responses that are made in one are told what it has, and it has what they said
@@ -31,4 +40,113 @@ export interface Conversations {
   item(caller: Caller, id: string, itemId: string): Promise<StoredItem>;
   /** The conversation without it. */
   removeItem(caller: Caller, id: string, itemId: string): Promise<ConversationBody>;
+}
+
+export function createConversations(parts: Parts): Conversations {
+  const { clock, ids, quota, memory, mostBytes, ttlMs } = parts;
+  const store = parts.store.conversations;
+
+  async function find(orgId: string, id: string): Promise<KeptConversation> {
+    const found = isId('conv_', id) ? await store.get(orgId, id, clock.now()) : undefined;
+    if (!found) throw notFound('conversation');
+    return found;
+  }
+
+  /** Items bring no ids of their own, or such as are not to be trusted: they get those of a response that is none. */
+  const toKeep = (items: readonly InputItem[]) => {
+    const source = ids.next('resp_');
+    return itemsToKeep(storedItems([...items], source), source);
+  };
+
+  async function reserved<T>(orgId: string, bytes: number, work: () => Promise<T>): Promise<T> {
+    const giveBack = await quota.reserve(orgId, bytes);
+    try {
+      return await work();
+    } finally {
+      giveBack();
+    }
+  }
+
+  function requireRoom(bytes: number): void {
+    if (bytes > mostBytes)
+      throw invalid(
+        'items',
+        `with these the conversation has more than ${mostBytes} bytes, the most that is put together ` +
+          '(limits.conversation_bytes): take items out of it, or create another one',
+      );
+  }
+
+  const times = () => {
+    const now = clock.now();
+    return { now, expiresAt: now + ttlMs };
+  };
+
+  return {
+    async create({ orgId }, { items, metadata }, bytes) {
+      requireRoom(bytes);
+      return reserved(orgId, bytes, async () => {
+        const { now, expiresAt } = times();
+        const id = ids.next('conv_');
+        const made = { id, orgId, createdAt: now, expiresAt, metadata: JSON.stringify(metadata) };
+        quota.note(await store.insert(made, toKeep(items)));
+        return presentConversation({ ...made, bytes: 0 });
+      });
+    },
+
+    get: async ({ orgId }, id) => presentConversation(await find(orgId, id)),
+
+    async update({ orgId }, id, metadata) {
+      const { now, expiresAt } = times();
+      const updated = await store.update(orgId, id, JSON.stringify(metadata), now, expiresAt);
+      if (!updated) throw notFound('conversation');
+      return presentConversation(updated);
+    },
+
+    async remove({ orgId }, id) {
+      if (!isId('conv_', id) || !(await store.remove(orgId, id, clock.now()))) throw notFound('conversation');
+    },
+
+    async addItems({ orgId }, id, items, bytes) {
+      requireRoom((await find(orgId, id)).bytes + bytes);
+      return reserved(orgId, bytes, async () => {
+        const kept = toKeep(items);
+        const totals = await store.append({ orgId, conversationId: id, items: kept, ...times() });
+        if (!totals) throw notFound('conversation');
+        quota.note(totals);
+        return kept.map(({ item }) => JSON.parse(item) as StoredItem);
+      });
+    },
+
+    async items({ orgId }, id, { limit, order, after }, signal) {
+      await find(orgId, id);
+      const place = after === undefined || !originOfItem(after) ? undefined : await store.placeOf(id, after);
+      if (after !== undefined && place === undefined)
+        throw invalid('after', `${quoted(after)} is not an id of this list`);
+      const page = { order, ...(place !== undefined && { after: place }) };
+      const sizes = await store.sizes(id, { ...page, limit: limit + 1 });
+      const { count, bytes, hasMore } = cutPage(sizes, limit);
+      return memory.within(orgId, bytes, signal, async () => {
+        const found = await store.items(id, { ...page, limit: count });
+        return { items: found.map(({ item }) => JSON.parse(item) as StoredItem), hasMore };
+      });
+    },
+
+    async item({ orgId }, id, itemId) {
+      await find(orgId, id);
+      const item = originOfItem(itemId) && (await store.item(id, itemId));
+      if (item === undefined) throw noSuchItem();
+      return JSON.parse(item) as StoredItem;
+    },
+
+    async removeItem({ orgId }, id, itemId) {
+      await find(orgId, id);
+      const left = originOfItem(itemId) && (await store.removeItem(orgId, id, itemId, clock.now()));
+      if (!left) throw noSuchItem();
+      return presentConversation(left);
+    },
+  };
+}
+
+function noSuchItem(): ApiError {
+  return new ApiError('not_found', 'The conversation has no such item.');
 }

@@ -5,14 +5,10 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Said } from '../core/conversation.ts';
-import type { Caller } from '../core/org.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { answerWhole } from '../generate/answer-whole.ts';
 import type { Generate, InteractiveCall } from '../generate/generate.ts';
-import type { ChatStore } from '../store/contract/chats.ts';
-import type { ConversationStore } from '../store/contract/conversations.ts';
-import type { ResponseStore } from '../store/contract/responses.ts';
-import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { ChatChoice, ChatRequest } from '../wire/chat/chat.ts';
 import { type JsonBody, madeBody } from '../wire/json/json-body.ts';
 import { movedError } from '../wire/places.ts';
 import { compactionItem, messagesThatStay } from '../wire/responses/compaction.ts';
@@ -26,8 +22,9 @@ import type { Piece } from '../wire/responses/answer/output-builder.ts';
 import { responseError } from '../wire/responses/answer/response-error.ts';
 import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
 import { createBackground } from './background.ts';
-import { createConversations } from './create-conversations.ts';
+import { createConversations } from './conversations.ts';
 import { createKeptChats } from './kept-chats.ts';
+import type { Parts } from './parts.ts';
 import { createPreparing, type Prepared } from './prepare.ts';
 import { createQuota } from './quota.ts';
 import type { Responses } from './responses.ts';
@@ -37,7 +34,7 @@ import { createStored } from './stored.ts';
 import { textsOf } from './stored-body.ts';
 
 export interface ResponsesDeps {
-  store: { responses: ResponseStore; conversations: ConversationStore; chats: ChatStore };
+  store: Parts['store'];
   generate: Generate;
   /** Throws where an org may spend nothing more. */
   budgets: { require(orgId: string): void };
@@ -76,15 +73,10 @@ interface Kept {
 /** Responses over any store. Starting it ends what a process that died left unfinished. */
 export function createResponses(deps: ResponsesDeps): Responses {
   const { generate, clock, ids, limits } = deps;
-  const { responses: store, conversations: conversationStore } = deps.store;
+  const { responses: store, conversations, chats } = deps.store;
   const mostBytes = limits.conversationBytes;
   const roomBytes = conversationsAtOnce * mostBytes;
-  const background = createBackground({
-    ...deps,
-    store,
-    others: [conversationStore, deps.store.chats],
-    roomBytes,
-  });
+  const background = createBackground({ ...deps, store, others: [conversations, chats], roomBytes });
   const memoryRoom = {
     room: roomBytes,
     each: roomBytes / 4,
@@ -98,47 +90,25 @@ export function createResponses(deps: ResponsesDeps): Responses {
   const quota = createQuota(store, limits.responseBytesPerOrg);
   const insert = grouped(async (each: Kept[]) => {
     const rows = each.flatMap(({ row }) => row ?? []);
-    quota.note(
-      await store.insert(
-        rows,
-        each.flatMap(({ said }) => said ?? []),
-      ),
-    );
+    const all = each.flatMap(({ said }) => said ?? []);
+    quota.note(await store.insert(rows, all));
   }, groupRows);
-  const conversations = createConversations({
-    store: conversationStore,
-    clock,
-    ids,
-    quota,
-    memory,
-    mostBytes,
-    ttlMs,
-  });
-  const prepare = createPreparing({
-    responses: store,
-    conversations: conversationStore,
-    catalog: generate.catalog,
-    clock,
-    ids,
-    quota,
-    memory,
-    mostBytes,
-  });
-  const stored = createStored({ store, background, clock, memory });
+  const parts: Parts = { store: deps.store, clock, ids, quota, memory, mostBytes, ttlMs };
+  const prepare = createPreparing(parts, generate.catalog);
+  const stored = createStored(parts, background);
   const newCallId = () => ids.next('call_');
   const seconds = () => unixSeconds(clock.now());
 
   function rowOf(
-    { input, inputBytes }: Prepared,
+    { orgId, input, inputBytes }: Prepared,
     body: ResponseBody,
-    caller: Caller,
-    pieces: readonly Piece[] | null,
+    pieces: readonly Piece[] | null = null,
   ): StoredResponse {
     const now = clock.now();
     const texts = textsOf(body, pieces);
     return {
       id: body.id,
-      orgId: caller.orgId,
+      orgId,
       previousId: body.conversation?.id ?? body.previous_response_id,
       createdAt: now,
       expiresAt: now + ttlMs,
@@ -152,34 +122,48 @@ export function createResponses(deps: ResponsesDeps): Responses {
   function keep(
     prepared: Prepared,
     body: ResponseBody,
-    caller: Caller,
-    pieces: readonly Piece[] | null,
+    pieces?: readonly Piece[] | null,
   ): Promise<void> | undefined {
     if (!body.store && !body.conversation) return undefined;
-    const said = saidOf(prepared, body, caller);
-    const row = body.store ? rowOf(prepared, body, caller, pieces) : undefined;
+    const said = saidOf(prepared, body);
+    const row = body.store ? rowOf(prepared, body, pieces) : undefined;
     return insert({ row, said });
   }
 
-  function saidOf(prepared: Prepared, body: ResponseBody, { orgId }: Caller): Said | undefined {
+  function saidOf(prepared: Prepared, body: ResponseBody): Said | undefined {
     const now = clock.now();
-    return body.conversation && saidBy(body, prepared.asked(), { orgId, now, expiresAt: now + ttlMs });
+    return (
+      body.conversation &&
+      saidBy(body, prepared.asked(), { orgId: prepared.orgId, now, expiresAt: now + ttlMs })
+    );
   }
 
   /** As it is where its engine takes responses, else as a chat completion. */
   function answer(prepared: Prepared, call: InteractiveCall): Promise<ResponseBody> {
-    const { chat, places, items, own, begun } = prepared;
     const asked = askedResponse({
-      chat,
-      places,
-      items,
-      own,
+      ...prepared,
       native: () => prepared.native(false),
-      begun: () => begun,
+      begun: () => prepared.begun,
       at: seconds,
       newCallId,
     });
     return answerWhole(generate, asked, call);
+  }
+
+  /** Makes a request ready, but no response. */
+  async function looked<T>(
+    request: JsonBody<ResponsesRequest>,
+    call: Pick<InteractiveCall, 'caller' | 'signal'>,
+    work: (prepared: Prepared) => Promise<T>,
+  ): Promise<T> {
+    const prepared = await prepare.read(request, call);
+    try {
+      return await work(prepared);
+    } catch (error) {
+      throw movedError(error, prepared.chat, prepared.places());
+    } finally {
+      prepared.leave();
+    }
   }
 
   async function startInBackground(
@@ -197,12 +181,12 @@ export function createResponses(deps: ResponsesDeps): Responses {
         prepared.leave();
       };
       const { begun } = prepared;
-      const row = rowOf(prepared, begun, call.caller, null);
+      const row = rowOf(prepared, begun);
       await insert({ row: { ...row, aliveUntil: background.aliveUntil() }, said: undefined });
       background.run(
         begun,
         (signal) => answer(prepared, { ...call, signal }).finally(leave),
-        (made) => saidOf(prepared, made, call.caller),
+        (made) => saidOf(prepared, made),
       );
       return { ...begun, status: 'queued' };
     } catch (error) {
@@ -245,18 +229,18 @@ export function createResponses(deps: ResponsesDeps): Responses {
     } catch (thrown) {
       const error = movedError(thrown, chat, places());
       const body = stream.broken(responseError(error));
-      if (body && !call.signal.aborted) await keep(prepared, body, call.caller, stream.pieces);
+      if (body && !call.signal.aborted) await keep(prepared, body, stream.pieces);
       throw error;
     }
     const { body, events } = stream.end(seconds());
-    await keep(prepared, body, call.caller, stream.pieces);
+    await keep(prepared, body, stream.pieces);
     session?.keep(prepared, body);
     yield events;
   }
 
   return {
-    conversations,
-    chats: createKeptChats(deps.store.chats, { clock, quota, memory, ttlMs }),
+    conversations: createConversations(parts),
+    chats: createKeptChats(parts),
     start: () => background.start(),
     stop: () => background.stop(),
     ...stored,
@@ -267,7 +251,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       const prepared = await prepare.make(request, call);
       try {
         const body = await answer(prepared, call);
-        await keep(prepared, body, call.caller, null);
+        await keep(prepared, body);
         return body;
       } finally {
         prepared.leave();
@@ -280,48 +264,33 @@ export function createResponses(deps: ResponsesDeps): Responses {
       yield* stored.events(call.caller, id, -1, call.signal);
     },
 
-    async compact(request, call) {
-      const prepared = await prepare.read(request, call);
-      const { begun, items, chat, places } = prepared;
-      try {
+    compact: (request, call) =>
+      looked(request, call, async ({ begun, items, chat }) => {
         requireReadable(items);
         const { choices, usage } = await generate.chat(madeBody(chat), call);
-        const { finish_reason: finish, message } = choices[0]!;
-        const summary = message.content ?? '';
-        if (finish === 'length' || finish === 'content_filter')
-          throw new ApiError(
-            'invalid_upstream_response',
-            `The model's summary of the conversation was cut off (${finish}), and nothing may be lost of it; try a shorter conversation, or another model.`,
-          );
-        if (summary.trim() === '')
-          throw new ApiError(
-            'invalid_upstream_response',
-            'The model answered with no text when it was asked to sum the conversation up; try again, or another model.',
-          );
+        const summary = summaryOf(choices[0]!);
         const kept = messagesThatStay(items.slice(0, -1).map(({ item }) => item));
-        const output = [
-          ...kept,
-          compactionItem(outputItemId(begun.id, 'compaction', kept.length), summary.trim()),
-        ];
         const { id, created_at } = begun;
+        const output = [...kept, compactionItem(outputItemId(id, 'compaction', kept.length), summary)];
         return { id, object: 'response.compaction', created_at, output, usage: responseUsage(usage) };
-      } catch (error) {
-        throw movedError(error, chat, places());
-      } finally {
-        prepared.leave();
-      }
-    },
+      }),
 
-    async countInput(request, call) {
-      const prepared = await prepare.read(request, call);
-      const { chat, places } = prepared;
-      try {
-        return await generate.countTokens(chat, call);
-      } catch (error) {
-        throw movedError(error, chat, places());
-      } finally {
-        prepared.leave();
-      }
-    },
+    countInput: (request, call) => looked(request, call, ({ chat }) => generate.countTokens(chat, call)),
   };
+}
+
+/** @throws ApiError `invalid_upstream_response` where it is none: nothing may be lost of a conversation */
+function summaryOf({ message, finish_reason: finish }: ChatChoice): string {
+  const summary = (message.content ?? '').trim();
+  if (finish === 'length' || finish === 'content_filter')
+    throw new ApiError(
+      'invalid_upstream_response',
+      `The model's summary of the conversation was cut off (${finish}), and nothing may be lost of it; try a shorter conversation, or another model.`,
+    );
+  if (summary === '')
+    throw new ApiError(
+      'invalid_upstream_response',
+      'The model answered with no text when it was asked to sum the conversation up; try again, or another model.',
+    );
+  return summary;
 }

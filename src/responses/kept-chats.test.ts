@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
-import { createFairGate } from '../base/fair-gate.ts';
+import { createFairGate, type FairGate } from '../base/fair-gate.ts';
 import type { AnsweredChat, ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatResponse } from '../wire/chat/chat.ts';
 import { createKeptChats } from './kept-chats.ts';
+import type { Parts } from './parts.ts';
 import { pageBytes } from './page.ts';
 import type { Quota } from './quota.ts';
 
@@ -12,6 +13,15 @@ const answer = { id: 'chatcmpl_1', model: 'm' } as ChatResponse;
 
 const roomFor = (room: number) =>
   createFairGate({ room, each: room, mostWaiting: 0, full: () => new Error('full') });
+
+const chatsOf = (chats: Partial<ChatStore>, quota: Partial<Quota>, memory: FairGate) =>
+  createKeptChats({
+    store: { chats },
+    clock: createManualClock(),
+    quota,
+    memory,
+    ttlMs: 1,
+  } as unknown as Parts);
 
 /** One reserved place, and what happened to it in order. */
 async function reserved() {
@@ -23,12 +33,7 @@ async function reserved() {
     },
   };
   const quota: Partial<Quota> = { reserve: async () => () => void events.push('left'), note: () => {} };
-  const chats = createKeptChats(store as ChatStore, {
-    clock: createManualClock(),
-    quota: quota as Quota,
-    memory: roomFor(1),
-    ttlMs: 1,
-  });
+  const chats = chatsOf(store, quota, roomFor(1));
   const present = ({ id }: ChatResponse) => ({ id, presented: true });
   const place = await chats.reserve(caller, { messages: [], metadata: {}, bytes: 1, present });
   return { place, events };
@@ -72,12 +77,7 @@ describe('a list of chat completions', () => {
   const query = { order: 'asc', metadata: {} } as const;
   const { signal } = new AbortController();
   const memory = roomFor(pageBytes);
-  const chats = createKeptChats(store as ChatStore, {
-    clock: createManualClock(),
-    quota: {} as Quota,
-    memory,
-    ttlMs: 1,
-  });
+  const chats = chatsOf(store, {}, memory);
   const list = async (limit: number) => {
     const { data, hasMore } = await chats.list(caller, { ...query, limit }, signal);
     return [data.map(({ id }) => id), hasMore];

@@ -1,14 +1,12 @@
-import type { Clock } from '../base/clock.ts';
-import type { FairGate } from '../base/fair-gate.ts';
 import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
 import type { ChatQuery } from '../core/kept-chat.ts';
 import type { Caller } from '../core/org.ts';
-import type { AnsweredChat, ChatStore } from '../store/contract/chats.ts';
+import type { AnsweredChat } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';
 import { Folding } from '../wire/chat/stream/fold-chunks.ts';
 import { cutPage } from './page.ts';
-import type { Quota } from './quota.ts';
+import type { Parts } from './parts.ts';
 
 /**
  * Chat completions that are kept, read back and listed. Each belongs to an org; another org's is `not_found`, like one that
@@ -47,18 +45,7 @@ interface ChatToKeep {
   present: (answer: ChatResponse) => object;
 }
 
-export interface KeptChatsParts {
-  clock: Clock;
-  quota: Quota;
-  /** Of what is stored and in memory. */
-  memory: FairGate;
-  ttlMs: number;
-}
-
-export function createKeptChats(
-  store: ChatStore,
-  { clock, quota, memory, ttlMs }: KeptChatsParts,
-): KeptChats {
+export function createKeptChats({ store: { chats: store }, clock, quota, memory, ttlMs }: Parts): KeptChats {
   const found = <T>(chat: T | undefined): T => {
     if (chat === undefined) throw notFound('chat completion');
     return chat;

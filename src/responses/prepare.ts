@@ -1,11 +1,7 @@
-import { type Clock, unixSeconds } from '../base/clock.ts';
-import type { FairGate } from '../base/fair-gate.ts';
-import type { Ids } from '../base/ids.ts';
+import { unixSeconds } from '../base/clock.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { Catalog } from '../core/model.ts';
 import type { InteractiveCall } from '../generate/generate.ts';
-import type { ConversationStore } from '../store/contract/conversations.ts';
-import type { ResponseStore } from '../store/contract/responses.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { Places } from '../wire/places.ts';
@@ -18,10 +14,12 @@ import { storedItems } from '../wire/responses/stored-items.ts';
 import type { PlacedItem } from '../wire/responses/request/to-chat-messages.ts';
 import { toChatRequest } from '../wire/responses/request/to-chat-request.ts';
 import { readConversation, type Remembered } from './conversation.ts';
-import type { Quota } from './quota.ts';
+import type { Parts } from './parts.ts';
 
 /** A request made ready: the response it begins, and the chat it comes to. */
 export interface Prepared {
+  /** Whose it is. */
+  orgId: string;
   begun: ResponseBody;
   chat: ChatRequest;
   places: () => Places;
@@ -52,21 +50,8 @@ export interface Preparing {
 
 type Call = Pick<InteractiveCall, 'caller' | 'signal'> & { remembered?: Remembered | undefined };
 
-export interface PreparingParts {
-  conversations: ConversationStore;
-  responses: ResponseStore;
-  catalog: Catalog;
-  clock: Clock;
-  ids: Ids;
-  quota: Quota;
-  /** Of the stored text of conversations that are in memory. */
-  memory: FairGate;
-  /** Of one conversation. */
-  mostBytes: number;
-}
-
-export function createPreparing(parts: PreparingParts): Preparing {
-  const { responses, conversations, catalog, clock, ids, quota, memory, mostBytes } = parts;
+export function createPreparing(parts: Parts, catalog: Catalog): Preparing {
+  const { store, clock, ids, quota, memory, mostBytes } = parts;
 
   async function prepare(
     body: JsonBody<ResponsesRequest>,
@@ -79,7 +64,7 @@ export function createPreparing(parts: PreparingParts): Preparing {
     const id = ids.next('resp_');
     const now = clock.now();
     const enter = (bytes: number) => memory.enter(orgId, bytes, signal);
-    const reader = { responses, conversations, orgId, now, mostBytes, remembered, enter };
+    const reader = { ...store, orgId, now, mostBytes, remembered, enter };
     const said = storedItems(request.input, id);
     const bytes = Buffer.byteLength(text);
     const unreserve = await reserve?.(bytes);
@@ -100,8 +85,8 @@ export function createPreparing(parts: PreparingParts): Preparing {
       const native = (stream: boolean) =>
         nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
       const asked = () => items.slice(-said.length).map(({ item }) => item);
-      const { chat, places, own } = toChatRequest(request, items);
-      return { begun, chat, places, own, items, allBytes, asked, input, inputBytes, leave, native };
+      const made = toChatRequest(request, items);
+      return { ...made, orgId, begun, items, allBytes, asked, input, inputBytes, leave, native };
     } catch (error) {
       leave();
       throw error;

@@ -1,9 +1,7 @@
-import type { Clock } from '../base/clock.ts';
-import type { FairGate } from '../base/fair-gate.ts';
 import { isId } from '../base/ids.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
-import type { Answered, ResponseStore } from '../store/contract/responses.ts';
+import type { Answered } from '../store/contract/responses.ts';
 import { pageOfItems } from '../wire/items-page.ts';
 import { firstEvents } from '../wire/responses/stream/from-chat-chunks.ts';
 import type { Piece } from '../wire/responses/answer/output-builder.ts';
@@ -11,21 +9,17 @@ import { replayed } from '../wire/responses/stream/replay.ts';
 import type { ResponseBody, ResponseEvents } from '../wire/responses/responses.ts';
 import type { Background } from './background.ts';
 import { createKeptItems, referencesIn } from './kept-items.ts';
+import type { Parts } from './parts.ts';
 import type { Responses } from './responses.ts';
 import { bodyOf, textsOf } from './stored-body.ts';
-
-export interface StoredParts {
-  store: ResponseStore;
-  background: Background;
-  clock: Clock;
-  /** Of the stored text of conversations that are in memory. */
-  memory: FairGate;
-}
 
 /** What can be asked of responses that are stored. */
 export type Stored = Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'>;
 
-export function createStored({ store, background, clock, memory }: StoredParts): Stored {
+export function createStored(
+  { store: { responses: store }, clock, memory }: Parts,
+  background: Background,
+): Stored {
   async function find(caller: Caller, id: string): Promise<Answered> {
     const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('response');
