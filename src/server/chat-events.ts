@@ -1,17 +1,14 @@
 import type { ChatChunk } from '../wire/chat/chat.ts';
-import type { PresentedChunk } from '../wire/chat/answer/function-answer.ts';
 import { chatDone, chatEventWriter } from '../wire/chat/stream/sse.ts';
 import type { CompletionChunk } from '../wire/completions/completions.ts';
 
 export interface ChatEventsOptions<Chunk> {
   includeUsage: boolean;
   /** A chunk in the words of the client, where those are others. */
-  present?: ((chunk: Chunk) => Pick<PresentedChunk, 'choices'>) | undefined;
+  present?: ((chunk: Chunk) => { choices: object[] }) | undefined;
   /** An error in the places of the request as the client sent it. */
   moved?: (error: unknown) => unknown;
 }
-
-type Presented = Pick<ChatChunk | CompletionChunk | PresentedChunk, 'choices'>;
 
 /**
  * A stream of chat, or of text completions, as events. The usage chunk goes to those who asked for it, and their other chunks
@@ -28,7 +25,7 @@ export async function* chatEvents<Chunk extends ChatChunk | CompletionChunk>(
       let written = '';
       for (const chunk of chunks) {
         write ??= chatEventWriter(chunk);
-        const { choices }: Presented = present ? present(chunk) : chunk;
+        const { choices }: { choices: object[] } = present ? present(chunk) : chunk;
         if (includeUsage) written += write({ choices, usage: chunk.usage ?? null });
         else if (choices.length > 0) written += write({ choices });
       }

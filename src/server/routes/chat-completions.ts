@@ -1,5 +1,5 @@
 import type { ChatResponse } from '../../wire/chat/chat.ts';
-import { chunkPresenter, presentChat } from '../../wire/chat/answer/function-answer.ts';
+import { chunkPresenter, presentChat } from '../../wire/chat/answer/present.ts';
 import {
   deletedChatSchema,
   keptMessages,

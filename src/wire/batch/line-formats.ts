@@ -4,7 +4,7 @@ import type { Serves } from '../../core/model.ts';
 import type { Asked } from '../asked.ts';
 import type { ChatBody } from '../chat/request/body.ts';
 import { canonicalChat } from '../chat/request/canonical.ts';
-import { presentChat } from '../chat/answer/function-answer.ts';
+import { presentChat } from '../chat/answer/present.ts';
 import { checkChatRequest } from '../chat/request/request.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../completions/completions.ts';
 import { answersMade, checkCompletionsRequest } from '../completions/request.ts';

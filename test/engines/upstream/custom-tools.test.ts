@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
-import { presentChat } from '../../../src/wire/chat/answer/function-answer.ts';
+import { presentChat } from '../../../src/wire/chat/answer/present.ts';
 import type { ChatBody } from '../../../src/wire/chat/request/body.ts';
 import { canonicalChat } from '../../../src/wire/chat/request/canonical.ts';
 import { foldChunks } from '../../../src/wire/chat/stream/fold-chunks.ts';

@@ -1,7 +1,6 @@
 import { errorObject } from '../../errors/error-body.ts';
 import type { CompletionChunk } from '../../completions/completions.ts';
 import type { ChatChunk } from '../chat.ts';
-import type { PresentedChunk } from '../answer/function-answer.ts';
 
 /** The events of chat (wire-formats.md, section 1a). Text completions are streamed in the same way. */
 type AnyChunk = ChatChunk | CompletionChunk;
@@ -16,7 +15,7 @@ export function chatEventWriter({
   created,
   model,
 }: Pick<AnyChunk, 'id' | 'object' | 'created' | 'model'>): (
-  chunk: Pick<AnyChunk | PresentedChunk, 'choices' | 'usage'>,
+  chunk: { choices: object[] } & Pick<AnyChunk, 'usage'>,
 ) => string {
   const head = JSON.stringify({ id, object, created, model }).slice(0, -1);
   return ({ choices, usage }) => {
