@@ -4,8 +4,8 @@ import type { LocalModel } from '../../../core/model-file.ts';
 import { quantizationOf } from '../gguf/describe.ts';
 import { type ModelFs, shareDone } from './part-file.ts';
 import { sizeOf } from './pull-file.ts';
-import { partPaths, readModel } from './read-model.ts';
-import { allParts } from './split.ts';
+import { allParts, partPaths } from './places.ts';
+import { readModel } from './read-model.ts';
 
 /** The models in a folder and the folders below, and what is being fetched there; by path. */
 export async function localModels(folder: string, fs: ModelFs): Promise<LocalModel[]> {

@@ -39,143 +39,122 @@ export async function pullFile(
   deps: PullDeps,
   call: FileCall,
 ): Promise<PulledFile> {
+  const { fs } = deps;
+  const { shown, signal, onDone } = call;
+  const part = partOf(path);
+
+  /** The file, when it is here already. */
+  async function presentFile(): Promise<PulledFile | undefined> {
+    const bytes = await sizeOf(path, fs);
+    if (bytes === null) return undefined;
+    if (call.sha256 === undefined) return { path, bytes, sha256: null, present: true };
+    const sha256 = await sha256Of(path);
+    if (sha256 === call.sha256) return { path, bytes, sha256, present: true };
+    throw new ModelFileError(
+      `${path} is here already and has the checksum ${sha256}, not ${call.sha256}.`,
+      'Remove it to fetch it again.',
+    );
+  }
+
+  /** Undefined while another is at it. */
+  async function pullAlone(): Promise<PulledFile | undefined> {
+    let lease: Lease | undefined;
+    try {
+      lease = await takeLease(path, fs);
+      if (!lease) return undefined;
+      // Whoever had the lease before may have brought it.
+      return (await presentFile()) ?? (await pullNewest());
+    } catch (error) {
+      throw diskFault(error, part);
+    } finally {
+      await lease?.release();
+    }
+  }
+
+  async function pullNewest(): Promise<PulledFile> {
+    let version = file;
+    for (let changes = 0; ; changes++) {
+      try {
+        return await pullVersion(version ?? (await call.look()));
+      } catch (error) {
+        if (!(error instanceof Changed)) throw error;
+        if (changes === mostChanges)
+          throw new ModelFileError(`${shown} changes faster than it can be fetched.`, undefined, {
+            cause: error,
+          });
+        call.onNote(`${shown} changed on the server and is begun anew.`);
+        version = null;
+      }
+    }
+  }
+
+  async function pullVersion(version: RemoteFile): Promise<PulledFile> {
+    const opened = await openPart(path, version, deps);
+    try {
+      const onBytes = () => onDone('fetching', bytesIn(opened.done));
+      onBytes();
+      await fetchFile(version, opened, deps, { ...call, onBytes });
+      await opened.save();
+    } catch (error) {
+      // So that nothing is fetched twice; what stopped the work is what is told.
+      await opened.save().catch(() => {});
+      throw error;
+    } finally {
+      await opened.close();
+    }
+    const sha256 = await checkFetched(call.sha256 ?? version.sha256);
+    const bytes = (await sizeOf(part, fs)) ?? 0;
+    await publish(path, fs);
+    return { path, bytes, sha256, present: false };
+  }
+
+  /** Refuses what is not the file that was meant, and keeps nothing of it: going on with it would bring the same. */
+  async function checkFetched(expected: string | null): Promise<string | null> {
+    try {
+      await readModelFile(part, fs, shown);
+      if (expected === null) return null;
+      const found = await sha256Of(part);
+      if (found === expected) return found;
+      const why = call.sha256 === undefined ? `the hub tells ${expected}` : `${expected} was given`;
+      throw new ModelFileError(
+        `${shown} came with the checksum ${found}, but ${why}.`,
+        'It was removed. Fetch it again, or find out which of the two is right.',
+      );
+    } catch (error) {
+      if (error instanceof ModelFileError) {
+        await fs.rm(part, { force: true });
+        await fs.rm(stateOf(path), { force: true });
+      }
+      throw error;
+    }
+  }
+
+  /** In hexadecimal digits. */
+  async function sha256Of(whole: string): Promise<string> {
+    const hash = createHash('sha256');
+    const handle = await fs.open(whole, 'r');
+    let read = 0;
+    for await (const chunk of handle.createReadStream({ highWaterMark: 4 * 1024 ** 2 })) {
+      signal.throwIfAborted();
+      hash.update(chunk as Buffer);
+      onDone('checking', (read += (chunk as Buffer).length));
+    }
+    return hash.digest('hex');
+  }
+
   for (let waited = false; ; waited = true) {
-    const present = await presentFile(path, deps, call);
-    if (present) return present;
-    const pulled = await pullAlone(path, file, deps, call);
+    const pulled = (await presentFile()) ?? (await pullAlone());
     if (pulled) return pulled;
     if (!waited) call.onNote(`Waiting for another process, which fetches ${path}.`);
-    call.onDone('waiting', 0);
-    await sleep(deps.clock, askAgainMs, call.signal);
-    call.signal.throwIfAborted();
+    onDone('waiting', 0);
+    await sleep(deps.clock, askAgainMs, signal);
+    signal.throwIfAborted();
   }
 }
 
 export async function sizeOf(path: string, fs: ModelFs): Promise<number | null> {
   const found = await fs.stat(path).catch(() => null);
   return found?.isFile() === true ? found.size : null;
-}
-
-/** The file, when it is here already. */
-async function presentFile(path: string, { fs }: PullDeps, call: FileCall): Promise<PulledFile | undefined> {
-  const bytes = await sizeOf(path, fs);
-  if (bytes === null) return undefined;
-  if (call.sha256 === undefined) return { path, bytes, sha256: null, present: true };
-  const sha256 = await sha256Of(path, fs, call);
-  if (sha256 === call.sha256) return { path, bytes, sha256, present: true };
-  throw new ModelFileError(
-    `${path} is here already and has the checksum ${sha256}, not ${call.sha256}.`,
-    'Remove it to fetch it again.',
-  );
-}
-
-/** Undefined while another is at it. */
-async function pullAlone(
-  path: string,
-  file: RemoteFile | null,
-  deps: PullDeps,
-  call: FileCall,
-): Promise<PulledFile | undefined> {
-  let lease: Lease | undefined;
-  try {
-    lease = await takeLease(path, deps.fs);
-    if (!lease) return undefined;
-    // Whoever had the lease before may have brought it.
-    return (await presentFile(path, deps, call)) ?? (await pullNewest(path, file, deps, call));
-  } catch (error) {
-    throw diskFault(error, partOf(path));
-  } finally {
-    await lease?.release();
-  }
-}
-
-async function pullNewest(
-  path: string,
-  file: RemoteFile | null,
-  deps: PullDeps,
-  call: FileCall,
-): Promise<PulledFile> {
-  let version = file;
-  for (let changes = 0; ; changes++) {
-    try {
-      return await pullVersion(path, version ?? (await call.look()), deps, call);
-    } catch (error) {
-      if (!(error instanceof Changed)) throw error;
-      if (changes === mostChanges)
-        throw new ModelFileError(`${call.shown} changes faster than it can be fetched.`, undefined, {
-          cause: error,
-        });
-      call.onNote(`${call.shown} changed on the server and is begun anew.`);
-      version = null;
-    }
-  }
-}
-
-async function pullVersion(
-  path: string,
-  file: RemoteFile,
-  deps: PullDeps,
-  call: FileCall,
-): Promise<PulledFile> {
-  const { fs } = deps;
-  const part = await openPart(path, file, deps);
-  try {
-    const onBytes = () => call.onDone('fetching', bytesIn(part.done));
-    onBytes();
-    await fetchFile(file, part, deps, { ...call, onBytes });
-    await part.save();
-  } catch (error) {
-    // So that nothing is fetched twice; what stopped the work is what is told.
-    await part.save().catch(() => {});
-    throw error;
-  } finally {
-    await part.close();
-  }
-  const sha256 = await checkFetched(path, file, deps, call);
-  const bytes = (await sizeOf(partOf(path), fs)) ?? 0;
-  await publish(path, fs);
-  return { path, bytes, sha256, present: false };
-}
-
-/** Refuses what is not the file that was meant, and keeps nothing of it: going on with it would bring the same. */
-async function checkFetched(
-  path: string,
-  file: RemoteFile,
-  { fs }: PullDeps,
-  call: FileCall,
-): Promise<string | null> {
-  const part = partOf(path);
-  const expected = call.sha256 ?? file.sha256;
-  try {
-    await readModelFile(part, fs, call.shown);
-    if (expected === null) return null;
-    const found = await sha256Of(part, fs, call);
-    if (found === expected) return found;
-    const why = call.sha256 === undefined ? `the hub tells ${expected}` : `${expected} was given`;
-    throw new ModelFileError(
-      `${call.shown} came with the checksum ${found}, but ${why}.`,
-      'It was removed. Fetch it again, or find out which of the two is right.',
-    );
-  } catch (error) {
-    if (error instanceof ModelFileError) {
-      await fs.rm(part, { force: true });
-      await fs.rm(stateOf(path), { force: true });
-    }
-    throw error;
-  }
-}
-
-/** In hexadecimal digits. */
-async function sha256Of(path: string, fs: ModelFs, { signal, onDone }: FileCall): Promise<string> {
-  const hash = createHash('sha256');
-  const handle = await fs.open(path, 'r');
-  let read = 0;
-  for await (const chunk of handle.createReadStream({ highWaterMark: 4 * 1024 ** 2 })) {
-    signal.throwIfAborted();
-    hash.update(chunk as Buffer);
-    onDone('checking', (read += (chunk as Buffer).length));
-  }
-  return hash.digest('hex');
 }
 
 async function publish(path: string, fs: ModelFs): Promise<void> {

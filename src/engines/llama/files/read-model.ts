@@ -1,10 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
 import { GgufFault } from '../gguf/cursor.ts';
 import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { ModelFileError } from './faults.ts';
 import type { ModelFs } from './part-file.ts';
-import { allParts } from './split.ts';
+import { partPaths } from './places.ts';
 
 /** Read at once: most headers are some megabytes. */
 const pieceBytes = 1024 ** 2;
@@ -22,11 +21,6 @@ export async function readModel(path: string, fs: Pick<ModelFs, 'stat'>): Promis
   const files: ReadFile[] = [];
   for (const part of partPaths(path)) files.push(await readModelFile(part, fs));
   return files;
-}
-
-/** The paths of all files of the model to which the file at `path` belongs. */
-export function partPaths(path: string): string[] {
-  return allParts(basename(path)).map((name) => join(dirname(path), name));
 }
 
 /**

@@ -5,7 +5,7 @@ import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
 import { urlOf } from './places.ts';
 import type { ModelDeps } from './pull-model.ts';
-import { type RemoteFile, checkAnswer, hostOf, lookAt } from './remote.ts';
+import { checkAnswer, hostOf, lookAt } from './remote.ts';
 import { retried } from './retried.ts';
 
 /** Asked for at once: most of a vocabulary, without most of the weights. */
@@ -29,26 +29,20 @@ export async function readRemoteHeader(
   async function* pieces(whole: number): AsyncGenerator<Buffer> {
     for (let start = 0; start < whole; start += pieceBytes) {
       const wanted = { start, end: Math.min(start + pieceBytes, whole) };
-      yield await retried(deps, call, () => readRange(file, wanted, deps, signal));
+      yield await retried(deps, call, () => readRange(wanted));
     }
   }
-  return { header: await readGgufHeader(pieces(size)), bytes: size };
-}
-
-async function readRange(
-  file: RemoteFile,
-  wanted: Range,
-  { web }: ModelDeps,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  const answer = await web.open(file.url, { range: wanted, signal });
-  try {
-    checkAnswer(answer, wanted, file);
-  } catch (error) {
-    if (!(error instanceof Changed)) throw error;
-    throw new ModelFileError('The file changed on the server while it was read.');
+  async function readRange(wanted: Range): Promise<Buffer> {
+    const answer = await deps.web.open(url, { range: wanted, signal });
+    try {
+      checkAnswer(answer, wanted, file);
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      throw new ModelFileError('The file changed on the server while it was read.');
+    }
+    const bytes = await buffer(answer.body);
+    if (bytes.length === wanted.end - wanted.start) return bytes;
+    throw new Broken(`${hostOf(url)} sent less than it had announced`);
   }
-  const bytes = await buffer(answer.body);
-  if (bytes.length === wanted.end - wanted.start) return bytes;
-  throw new Broken(`${hostOf(file.url)} sent less than it had announced`);
+  return { header: await readGgufHeader(pieces(size)), bytes: size };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allParts } from './split.ts';
+import { allParts } from './places.ts';
 
 it.each([
   ['m.gguf', ['m.gguf']],
