@@ -2,7 +2,7 @@ import type { ApiError, ErrorCode } from '../../../core/errors.ts';
 import type { Json } from './any-value.ts';
 import type { Element, GrammarBuilder } from './grammar.ts';
 import type { SchemaObject, Walk } from './merge.ts';
-import type { Strings } from './regular/strings.ts';
+import type { Language } from './regular/patterns.ts';
 
 /** Makes the error of a schema, at a JSON pointer in it. */
 export type FaultAt = (pointer: string, message: string, code?: ErrorCode) => ApiError;
@@ -11,7 +11,7 @@ export type FaultAt = (pointer: string, message: string, code?: ErrorCode) => Ap
 export interface Conversion {
   readonly b: GrammarBuilder;
   readonly json: Json;
-  readonly strings: Strings;
+  readonly languageOf: (pattern: string) => Language;
   readonly convert: (schema: unknown, pointer: string, depth: number) => Element;
   readonly walk: (pointer: string) => Walk;
   readonly fault: FaultAt;

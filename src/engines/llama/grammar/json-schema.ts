@@ -17,7 +17,7 @@ import {
 } from './merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
-import { createStrings } from './regular/strings.ts';
+import { createPatterns } from './regular/patterns.ts';
 import { satisfies } from './satisfies.ts';
 import { stringRule } from './string-rule.ts';
 
@@ -59,8 +59,15 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   const { strict } = source;
   const json = createJson(b);
   const known = new Map<object, Element>();
-  const strings = createStrings();
-  const conversion: Conversion = { b, json, strings, convert, walk, fault, unheld };
+  const conversion: Conversion = {
+    b,
+    json,
+    languageOf: createPatterns(),
+    convert,
+    walk,
+    fault,
+    unheld,
+  };
   let steps = 0;
 
   function convert(schema: unknown, pointer: string, depth: number): Element {

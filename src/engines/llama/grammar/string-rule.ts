@@ -1,5 +1,5 @@
 import { type Conversion, repeatCount } from './conversion.ts';
-import { plainFormats } from './formats.ts';
+import { formatPatterns, plainFormats } from './formats.ts';
 import type { Element } from './grammar.ts';
 import type { SchemaObject } from './merge.ts';
 import { type Automaton, AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
@@ -30,18 +30,18 @@ export function stringRule(conversion: Conversion, schema: SchemaObject, pointer
 }
 
 /** What a string must be of, beside its length. */
-function languagesOf({ strings, unheld }: Conversion, schema: SchemaObject, pointer: string): Automaton[] {
+function languagesOf({ languageOf, unheld }: Conversion, schema: SchemaObject, pointer: string): Automaton[] {
   const languages: Automaton[] = [];
-  for (const pattern of [schema.pattern ?? []].flat() as string[]) {
-    const language = strings.ofPattern(pattern);
+  const add = (keyword: string, pattern: string): void => {
+    const language = languageOf(pattern);
     if ('start' in language) languages.push(language);
-    else unheld(pointer, 'pattern', language.unheld);
-  }
+    else unheld(pointer, keyword, language.unheld);
+  };
+  for (const pattern of [schema.pattern ?? []].flat() as string[]) add('pattern', pattern);
   for (const format of [schema.format ?? []].flat() as string[]) {
-    if (plainFormats.has(format)) continue;
-    const language = strings.ofFormat(format);
-    if ('start' in language) languages.push(language);
-    else unheld(pointer, 'format', language.unheld);
+    if (Object.hasOwn(formatPatterns, format)) add('format', `^(?:${formatPatterns[format]})$`);
+    else if (!plainFormats.has(format))
+      unheld(pointer, 'format', `${JSON.stringify(format)} is not among the formats it knows`);
   }
   return languages;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { createGrammarBuilder } from '../grammar.ts';
 import { type Automaton, AutomatonTooLarge, both, ofLength, searchFor } from './automaton.ts';
 import { regularRule } from './regular-rule.ts';
-import { createStrings } from './strings.ts';
+import { createPatterns } from './patterns.ts';
 
 /** Every text of up to three of these letters. */
 const letters = ['a', 'b', '1', '-', ' ', 'é', '"', '\n'];
@@ -21,7 +21,7 @@ function accepts(automaton: Automaton, text: string): boolean {
   return state !== undefined && automaton.isEnd(state);
 }
 
-const ofPattern = (pattern: string) => createStrings().ofPattern(pattern) as Automaton;
+const ofPattern = (pattern: string) => createPatterns()(pattern) as Automaton;
 
 describe('a pattern means what JavaScript and RE2 say it means', () => {
   test.each([
@@ -94,7 +94,7 @@ test.each([
   ['*', 'missing argument'],
   ['\\', 'trailing backslash'],
 ])('%s is not followed', (pattern, why) => {
-  const language = createStrings().ofPattern(pattern);
+  const language = createPatterns()(pattern);
   expect(language).toHaveProperty('unheld');
   expect((language as { unheld: string }).unheld).toContain(why);
 });
@@ -114,9 +114,8 @@ test.each([
 });
 
 test('all patterns of a schema together are looked at for a limited time', () => {
-  const strings = createStrings();
-  const write = (pattern: string) =>
-    regularRule(createGrammarBuilder(), strings.ofPattern(pattern) as Automaton);
+  const languageOf = createPatterns();
+  const write = (pattern: string) => regularRule(createGrammarBuilder(), languageOf(pattern) as Automaton);
   write('^a$');
   for (const bound of [30, 31]) expect(() => write(`[a-z].{0,${bound}}x`)).toThrow(AutomatonTooLarge);
   // Nothing is left for one that would be easy.
@@ -143,14 +142,14 @@ test.each([
 
 test('a pattern is read once, and none once the work of the schema is done', () => {
   const compile = vi.spyOn(RE2JS, 'compile');
-  const strings = createStrings();
-  for (let i = 0; i < 3; i++) strings.ofPattern('^a\\d?$');
+  const languageOf = createPatterns();
+  for (let i = 0; i < 3; i++) languageOf('^a\\d?$');
   expect(compile).toHaveBeenCalledTimes(1);
-  expect(() => regularRule(createGrammarBuilder(), strings.ofPattern('[a-z].{0,31}x') as Automaton)).toThrow(
+  expect(() => regularRule(createGrammarBuilder(), languageOf('[a-z].{0,31}x') as Automaton)).toThrow(
     AutomatonTooLarge,
   );
   compile.mockClear();
-  for (let i = 0; i < 3; i++) expect(() => strings.ofPattern('^b$')).toThrow(AutomatonTooLarge);
+  for (let i = 0; i < 3; i++) expect(() => languageOf('^b$')).toThrow(AutomatonTooLarge);
   expect(compile).not.toHaveBeenCalled();
   compile.mockRestore();
 });
