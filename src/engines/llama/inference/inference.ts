@@ -15,7 +15,8 @@ import { createChoiceTeller } from './answer/tell-choice.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
 import { createConstraints } from './constraint/constraint-cache.ts';
-import { type Constraint, allowsOneCall } from './constraint/constraint.ts';
+import { allowsOneCall } from './constraint/constraint.ts';
+import type { Analysed } from '../grammar/analysis.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
@@ -25,7 +26,7 @@ import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
 import { chatUsage, promptUsage, sum } from './usage.ts';
-import { createTextDecoder, marksByToken, withMarks } from './answer/text-decoder.ts';
+import { createTextDecoder, withMarks } from './answer/text-decoder.ts';
 
 /** Everything a loaded model can be asked. */
 export interface Inference {
@@ -60,7 +61,13 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
     family,
     contextLength,
   );
-  const marks = marksByToken(vocabulary, controlTexts, familyMarks(family));
+  // Detokenizing would drop them. A mark may be several tokens, some of them control tokens: `<|channel|>commentary to=...`.
+  const ownMarks = familyMarks(family);
+  const marks = new Map(
+    [...vocabulary.entries()].filter(
+      ([id, text]) => isControl(id) && text !== '' && ownMarks.some((mark) => mark.includes(text)),
+    ),
+  );
   const isByteLevel = metadata.tokenizer.ggml.model === 'gpt2';
   const detokenize = withMarks(
     // In byte-level vocabularies a token is the same text wherever it stands; asking for its neighbours costs twice.
@@ -97,7 +104,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
       ? { top: request.top_logprobs ?? 0, temperature: request.temperature ?? 1, textOf }
       : undefined;
     const confined = await constraintOf(request);
-    if (confined) refuseTooShort(confined.constraint, limit, prompt.length);
+    if (confined) refuseTooShort(confined.analysed, limit, prompt.length);
     const firstSeed = seedOf(request, random);
     const choices: ChatChoice[] = [];
     const made = await Promise.all(
@@ -123,7 +130,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
       const teller = createChoiceTeller(index, choices, call.onDelta);
       let closer: Closer | undefined;
       if (confined) {
-        closer = createCloser(createMatcher(confined.constraint.analysed), measure);
+        closer = createCloser(createMatcher(confined.analysed), measure);
         options.grammarEvaluationState = new library.LlamaGrammarEvaluationState({
           model,
           grammar: confined.grammar,
@@ -162,7 +169,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
     }
   }
 
-  function refuseTooShort({ analysed }: Constraint, limit: TokenLimit, promptTokens: number): void {
+  function refuseTooShort(analysed: Analysed, limit: TokenLimit, promptTokens: number): void {
     const shortest = shortestTokens(createMatcher(analysed), measure);
     if (shortest <= limit.tokens) return;
     if (limit.field) {

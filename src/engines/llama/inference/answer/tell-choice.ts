@@ -4,25 +4,19 @@ import type { Deltas } from '../../protocol.ts';
 
 type Piece = ChatChunk['choices'][number];
 
-/** Tells one choice of a chat. */
-export interface ChoiceTeller {
-  /** What is known of the prompt, for the first piece. */
-  onPrompt(usage: PromptUsage): void;
-  tell(piece: Partial<Piece>): void;
-}
-
-/** In pieces, the role before the first; where nobody waits for them, into `choices`. */
+/** Tells one choice of a chat: in pieces, the role before the first, or where nobody waits for them, into `choices`. */
 export function createChoiceTeller(
   index: number,
   choices: ChatChoice[],
   onDelta: ((delta: Deltas['generate']) => void) | undefined,
-): ChoiceTeller {
+) {
   const blank: Piece = { index, delta: {}, logprobs: null, finish_reason: null };
   let hasBegun = false;
   let prompt: PromptUsage | undefined;
   return {
-    onPrompt: (usage) => void (prompt = usage),
-    tell(given) {
+    /** What is known of the prompt, for the first piece. */
+    onPrompt: (usage: PromptUsage) => void (prompt = usage),
+    tell(given: Partial<Piece>): void {
       const piece: Piece = { ...blank, ...given };
       if (!onDelta) return void gather(choices, piece);
       if (!hasBegun) {

@@ -11,20 +11,6 @@ export interface TextDecoder {
 /** Decodes `tokens` as they stand behind `previous`, replacing invalid UTF-8 by U+FFFD. */
 export type Detokenize = (tokens: readonly number[], previous: readonly number[]) => string;
 
-/** The control tokens among `marks`, which detokenizing would drop. */
-export function marksByToken(
-  vocabulary: readonly string[],
-  controlTexts: readonly string[],
-  marks: readonly string[],
-): ReadonlyMap<number, string> {
-  // A mark may be several tokens, of which some are control tokens: `<|channel|>commentary to=...`.
-  const wanted = new Set(controlTexts.filter((text) => marks.some((mark) => mark.includes(text))));
-  const found = new Map<number, string>();
-  if (wanted.size === 0) return found;
-  for (const [token, text] of vocabulary.entries()) if (wanted.has(text)) found.set(token, text);
-  return found;
-}
-
 /** Detokenizes with the texts of these tokens kept. */
 export function withMarks(detokenize: Detokenize, marks: ReadonlyMap<number, string>): Detokenize {
   if (marks.size === 0) return detokenize;

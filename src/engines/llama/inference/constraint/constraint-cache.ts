@@ -1,11 +1,12 @@
 import type { Llama, LlamaGrammar } from 'node-llama-cpp';
 import type { ChatRequest } from '../../../../wire/chat/chat.ts';
-import { type Constraint, constraintKey, createConstraint } from './constraint.ts';
+import type { Analysed } from '../../grammar/analysis.ts';
+import { constraintKey, createConstraint } from './constraint.ts';
 import type { Family } from '../families.ts';
 
-/** A constraint with its grammar as llama.cpp has it. */
+/** What an answer is confined to, for our matcher and as llama.cpp has it. */
 export interface Confined {
-  constraint: Constraint;
+  analysed: Analysed;
   grammar: LlamaGrammar;
 }
 
@@ -23,7 +24,8 @@ export function createConstraints(llama: Llama, family: Family) {
     if (found) return found;
     const constraint = createConstraint(request, family);
     if (!constraint) return undefined;
-    const made = { constraint, grammar: await llama.createGrammar({ grammar: constraint.gbnf }) };
+    const { analysed, gbnf } = constraint;
+    const made = { analysed, grammar: await llama.createGrammar({ grammar: gbnf }) };
     kept.set(key, made);
     const [oldest] = kept.keys();
     if (kept.size > mostKept) kept.delete(oldest!);

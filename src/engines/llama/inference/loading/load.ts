@@ -43,11 +43,10 @@ const calibrationMs = 1_000;
 export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<Loaded> {
   const { modelPath, sequences } = options;
   const { headers, bytes: fileBytes } = await readFiles(modelPath);
-  const library = await importLibrary();
   const plan = planContext(shapeOf(headers, fileBytes), options, process.availableMemory());
   if (plan.misfit !== null) throw new StartError(plan.misfit);
   const complaints: string[] = [];
-  const llama = await startLlama(library, (line) => complaints.push(line));
+  const { library, llama } = await startLlama((line) => complaints.push(line));
   try {
     // Memory was computed above; the library's own estimate also counts what mmap can give back.
     const model = await llama.loadModel({ modelPath, gpuLayers: 0, ignoreMemorySafetyChecks: true });
@@ -86,17 +85,10 @@ async function readFiles(modelPath: string): Promise<{ headers: GgufHeader[]; by
   }
 }
 
-async function importLibrary(): Promise<Library> {
+async function startLlama(complain: (line: string) => void): Promise<{ library: Library; llama: Llama }> {
   try {
-    return await import('node-llama-cpp');
-  } catch (error) {
-    throw new StartError(missingLibrary(reason(error)), { cause: error });
-  }
-}
-
-async function startLlama(library: Library, complain: (line: string) => void): Promise<Llama> {
-  try {
-    return await library.getLlama({
+    const library = await import('node-llama-cpp');
+    const llama = await library.getLlama({
       gpu: false,
       build: 'never',
       skipDownload: true,
@@ -105,6 +97,7 @@ async function startLlama(library: Library, complain: (line: string) => void): P
       logLevel: library.LlamaLogLevel.error,
       logger: (_level, message) => complain(message.trim()),
     });
+    return { library, llama };
   } catch (error) {
     throw new StartError(missingLibrary(reason(error)), { cause: error });
   }
@@ -130,7 +123,7 @@ function loadFailure(modelPath: string, error: unknown, complaints: readonly str
 }
 
 /** An installation without optional packages has no engine; its binaries are packages of their own. */
-export function missingLibrary(why: string): string {
+function missingLibrary(why: string): string {
   const { platform, arch } = process;
   const names: Record<string, string> = { darwin: 'mac', win32: 'win' };
   const binary = `@node-llama-cpp/${names[platform] ?? platform}-${arch === 'arm' ? 'armv7l' : arch}${

@@ -1,5 +1,5 @@
 import type { Tool } from '../../../../wire/chat/chat.ts';
-import { type CallFormat, markedCalls } from '../families.ts';
+import { markedCalls } from '../families.ts';
 import type { TemplateMessage } from './messages.ts';
 
 /**
@@ -36,13 +36,13 @@ export function withoutToolTurns(messages: readonly TemplateMessage[]): Template
       return { role: 'user', content: `<tool_response>\n${message.content}\n</tool_response>` };
     }
     if (!calls) return rest;
-    const written = calls.map((call) => writeCall(call.function.name, call.function.arguments, markedCalls));
+    const { start, end } = markedCalls;
+    const written = calls.map(
+      ({ function: { name, arguments: given } }) =>
+        `${start}${JSON.stringify({ name, arguments: given })}${end}`,
+    );
     return { ...rest, content: [message.content, ...written].filter((text) => text !== '').join('\n') };
   });
-}
-
-function writeCall(name: string, given: unknown, { start, end, argumentsKey }: CallFormat): string {
-  return `${start}${JSON.stringify({ name, [argumentsKey]: given })}${end}`;
 }
 
 /** Turns of the same role as one, for templates in which roles must alternate. */

@@ -97,16 +97,11 @@ function templateArguments(request: ChatRequest): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([key]) => !ours.includes(key)));
 }
 
-interface Shield {
-  cover<T>(value: T): T;
-  split(text: string): Part[];
-}
-
 /**
  * Keeps control tokens the template's own: where a message spells one out, it is set aside while the template is
  * rendered and tokenized as plain text, so that nobody ends a turn or opens another from inside a message.
  */
-function createShield(controlTexts: readonly string[]): Shield {
+function createShield(controlTexts: readonly string[]) {
   const [open, close] = ['\uFDD0', '\uFDD1'];
   const reserved = [...controlTexts.filter((text) => text !== ''), open, close].toSorted(
     (a, b) => b.length - a.length,
@@ -129,7 +124,7 @@ function createShield(controlTexts: readonly string[]): Shield {
   return {
     cover: cover as <T>(value: T) => T,
     // With a group in the pattern, every second part is a number.
-    split: (text) =>
+    split: (text: string): Part[] =>
       text
         .split(covered)
         .map((part, index) =>

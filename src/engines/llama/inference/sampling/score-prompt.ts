@@ -1,14 +1,5 @@
-import type { LlamaContextSequence, Token } from 'node-llama-cpp';
-import type { BatchGate } from '../scheduling/batch-gate.ts';
-
-export interface Scoring {
-  sequence: LlamaContextSequence;
-  gate: BatchGate;
-  priority: 'interactive' | 'batch';
-  prompt: readonly number[];
-  signal: AbortSignal;
-  onStep: () => void;
-}
+import type { Token } from 'node-llama-cpp';
+import type { GenerationInput } from './generation.ts';
 
 /** Tokens that are evaluated at once: each brings a probability for every token of the vocabulary. */
 const chunk = 32;
@@ -21,7 +12,14 @@ const untouched = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 0 };
  * given is empty afterwards
  */
 export async function scorePrompt(
-  { sequence, gate, priority, prompt, signal, onStep }: Scoring,
+  {
+    sequence,
+    gate,
+    priority,
+    prompt,
+    signal,
+    onStep,
+  }: Pick<GenerationInput, 'sequence' | 'gate' | 'priority' | 'prompt' | 'signal' | 'onStep'>,
   see: (at: number, probabilities: ReadonlyMap<number, number>) => void,
 ): Promise<void> {
   await sequence.clearHistory();

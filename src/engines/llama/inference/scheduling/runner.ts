@@ -1,12 +1,9 @@
 import type { LlamaContextSequence } from 'node-llama-cpp';
-import { chooseSlot } from './slots.ts';
+import { type SlotView, chooseSlot } from './slots.ts';
 
 /** One sequence of the context, which works on one answer at a time. */
-export interface Slot {
+export interface Slot extends SlotView {
   readonly sequence: LlamaContextSequence;
-  tokens: readonly number[];
-  prefix: string;
-  lastUsed: number;
   isBusy: boolean;
 }
 

@@ -1,11 +1,11 @@
 /** What a sequence of the context holds, as far as choosing one goes. */
 export interface SlotView {
   /** The tokens evaluated in it. */
-  readonly tokens: readonly number[];
+  tokens: readonly number[];
   /** The prefix name of the request that used it last; empty when it had none. */
-  readonly prefix: string;
+  prefix: string;
   /** Grows with every use. */
-  readonly lastUsed: number;
+  lastUsed: number;
 }
 
 /** A shorter common start is only the template's header: it saves less than keeping another slot's long prefix. */
@@ -20,26 +20,13 @@ export function chooseSlot<S extends SlotView>(
   prompt: readonly number[],
   prefix: string,
 ): S {
-  const scored = free.map((slot) => ({ slot, common: commonLength(slot.tokens, prompt) }));
-  const best = scored.reduce((a, b) => (isBetter(b, a) ? b : a));
-  if (best.common >= Math.max(1, prompt.length * worthwhileShare)) return best.slot;
+  const [best] = free
+    .map((slot) => ({ slot, common: commonLength(slot.tokens, prompt) }))
+    // Of two that match alike, the one that would lose less.
+    .toSorted((a, b) => b.common - a.common || a.slot.tokens.length - b.slot.tokens.length);
+  if (best!.common >= Math.max(1, prompt.length * worthwhileShare)) return best!.slot;
   const related = prefix === '' ? [] : free.filter((slot) => slot.prefix === prefix);
-  return leastRecent(related.length > 0 ? related : free);
-}
-
-interface Scored {
-  slot: SlotView;
-  common: number;
-}
-
-function isBetter(a: Scored, b: Scored): boolean {
-  if (a.common !== b.common) return a.common > b.common;
-  // Of two that match alike, the one that would lose less.
-  return a.slot.tokens.length < b.slot.tokens.length;
-}
-
-function leastRecent<S extends SlotView>(slots: readonly S[]): S {
-  return slots.reduce((a, b) => (b.lastUsed < a.lastUsed ? b : a));
+  return (related.length > 0 ? related : free).reduce((a, b) => (b.lastUsed < a.lastUsed ? b : a));
 }
 
 /** How many tokens two sequences begin with in common. */
