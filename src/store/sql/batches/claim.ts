@@ -3,7 +3,7 @@ import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries, Value } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Claim, ClaimedBatch, ClaimOptions, Wanted } from '../../contract/claim.ts';
-import { mayBeOfRows } from './own-fault.ts';
+import { faultsApart, nothing } from './own-fault.ts';
 import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
 import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
 import { allIn, tuples } from '../statement.ts';
@@ -40,11 +40,14 @@ export function createClaiming(db: Db): Claiming {
         const asked = wanted
           .map((each) => ({ ...each, names: each.names.filter((name) => names.has(name)) }))
           .filter((each) => each.names.length > 0);
-        const wishes = only ? asked.map((each) => ({ ...each, lines: 1, chunks: 1 })) : asked;
+        const all = { worker, wanted: asked, options, picked };
+        const single = only && {
+          ...all,
+          wanted: asked.map((each) => ({ ...each, lines: 1, chunks: 1 })),
+          options: { ...options, only },
+        };
         for (let tries = 1; ; tries++) {
-          const claim = await db.tx((q) =>
-            new ClaimInSet(q, worker, wishes, only ? { ...options, only } : options, picked).run(),
-          );
+          const claim = await db.tx((q) => claimInSet(q, single ?? all));
           if (claim !== 'again') return claim;
           if (tries === mostTries) return nothing;
         }
@@ -70,35 +73,6 @@ export function createClaiming(db: Db): Claiming {
   };
 }
 
-const nothing: Claim = { chunks: [], batches: [], faults: [] };
-
-/**
- * Claims, and where the database refuses that, claims of every batch that was chosen alone: what is wrong with one keeps no
- * other from being claimed.
- */
-async function faultsApart(
-  claim: (only: string[] | undefined, picked: Set<string>) => Promise<Claim>,
-): Promise<Claim> {
-  const picked = new Set<string>();
-  try {
-    return await claim(undefined, picked);
-  } catch (error) {
-    if (!mayBeOfRows(error) || picked.size === 0) throw error;
-  }
-  const all: Claim = { chunks: [], batches: [], faults: [] };
-  for (const batchId of picked) {
-    try {
-      const { chunks, batches } = await claim([batchId], new Set());
-      all.chunks.push(...chunks);
-      all.batches.push(...batches);
-    } catch (error) {
-      if (!mayBeOfRows(error)) throw error;
-      all.faults.push({ batchId, message: error instanceof Error ? error.message : String(error) });
-    }
-  }
-  return all;
-}
-
 /** An org's queue of one model, under all the names the model has. */
 interface Share {
   orgId: string;
@@ -112,172 +86,164 @@ interface Choice extends ReadyChunk {
   model: string;
 }
 
-/** One claim, in one transaction. Locks are taken in this order: queues by model, batches by id, chunks. */
-class ClaimInSet {
-  #q: Queries;
-  #worker: string;
-  #wanted: readonly Wanted[];
-  #options: ClaimOptions;
+/** What a claim is asked for. */
+interface Asked {
+  worker: string;
+  wanted: readonly Wanted[];
+  options: ClaimOptions;
   /** Batches something of which was chosen, for whoever is told of a fault. */
-  #picked: Set<string>;
+  picked: Set<string>;
+}
 
-  constructor(
-    q: Queries,
-    worker: string,
-    wanted: readonly Wanted[],
-    options: ClaimOptions,
-    picked: Set<string>,
-  ) {
-    this.#q = q;
-    this.#worker = worker;
-    this.#wanted = wanted;
-    this.#options = options;
-    this.#picked = picked;
+/**
+ * One claim, in one transaction. Locks are taken in this order: queues by model, batches by id, chunks. `again` when what was
+ * chosen could not be had.
+ */
+async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
+  const { worker, wanted, options, picked } = asked;
+  const clocks = await lockQueues(
+    q,
+    wanted.map(({ model }) => model),
+  );
+  const shares = await sharesOf(q, asked, clocks);
+  if (shares.size === 0) return nothing;
+  const chosen = await choose(q, asked, shares);
+  if (chosen.length === 0) return nothing;
+  for (const { batchId } of chosen) picked.add(batchId);
+  const batches = await lockFreeBatches(q, [...new Set(chosen.map(({ batchId }) => batchId))]);
+  const open = new Set(batches.filter(isOpen).map(({ id }) => id));
+  // What is ready of batches that are paused or over was given back just when they came to be so.
+  await allIn(
+    q,
+    batches.filter((batch) => !isOpen(batch)).map(({ id }) => id),
+    (list) =>
+      `UPDATE batch_chunks SET state = ${atRest} WHERE batch_id IN ${list} AND seq > 0 AND state = 'ready'`,
+  );
+  const leased = await leaseChunks(
+    q,
+    worker,
+    chosen.filter(({ batchId }) => open.has(batchId)),
+  );
+  if (leased.length === 0) return 'again';
+  // What was paused before is none of the time that a batch runs.
+  await allIn(
+    q,
+    batches.filter(({ id, status }) => open.has(id) && status === 'validating').map(({ id }) => id),
+    (list) =>
+      `UPDATE batches SET status = 'in_progress', in_progress_at = ?, paused_ms = 0 WHERE id IN ${list}`,
+    (ids) => [options.now, ...ids],
+  );
+  await charge(q, shares, chosen, leased);
+  const chunks = await withoutRecorded(q, leased);
+  if (chunks.length === 0) return 'again';
+  const claimed = new Set(chunks.map(({ batchId }) => batchId));
+  return { chunks, batches: batches.filter(({ id }) => claimed.has(id)).map(toClaimed), faults: [] };
+}
+
+/** Per model, the orgs with ready chunks, those given least first. */
+async function sharesOf(
+  q: Queries,
+  { wanted, options }: Asked,
+  clocks: ReadonlyMap<string, number>,
+): Promise<Map<string, Share[]>> {
+  const modelOf = new Map(wanted.flatMap(({ model, names }) => names.map((name) => [name, model])));
+  const rows = await readyOrgs(q, modelOf, options.now);
+  const shares = new Map<string, Map<string, Share>>();
+  for (const { name, org_id: orgId, served } of rows) {
+    const model = modelOf.get(name)!;
+    const ofModel = shares.get(model) ?? new Map<string, Share>();
+    shares.set(model, ofModel);
+    const share = ofModel.get(orgId);
+    // Whoever was away comes in where those at work are.
+    const start = Math.max(served ?? 0, clocks.get(model)!);
+    if (!share) ofModel.set(orgId, { orgId, names: [name], start, atWork: true });
+    else share.names.push(name);
   }
+  return new Map(
+    [...shares].map(([model, ofModel]) => [
+      model,
+      [...ofModel.values()].toSorted((a, b) => a.start - b.start),
+    ]),
+  );
+}
 
-  /** `again` when what was chosen could not be had. */
-  async run(): Promise<Claim | 'again'> {
-    const clocks = await lockQueues(
-      this.#q,
-      this.#wanted.map(({ model }) => model),
-    );
-    const shares = await this.#shares(clocks);
-    if (shares.size === 0) return nothing;
-    const chosen = await this.#choose(shares);
-    if (chosen.length === 0) return nothing;
-    for (const { batchId } of chosen) this.#picked.add(batchId);
-    const batches = await lockFreeBatches(this.#q, [...new Set(chosen.map(({ batchId }) => batchId))]);
-    const open = new Set(batches.filter(isOpen).map(({ id }) => id));
-    await this.#putAway(batches.filter((batch) => !isOpen(batch)).map(({ id }) => id));
-    const leased = await leaseChunks(
-      this.#q,
-      this.#worker,
-      chosen.filter(({ batchId }) => open.has(batchId)),
-    );
-    if (leased.length === 0) return 'again';
-    await this.#begin(batches.filter(({ id, status }) => open.has(id) && status === 'validating'));
-    await this.#charge(shares, chosen, leased);
-    const chunks = await withoutRecorded(this.#q, leased);
-    if (chunks.length === 0) return 'again';
-    const claimed = new Set(chunks.map(({ batchId }) => batchId));
-    return { chunks, batches: batches.filter(({ id }) => claimed.has(id)).map(toClaimed), faults: [] };
+async function choose(q: Queries, asked: Asked, shares: ReadonlyMap<string, Share[]>): Promise<Choice[]> {
+  for (const look of looks) {
+    const isLast = look === looks.at(-1);
+    const each = Math.max(1, Math.floor(look.orgs / shares.size));
+    const { chosen, cut } = await lookAt(q, asked, shares, { each, chunks: look.chunks, isLast });
+    if (!cut || isLast) return chosen;
   }
+  return [];
+}
 
-  /** Per model, the orgs with ready chunks. */
-  async #shares(clocks: ReadonlyMap<string, number>): Promise<Map<string, Share[]>> {
-    const modelOf = new Map(this.#wanted.flatMap(({ model, names }) => names.map((name) => [name, model])));
-    const rows = await readyOrgs(this.#q, modelOf, this.#options.now);
-    const shares = new Map<string, Map<string, Share>>();
-    for (const { name, org_id: orgId, served } of rows) {
-      const model = modelOf.get(name)!;
-      const ofModel = shares.get(model) ?? new Map<string, Share>();
-      shares.set(model, ofModel);
-      const share = ofModel.get(orgId);
-      // Whoever was away comes in where those at work are.
-      const start = Math.max(served ?? 0, clocks.get(model)!);
-      if (!share) ofModel.set(orgId, { orgId, names: [name], start, atWork: true });
-      else share.names.push(name);
+/**
+ * Chooses among the first `each` orgs of every model; `cut` where others, or more chunks of these, would have had their
+ * turn. At the last look nobody waits for an org of which nothing can be taken.
+ */
+async function lookAt(
+  q: Queries,
+  { wanted, options }: Asked,
+  shares: ReadonlyMap<string, Share[]>,
+  { each, chunks, isLast }: { each: number; chunks: number; isLast: boolean },
+): Promise<{ chosen: Choice[]; cut: boolean }> {
+  const first = [...shares.values()].flatMap((ofModel) => ofModel.slice(0, each));
+  const looked = first.flatMap(({ names, orgId }) => names.map((name) => ({ name, orgId })));
+  const look = Math.max(leastLook, Math.ceil(chunks / looked.length));
+  const heads = await readyHeads(q, looked, look, options);
+  for (const share of first) share.atWork = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
+  const suspects = { ...options.suspects };
+  const chosen: Choice[] = [];
+  let cut = false;
+  for (const wish of wanted) {
+    const ofModel = shares.get(wish.model) ?? [];
+    const queues = ofModel.slice(0, each).map((share) => queueOf(share, heads, look));
+    if (isLast)
+      for (const queue of queues) queue.more &&= queue.chunks.some((chunk) => mayTake(chunk, suspects));
+    const next = ofModel[each];
+    if (next) queues.push({ orgId: next.orgId, start: next.start, weight, chunks: [], more: true });
+    const choice = chooseChunks(queues, wish, suspects);
+    chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
+    cut ||= choice.cut;
+  }
+  return { chosen, cut };
+}
+
+/** Orgs are charged what their chunks are expected to take; the virtual time of a model is the least of those at work. */
+async function charge(
+  q: Queries,
+  shares: ReadonlyMap<string, Share[]>,
+  chosen: readonly Choice[],
+  leased: readonly Chunk[],
+): Promise<void> {
+  const leases = new Set(leased.map(({ batchId, seq }) => `${batchId}/${seq}`));
+  const ests = new Map<string, number>();
+  for (const { model, orgId, batchId, seq, est } of chosen) {
+    const share = `${model} ${orgId}`;
+    if (leases.has(`${batchId}/${seq}`)) ests.set(share, (ests.get(share) ?? 0) + est);
+  }
+  const charged: Value[] = [];
+  const clocks: Value[] = [];
+  for (const [model, ofModel] of shares) {
+    for (const share of ofModel) {
+      const est = ests.get(`${model} ${share.orgId}`);
+      if (est === undefined) continue;
+      share.start += advance(est, weight);
+      charged.push(model, share.orgId, share.start);
     }
-    return new Map([...shares].map(([model, ofModel]) => [model, [...ofModel.values()]]));
+    const starts = ofModel.filter(({ atWork }) => atWork).map(({ start }) => start);
+    if (starts.length > 0) clocks.push(model, Math.min(...starts));
   }
-
-  async #choose(shares: ReadonlyMap<string, Share[]>): Promise<Choice[]> {
-    for (const ofModel of shares.values()) ofModel.sort((a, b) => a.start - b.start);
-    for (const look of looks) {
-      const isLast = look === looks.at(-1);
-      const each = Math.max(1, Math.floor(look.orgs / shares.size));
-      const { chosen, cut } = await this.#look(shares, { each, chunks: look.chunks, isLast });
-      if (!cut || isLast) return chosen;
-    }
-    return [];
-  }
-
-  /**
-   * Chooses among the first `each` orgs of every model; `cut` where others, or more chunks of these, would have had their
-   * turn. At the last look nobody waits for an org of which nothing can be taken.
-   */
-  async #look(
-    shares: ReadonlyMap<string, Share[]>,
-    { each, chunks, isLast }: { each: number; chunks: number; isLast: boolean },
-  ): Promise<{ chosen: Choice[]; cut: boolean }> {
-    const first = [...shares.values()].flatMap((ofModel) => ofModel.slice(0, each));
-    const looked = first.flatMap(({ names, orgId }) => names.map((name) => ({ name, orgId })));
-    const look = Math.max(leastLook, Math.ceil(chunks / looked.length));
-    const heads = await readyHeads(this.#q, looked, look, this.#options);
-    for (const share of first) share.atWork = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
-    const suspects = { ...this.#options.suspects };
-    const chosen: Choice[] = [];
-    let cut = false;
-    for (const wish of this.#wanted) {
-      const ofModel = shares.get(wish.model) ?? [];
-      const queues = ofModel.slice(0, each).map((share) => queueOf(share, heads, look));
-      if (isLast)
-        for (const queue of queues) queue.more &&= queue.chunks.some((chunk) => mayTake(chunk, suspects));
-      const next = ofModel[each];
-      if (next) queues.push({ orgId: next.orgId, start: next.start, weight, chunks: [], more: true });
-      const choice = chooseChunks(queues, wish, suspects);
-      chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
-      cut ||= choice.cut;
-    }
-    return { chosen, cut };
-  }
-
-  /** What is ready of batches that are paused or over was given back just when they came to be so. */
-  async #putAway(ids: string[]): Promise<void> {
-    const text = (list: string) =>
-      `UPDATE batch_chunks SET state = ${atRest} WHERE batch_id IN ${list} AND seq > 0 AND state = 'ready'`;
-    await allIn(this.#q, ids, text);
-  }
-
-  async #begin(batches: BatchRow[]): Promise<void> {
-    // What was paused before is none of the time that it runs.
-    const text = (list: string) =>
-      `UPDATE batches SET status = 'in_progress', in_progress_at = ?, paused_ms = 0 WHERE id IN ${list}`;
-    await allIn(
-      this.#q,
-      batches.map(({ id }) => id),
-      text,
-      (ids) => [this.#options.now, ...ids],
-    );
-  }
-
-  /** Orgs are charged what their chunks are expected to take; the virtual time of a model is the least of those at work. */
-  async #charge(
-    shares: Map<string, Share[]>,
-    chosen: readonly Choice[],
-    leased: readonly Chunk[],
-  ): Promise<void> {
-    const leases = new Set(leased.map(({ batchId, seq }) => `${batchId}/${seq}`));
-    const charged: Value[] = [];
-    const clocks: Value[] = [];
-    for (const [model, ofModel] of shares) {
-      for (const share of ofModel) {
-        let est = 0;
-        for (const chunk of chosen)
-          if (
-            chunk.model === model &&
-            chunk.orgId === share.orgId &&
-            leases.has(`${chunk.batchId}/${chunk.seq}`)
-          )
-            est += chunk.est;
-        if (est === 0) continue;
-        share.start += advance(est, weight);
-        charged.push(model, share.orgId, share.start);
-      }
-      const starts = ofModel.filter(({ atWork }) => atWork).map(({ start }) => start);
-      if (starts.length > 0) clocks.push(model, Math.min(...starts));
-    }
-    await this.#q.all(
-      `INSERT INTO queue_shares (model, org_id, served) VALUES ${tuples(charged.length / 3, 3)}
-       ON CONFLICT (model, org_id) DO UPDATE SET served = excluded.served`,
-      charged,
-    );
-    await this.#q.all(
-      `INSERT INTO queues (model, virtual_time) VALUES ${tuples(clocks.length / 2, 2)}
-       ON CONFLICT (model) DO UPDATE SET virtual_time = excluded.virtual_time`,
-      clocks,
-    );
-  }
+  await q.all(
+    `INSERT INTO queue_shares (model, org_id, served) VALUES ${tuples(charged.length / 3, 3)}
+     ON CONFLICT (model, org_id) DO UPDATE SET served = excluded.served`,
+    charged,
+  );
+  await q.all(
+    `INSERT INTO queues (model, virtual_time) VALUES ${tuples(clocks.length / 2, 2)}
+     ON CONFLICT (model) DO UPDATE SET virtual_time = excluded.virtual_time`,
+    clocks,
+  );
 }
 
 function queueOf(

@@ -82,7 +82,10 @@ export function readyOrgs(
   );
 }
 
-type HeadRow = Omit<ReadyChunk, 'late'> & { model: string; lateAt: number };
+interface HeadRow extends ReadyChunk {
+  model: string;
+  lateAt: number;
+}
 
 /** SQLite joins at most 500 SELECTs. */
 const mostTerms = 256;
@@ -113,10 +116,12 @@ export async function readyHeads(
     rows.push(...told);
   }
   const heads = new Map<string, Map<string, ReadyChunk>>();
-  for (const { model, lateAt, ...chunk } of rows) {
-    const key = `${model} ${chunk.orgId}`;
+  // They are many: each becomes a chunk where it stands, and none is copied.
+  for (const row of rows) {
+    const key = `${row.model} ${row.orgId}`;
     const ofQueue = heads.get(key) ?? new Map<string, ReadyChunk>();
-    heads.set(key, ofQueue.set(`${chunk.batchId}/${chunk.seq}`, { ...chunk, late: options.now >= lateAt }));
+    row.late = options.now >= row.lateAt;
+    heads.set(key, ofQueue.set(`${row.batchId}/${row.seq}`, row));
   }
   return new Map([...heads].map(([key, ofQueue]) => [key, [...ofQueue.values()]]));
 }
