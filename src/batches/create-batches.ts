@@ -89,7 +89,7 @@ export function createBatches(parts: BatchesParts): Batches {
   let stopping: Promise<void> | null = null;
   let started = false;
 
-  const surroundings = surroundingsOf(ground);
+  const surroundings = surroundingsOf({ ...ground, setbacks: runner.setbacks });
 
   const view = async (batch: Batch, known?: LedgerRow[]): Promise<BatchView> => {
     const [ledger, running, errorSummary] = await Promise.all([

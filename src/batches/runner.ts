@@ -34,11 +34,11 @@ export interface RunnerParts extends Ground {
  */
 export class Runner {
   readonly work: WorkInHand;
+  readonly setbacks: Setbacks;
   #parts: RunnerParts;
   #recorder: Recorder;
   #claimer: Claimer;
   #dispatcher: Dispatcher;
-  #setbacks: Setbacks;
   #slots: SlotLeases;
   #closing = new Set<Promise<void>>();
   #running = false;
@@ -71,7 +71,7 @@ export class Runner {
     this.work = work;
     this.#slots = slots;
     this.#recorder = recorder;
-    this.#setbacks = setbacks;
+    this.setbacks = setbacks;
     this.#dispatcher = new Dispatcher({
       ...parts,
       work,
@@ -164,7 +164,7 @@ export class Runner {
   }
 
   async #closeLater(lease: Lease, error: unknown): Promise<void> {
-    await this.#setbacks.add(lease.batchId, error, null);
+    await this.setbacks.add(lease.batchId, error, null);
     await this.#giveBack([lease]);
   }
 
@@ -177,9 +177,11 @@ export class Runner {
     const { held } = this.work;
     const suspects = held.suspects.length;
     for (const lease of finished) held.unlease(lease);
-    for (const { batchId, closed } of outcomes)
+    for (const { batchId, kept, closed } of outcomes) {
+      if (kept > 0) this.setbacks.goesOn(batchId);
       if (closed)
         this.work.dropBatch(batchId, new ApiError('batch_cancelled', 'The batch takes no more results.'));
+    }
     if (finished.length > 0) this.work.forgetIdle();
     // There is a batch to close, or room for another suspect; for lines the dispatcher asks.
     if (outcomes.some(({ complete }) => complete) || held.suspects.length < suspects) this.wake();

@@ -4,6 +4,7 @@ import type { ErrorCode, Scope } from './errors.ts';
 export const waitingReasons = [
   'paused',
   'budget',
+  'storage_unavailable',
   'queued',
   'engine_unavailable',
   'credentials_refused',

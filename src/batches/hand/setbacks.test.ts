@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
+import { BlobError } from '../../core/blob-error.ts';
 import { Setbacks } from './setbacks.ts';
 import { WorkInHand } from './work-in-hand.ts';
 
@@ -48,6 +49,24 @@ describe('Setbacks', () => {
   it('counts once what many lines meet together', async () => {
     for (let n = 0; n < 9; n++) await setbacks.add('b', error, 'The input file is gone.');
     expect(failed).toEqual([]);
+  });
+
+  it('tells since when a batch waits for files, until something of it is stored', async () => {
+    const silentBucket = new BlobError('unavailable', 'The bucket is silent.', 'Look.');
+    const began = clock.now();
+    await setbacks.add('b', silentBucket, null);
+    await clock.advance(30_000);
+    await setbacks.add('b', silentBucket, null);
+    expect(setbacks.storage('b')).toMatchObject({ reason: 'storage_unavailable', since: began });
+    setbacks.goesOn('b');
+    expect(setbacks.storage('b')).toBeNull();
+    await clock.advance(30_000);
+    await setbacks.add('b', silentBucket, null);
+    expect(setbacks.storage('b')).toMatchObject({ since: began + 60_000 });
+    await clock.advance(120_000);
+    expect(setbacks.storage('b'), 'another process may go on with it').toBeNull();
+    await setbacks.add('b', error, null);
+    expect([setbacks.storage('b'), setbacks.storage('c')]).toEqual([null, null]);
   });
 
   it('forgets what was long ago', async () => {

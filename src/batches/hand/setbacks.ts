@@ -1,12 +1,15 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Ground } from '../ground.ts';
-import { linePauses } from '../lines/line-errors.ts';
+import type { Waiting } from '../../core/waiting.ts';
+import { isStorageAway, linePauses } from '../lines/line-errors.ts';
 import type { WorkInHand } from './work-in-hand.ts';
 
 /** How many faults of its own a batch may meet; with the waits between them they take some seconds. */
 const mostFaults = 4;
 /** A batch that met none for so long begins anew. */
 const forgetMs = 600_000;
+/** So long a try may take, of which nobody knows yet whether it goes better. */
+const tryMs = 60_000;
 
 export interface SetbacksParts extends Pick<Ground, 'clock' | 'random' | 'log'> {
   work: WorkInHand;
@@ -19,6 +22,8 @@ interface Setback {
   until: number;
   times: number;
   faults: number;
+  /** Since when it waits for files or the database, in epoch milliseconds; null where it is something else. */
+  storageSince: number | null;
 }
 
 /**
@@ -44,6 +49,21 @@ export class Setbacks {
     return [...this.#setbacks.keys()].filter((batchId) => this.waits(batchId));
   }
 
+  /** Why the batch waits, where it is for files or the database. */
+  storage(batchId: string): Waiting | null {
+    const { until, storageSince: since = null } = this.#setbacks.get(batchId) ?? { until: 0 };
+    if (since === null || until + tryMs < this.#parts.clock.monotonic()) return null;
+    const message =
+      'What is stored for the batch cannot be read or written at present. It is tried again by itself.';
+    return { reason: 'storage_unavailable', message, since };
+  }
+
+  /** Something of the batch was stored. */
+  goesOn(batchId: string): void {
+    const setback = this.#setbacks.get(batchId);
+    if (setback) setback.storageSince = null;
+  }
+
   /**
    * The batch met `error` and waits. Where that is a fault of its own, which waiting does not mend, a few tries make sure
    * of it and then the batch ends as failed.
@@ -56,8 +76,13 @@ export class Setbacks {
     if (this.waits(batchId)) return;
     const now = clock.monotonic();
     for (const [id, { until }] of this.#setbacks) if (until + forgetMs < now) this.#setbacks.delete(id);
-    const { times, faults } = this.#setbacks.get(batchId) ?? { times: 0, faults: 0 };
-    const setback = { until: now, times: times + 1, faults: faults + (fault === null ? 0 : 1) };
+    const before = this.#setbacks.get(batchId) ?? { times: 0, faults: 0, storageSince: null };
+    const setback = {
+      until: now,
+      times: before.times + 1,
+      faults: before.faults + (fault === null ? 0 : 1),
+      storageSince: isStorageAway(error) ? (before.storageSince ?? clock.now()) : null,
+    };
     const wait = backoffMs(setback.times, linePauses, random.float());
     setback.until += wait;
     this.#setbacks.set(batchId, setback);

@@ -10,6 +10,7 @@ import { surroundingsOf, waitingOf } from './waiting.ts';
 
 const price = { input: 0, cachedInput: 0, output: 0 };
 const cause = { reason: 'engine_unavailable', message: 'Away.', since: 5 } as const;
+const noStorage = { reason: 'storage_unavailable', message: 'Silent.', since: 3 } as const;
 const noMoney = { reason: 'budget', message: 'Used up.', since: 4, until: 9 } as const;
 const poor = 'org_poor';
 const running: Partial<Batch> = {
@@ -23,9 +24,15 @@ const running: Partial<Batch> = {
 
 const seen = (
   changes: Partial<Batch>,
-  { inFlight = 0, away = [''], full = [''] }: { inFlight?: number; away?: string[]; full?: string[] },
+  {
+    inFlight = 0,
+    away = [''],
+    full = [''],
+    stored = true,
+  }: { inFlight?: number; away?: string[]; full?: string[]; stored?: boolean },
 ) =>
   waitingOf(makeBatch({ ...running, ...changes }), inFlight, {
+    storage: () => (stored ? null : noStorage),
     budget: (orgId) => (orgId === poor ? noMoney : null),
     waiting: (model) => (away.includes(model) ? cause : null),
     room: (model) => (full.includes(model) ? 0 : 1),
@@ -63,6 +70,14 @@ describe('a batch waits', () => {
     expect(seen({ pausedAt: 7 }, { away: ['a'], inFlight: 3 })).toMatchObject({ reason: 'paused', since: 7 });
   });
 
+  it('for its files, also while it is closed', () => {
+    const stored = false;
+    expect(seen({ orgId: poor }, { stored, away: ['a'], inFlight: 3 })).toEqual(noStorage);
+    expect(seen({ closing: 'completed' }, { stored })).toEqual(noStorage);
+    expect(seen({ pausedAt: 7 }, { stored })?.reason).toBe('paused');
+    expect(seen({ status: 'completed' }, { stored })).toBeNull();
+  });
+
   it('for nothing once its end is decided', () => {
     for (const changes of [{ closing: 'completed' }, { status: 'cancelled' }] as const)
       expect(seen(changes, { away: ['a'], full: ['a', 'b'] })).toBeNull();
@@ -88,6 +103,7 @@ describe('what batches wait for', () => {
     const catalog = createCatalog([model]);
     fleet = new Fleet(catalog, createManualClock());
     const surroundings = surroundingsOf({
+      setbacks: { storage: () => null },
       budgets: noBudgets,
       generate: {
         catalog,

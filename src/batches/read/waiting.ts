@@ -9,6 +9,8 @@ import type { OpenHours } from '../open-hours.ts';
 export interface Surroundings {
   /** Why an org may spend nothing more. */
   budget: (orgId: string) => Waiting | null;
+  /** What a batch cannot read or write at present. */
+  storage: (batchId: string) => Waiting | null;
   /** Why no requests of a model are sent, by its name. */
   waiting: (model: string) => Waiting | null;
   /** How many more requests of a model may be sent now. */
@@ -21,19 +23,23 @@ export function modelsOf({ prices }: Batch): string[] {
 }
 
 /**
- * Why nothing of a batch is sent at present: it is paused; or its org may spend nothing more; or no requests of its models are
+ * Why nothing of a batch goes on at present: it is paused; or its files cannot be used; or its org may spend nothing more; or no requests of its models are
  * sent, of which the first is told; or others have all places. Null where something of it may be sent, or was to a model that takes requests.
  * @param inFlight its requests that were sent and not answered
  */
 export function waitingOf(
   batch: Batch,
   inFlight: number,
-  { budget, waiting, room }: Surroundings,
+  { budget, storage, waiting, room }: Surroundings,
 ): Waiting | null {
   const { status, closing, pausedAt, total, ok, err } = batch;
-  if (isFinal(status) || closing !== null) return null;
+  if (isFinal(status)) return null;
+  const noStorage = storage(batch.id);
+  // Whoever closes it has its files to write.
+  if (closing !== null) return noStorage;
   if (pausedAt !== null)
     return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
+  if (noStorage) return noStorage;
   const noMoney = budget(batch.orgId);
   if (noMoney) return { ...noMoney, since: Math.max(noMoney.since, batch.createdAt) };
   const models = modelsOf(batch);
@@ -49,6 +55,7 @@ export function waitingOf(
 }
 
 export interface SurroundingsParts {
+  setbacks: Pick<Surroundings, 'storage'>;
   budgets: Pick<Accounts['budgets'], 'waiting'>;
   generate: Pick<Generate, 'catalog' | 'fleet' | 'room' | 'waiting'>;
   missing: Pick<MissingModels, 'waiting'>;
@@ -56,12 +63,19 @@ export interface SurroundingsParts {
 }
 
 /** What batches may wait for: a model waits only where neither this process nor another one sends its requests. */
-export function surroundingsOf({ budgets, generate, missing, hours }: SurroundingsParts): Surroundings {
+export function surroundingsOf({
+  setbacks,
+  budgets,
+  generate,
+  missing,
+  hours,
+}: SurroundingsParts): Surroundings {
   const { catalog, fleet } = generate;
   const causeOf = (name: string) =>
     catalog.find(name) ? generate.waiting(catalog.idOf(name)) : fleet.othersWait(name);
 
   return {
+    storage: (batchId) => setbacks.storage(batchId),
     budget: (orgId) => budgets.waiting(orgId),
     waiting(name) {
       const cause = missing.waiting(name) ?? (fleet.othersSend(name) ? null : causeOf(name));
