@@ -10,7 +10,7 @@ import { spoken } from '../wire/chat/answer/spoken.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
 import type { CompletionChunk, CompletionPiece } from '../wire/completions/completions.ts';
-import { estimateTextPrompt } from '../wire/completions/estimate-prompt.ts';
+import { estimateTextPrompt } from '../wire/completions/request.ts';
 import { createAnswering, goesNatively } from './answering.ts';
 import { usageOf } from './answers.ts';
 import type { Generate, InteractiveCall, ServedModel } from './generate.ts';

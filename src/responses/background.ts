@@ -5,7 +5,7 @@ import type { Service } from '../base/service.ts';
 import type { Said } from '../core/conversation.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Answered, ResponseStore } from '../store/contract/responses.ts';
-import { responseError } from '../wire/responses/answer/response-error.ts';
+import { responseError } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 import { bodyOf, textsOf } from './stored-body.ts';
 

@@ -1,6 +1,6 @@
 import { invalid } from '../core/errors.ts';
 import { quoted } from './json/parse.ts';
-import { choiceParam, cursorParam, limitParam, type Query } from './list.ts';
+import { choiceParam, pageParams, type Query } from './list.ts';
 
 /** What lists of items, of messages and of chat completions may be asked for. */
 export interface ItemsQuery {
@@ -19,14 +19,10 @@ export const itemsLimits = { most: 100, otherwise: 20 } as const;
 export function parseItemsQuery(
   query: Query,
   order: ItemsQuery['order'],
-  isCursor: (id: string) => boolean = () => true,
+  isCursor?: (id: string) => boolean,
 ): ItemsQuery {
-  const after = cursorParam(query, isCursor);
-  return {
-    limit: limitParam(query, itemsLimits),
-    order: choiceParam(query, 'order', ['asc', 'desc']) ?? order,
-    ...(after !== undefined && { after }),
-  };
+  const page = pageParams(query, itemsLimits, isCursor);
+  return { ...page, order: choiceParam(query, 'order', ['asc', 'desc']) ?? order };
 }
 
 /** A page of a list that is at hand, oldest first. @throws ApiError `validation_error` where it has no such id */

@@ -41,7 +41,7 @@ export function textParam(query: Query, name: string): string | undefined {
 }
 
 /** @throws ApiError `validation_error` for anything but digits within the bounds */
-export function limitParam(query: Query, bounds: { most: number; otherwise: number }): number {
+export function limitParam(query: Query, bounds: PageLimits): number {
   const text = query['limit'] === '' ? '' : textParam(query, 'limit');
   if (text === undefined) return bounds.otherwise;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
@@ -67,13 +67,45 @@ export function choiceParam<T extends string>(
   return value;
 }
 
+type IsCursor = (id: string) => boolean;
+const anyId: IsCursor = () => true;
+
 /** A cursor. One that names nothing still pages, because ids sort by time; one of another shape is refused. */
-export function cursorParam(
-  query: Query,
-  isCursor: (id: string) => boolean,
-  name = 'after',
-): string | undefined {
+function cursorParam(query: Query, isCursor: IsCursor, name = 'after'): string | undefined {
   const text = textParam(query, name);
   if (text === undefined || isCursor(text)) return text;
   throw invalid(name, `${quoted(text)} is not an id of this list`);
+}
+
+/** How many things a page of a list has at most, and unless it is asked for otherwise. */
+export interface PageLimits {
+  most: number;
+  otherwise: number;
+}
+
+/** @throws ApiError `validation_error` */
+export function pageParams(
+  query: Query,
+  limits: PageLimits,
+  isCursor = anyId,
+): { limit: number; after?: string } {
+  const after = cursorParam(query, isCursor);
+  return { limit: limitParam(query, limits), ...(after !== undefined && { after }) };
+}
+
+/** As clients of messages ask for one: behind a thing of the list, or before it. @throws ApiError `validation_error` */
+export function pageEitherWay(
+  query: Query,
+  limits: PageLimits,
+  isCursor = anyId,
+): { limit: number; after?: string; before?: string } {
+  const before = cursorParam(query, isCursor, 'before_id');
+  const after = cursorParam(query, isCursor, 'after_id');
+  if (after !== undefined && before !== undefined)
+    throw invalid('before_id', 'cannot be asked for together with after_id');
+  return {
+    limit: limitParam(query, limits),
+    ...(after !== undefined && { after }),
+    ...(before !== undefined && { before }),
+  };
 }

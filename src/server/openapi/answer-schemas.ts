@@ -1,19 +1,4 @@
-import {
-  type Schema,
-  anyObject,
-  array,
-  boolean,
-  integer,
-  integerOrNull,
-  literal,
-  numberOrNull,
-  object,
-  oneOf,
-  orNull,
-  string,
-  stringOrNull,
-  unixTime,
-} from '../../wire/schema.ts';
+import * as t from '../../wire/schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { budgetPeriods } from '../../core/budget.ts';
 import { filePurposes } from '../../core/file.ts';
@@ -23,31 +8,31 @@ import { waitingReasons } from '../../core/waiting.ts';
 
 /** What the operations answer, for the document. The tests check real answers against these. */
 
-const instant = string({ format: 'date-time' });
-const instantOrNull = stringOrNull({ format: 'date-time' });
+const instant = t.string({ format: 'date-time' });
+const instantOrNull = t.stringOrNull({ format: 'date-time' });
 /** Of a batch: ISO 8601, or Unix seconds where it is configured so. */
 const batchInstant = { type: ['string', 'integer'], format: 'date-time' };
 const batchInstantOrNull = { ...batchInstant, type: ['string', 'integer', 'null'] };
-const decimal = string({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
+const decimal = t.string({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
 
 const closed = { additionalProperties: false };
 
-const usage = object({
-  input_tokens: integer(),
-  input_tokens_details: object({ cached_tokens: integer() }),
-  output_tokens: integer(),
-  output_tokens_details: object({ reasoning_tokens: integer() }),
-  total_tokens: integer(),
+const usage = t.object({
+  input_tokens: t.integer(),
+  input_tokens_details: t.object({ cached_tokens: t.integer() }),
+  output_tokens: t.integer(),
+  output_tokens_details: t.object({ reasoning_tokens: t.integer() }),
+  total_tokens: t.integer(),
 });
 
-const counts = object({ total: integer(), completed: integer(), failed: integer() }, closed);
-const cost = object({ currency: literal('USD'), amount: decimal, list_amount: decimal });
+const counts = t.object({ total: t.integer(), completed: t.integer(), failed: t.integer() }, closed);
+const cost = t.object({ currency: t.literal('USD'), amount: decimal, list_amount: decimal });
 
-const waiting = orNull(
-  object(
+const waiting = t.orNull(
+  t.object(
     {
-      reason: oneOf(waitingReasons),
-      message: string(),
+      reason: t.oneOf(waitingReasons),
+      message: t.string(),
       since: batchInstant,
       until: { ...batchInstantOrNull, description: 'When that ends by itself, where it is known.' },
     },
@@ -55,38 +40,38 @@ const waiting = orNull(
   ),
 );
 
-export const fileSchema = object(
+export const fileSchema = t.object(
   {
-    id: string({ pattern: '^file-' }),
-    object: literal('file'),
-    bytes: integer(),
-    created_at: unixTime,
-    'expires_at?': unixTime,
-    filename: string(),
-    purpose: oneOf(filePurposes),
-    status: literal('processed'),
+    id: t.string({ pattern: '^file-' }),
+    object: t.literal('file'),
+    bytes: t.integer(),
+    created_at: t.unixTime,
+    'expires_at?': t.unixTime,
+    filename: t.string(),
+    purpose: t.oneOf(filePurposes),
+    status: t.literal('processed'),
   },
   { title: 'File', ...closed },
 );
 
-export const deletedFileSchema = object(
-  { id: string(), object: literal('file'), deleted: literal(true) },
+export const deletedFileSchema = t.object(
+  { id: t.string(), object: t.literal('file'), deleted: t.literal(true) },
   { title: 'DeletedFile', ...closed },
 );
 
-export const batchSchema = object(
+export const batchSchema = t.object(
   {
-    id: string({ pattern: '^batch_' }),
-    object: literal('batch'),
-    endpoint: oneOf(batchEndpoints),
-    model: stringOrNull({ description: 'When all requests name the same one.' }),
-    status: oneOf(batchStatuses),
-    input_file_id: string(),
-    output_file_id: stringOrNull(),
-    error_file_id: stringOrNull(),
-    completion_window: string({ description: 'From created_at to expires_at, such as 24h.' }),
-    retry_of: stringOrNull({ description: 'The batch whose failed requests these are.' }),
-    errors: orNull(anyObject({ description: 'Faults of the batch as a whole.' })),
+    id: t.string({ pattern: '^batch_' }),
+    object: t.literal('batch'),
+    endpoint: t.oneOf(batchEndpoints),
+    model: t.stringOrNull({ description: 'When all requests name the same one.' }),
+    status: t.oneOf(batchStatuses),
+    input_file_id: t.string(),
+    output_file_id: t.stringOrNull(),
+    error_file_id: t.stringOrNull(),
+    completion_window: t.string({ description: 'From created_at to expires_at, such as 24h.' }),
+    retry_of: t.stringOrNull({ description: 'The batch whose failed requests these are.' }),
+    errors: t.orNull(t.anyObject({ description: 'Faults of the batch as a whole.' })),
     created_at: batchInstant,
     in_progress_at: batchInstantOrNull,
     expires_at: batchInstant,
@@ -96,32 +81,32 @@ export const batchSchema = object(
     cancelling_at: batchInstantOrNull,
     cancelled_at: batchInstantOrNull,
     request_counts: counts,
-    progress: object({
-      pending: integer(),
-      running: integer(),
-      rate_per_minute: numberOrNull(),
+    progress: t.object({
+      pending: t.integer(),
+      running: t.integer(),
+      rate_per_minute: t.numberOrNull(),
       eta: batchInstantOrNull,
-      batches_ahead: integerOrNull({
+      batches_ahead: t.integerOrNull({
         description: 'While it is queued: how many of the organization go before it.',
       }),
     }),
     waiting,
-    at_risk: boolean({ description: 'By its pace, and what goes before it, it will miss its window.' }),
+    at_risk: t.boolean({ description: 'By its pace, and what goes before it, it will miss its window.' }),
     usage,
     cost,
-    error_summary: array(object({ code: string(), count: integer(), example: string() }, closed)),
-    metadata: orNull(anyObject({ description: 'As it was given at creation.' })),
+    error_summary: t.array(t.object({ code: t.string(), count: t.integer(), example: t.string() }, closed)),
+    metadata: t.orNull(t.anyObject({ description: 'As it was given at creation.' })),
   },
   { title: 'Batch', ...closed },
 );
 
-export const estimateSchema = object(
+export const estimateSchema = t.object(
   {
-    object: literal('batch.estimate'),
-    endpoint: oneOf(batchEndpoints),
+    object: t.literal('batch.estimate'),
+    endpoint: t.oneOf(batchEndpoints),
     request_counts: counts,
     usage,
-    exact_input: boolean({
+    exact_input: t.boolean({
       description:
         'Whether the input tokens were counted by the engines of the models; else some are estimated.',
     }),
@@ -130,41 +115,41 @@ export const estimateSchema = object(
   { title: 'BatchEstimate', ...closed },
 );
 
-export const modelSchema = object(
+export const modelSchema = t.object(
   {
-    id: string(),
-    object: literal('model'),
-    created: unixTime,
-    owned_by: string(),
-    type: literal('model'),
-    display_name: string(),
+    id: t.string(),
+    object: t.literal('model'),
+    created: t.unixTime,
+    owned_by: t.string(),
+    type: t.literal('model'),
+    display_name: t.string(),
     created_at: instant,
-    aliases: array(string()),
-    serves: array(oneOf(['chat', 'embeddings', 'completions'])),
-    context_length: integerOrNull({
+    aliases: t.array(t.string()),
+    serves: t.array(t.oneOf(['chat', 'embeddings', 'completions'])),
+    context_length: t.integerOrNull({
       description: 'The most tokens of a prompt and its answer together; null where nobody knows.',
     }),
-    slots: integerOrNull({
+    slots: t.integerOrNull({
       description: 'How many requests it works on at once; null where that is not known.',
     }),
-    batch_only: boolean({
+    batch_only: t.boolean({
       description:
         'Whether only other processes of the service serve it: batches for it may be created here, and no answers asked for.',
     }),
-    pricing: object({
-      currency: literal('USD'),
-      unit: string(),
+    pricing: t.object({
+      currency: t.literal('USD'),
+      unit: t.string(),
       input: decimal,
       cached_input: decimal,
       output: decimal,
     }),
-    'replicas?': array(
-      object(
+    'replicas?': t.array(
+      t.object(
         {
-          name: string({ description: 'The address of the server, or the model file.' }),
-          health: oneOf(['up', 'open', 'half-open', 'draining']),
-          slots: integer(),
-          in_flight: integer(),
+          name: t.string({ description: 'The address of the server, or the model file.' }),
+          health: t.oneOf(['up', 'open', 'half-open', 'draining']),
+          slots: t.integer(),
+          in_flight: t.integer(),
           waiting,
         },
         closed,
@@ -175,17 +160,17 @@ export const modelSchema = object(
   { title: 'Model', ...closed },
 );
 
-export const orgSchema = object(
+export const orgSchema = t.object(
   {
-    id: string({ pattern: '^org_' }),
-    object: literal('org'),
-    name: string(),
+    id: t.string({ pattern: '^org_' }),
+    object: t.literal('org'),
+    name: t.string(),
     created_at: instant,
-    budget: orNull(
-      object(
+    budget: t.orNull(
+      t.object(
         {
           amount: decimal,
-          period: oneOf(budgetPeriods),
+          period: t.oneOf(budgetPeriods),
           spent: { ...decimal, description: 'In this period.' },
           begins_again_at: instantOrNull,
         },
@@ -197,89 +182,89 @@ export const orgSchema = object(
 );
 
 const keyFields = {
-  id: string({ pattern: '^key_' }),
-  object: literal('api_key'),
-  org_id: string(),
-  name: string(),
-  prefix: string({ description: 'Its first characters and its last four.' }),
-  scopes: array(oneOf(scopes)),
-  models: orNull(array(string())),
+  id: t.string({ pattern: '^key_' }),
+  object: t.literal('api_key'),
+  org_id: t.string(),
+  name: t.string(),
+  prefix: t.string({ description: 'Its first characters and its last four.' }),
+  scopes: t.array(t.oneOf(scopes)),
+  models: t.orNull(t.array(t.string())),
   created_at: instant,
   expires_at: instantOrNull,
   revoked_at: instantOrNull,
   last_used_at: instantOrNull,
 };
 
-export const keySchema = object(keyFields, { title: 'ApiKey', ...closed });
+export const keySchema = t.object(keyFields, { title: 'ApiKey', ...closed });
 
-export const newKeySchema = object(
-  { ...keyFields, key: string({ description: 'The secret. It is shown here and never again.' }) },
+export const newKeySchema = t.object(
+  { ...keyFields, key: t.string({ description: 'The secret. It is shown here and never again.' }) },
   { title: 'NewApiKey', ...closed },
 );
 
 const webhookFields = {
-  id: string({ pattern: '^wh_' }),
-  object: literal('webhook_endpoint'),
-  name: string(),
-  url: string(),
-  event_types: array(oneOf(eventTypes)),
-  enabled: boolean(),
-  disabled_at: integerOrNull(),
-  disabled_reason: stringOrNull(),
-  created_at: unixTime,
+  id: t.string({ pattern: '^wh_' }),
+  object: t.literal('webhook_endpoint'),
+  name: t.string(),
+  url: t.string(),
+  event_types: t.array(t.oneOf(eventTypes)),
+  enabled: t.boolean(),
+  disabled_at: t.integerOrNull(),
+  disabled_reason: t.stringOrNull(),
+  created_at: t.unixTime,
 };
 
-export const webhookSchema = object(webhookFields, { title: 'Webhook', ...closed });
+export const webhookSchema = t.object(webhookFields, { title: 'Webhook', ...closed });
 
-export const newWebhookSchema = object(
+export const newWebhookSchema = t.object(
   {
     ...webhookFields,
-    signing_secret: string({
+    signing_secret: t.string({
       description: 'What deliveries are verified with. It is shown here alone.',
     }),
   },
   { title: 'NewWebhook', ...closed },
 );
 
-export const deletedWebhookSchema = object(
-  { id: string(), object: literal('webhook_endpoint.deleted'), deleted: literal(true) },
+export const deletedWebhookSchema = t.object(
+  { id: t.string(), object: t.literal('webhook_endpoint.deleted'), deleted: t.literal(true) },
   { title: 'DeletedWebhook', ...closed },
 );
 
-export const deliverySchema = object(
+export const deliverySchema = t.object(
   {
-    id: string({ pattern: '^dlv_' }),
-    object: literal('webhook_delivery'),
-    webhook_id: string(),
-    event: object(
+    id: t.string({ pattern: '^dlv_' }),
+    object: t.literal('webhook_delivery'),
+    webhook_id: t.string(),
+    event: t.object(
       {
-        id: string({ description: 'The webhook-id of every attempt.' }),
-        object: literal('event'),
-        type: string(),
-        created_at: unixTime,
-        data: object({ id: string() }, closed),
+        id: t.string({ description: 'The webhook-id of every attempt.' }),
+        object: t.literal('event'),
+        type: t.string(),
+        created_at: t.unixTime,
+        data: t.object({ id: t.string() }, closed),
       },
       closed,
     ),
-    status: oneOf(deliveryStatuses),
-    attempts: integer(),
-    created_at: unixTime,
-    next_attempt_at: integerOrNull(),
-    last_attempt_at: integerOrNull(),
-    last_status_code: integerOrNull({ description: 'What the receiver answered, if it did.' }),
-    last_error: stringOrNull(),
+    status: t.oneOf(deliveryStatuses),
+    attempts: t.integer(),
+    created_at: t.unixTime,
+    next_attempt_at: t.integerOrNull(),
+    last_attempt_at: t.integerOrNull(),
+    last_status_code: t.integerOrNull({ description: 'What the receiver answered, if it did.' }),
+    last_error: t.stringOrNull(),
   },
   { title: 'WebhookDelivery', ...closed },
 );
 
-export const embeddingsSchema = object(
+export const embeddingsSchema = t.object(
   {
-    object: literal('list'),
-    model: string(),
-    data: array(
-      object({
-        object: literal('embedding'),
-        index: integer(),
+    object: t.literal('list'),
+    model: t.string(),
+    data: t.array(
+      t.object({
+        object: t.literal('embedding'),
+        index: t.integer(),
         embedding: {
           type: ['array', 'string'],
           items: { type: 'number' },
@@ -287,17 +272,17 @@ export const embeddingsSchema = object(
         },
       }),
     ),
-    usage: object({ prompt_tokens: integer(), total_tokens: integer() }),
+    usage: t.object({ prompt_tokens: t.integer(), total_tokens: t.integer() }),
   },
   { title: 'Embeddings' },
 );
 
 /** A page of a list. */
-export const pageOf = (item: Schema) =>
-  object({
-    object: literal('list'),
-    data: array(item),
-    first_id: stringOrNull(),
-    last_id: stringOrNull(),
-    has_more: boolean(),
+export const pageOf = (item: t.Schema) =>
+  t.object({
+    object: t.literal('list'),
+    data: t.array(item),
+    first_id: t.stringOrNull(),
+    last_id: t.stringOrNull(),
+    has_more: t.boolean(),
   });

@@ -4,7 +4,7 @@ import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
-import { webhookListLimits } from '../../wire/webhooks/lists.ts';
+import { webhookListLimits } from '../../wire/webhooks/webhook.ts';
 import { itemsLimits } from '../../wire/items-page.ts';
 
 /** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */

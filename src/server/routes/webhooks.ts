@@ -1,7 +1,7 @@
 import { listBody } from '../../wire/list.ts';
 import { presentDelivery } from '../../wire/webhooks/delivery.ts';
-import { parseWebhookListQuery } from '../../wire/webhooks/lists.ts';
 import {
+  parseWebhookListQuery,
   createWebhookSchema,
   parseCreateWebhook,
   parseUpdateWebhook,

@@ -3,7 +3,7 @@ import { type BatchStatus, batchStatuses } from '../../core/batch.ts';
 import { invalid } from '../../core/errors.ts';
 import { parseInstant } from '../instant.ts';
 import { quoted } from '../json/parse.ts';
-import { type Query, choiceParam, cursorParam, limitParam, textParam } from '../list.ts';
+import { type Query, choiceParam, pageParams, textParam } from '../list.ts';
 
 /** What `GET /v1/batches` may ask for (api.md, section 3). */
 export interface BatchListParams {
@@ -18,12 +18,10 @@ export const batchListLimits = { most: 100, otherwise: 20 } as const;
 
 /** @throws ApiError `validation_error` */
 export function parseBatchListQuery(query: Query): BatchListParams {
-  const after = cursorParam(query, (id) => isId('batch_', id));
   const status = choiceParam(query, 'status', batchStatuses);
   const createdAfter = instantParam(query, 'created_after');
   return {
-    limit: limitParam(query, batchListLimits),
-    ...(after !== undefined && { after }),
+    ...pageParams(query, batchListLimits, (id) => isId('batch_', id)),
     ...(status !== undefined && { status }),
     ...(createdAfter !== undefined && { createdAfter }),
   };

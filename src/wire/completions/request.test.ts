@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { estimateTextPrompt } from './estimate-prompt.ts';
 import { logprobsWriter } from './logprobs.ts';
-import { checkCompletionsRequest, parseCompletionsRequest } from './request.ts';
+import { checkCompletionsRequest, estimateTextPrompt, parseCompletionsRequest } from './request.ts';
 
 const base = { model: 'm', prompt: 'a' };
 const faultsOf = (more: object): string[] =>

@@ -1,4 +1,5 @@
 import type { Fault } from '../../core/errors.ts';
+import { estimateText } from '../chat/request/estimate-prompt.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { checkTextInputs, splitTextInputs } from '../text-inputs.ts';
 import { parseBody, validator } from '../validate.ts';
@@ -38,6 +39,14 @@ function checkAgreement(request: CompletionsRequest): Fault[] {
   if (most === 0 && !(echo && typeof logprobs === 'number'))
     add('max_tokens', 'expected at least 1, or 0 with echo and logprobs, got 0');
   return faults;
+}
+
+/** Tokens of all prompts: those of texts about, token ids exactly. */
+export function estimateTextPrompt({ prompt }: Pick<CompletionsRequest, 'prompt'>): number {
+  const tokens = splitTextInputs('prompt', prompt).map(({ input }) =>
+    typeof input === 'string' ? estimateText(input) : input.length,
+  );
+  return tokens.reduce((sum, count) => sum + count, 0);
 }
 
 /** Of each prompt. */

@@ -1,9 +1,24 @@
 import type { Fault } from '../../core/errors.ts';
 import type { JsonBody } from '../json/json-body.ts';
-import { checkTextInputs } from '../text-inputs.ts';
+import { askedModel, integerOrNull, object, oneOfOrNull } from '../schema.ts';
+import { checkTextInputs, textInputsSchema } from '../text-inputs.ts';
 import { parseBody, validator } from '../validate.ts';
 import type { EmbeddingsRequest } from './embeddings.ts';
-import { embeddingsLimits, embeddingsRequestSchema } from './schema.ts';
+
+/** `POST /v1/embeddings` (wire-formats.md, section 1d). */
+export const embeddingsLimits = { inputs: 2_048, dimensions: 65_536 } as const;
+
+export const embeddingsRequestSchema = object(
+  {
+    model: askedModel,
+    input: textInputsSchema(
+      `A text, up to ${embeddingsLimits.inputs} texts, one text as token ids, or several of those.`,
+    ),
+    'encoding_format?': oneOfOrNull(['float', 'base64']),
+    'dimensions?': integerOrNull({ minimum: 1, maximum: embeddingsLimits.dimensions }),
+  },
+  { title: 'EmbeddingsRequest' },
+);
 
 const checkShape = validator(embeddingsRequestSchema);
 

@@ -1,12 +1,5 @@
 import { isId } from '../../base/ids.ts';
-import { invalid } from '../../core/errors.ts';
-import { cursorParam, limitParam, type Query } from '../list.ts';
-
-export interface MessageBatchListParams {
-  limit: number;
-  after?: string;
-  before?: string;
-}
+import { pageEitherWay, type Query } from '../list.ts';
 
 export const messageBatchListLimits = { most: 1_000, otherwise: 20 } as const;
 
@@ -14,15 +7,7 @@ export const messageBatchListLimits = { most: 1_000, otherwise: 20 } as const;
 const mostAtOnce = 100;
 
 /** @throws ApiError `validation_error` */
-export function parseMessageBatchListQuery(query: Query): MessageBatchListParams {
-  const isBatch = (id: string) => isId('batch_', id);
-  const after = cursorParam(query, isBatch, 'after_id');
-  const before = cursorParam(query, isBatch, 'before_id');
-  if (after !== undefined && before !== undefined)
-    throw invalid('before_id', 'cannot be asked for together with after_id');
-  return {
-    limit: Math.min(mostAtOnce, limitParam(query, messageBatchListLimits)),
-    ...(after !== undefined && { after }),
-    ...(before !== undefined && { before }),
-  };
+export function parseMessageBatchListQuery(query: Query): ReturnType<typeof pageEitherWay> {
+  const page = pageEitherWay(query, messageBatchListLimits, (id) => isId('batch_', id));
+  return { ...page, limit: Math.min(mostAtOnce, page.limit) };
 }

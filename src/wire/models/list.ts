@@ -1,30 +1,20 @@
 import { invalid } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import { quoted } from '../json/parse.ts';
-import { type Query, limitParam, textParam } from '../list.ts';
-
-/** What `GET /v1/models` may ask for: the cursors of both families of clients (wire-formats.md, section 1e). */
-export interface ModelListParams {
-  limit: number;
-  after?: string;
-  before?: string;
-}
+import { type Query, pageEitherWay } from '../list.ts';
 
 /** More than anybody serves: one family of clients never asks for a second page. */
 export const modelListLimits = { most: 1_000, otherwise: 1_000 } as const;
 
-/** @throws ApiError `validation_error` */
+/**
+ * What `GET /v1/models` may ask for: the cursors of both families of clients (wire-formats.md, section 1e).
+ * @throws ApiError `validation_error`
+ */
 export function parseModelListQuery(query: Query): ModelListParams {
-  const after = textParam(query, 'after_id') ?? textParam(query, 'after');
-  const before = textParam(query, 'before_id');
-  if (after !== undefined && before !== undefined)
-    throw invalid('before_id', 'cannot be asked for together with after_id');
-  return {
-    limit: limitParam(query, modelListLimits),
-    ...(after !== undefined && { after }),
-    ...(before !== undefined && { before }),
-  };
+  return pageEitherWay({ ...query, after_id: query['after_id'] || query['after'] }, modelListLimits);
 }
+
+type ModelListParams = ReturnType<typeof pageEitherWay>;
 
 export interface ModelPage {
   models: readonly Model[];

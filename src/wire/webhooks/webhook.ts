@@ -1,3 +1,5 @@
+import { isId } from '../../base/ids.ts';
+import { pageParams, type Query } from '../list.ts';
 import { unixSeconds } from '../../base/clock.ts';
 import { type EventType, type Webhook, eventTypes } from '../../core/webhook.ts';
 import { string, object, oneOf, stringOrNull, booleanOrNull, array, orNull } from '../schema.ts';
@@ -13,6 +15,13 @@ const types = orNull(
   }),
 );
 const url = { minLength: 1, maxLength: 2048 };
+
+/** Of webhooks, and of their deliveries. */
+export const webhookListLimits = { most: 100, otherwise: 20 } as const;
+
+/** @throws ApiError `validation_error` */
+export const parseWebhookListQuery = (query: Query, prefix: 'wh_' | 'dlv_') =>
+  pageParams(query, webhookListLimits, (id) => isId(prefix, id));
 
 /** `POST /v1/webhooks`, in the words of the official service. */
 export const createWebhookSchema = object(

@@ -6,7 +6,7 @@ import type {
   CompletionsRequest,
 } from '../../../wire/completions/completions.ts';
 import { behindEcho } from '../../../wire/completions/behind-echo.ts';
-import { estimateTextPrompt } from '../../../wire/completions/estimate-prompt.ts';
+import { estimateTextPrompt } from '../../../wire/completions/request.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { EngineCall, NativeAnswer, NativeEvent } from '../../engines.ts';
 import type { Apart } from '../answer/choices.ts';

@@ -1,79 +1,77 @@
-import {
-  string,
-  integer,
-  number,
-  array,
-  object,
-  oneOf,
-  orNull,
-  servedModel,
-  unixTime,
-  stringOrNull,
-} from '../../schema.ts';
+import * as t from '../../schema.ts';
 
 /** The chat completion response (specification, section 2.5), for the OpenAPI document. */
-const calledFunction = { name: string(), arguments: string({ description: 'JSON text' }) };
+const calledFunction = { name: t.string(), arguments: t.string({ description: 'JSON text' }) };
 
-const toolCall = object({
-  id: string(),
-  type: oneOf(['function', 'custom']),
-  'function?': object(calledFunction),
-  'custom?': object({ name: string(), input: string() }, { description: 'Of a tool that takes free text.' }),
+const toolCall = t.object({
+  id: t.string(),
+  type: t.oneOf(['function', 'custom']),
+  'function?': t.object(calledFunction),
+  'custom?': t.object(
+    { name: t.string(), input: t.string() },
+    { description: 'Of a tool that takes free text.' },
+  ),
 });
 
-const assistantMessage = object({
-  role: oneOf(['assistant']),
-  content: stringOrNull(),
-  refusal: stringOrNull(),
-  'tool_calls?': array(toolCall),
-  'function_call?': object(calledFunction, {
+const assistantMessage = t.object({
+  role: t.oneOf(['assistant']),
+  content: t.stringOrNull(),
+  refusal: t.stringOrNull(),
+  'tool_calls?': t.array(toolCall),
+  'function_call?': t.object(calledFunction, {
     description: 'In place of tool_calls for a request with functions.',
   }),
-  'reasoning?': string(),
-  'reasoning_content?': string(),
+  'reasoning?': t.string(),
+  'reasoning_content?': t.string(),
 });
 
 const tokenLogprob = {
-  token: string(),
-  logprob: number(),
-  bytes: orNull(array(integer())),
+  token: t.string(),
+  logprob: t.number(),
+  bytes: t.orNull(t.array(t.integer())),
 };
 
-const logprobs = orNull(
-  object({
-    'content?': orNull(array(object({ ...tokenLogprob, top_logprobs: array(object(tokenLogprob)) }))),
+const logprobs = t.orNull(
+  t.object({
+    'content?': t.orNull(
+      t.array(t.object({ ...tokenLogprob, top_logprobs: t.array(t.object(tokenLogprob)) })),
+    ),
   }),
 );
 
-export const stopReason = string({ description: 'The stop sequence that ended it, where the engine tells.' });
-
-const tokens = {
-  prompt_tokens: integer(),
-  completion_tokens: integer(),
-  prompt_tokens_details: object({ cached_tokens: integer() }),
-};
-
-export const chatUsageSchema = object({
-  ...tokens,
-  total_tokens: integer(),
-  'completion_tokens_details?': object({
-    reasoning_tokens: integer({ description: 'Where the engine tells.' }),
-  }),
-  'billed?': object(tokens, { description: 'What is paid, where another answer was made before this one.' }),
+export const stopReason = t.string({
+  description: 'The stop sequence that ended it, where the engine tells.',
 });
 
-export const chatResponseSchema = object(
+const tokens = {
+  prompt_tokens: t.integer(),
+  completion_tokens: t.integer(),
+  prompt_tokens_details: t.object({ cached_tokens: t.integer() }),
+};
+
+export const chatUsageSchema = t.object({
+  ...tokens,
+  total_tokens: t.integer(),
+  'completion_tokens_details?': t.object({
+    reasoning_tokens: t.integer({ description: 'Where the engine tells.' }),
+  }),
+  'billed?': t.object(tokens, {
+    description: 'What is paid, where another answer was made before this one.',
+  }),
+});
+
+export const chatResponseSchema = t.object(
   {
-    id: string({ pattern: '^chatcmpl_', description: 'chatcmpl_<id>' }),
-    object: oneOf(['chat.completion']),
-    created: unixTime,
-    model: servedModel,
-    choices: array(
-      object({
-        index: integer(),
+    id: t.string({ pattern: '^chatcmpl_', description: 'chatcmpl_<id>' }),
+    object: t.oneOf(['chat.completion']),
+    created: t.unixTime,
+    model: t.servedModel,
+    choices: t.array(
+      t.object({
+        index: t.integer(),
         message: assistantMessage,
         logprobs,
-        finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']),
+        finish_reason: t.oneOf(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']),
         'stop_reason?': stopReason,
       }),
     ),

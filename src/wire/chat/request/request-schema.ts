@@ -1,26 +1,5 @@
 import { samplingFields, stopField } from '../../sampling-schema.ts';
-import {
-  anyObject,
-  array,
-  askedModel,
-  base64,
-  booleanOrNull,
-  definedName,
-  type Fields,
-  fields,
-  imageUrl,
-  inputAudio,
-  integerOrNull,
-  object,
-  oneOf,
-  orNull,
-  type Schema,
-  string,
-  stringOrNull,
-  tokenLimit,
-  when,
-  wordOr,
-} from '../../schema.ts';
+import * as t from '../../schema.ts';
 
 /**
  * What a chat completion request may hold (wire-formats.md, section 1a). Strict about the fields that Offpeak uses,
@@ -40,7 +19,7 @@ export const chatLimits = {
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
 
 const notStored = { type: 'null', expected: 'no file_id: send the content itself as file_data' };
-const filled = string({ minLength: 1 });
+const filled = t.string({ minLength: 1 });
 
 interface Field {
   type: string;
@@ -48,27 +27,27 @@ interface Field {
 }
 
 /** An object with a type and a field of that name. The other fields are null in what some clients send. */
-function typed(given: Record<string, Field>, more: Fields = {}): Schema {
+function typed(given: Record<string, Field>, more: t.Fields = {}): t.Schema {
   const types = Object.keys(given);
-  const optional = types.map((type) => [`${type}?`, orNull(given[type]!)] as const);
-  return object(
-    { ...more, type: oneOf(types), ...Object.fromEntries(optional) },
-    { allOf: types.map((type) => when('type', type, { [type]: { type: given[type]!.type } })) },
+  const optional = types.map((type) => [`${type}?`, t.orNull(given[type]!)] as const);
+  return t.object(
+    { ...more, type: t.oneOf(types), ...Object.fromEntries(optional) },
+    { allOf: types.map((type) => t.when('type', type, { [type]: { type: given[type]!.type } })) },
   );
 }
 
 const part = typed({
-  text: string(),
-  refusal: string(),
-  image_url: object({ url: imageUrl, 'detail?': stringOrNull() }),
-  input_audio: inputAudio,
-  file: object({ 'file_data?': orNull(base64), 'file_id?': notStored }),
+  text: t.string(),
+  refusal: t.string(),
+  image_url: t.object({ url: t.imageUrl, 'detail?': t.stringOrNull() }),
+  input_audio: t.inputAudio,
+  file: t.object({ 'file_data?': t.orNull(t.base64), 'file_id?': notStored }),
 });
 
-const functionCall = object({ name: filled, arguments: string({ description: 'JSON text' }) });
+const functionCall = t.object({ name: filled, arguments: t.string({ description: 'JSON text' }) });
 
 const toolCall = typed(
-  { function: functionCall, custom: object({ name: filled, input: string() }) },
+  { function: functionCall, custom: t.object({ name: filled, input: t.string() }) },
   { id: filled },
 );
 
@@ -76,24 +55,24 @@ const content = { type: ['string', 'array', 'null'], items: part, expected: 'a s
 const textContent = { type: ['string', 'array'], expected: content.expected, minItems: 1 };
 const textParts = { items: { properties: { type: { enum: ['text'] } } } };
 
-const message = object(
+const message = t.object(
   {
-    role: oneOf(roles),
+    role: t.oneOf(roles),
     'content?': content,
-    'name?': stringOrNull(),
-    'tool_calls?': orNull(array(toolCall)),
-    'function_call?': orNull(functionCall),
-    'tool_call_id?': stringOrNull(),
-    'refusal?': stringOrNull(),
-    'reasoning?': stringOrNull(),
-    'reasoning_content?': stringOrNull(),
+    'name?': t.stringOrNull(),
+    'tool_calls?': t.orNull(t.array(toolCall)),
+    'function_call?': t.orNull(functionCall),
+    'tool_call_id?': t.stringOrNull(),
+    'refusal?': t.stringOrNull(),
+    'reasoning?': t.stringOrNull(),
+    'reasoning_content?': t.stringOrNull(),
   },
   {
     allOf: [
-      when('role', ['system', 'developer', 'user', 'tool'], { content: textContent }),
-      when('role', ['system', 'developer', 'tool'], { 'content?': textParts }),
-      when('role', 'tool', { tool_call_id: filled }),
-      when('role', 'function', {
+      t.when('role', ['system', 'developer', 'user', 'tool'], { content: textContent }),
+      t.when('role', ['system', 'developer', 'tool'], { 'content?': textParts }),
+      t.when('role', 'tool', { tool_call_id: filled }),
+      t.when('role', 'function', {
         name: filled,
         content: { type: ['string', 'array', 'null'], ...textParts },
       }),
@@ -103,93 +82,101 @@ const message = object(
 
 /** Of an answer that keeps to a JSON Schema. */
 export const jsonSchemaFields = {
-  name: definedName,
-  'description?': stringOrNull(),
-  'strict?': booleanOrNull(),
-  schema: anyObject({ description: 'The JSON Schema that the answer conforms to.' }),
+  name: t.definedName,
+  'description?': t.stringOrNull(),
+  'strict?': t.booleanOrNull(),
+  schema: t.anyObject({ description: 'The JSON Schema that the answer conforms to.' }),
 };
 
-const responseFormat = orNull(
-  object(
-    { type: oneOf(['text', 'json_object', 'json_schema']), 'json_schema?': orNull(object(jsonSchemaFields)) },
-    when('type', 'json_schema', { json_schema: { type: 'object' } }),
+const responseFormat = t.orNull(
+  t.object(
+    {
+      type: t.oneOf(['text', 'json_object', 'json_schema']),
+      'json_schema?': t.orNull(t.object(jsonSchemaFields)),
+    },
+    t.when('type', 'json_schema', { json_schema: { type: 'object' } }),
   ),
 );
 
 const definition = {
-  name: definedName,
-  'description?': stringOrNull(),
-  'parameters?': orNull(anyObject({ description: 'JSON Schema of the arguments.' })),
+  name: t.definedName,
+  'description?': t.stringOrNull(),
+  'parameters?': t.orNull(t.anyObject({ description: 'JSON Schema of the arguments.' })),
 };
-export const functionFields = { ...definition, 'strict?': booleanOrNull() };
+export const functionFields = { ...definition, 'strict?': t.booleanOrNull() };
 
-const grammar = object({ syntax: oneOf(['lark', 'regex']), definition: filled });
+const grammar = t.object({ syntax: t.oneOf(['lark', 'regex']), definition: filled });
 
-const custom = object({
-  name: definedName,
-  'description?': stringOrNull(),
-  'format?': orNull(object({ type: oneOf(['text', 'grammar']) }, when('type', 'grammar', { grammar }))),
+const custom = t.object({
+  name: t.definedName,
+  'description?': t.stringOrNull(),
+  'format?': t.orNull(
+    t.object({ type: t.oneOf(['text', 'grammar']) }, t.when('type', 'grammar', { grammar })),
+  ),
 });
 
 /** Tools of other types than `function` and `custom` are passed over, whatever they hold. */
-const tool = object(
+const tool = t.object(
   { type: filled },
   {
     allOf: [
-      when('type', 'function', { function: object(functionFields) }),
-      when('type', 'custom', { custom }),
+      t.when('type', 'function', { function: t.object(functionFields) }),
+      t.when('type', 'custom', { custom }),
     ],
   },
 );
 
-const named = object({ name: filled });
-const chosen = [when('type', 'function', { function: named }), when('type', 'custom', { custom: named })];
+const named = t.object({ name: filled });
+const chosen = [t.when('type', 'function', { function: named }), t.when('type', 'custom', { custom: named })];
 
-const allowedTools = object({
-  mode: oneOf(['auto', 'required']),
-  tools: array(object({ type: string() }, { allOf: chosen }), { minItems: 1, maxItems: chatLimits.tools }),
+const allowedTools = t.object({
+  mode: t.oneOf(['auto', 'required']),
+  tools: t.array(t.object({ type: t.string() }, { allOf: chosen }), {
+    minItems: 1,
+    maxItems: chatLimits.tools,
+  }),
 });
 
 const objectChoice = {
-  ...fields({ type: oneOf(['function', 'custom', 'allowed_tools']) }),
-  allOf: [...chosen, when('type', 'allowed_tools', { allowed_tools: allowedTools })],
+  ...t.fields({ type: t.oneOf(['function', 'custom', 'allowed_tools']) }),
+  allOf: [...chosen, t.when('type', 'allowed_tools', { allowed_tools: allowedTools })],
 };
 
 const toolChoice = {
   type: ['string', 'object', 'null'],
   expected: '"none", "auto", "required" or {"type":"function","function":{"name":...}}',
-  ...wordOr(['none', 'auto', 'required'], objectChoice),
+  ...t.wordOr(['none', 'auto', 'required'], objectChoice),
 };
 
 const functionChoice = {
   type: ['string', 'object', 'null'],
   expected: '"none", "auto" or {"name":...}',
   description: 'The older form of tool_choice, for functions.',
-  ...wordOr(['none', 'auto'], named),
+  ...t.wordOr(['none', 'auto'], named),
 };
 
-export const chatRequestSchema = object(
+export const chatRequestSchema = t.object(
   {
-    model: askedModel,
-    messages: array(message, { minItems: 1, maxItems: chatLimits.messages }),
+    model: t.askedModel,
+    messages: t.array(message, { minItems: 1, maxItems: chatLimits.messages }),
     ...samplingFields,
-    'max_tokens?': integerOrNull(tokenLimit),
-    'max_completion_tokens?': integerOrNull(tokenLimit),
-    'n?': integerOrNull({ minimum: 1, maximum: chatLimits.choices }),
+    'max_tokens?': t.integerOrNull(t.tokenLimit),
+    'max_completion_tokens?': t.integerOrNull(t.tokenLimit),
+    'n?': t.integerOrNull({ minimum: 1, maximum: chatLimits.choices }),
     'stop?': stopField(chatLimits.stops),
-    'logprobs?': booleanOrNull(),
-    'top_logprobs?': integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs }),
+    'logprobs?': t.booleanOrNull(),
+    'top_logprobs?': t.integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs }),
     'response_format?': responseFormat,
-    'tools?': orNull(array(tool, { maxItems: chatLimits.tools })),
+    'tools?': t.orNull(t.array(tool, { maxItems: chatLimits.tools })),
     'tool_choice?': toolChoice,
-    'parallel_tool_calls?': booleanOrNull(),
-    'reasoning_effort?': stringOrNull(),
-    'thinking_budget_tokens?': integerOrNull({ ...tokenLimit, minimum: -1 }),
-    'modalities?': orNull(
-      array(string({ pattern: '^text$', expected: '"text", because answers are text here' })),
+    'parallel_tool_calls?': t.booleanOrNull(),
+    'reasoning_effort?': t.stringOrNull(),
+    'thinking_budget_tokens?': t.integerOrNull({ ...t.tokenLimit, minimum: -1 }),
+    'modalities?': t.orNull(
+      t.array(t.string({ pattern: '^text$', expected: '"text", because answers are text here' })),
     ),
-    'functions?': orNull(
-      array(object(definition), {
+    'functions?': t.orNull(
+      t.array(t.object(definition), {
         description: 'The older form of tools. Calls then come back as function_call.',
         maxItems: chatLimits.tools,
       }),

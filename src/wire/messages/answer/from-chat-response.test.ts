@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../chat/chat.ts';
-import { fromChatResponse } from './from-chat-response.ts';
-import { fromChatUsage } from './from-chat-usage.ts';
+import { fromChatResponse, fromChatUsage } from './from-chat-response.ts';
 
 const seen = { hidesThinking: false };
 const called = (args: string, id = 'call_1'): ToolCall => ({

@@ -1,7 +1,5 @@
-import type { AssistantMessage, ChatResponse } from '../../chat/chat.ts';
-import { fromChatUsage } from './from-chat-usage.ts';
-import { endingFields } from './map-stop-reason.ts';
-import type { AnswerBlock, Message } from '../messages.ts';
+import type { AssistantMessage, ChatResponse, ChatUsage, FinishReason } from '../../chat/chat.ts';
+import type { AnswerBlock, Message, MessagesUsage, StopReason } from '../messages.ts';
 import { signatureFor } from '../signature.ts';
 import { toolInput } from '../tool-input.ts';
 
@@ -46,4 +44,53 @@ function blocksOf(message: AssistantMessage, { hidesThinking }: AnswerOptions): 
   for (const { id, function: called } of message.tool_calls ?? [])
     blocks.push({ type: 'tool_use', id, name: called.name, input: toolInput(called.arguments) });
   return blocks;
+}
+
+interface Ending {
+  finish: FinishReason;
+  hasCalls: boolean;
+  /** The stop sequence that the engine says it met. */
+  stop: string | null;
+  refusal: string | null;
+}
+
+/** The fields of a message that tell how it ended. */
+export function endingFields(
+  ending: Ending,
+): Pick<Message, 'stop_reason' | 'stop_sequence' | 'stop_details'> {
+  const reason = stopReason(ending);
+  return {
+    stop_reason: reason,
+    stop_sequence: reason === 'stop_sequence' ? ending.stop : null,
+    stop_details:
+      reason === 'refusal' ? { type: 'refusal', category: null, explanation: ending.refusal } : null,
+  };
+}
+
+/**
+ * A call of a tool tells by itself that one is called, whatever the engine says (wire-formats.md, section 2.2): clients end
+ * the turn otherwise. Only an answer that was cut is none to act upon.
+ */
+function stopReason({ finish, hasCalls, stop, refusal }: Ending): StopReason {
+  if (finish === 'length') return 'max_tokens';
+  if (finish === 'content_filter' || (refusal !== null && !hasCalls)) return 'refusal';
+  if (hasCalls) return 'tool_use';
+  return stop === null ? 'end_turn' : 'stop_sequence';
+}
+
+/** Usage with the cached tokens beside the others instead of among them. */
+export function fromChatUsage({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  prompt_tokens_details: { cached_tokens: cached },
+  completion_tokens_details: details,
+}: Omit<ChatUsage, 'total_tokens'>): MessagesUsage {
+  const read = Math.min(cached, prompt);
+  return {
+    input_tokens: prompt - read,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: read,
+    output_tokens: completion,
+    ...(details && { output_tokens_details: { thinking_tokens: details.reasoning_tokens } }),
+  };
 }

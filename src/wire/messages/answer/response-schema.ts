@@ -1,47 +1,36 @@
-import {
-  anyObject,
-  array,
-  integer,
-  object,
-  oneOf,
-  oneOfOrNull,
-  servedModel,
-  string,
-  stringOrNull,
-  when,
-} from '../../schema.ts';
+import * as t from '../../schema.ts';
 
 /** A message, for the OpenAPI document. */
-const block = object(
-  { type: oneOf(['text', 'thinking', 'tool_use']) },
+const block = t.object(
+  { type: t.oneOf(['text', 'thinking', 'tool_use']) },
   {
     allOf: [
-      when('type', 'text', { text: string() }),
-      when('type', 'thinking', { thinking: string(), signature: string() }),
-      when('type', 'tool_use', { id: string(), name: string(), input: anyObject() }),
+      t.when('type', 'text', { text: t.string() }),
+      t.when('type', 'thinking', { thinking: t.string(), signature: t.string() }),
+      t.when('type', 'tool_use', { id: t.string(), name: t.string(), input: t.anyObject() }),
     ],
   },
 );
 
-const count = integer({ minimum: 0 });
+const count = t.integer({ minimum: 0 });
 
-export const messageSchema = object(
+export const messageSchema = t.object(
   {
-    id: string({ pattern: '^msg_', description: 'msg_<id>' }),
-    type: oneOf(['message']),
-    role: oneOf(['assistant']),
-    model: servedModel,
-    content: array(block),
-    stop_reason: oneOfOrNull(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal']),
-    stop_sequence: stringOrNull(),
+    id: t.string({ pattern: '^msg_', description: 'msg_<id>' }),
+    type: t.oneOf(['message']),
+    role: t.oneOf(['assistant']),
+    model: t.servedModel,
+    content: t.array(block),
+    stop_reason: t.oneOfOrNull(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal']),
+    stop_sequence: t.stringOrNull(),
     stop_details: { type: ['object', 'null'] },
     container: { type: 'null' },
-    usage: object({
+    usage: t.object({
       input_tokens: { ...count, description: 'Without those read from the cache.' },
       cache_creation_input_tokens: count,
       cache_read_input_tokens: count,
       output_tokens: count,
-      'output_tokens_details?': object(
+      'output_tokens_details?': t.object(
         { 'thinking_tokens?': count },
         { description: 'Where the engine tells.' },
       ),
@@ -50,7 +39,7 @@ export const messageSchema = object(
   { title: 'Message' },
 );
 
-export const tokenCountSchema = object(
+export const tokenCountSchema = t.object(
   { input_tokens: count },
   { title: 'TokenCount', additionalProperties: false },
 );

@@ -19,8 +19,6 @@ export interface AnswerBlocks {
 
 interface Growing {
   kind: 'thinking' | 'text' | 'call';
-  /** Of a call: its place among the calls of the answer. */
-  call: number;
   id: string;
   name: string;
   text: string;
@@ -29,6 +27,8 @@ interface Growing {
   /** The first letter of the text that is no blank, or empty. Kept apart for the same reason. */
   first: string;
 }
+
+const nothing = { id: '', name: '', text: '', unsent: '', first: '' };
 
 export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }): AnswerBlocks {
   /** The first one is open when `isOpen`; the others wait. */
@@ -40,8 +40,7 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
   function grow(kind: 'thinking' | 'text', text: string): void {
     if (text === '') return;
     let last = growing.at(-1);
-    if (last?.kind !== kind)
-      growing.push((last = { kind, call: -1, id: '', name: '', text: '', unsent: '', first: '' }));
+    if (last?.kind !== kind) growing.push((last = { ...nothing, kind }));
     append(last, text);
   }
 
@@ -50,7 +49,7 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     if (!call) {
       if (!id || !called?.name)
         throw new ApiError('invalid_upstream_response', 'The engine called a tool without a name or an id.');
-      call = { kind: 'call', call: at, id, name: called.name, text: '', unsent: '', first: '' };
+      call = { ...nothing, kind: 'call', id, name: called.name };
       calls.set(at, call);
       growing.push(call);
     }

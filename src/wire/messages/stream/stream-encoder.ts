@@ -1,9 +1,7 @@
 import { ApiError } from '../../../core/errors.ts';
 import type { ChatChunk, FinishReason } from '../../chat/chat.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
-import { type AnswerOptions, messageId } from '../answer/from-chat-response.ts';
-import { fromChatUsage, fromPromptUsage } from '../answer/from-chat-usage.ts';
-import { endingFields } from '../answer/map-stop-reason.ts';
+import { type AnswerOptions, endingFields, fromChatUsage, messageId } from '../answer/from-chat-response.ts';
 import type { MessageEvent, MessagesUsage } from '../messages.ts';
 
 export interface StreamOptions extends AnswerOptions {
@@ -23,17 +21,17 @@ export interface MessageEncoder {
 
 export function createMessageEncoder({ inputTokens, ...options }: StreamOptions): MessageEncoder {
   const blocks = createAnswerBlocks(options);
-  let hasStarted = false;
   let finish: FinishReason | null = null;
   let stop: string | null = null;
   let refusal: string | null = null;
   let pieces = 0;
-  let usage: MessagesUsage | null = null;
   let begun: MessagesUsage | null = null;
+  let usage: MessagesUsage | null = null;
+  const guessed = { prompt_tokens: inputTokens, prompt_tokens_details: { cached_tokens: 0 } };
 
-  function start({ id, model, prompt }: ChatChunk): MessageEvent[] {
-    if (hasStarted) return [];
-    hasStarted = true;
+  function start({ id, model, prompt = guessed }: ChatChunk): MessageEvent[] {
+    if (begun) return [];
+    begun = fromChatUsage({ ...prompt, completion_tokens: 0 });
     return [
       {
         type: 'message_start',
@@ -47,7 +45,7 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
           stop_sequence: null,
           stop_details: null,
           container: null,
-          usage: (begun = prompt ? fromPromptUsage(prompt) : usageOf(inputTokens, 0)),
+          usage: begun,
         },
       },
     ];
@@ -76,19 +74,10 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
         {
           type: 'message_delta',
           delta: { ...endingFields(ending), container: null },
-          usage: usage ?? { ...(begun ?? usageOf(inputTokens, 0)), output_tokens: pieces },
+          usage: usage ?? { ...begun!, output_tokens: pieces },
         },
         { type: 'message_stop' },
       ];
     },
-  };
-}
-
-function usageOf(input: number, output: number): MessagesUsage {
-  return {
-    input_tokens: input,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
-    output_tokens: output,
   };
 }

@@ -1,3 +1,4 @@
+import { ApiError } from '../../../core/errors.ts';
 import type { ResponseStatus } from '../../../core/response.ts';
 import type { ChatUsage, FinishReason, ToolChoice } from '../../chat/chat.ts';
 import { type ClientTool, presentTools, toolsInEffect } from '../client-tools.ts';
@@ -93,6 +94,15 @@ export function answered(
 export function incompleteReason(finish: FinishReason): 'max_output_tokens' | 'content_filter' | null {
   if (finish === 'length') return 'max_output_tokens';
   return finish === 'content_filter' ? 'content_filter' : null;
+}
+
+/** What went wrong, as a response that is read back tells it: its codes are fewer than ours. */
+export function responseError(error: unknown): NonNullable<ResponseBody['error']> {
+  if (!(error instanceof ApiError))
+    return { code: 'server_error', message: 'The server made a mistake while it made this response.' };
+  const { kind, message } = error;
+  if (kind === 'rate') return { code: 'rate_limit_exceeded', message };
+  return { code: kind === 'invalid' ? 'invalid_prompt' : 'server_error', message };
 }
 
 export function responseUsage(usage: ChatUsage): ResponseUsage {

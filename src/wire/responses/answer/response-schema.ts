@@ -1,30 +1,13 @@
 import { responseStatuses } from '../../../core/response.ts';
-import {
-  string,
-  integer,
-  number,
-  boolean,
-  array,
-  object,
-  literal,
-  anyObject,
-  booleanOrNull,
-  orNull,
-  servedModel,
-  unixTime,
-  oneOf,
-  integerOrNull,
-  stringOrNull,
-  when,
-} from '../../schema.ts';
+import * as t from '../../schema.ts';
 
 /** The bodies of `/v1/responses`, for the OpenAPI document. */
-const itemStatus = oneOf(['in_progress', 'completed', 'incomplete']);
+const itemStatus = t.oneOf(['in_progress', 'completed', 'incomplete']);
 
-const outputItem = object(
+const outputItem = t.object(
   {
-    id: string(),
-    type: oneOf([
+    id: t.string(),
+    type: t.oneOf([
       'message',
       'function_call',
       'custom_tool_call',
@@ -34,110 +17,110 @@ const outputItem = object(
       'reasoning',
     ]),
     status: itemStatus,
-    'role?': oneOf(['assistant']),
-    'content?': array(
-      object({
-        type: oneOf(['output_text', 'refusal', 'reasoning_text']),
-        'text?': string(),
-        'annotations?': array({}),
-        'logprobs?': array({}),
-        'refusal?': string(),
+    'role?': t.oneOf(['assistant']),
+    'content?': t.array(
+      t.object({
+        type: t.oneOf(['output_text', 'refusal', 'reasoning_text']),
+        'text?': t.string(),
+        'annotations?': t.array({}),
+        'logprobs?': t.array({}),
+        'refusal?': t.string(),
       }),
     ),
-    'call_id?': string(),
-    'name?': string(),
-    'namespace?': string(),
-    'arguments?': string({ description: 'JSON text' }),
-    'input?': string({ description: 'Of a tool that takes free text.' }),
+    'call_id?': t.string(),
+    'name?': t.string(),
+    'namespace?': t.string(),
+    'arguments?': t.string({ description: 'JSON text' }),
+    'input?': t.string({ description: 'Of a tool that takes free text.' }),
     'action?': { type: 'object', description: 'Of a call of a shell.' },
     'operation?': { type: 'object', description: 'Of a call of apply_patch.' },
-    'summary?': array(object({ type: oneOf(['summary_text']), text: string() })),
+    'summary?': t.array(t.object({ type: t.oneOf(['summary_text']), text: t.string() })),
   },
   { title: 'OutputItem' },
 );
 
-const usage = orNull(
-  object({
-    input_tokens: integer(),
-    input_tokens_details: object({ cached_tokens: integer(), cache_write_tokens: integer() }),
-    output_tokens: integer(),
-    output_tokens_details: object({ reasoning_tokens: integer() }),
-    total_tokens: integer(),
+const usage = t.orNull(
+  t.object({
+    input_tokens: t.integer(),
+    input_tokens_details: t.object({ cached_tokens: t.integer(), cache_write_tokens: t.integer() }),
+    output_tokens: t.integer(),
+    output_tokens_details: t.object({ reasoning_tokens: t.integer() }),
+    total_tokens: t.integer(),
   }),
 );
 
-export const responseSchema = object(
+export const responseSchema = t.object(
   {
-    id: string({ pattern: '^resp_', description: 'resp_<id>' }),
-    object: oneOf(['response']),
-    created_at: unixTime,
-    completed_at: integerOrNull(),
-    status: oneOf(responseStatuses),
-    background: boolean(),
-    error: orNull(object({ code: string(), message: string() })),
-    incomplete_details: orNull(object({ reason: oneOf(['max_output_tokens', 'content_filter']) })),
-    instructions: stringOrNull(),
-    max_output_tokens: integerOrNull(),
-    max_tool_calls: integerOrNull(),
+    id: t.string({ pattern: '^resp_', description: 'resp_<id>' }),
+    object: t.oneOf(['response']),
+    created_at: t.unixTime,
+    completed_at: t.integerOrNull(),
+    status: t.oneOf(responseStatuses),
+    background: t.boolean(),
+    error: t.orNull(t.object({ code: t.string(), message: t.string() })),
+    incomplete_details: t.orNull(t.object({ reason: t.oneOf(['max_output_tokens', 'content_filter']) })),
+    instructions: t.stringOrNull(),
+    max_output_tokens: t.integerOrNull(),
+    max_tool_calls: t.integerOrNull(),
     metadata: { type: 'object', additionalProperties: { type: 'string' } },
-    model: servedModel,
-    output: array(outputItem),
-    parallel_tool_calls: boolean(),
-    previous_response_id: stringOrNull(),
-    'conversation?': object({ id: string() }),
-    reasoning: object({ effort: stringOrNull(), summary: stringOrNull() }),
-    safety_identifier: stringOrNull(),
-    prompt_cache_key: stringOrNull(),
-    service_tier: oneOf(['default', 'flex', 'priority']),
-    store: boolean(),
-    temperature: number(),
-    top_p: number(),
-    presence_penalty: number(),
-    frequency_penalty: number(),
-    top_logprobs: integer(),
-    text: object({
-      format: object({ type: oneOf(['text', 'json_object', 'json_schema']) }),
-      verbosity: string(),
+    model: t.servedModel,
+    output: t.array(outputItem),
+    parallel_tool_calls: t.boolean(),
+    previous_response_id: t.stringOrNull(),
+    'conversation?': t.object({ id: t.string() }),
+    reasoning: t.object({ effort: t.stringOrNull(), summary: t.stringOrNull() }),
+    safety_identifier: t.stringOrNull(),
+    prompt_cache_key: t.stringOrNull(),
+    service_tier: t.oneOf(['default', 'flex', 'priority']),
+    store: t.boolean(),
+    temperature: t.number(),
+    top_p: t.number(),
+    presence_penalty: t.number(),
+    frequency_penalty: t.number(),
+    top_logprobs: t.integer(),
+    text: t.object({
+      format: t.object({ type: t.oneOf(['text', 'json_object', 'json_schema']) }),
+      verbosity: t.string(),
     }),
     tool_choice: { type: ['string', 'object'] },
-    tools: array(
-      object(
+    tools: t.array(
+      t.object(
         {
-          type: oneOf(['function', 'custom', 'namespace', 'local_shell', 'shell', 'apply_patch']),
-          'name?': string(),
+          type: t.oneOf(['function', 'custom', 'namespace', 'local_shell', 'shell', 'apply_patch']),
+          'name?': t.string(),
         },
-        when('type', 'function', {
+        t.when('type', 'function', {
           name: {},
-          description: stringOrNull(),
-          parameters: orNull(anyObject()),
-          strict: booleanOrNull(),
+          description: t.stringOrNull(),
+          parameters: t.orNull(t.anyObject()),
+          strict: t.booleanOrNull(),
         }),
       ),
     ),
-    truncation: oneOf(['disabled']),
+    truncation: t.oneOf(['disabled']),
     usage,
   },
   { title: 'Response' },
 );
 
-export const deletedResponseSchema = object(
-  { id: string(), object: oneOf(['response']), deleted: literal(true) },
+export const deletedResponseSchema = t.object(
+  { id: t.string(), object: t.oneOf(['response']), deleted: t.literal(true) },
   { title: 'DeletedResponse' },
 );
 
-export const inputItemSchema = object({ id: string(), type: string() }, { title: 'InputItem' });
+export const inputItemSchema = t.object({ id: t.string(), type: t.string() }, { title: 'InputItem' });
 
-export const inputTokensSchema = object(
-  { object: oneOf(['response.input_tokens']), input_tokens: integer() },
+export const inputTokensSchema = t.object(
+  { object: t.oneOf(['response.input_tokens']), input_tokens: t.integer() },
   { title: 'InputTokens' },
 );
 
-export const compactedSchema = object(
+export const compactedSchema = t.object(
   {
-    id: string({ pattern: '^resp_' }),
-    object: oneOf(['response.compaction']),
-    created_at: unixTime,
-    output: array(inputItemSchema, { description: 'The input to go on from.' }),
+    id: t.string({ pattern: '^resp_' }),
+    object: t.oneOf(['response.compaction']),
+    created_at: t.unixTime,
+    output: t.array(inputItemSchema, { description: 'The input to go on from.' }),
     usage,
   },
   { title: 'CompactedResponse' },

@@ -1,22 +1,4 @@
-import {
-  array,
-  askedModel,
-  booleanOrNull,
-  fields,
-  ifThen,
-  integerOrNull,
-  metadataSchema,
-  numberOrNull,
-  object,
-  oneOf,
-  oneOfOrNull,
-  orNull,
-  string,
-  stringOrNull,
-  tokenLimit,
-  when,
-  wordOr,
-} from '../../schema.ts';
+import * as t from '../../schema.ts';
 import { chatLimits, jsonSchemaFields } from '../../chat/request/request-schema.ts';
 import { inputItemSchema } from './item-schema.ts';
 import { flatOrNested, toolSchema } from './tool-schema.ts';
@@ -25,35 +7,35 @@ import { flatOrNested, toolSchema } from './tool-schema.ts';
  * What `POST /v1/responses` takes (specification, section 4.5; wire-formats.md, section 1b). Strict about what is used,
  * tolerant of the rest: agents send fields and hosted tools by the dozen, and must not be locked out by them.
  */
-const named = flatOrNested({ name: string({ minLength: 1 }) });
+const named = flatOrNested({ name: t.string({ minLength: 1 }) });
 
 const allowedTools = {
-  mode: oneOf(['auto', 'required']),
-  tools: array(object({ type: string() }), { maxItems: chatLimits.tools }),
+  mode: t.oneOf(['auto', 'required']),
+  tools: t.array(t.object({ type: t.string() }), { maxItems: chatLimits.tools }),
 };
 
 const toolChoice = {
   type: ['string', 'object', 'null'],
   expected: '"none", "auto", "required" or {"type":"function","name":...}',
-  ...wordOr(['none', 'auto', 'required'], {
-    ...fields({
-      type: oneOf(['function', 'custom', 'allowed_tools', 'local_shell', 'shell', 'apply_patch']),
-      'namespace?': stringOrNull(),
+  ...t.wordOr(['none', 'auto', 'required'], {
+    ...t.fields({
+      type: t.oneOf(['function', 'custom', 'allowed_tools', 'local_shell', 'shell', 'apply_patch']),
+      'namespace?': t.stringOrNull(),
     }),
-    allOf: [when('type', ['function', 'custom'], {}, named), when('type', 'allowed_tools', allowedTools)],
+    allOf: [t.when('type', ['function', 'custom'], {}, named), t.when('type', 'allowed_tools', allowedTools)],
   }),
 };
 
-const format = object(
-  { type: oneOf(['text', 'json_object', 'json_schema']) },
-  when('type', 'json_schema', jsonSchemaFields),
+const format = t.object(
+  { type: t.oneOf(['text', 'json_object', 'json_schema']) },
+  t.when('type', 'json_schema', jsonSchemaFields),
 );
 
 const noPrompt = 'no prompt: there are no stored prompts here; send instructions and input';
 
-export const responsesRequestSchema = object(
+export const responsesRequestSchema = t.object(
   {
-    model: askedModel,
+    model: t.askedModel,
     input: {
       type: ['string', 'array'],
       expected: 'a string or an array of items',
@@ -61,32 +43,32 @@ export const responsesRequestSchema = object(
       maxItems: chatLimits.messages,
       items: inputItemSchema,
     },
-    'instructions?': stringOrNull(),
-    'max_output_tokens?': integerOrNull(tokenLimit),
-    'max_tool_calls?': integerOrNull(tokenLimit),
-    'temperature?': numberOrNull({ minimum: 0, maximum: 2 }),
-    'top_p?': numberOrNull({ minimum: 0, maximum: 1 }),
-    'top_logprobs?': integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs }),
-    'stream?': booleanOrNull(),
-    'store?': booleanOrNull(),
-    'background?': booleanOrNull(),
-    'previous_response_id?': stringOrNull(),
-    'text?': orNull(
-      object({ 'format?': orNull(format), 'verbosity?': oneOfOrNull(['low', 'medium', 'high']) }),
+    'instructions?': t.stringOrNull(),
+    'max_output_tokens?': t.integerOrNull(t.tokenLimit),
+    'max_tool_calls?': t.integerOrNull(t.tokenLimit),
+    'temperature?': t.numberOrNull({ minimum: 0, maximum: 2 }),
+    'top_p?': t.numberOrNull({ minimum: 0, maximum: 1 }),
+    'top_logprobs?': t.integerOrNull({ minimum: 0, maximum: chatLimits.topLogprobs }),
+    'stream?': t.booleanOrNull(),
+    'store?': t.booleanOrNull(),
+    'background?': t.booleanOrNull(),
+    'previous_response_id?': t.stringOrNull(),
+    'text?': t.orNull(
+      t.object({ 'format?': t.orNull(format), 'verbosity?': t.oneOfOrNull(['low', 'medium', 'high']) }),
     ),
-    'tools?': orNull(array(toolSchema, { maxItems: chatLimits.tools })),
+    'tools?': t.orNull(t.array(toolSchema, { maxItems: chatLimits.tools })),
     'tool_choice?': toolChoice,
-    'parallel_tool_calls?': booleanOrNull(),
-    'reasoning?': orNull(object({ 'effort?': stringOrNull(), 'summary?': stringOrNull() })),
-    'include?': orNull(array(string())),
-    'metadata?': metadataSchema,
-    'safety_identifier?': stringOrNull(),
-    'prompt_cache_key?': stringOrNull(),
-    'service_tier?': stringOrNull(),
+    'parallel_tool_calls?': t.booleanOrNull(),
+    'reasoning?': t.orNull(t.object({ 'effort?': t.stringOrNull(), 'summary?': t.stringOrNull() })),
+    'include?': t.orNull(t.array(t.string())),
+    'metadata?': t.metadataSchema,
+    'safety_identifier?': t.stringOrNull(),
+    'prompt_cache_key?': t.stringOrNull(),
+    'service_tier?': t.stringOrNull(),
     'conversation?': {
       type: ['string', 'object', 'null'],
       description: 'The id of a conversation, or an object with that id.',
-      ...ifThen({ type: 'object' }, fields({ id: string() })),
+      ...t.ifThen({ type: 'object' }, t.fields({ id: t.string() })),
     },
     'prompt?': { type: 'null', expected: noPrompt, description: noPrompt },
   },

@@ -1,41 +1,33 @@
 import { chatLimits, functionFields } from '../../chat/request/request-schema.ts';
-import {
-  array,
-  definedName,
-  type Fields,
-  fields,
-  ifThen,
-  object,
-  oneOfOrNull,
-  orNull,
-  string,
-  stringOrNull,
-  when,
-} from '../../schema.ts';
+import * as t from '../../schema.ts';
 
-const format = object({
-  'type?': oneOfOrNull(['text', 'grammar']),
-  'syntax?': oneOfOrNull(['lark', 'regex']),
-  'definition?': stringOrNull(),
+const format = t.object({
+  'type?': t.oneOfOrNull(['text', 'grammar']),
+  'syntax?': t.oneOfOrNull(['lark', 'regex']),
+  'definition?': t.stringOrNull(),
 });
 
 /** Functions, and what names one, come flat, or nested as on chat completions. */
 const isNested = { required: ['function'], not: { properties: { function: { type: 'null' } } } };
-export const flatOrNested = (given: Fields) =>
-  ifThen(isNested, fields({ function: object(given) }), fields(given));
+export const flatOrNested = (given: t.Fields) =>
+  t.ifThen(isNested, t.fields({ function: t.object(given) }), t.fields(given));
 
 const kinds = [
-  when('type', 'function', {}, flatOrNested(functionFields)),
-  when('type', 'custom', { name: definedName, 'description?': stringOrNull(), 'format?': orNull(format) }),
+  t.when('type', 'function', {}, flatOrNested(functionFields)),
+  t.when('type', 'custom', {
+    name: t.definedName,
+    'description?': t.stringOrNull(),
+    'format?': t.orNull(format),
+  }),
 ];
 
 /** Tools, strict about those that the client runs; others pass, and are passed over. */
-const type = string({ minLength: 1 });
+const type = t.string({ minLength: 1 });
 
 const namespace = {
-  name: string({ minLength: 1, maxLength: 128 }),
-  'description?': stringOrNull(),
-  tools: array(object({ type }, { allOf: kinds }), { maxItems: chatLimits.tools }),
+  name: t.string({ minLength: 1, maxLength: 128 }),
+  'description?': t.stringOrNull(),
+  tools: t.array(t.object({ type }, { allOf: kinds }), { maxItems: chatLimits.tools }),
 };
 
-export const toolSchema = object({ type }, { allOf: [...kinds, when('type', 'namespace', namespace)] });
+export const toolSchema = t.object({ type }, { allOf: [...kinds, t.when('type', 'namespace', namespace)] });

@@ -3,8 +3,7 @@ import { ApiError } from '../../../core/errors.ts';
 import type { ChatChunk, ChatDelta, FinishReason } from '../../chat/chat.ts';
 import { ResponseStream } from './from-chat-chunks.ts';
 import { replayed } from './replay.ts';
-import { newResponse } from '../answer/response-body.ts';
-import { responseError } from '../answer/response-error.ts';
+import { newResponse, responseError } from '../answer/response-body.ts';
 import type { ResponseEvent } from '../responses.ts';
 import { responseErrorEvent, responseEvent } from './sse.ts';
 
