@@ -53,8 +53,7 @@ export async function createProgram(cli: Cli, argv?: readonly string[]): Promise
   const program = new Command('offpeak')
     .description('A self-hosted inference server whose main job is batch.')
     .version(packageVersion())
-    .enablePositionalOptions()
-    .showHelpAfterError('Run the command with --help to see how it is used.');
+    .enablePositionalOptions();
   const needsAll = argv === undefined || argv[0] === 'completion';
   for (const [name, [about, load]] of Object.entries(commands)) {
     const isNeeded = needsAll || argv.slice(0, 2).includes(name);
@@ -75,11 +74,12 @@ export async function run(argv: string[], cli: Cli): Promise<number> {
   }
 }
 
-/** Makes every command throw instead of exiting, and write where it is told. */
+/** Makes every command throw instead of exiting, and write where it is told. What is wrong is told by `reportError`. */
 function harden(command: Command, cli: Cli): Command {
   command.exitOverride().configureOutput({
     writeOut: (text) => void cli.terminal.stdout.write(text),
     writeErr: (text) => void cli.terminal.stderr.write(text),
+    outputError: () => {},
   });
   for (const child of command.commands) harden(child, cli);
   return command;

@@ -21,6 +21,7 @@ export interface NewFile {
   filename: string;
   expiresAfterSeconds?: number | undefined;
   idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 export interface NewBatch {
@@ -74,7 +75,7 @@ export function createClient(options: TransportOptions) {
     },
 
     files: {
-      upload({ content, filename, expiresAfterSeconds, idempotencyKey }: NewFile) {
+      upload({ content, filename, expiresAfterSeconds, ...call }: NewFile) {
         const form = new FormData();
         form.set('purpose', 'batch');
         if (expiresAfterSeconds !== undefined) {
@@ -82,7 +83,7 @@ export function createClient(options: TransportOptions) {
           form.set('expires_after[seconds]', String(expiresAfterSeconds));
         }
         form.set('file', content, filename);
-        return transport.json<RemoteFile>({ method: 'POST', path: pathOf('files'), form, idempotencyKey });
+        return transport.json<RemoteFile>({ method: 'POST', path: pathOf('files'), form, ...call });
       },
       get: (id: string) => get<RemoteFile>(pathOf('files', id)),
       list: (query: PageQuery & { purpose?: string | undefined }) =>

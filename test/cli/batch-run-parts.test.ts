@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeServer, failed, refusal, succeeded } from './support/fake-server.ts';
 import type { FakeServer } from './support/fake-server.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, whileItWaits } from './support/run-cli.ts';
 
 const many = Array.from({ length: 20_005 }, (_, index) => `r${index}`);
 let cwd: string;
@@ -189,7 +189,7 @@ describe('a file that is too large for one batch', () => {
     const { code, err, out } = await runCli(['batch', 'run', 'big.jsonl', '-o', 'out.jsonl'], {
       server,
       cwd,
-      interrupt: true,
+      interrupt: whileItWaits,
       tty: true,
       stdin: 'c\n',
     });
@@ -234,7 +234,7 @@ describe('the files of a run', () => {
   it('are of one format, from the first start to the last', async () => {
     server.behaviour.polls = 1000;
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out'];
-    await runCli([...argv, '--format', 'csv'], { server, cwd, interrupt: true });
+    await runCli([...argv, '--format', 'csv'], { server, cwd, interrupt: whileItWaits });
     const { code, err } = await run('in.jsonl', '-o', 'out');
     expect([code, err]).toEqual([1, expect.stringContaining('Pass --format csv')]);
   });
@@ -254,7 +254,13 @@ describe('the files of a run', () => {
     server.behaviour.before = (method, path) =>
       method === 'POST' && path === '/v1/batches' ? refusal(429, 'queue_full', 'Full.') : undefined;
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'];
-    const { code, err } = await runCli(argv, { server, cwd, interrupt: true, tty: true, stdin: 'c\n' });
+    const { code, err } = await runCli(argv, {
+      server,
+      cwd,
+      interrupt: whileItWaits,
+      tty: true,
+      stdin: 'c\n',
+    });
     expect([code, err]).toEqual([4, expect.stringContaining('Nothing was started.')]);
     expect(readdirSync(cwd)).toEqual(['in.jsonl']);
   });
@@ -343,7 +349,7 @@ describe('what a run is given', () => {
     const { code } = await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], {
       server,
       cwd,
-      interrupt: true,
+      interrupt: whileItWaits,
       tty: true,
       stdin: 'c\n',
     });

@@ -1,10 +1,10 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFakeServer, failed, refusal, succeeded } from './support/fake-server.ts';
 import type { FakeServer } from './support/fake-server.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, whileItUploads, whileItWaits } from './support/run-cli.ts';
 
 let cwd: string;
 let server: FakeServer;
@@ -126,7 +126,7 @@ describe('an interrupted batch run', () => {
     const first = await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], {
       server,
       cwd,
-      interrupt: true,
+      interrupt: whileItWaits,
     });
     expect(first.code).toBe(130);
     expect(first.err).toContain('batch_1 goes on running');
@@ -137,6 +137,32 @@ describe('an interrupted batch run', () => {
     expect(second.err).toContain('Going on with batch_1');
     expect(posts('/v1/batches')).toHaveLength(1);
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(false);
+  });
+
+  it('ends while it uploads, keeps no copy of its input and goes on when run again', async () => {
+    vi.stubEnv('TMPDIR', cwd);
+    const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl', '--model', 'other'];
+    const fetch: typeof globalThis.fetch = (_, init) =>
+      new Promise((_resolve, reject) => {
+        const { signal } = init!;
+        const end = () => reject(signal!.reason as Error);
+        if (signal!.aborted) end();
+        else signal!.addEventListener('abort', end);
+      });
+    const { url } = server;
+    const first = await runCli(argv, {
+      fetch,
+      env: { OFFPEAK_URL: url },
+      cwd,
+      interrupt: whileItUploads,
+    });
+    vi.unstubAllEnvs();
+    expect([first.code, first.err.split('\n').slice(-3)]).toEqual([
+      130,
+      ['Error: Stopped.', 'Run the same command again to go on.', ''],
+    ]);
+    expect(readdirSync(cwd).filter((name) => !name.startsWith('out.'))).toEqual(['in.jsonl']);
+    expect((await runCli(argv, { server, cwd })).code).toBe(0);
   });
 
   it('does not make a second batch when the answer to the first create was lost', async () => {
@@ -156,7 +182,7 @@ describe('an interrupted batch run', () => {
 
   it('starts anew when the batch is gone', async () => {
     server.behaviour.polls = 1000;
-    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: true });
+    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: whileItWaits });
     server.batches.clear();
     server.behaviour.polls = 1;
     // Another token than before, or the server would answer with the batch that it had.
@@ -167,7 +193,7 @@ describe('an interrupted batch run', () => {
 
   it('will not go on with another input or on another server', async () => {
     server.behaviour.polls = 1000;
-    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: true });
+    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: whileItWaits });
     const elsewhere = await runBatch('--url', 'http://other.test');
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.err).toContain('Pass --url http://offpeak.test');

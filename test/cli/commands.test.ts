@@ -353,6 +353,12 @@ describe('what goes wrong', () => {
     });
   });
 
+  it('is JSON with --json also where the command was typed wrong', async () => {
+    const { err } = await cli('batch', 'list', '--limti', '--json');
+    const message = "unknown option '--limti' (Did you mean --limit?)";
+    expect(JSON.parse(err)).toEqual({ error: { message, hint: expect.stringContaining('--help') } });
+  });
+
   it('is a server that is none of ours', async () => {
     server.behaviour.before = () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' });
     expect((await cli('batch', 'list')).err).toContain(
@@ -379,6 +385,7 @@ describe('what goes wrong', () => {
     [['orgs', 'update', 'org_1', '--key', 'k'], 'There is nothing to change.\nSay what: --name or --budget.'],
     [['webhooks', 'update', 'wh_1'], 'There is nothing to change.\nSay what: --to, --name,'],
     [['batch', 'list', '--url', 'nonsense'], 'is not an http:// or https:// URL'],
+    [['batch', 'run'], 'Run the command with --help to see how it is used.'],
   ])('is usage: %j', async (argv, message) => {
     const { code, err } = await cli(...argv);
     expect(code).toBe(1);

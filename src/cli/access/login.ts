@@ -26,7 +26,7 @@ export function login(cli: Cli): Command {
       const path = writeProfile(cli.env, { url: client.baseUrl, key });
       if (options.json === true) return cli.terminal.json({ url: client.baseUrl, path });
       cli.terminal.print(
-        `Logged in at ${client.baseUrl}, which has ${data.length} models. ${path} remembers it.`,
+        `Logged in at ${client.baseUrl}, which has ${data.length} ${data.length === 1 ? 'model' : 'models'}. ${path} remembers it.`,
       );
     });
 }

@@ -7,6 +7,7 @@ import { asking, clientCommand, examples, group } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
+import { interruptible } from '../shared/signals.ts';
 import { follow } from './follow.ts';
 import { batchList } from './list.ts';
 import { metadataOption } from './metadata.ts';
@@ -58,15 +59,9 @@ const watch = asking({
   async ask(client, id, { json }, cli) {
     const { terminal, clock } = cli;
     const progress = json === true ? noProgress : createProgress(terminal, clock);
-    const stop = new AbortController();
-    const release = cli.onInterrupt(() => stop.abort());
-    try {
-      const seen = await client.batches.get(id);
-      return await follow(seen, { client, clock, progress, signal: stop.signal });
-    } finally {
-      progress.stop();
-      release();
-    }
+    const seen = await client.batches.get(id);
+    const wait = (signal: AbortSignal) => follow(seen, { client, clock, progress, signal });
+    return interruptible(cli, undefined, wait).finally(() => progress.stop());
   },
   exitCodeOf: (batch) => (isFinal(batch.status) ? exitCodeOf(batch) : exitCodes.interrupted),
   show: showBatch,

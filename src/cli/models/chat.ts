@@ -8,6 +8,7 @@ import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
+import { interruptible } from '../shared/signals.ts';
 import { reportError } from '../shared/report.ts';
 
 interface Options extends ClientOptions {
@@ -36,13 +37,7 @@ export function chat(cli: Cli): Command {
       if (prompt === '') throw new CliError('There is nothing to ask.', 'Pass a prompt, or pipe one in.');
       const messages = [...opening(options), { role: 'user' as const, content: prompt }];
       if (options.json === true) return cli.terminal.json(await client.chat(requestOf(options, messages)));
-      const stop = new AbortController();
-      const release = cli.onInterrupt(() => stop.abort());
-      try {
-        await answer(cli, client, { options, messages, signal: stop.signal });
-      } finally {
-        release();
-      }
+      await interruptible(cli, undefined, (signal) => answer(cli, client, { options, messages, signal }));
     });
 }
 

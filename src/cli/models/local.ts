@@ -17,7 +17,10 @@ async function listFiles(cli: Cli, flags: FolderFlags): Promise<void> {
   await withModelFiles(cli, flags, async (files, { config }) => {
     const models = await files.local();
     if (flags.json === true) return terminal.json({ folder: config.modelFolder, models });
-    if (models.length === 0) terminal.note(`No models in ${config.modelFolder}. Fetch one with: models pull`);
+    if (models.length === 0)
+      terminal.note(
+        `No models in ${config.modelFolder}. Fetch one with: ${terminal.self.command} models pull`,
+      );
     else terminal.note(`In ${config.modelFolder}:`);
     terminal.table(
       ['file', 'architecture', 'parameters', 'quantization', 'size', 'state'],

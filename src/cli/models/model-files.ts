@@ -3,6 +3,7 @@ import type { openModelFiles } from '../../app/models.ts';
 import type { Config } from '../../config.ts';
 import type { Cli } from '../shared/cli.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
+import { interruptible } from '../shared/signals.ts';
 
 /** The flags that say which folder of models is meant: that of the server with the same ones. */
 export interface FolderFlags {
@@ -36,16 +37,11 @@ export async function withModelFiles<T>(
   const app = await import('../../app/models.ts');
   const config = configOf({ ...cli, env }, flags, { missingModels: true });
   const files = app.openModelFiles(config, cli);
-  const stop = new AbortController();
-  const leave = cli.onInterrupt(() => {
-    stop.abort(
-      new CliError('Stopped.', 'What was fetched is kept: run it again to go on.', exitCodes.interrupted),
-    );
-  });
+  const hint = 'What was fetched is kept: run it again to go on.';
+  const stopped = new CliError('Stopped.', hint, exitCodes.interrupted);
   try {
-    return await use(files, { signal: stop.signal, config });
+    return await interruptible(cli, stopped, (signal) => use(files, { signal, config }));
   } finally {
-    leave();
     await files.close();
   }
 }

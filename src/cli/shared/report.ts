@@ -22,7 +22,9 @@ const hints: Record<string, (command: string) => string> = {
 
 /** Tells what went wrong, once, on stderr: a sentence, its code and request id, and what to do. Never a stack. */
 export function reportError(error: unknown, terminal: Terminal, json: boolean): ExitCode {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  // Help that was asked for, or shown for want of a command.
+  if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help'))
+    return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   const told = tell(error, terminal.self.command);
   if (json) {
     const { exitCode, lines, ...rest } = told;
@@ -57,6 +59,15 @@ function tell(error: unknown, command: string): Told {
   if (error instanceof ConfigError) {
     const lines = error.problems.map(formatProblem);
     return { message: 'The configuration cannot be used.', lines, exitCode: exitCodes.usage };
+  }
+  if (error instanceof CommanderError) {
+    const hint = 'Run the command with --help to see how it is used.';
+    return {
+      message: cleanLine(error.message.replace(/^error: /, '')),
+      lines: [],
+      exitCode: exitCodes.usage,
+      hint,
+    };
   }
   const exitCode = error instanceof CliError ? error.exitCode : exitCodes.usage;
   const message = error instanceof Error ? error.message : String(error);

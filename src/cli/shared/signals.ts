@@ -1,3 +1,6 @@
+import type { Cli } from './cli.ts';
+import type { CliError } from './exit-codes.ts';
+
 /**
  * Resolves at the first SIGTERM or SIGINT. A second one ends the process at once: whoever sends it has waited enough,
  * and everything that was accepted is on disk.
@@ -13,6 +16,26 @@ export function firstSignal(): Promise<NodeJS.Signals> {
     process.on('SIGTERM', handle);
     process.on('SIGINT', handle);
   });
+}
+
+/**
+ * Does `work`, whose signal aborts at Ctrl-C.
+ * @throws `stopped` then, where that ends the command
+ */
+export async function interruptible<T>(
+  cli: Pick<Cli, 'onInterrupt'>,
+  stopped: CliError | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const release = cli.onInterrupt(() => stop.abort(stopped));
+  try {
+    return await work(stop.signal);
+  } catch (error) {
+    throw stop.signal.aborted ? (stopped ?? error) : error;
+  } finally {
+    release();
+  }
 }
 
 /** Calls `handle` at each SIGHUP. On a terminal it says that the terminal has gone, and ends the process as ever. */

@@ -30,8 +30,8 @@ export interface CliRun {
   stdin?: string;
   /** A terminal on the other end of stdout and stderr. */
   tty?: boolean;
-  /** Presses Ctrl-C as soon as something listens for it. */
-  interrupt?: boolean;
+  /** Presses Ctrl-C as soon as something listens for it the first time, or a later one. */
+  interrupt?: number;
 }
 
 export interface CliOutcome {
@@ -39,6 +39,10 @@ export interface CliOutcome {
   out: string;
   err: string;
 }
+
+/** When `batch run` listens for Ctrl-C: at first it reads its input. */
+export const whileItUploads = 2;
+export const whileItWaits = 3;
 
 let draws = 0;
 
@@ -67,12 +71,13 @@ export async function runCli(argv: string[], options: CliRun = {}): Promise<CliO
   const seen = { out: '', err: '' };
   stdout.setEncoding('utf8').on('data', (text: string) => (seen.out += text));
   stderr.setEncoding('utf8').on('data', (text: string) => (seen.err += text));
+  let listens = 0;
   const code = await run(argv, {
     ...silentCli(),
     terminal: createTerminal({ stdin, stdout, stderr }),
     fetch: options.fetch ?? server?.fetch ?? (() => Promise.reject(new TypeError('fetch failed'))),
     onInterrupt(handle) {
-      if (options.interrupt === true) setImmediate(handle);
+      if (++listens === options.interrupt) setImmediate(handle);
       return () => {};
     },
     env: { OFFPEAK_URL: server?.url, OFFPEAK_API_KEY: 'key', ...options.env },

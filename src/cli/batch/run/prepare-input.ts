@@ -22,13 +22,17 @@ export async function prepareInput(
   input: { path: string } | { stdin: NodeJS.ReadableStream },
   changes: Changes,
   copy: string,
+  signal: AbortSignal,
 ): Promise<string> {
   const change = changeOf(changes);
   if ('path' in input && change === undefined) return input.path;
   const source = 'path' in input ? createReadStream(input.path) : Readable.from(input.stdin);
   const target = createWriteStream(copy, { mode: 0o600 });
-  if (change === undefined) await pipeline(source, target);
-  else await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => changed(chunks, change), target);
+  if (change === undefined) await pipeline(source, target, { signal });
+  else
+    await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => changed(chunks, change), target, {
+      signal,
+    });
   return copy;
 }
 

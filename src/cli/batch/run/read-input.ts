@@ -31,14 +31,14 @@ export interface InputPart {
 const blank = /^\s*$/;
 
 /** A file of more than one batch takes becomes several. */
-export async function readInput(path: string): Promise<InputFile> {
+export async function readInput(path: string, signal?: AbortSignal): Promise<InputFile> {
   const hash = createHash('sha256');
   const parts: InputPart[] = [emptyPart(0, 0)];
   let part = parts[0]!;
   let bytes = 0;
   let lines = 0;
   let endpoint: string | undefined;
-  for await (const line of splitLines(createReadStream(path))) {
+  for await (const line of splitLines(createReadStream(path, { signal }))) {
     hash.update(line.bytes);
     if (line.whole) hash.update('\n');
     const length = line.bytes.length + (line.whole ? 1 : 0);

@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
+import { makeFolder } from '../../../base/make-folder.ts';
 import { parseLine } from '../../../base/byte-lines.ts';
 import type { Client } from '../../../client/client.ts';
 import type { RemoteBatch, ResultLine } from '../../../client/resources.ts';
 import type { ResultStream } from '../../../core/batch.ts';
+import type { Cli } from '../../shared/cli.ts';
+import { CliError } from '../../shared/exit-codes.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { csvHead, csvRow, type Format } from './csv.ts';
 import { orderedResults } from './download.ts';
@@ -113,6 +117,39 @@ function countFailure({ failures }: Collected, { error, response }: ResultLine):
 }
 
 /** `a/out.jsonl` as `a/out.errors.jsonl`. */
-export function errorsOf(output: string): string {
+function errorsOf(output: string): string {
   return `${output.replace(/\.jsonl$/, '')}.errors.jsonl`;
+}
+
+/** Where the results go: a path whose folder is there, or null for stdout. */
+export async function outputOf(
+  cli: Cli,
+  source: string | undefined,
+  { output: asked, format, force }: { output?: string; format: Format; force?: boolean },
+): Promise<string | null> {
+  if (asked === '-' || (asked === undefined && source === undefined)) return null;
+  const output = resolve(cli.cwd, asked ?? withSuffix(source!, 'output', format));
+  // CSV has no second file.
+  const written = format === 'csv' ? [output] : [output, errorsOf(output)];
+  if (source !== undefined && written.includes(source))
+    throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
+  const taken = written.find((path) => existsSync(path));
+  if (taken !== undefined && force !== true && !existsSync(`${output}.offpeak.json`))
+    throw new CliError(
+      `${shown(cli, taken)} is there already.`,
+      'Pass --force to overwrite it, or another -o.',
+    );
+  await makeFolder(dirname(output));
+  return output;
+}
+
+/** `a/in.jsonl` as `a/in.output.jsonl`. */
+function withSuffix(path: string, suffix: string, format: Format): string {
+  return `${path.replace(/\.jsonl$/, '')}.${suffix}.${format}`;
+}
+
+/** A path as it is called from where the user stands. */
+export function shown({ cwd }: Pick<Cli, 'cwd'>, path: string): string {
+  const short = relative(cwd, path);
+  return short === '' || short.startsWith('..') ? path : short;
 }

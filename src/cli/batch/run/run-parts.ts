@@ -27,7 +27,7 @@ export interface Job {
 /** The batches that one input becomes. */
 export interface PartsRun {
   /** Uploads every part that is not on the server yet, so that all of it is valid before anything of it runs. */
-  upload(): Promise<void>;
+  upload(signal: AbortSignal): Promise<void>;
   /** Starts, asks and collects what can be. @returns whether all is done */
   step(): Promise<boolean>;
   /** Cancels what runs, and starts nothing more. What is done already is still collected. */
@@ -55,12 +55,12 @@ export function runParts(job: Job): PartsRun {
       return sum + (counts ? counts.total - counts.completed - counts.failed : input.parts[index]!.requests);
     }, 0);
 
-  async function upload(index: number): Promise<void> {
+  async function upload(index: number, signal?: AbortSignal): Promise<void> {
     const part = input.parts[index]!;
     const content = (await openBlob(input.path)).slice(part.offset, part.offset + part.bytes);
     const idempotencyKey = `${state.parts[index]!.token}-file`;
     try {
-      const sent = client.files.upload({ content, filename: job.filename, idempotencyKey });
+      const sent = client.files.upload({ content, filename: job.filename, idempotencyKey, signal });
       const { id } = await tidily(job.process, sent);
       run.remember(index, { file_id: id });
       uploadedHere.add(index);
@@ -117,10 +117,11 @@ export function runParts(job: Job): PartsRun {
   }
 
   return {
-    async upload() {
+    async upload(signal) {
       for (const index of indices) {
         const part = state.parts[index]!;
-        if (!isCollected(index) && part.file_id === null && part.batch_id === null) await upload(index);
+        if (!isCollected(index) && part.file_id === null && part.batch_id === null)
+          await upload(index, signal);
       }
     },
     async step() {

@@ -1,8 +1,7 @@
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import { makeFolder } from '../../../base/make-folder.ts';
 import type { Client } from '../../../client/client.ts';
 import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
@@ -15,7 +14,7 @@ import { prepareInput } from './prepare-input.ts';
 import { refuseDuplicates } from './duplicates.ts';
 import { createProgress, noProgress, type Progress } from '../progress.ts';
 import { readInput, type InputFile } from './read-input.ts';
-import { errorsOf, openResults, type ResultPaths, type Results } from './results.ts';
+import { openResults, outputOf, shown, type ResultPaths, type Results } from './results.ts';
 import { runParts, type PartsRun } from './run-parts.ts';
 import { openRunFile, type Collected, type RunFile } from './run-state.ts';
 import { costText, exitCodeOf, paintStatus } from '../show-batch.ts';
@@ -24,6 +23,7 @@ import { connect } from '../../shared/connect.ts';
 import type { Cli, ClientOptions } from '../../shared/cli.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';
 import { existingFile } from '../../shared/local-file.ts';
+import { interruptible } from '../../shared/signals.ts';
 
 interface Options extends ClientOptions {
   output?: string;
@@ -74,7 +74,10 @@ async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<
   const { model, set, endpoint } = options;
   try {
     const from = source === undefined ? { stdin: cli.terminal.stdin } : { path: source };
-    const input = await readInput(await prepareInput(from, { model, set, endpoint }, copy));
+    const stopped = new CliError('Stopped.', 'Nothing was sent.', exitCodes.interrupted);
+    const input = await interruptible(cli, stopped, async (signal) =>
+      readInput(await prepareInput(from, { model, set, endpoint }, copy, signal), signal),
+    );
     // Of one batch the server tells, with all else that is wrong.
     if (input.parts.length > 1) await refuseDuplicates(input.path, input.parts);
     if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
@@ -128,7 +131,9 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
     const batches = input.parts.length === 1 ? '' : ` as ${input.parts.length} batches`;
     if (run.state.parts.every(({ batch_id: id }) => id === null))
       cli.terminal.note(`Uploading ${filename} (${input.requests} requests${batches}) ...`);
-    await parts.upload();
+    const goOn = output === null ? 'Nothing was started.' : 'Run the same command again to go on.';
+    const stopped = new CliError('Stopped.', goOn, exitCodes.interrupted);
+    await interruptible(cli, stopped, (signal) => parts.upload(signal));
     const isDone = await untilDone(cli, { parts, progress, run, requests: input.requests });
     progress.stop();
     if (!isDone) return;
@@ -251,38 +256,6 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
   for (const { code, count, message } of failures) tell(`failures  ${count} x ${code}: ${message}`);
 }
 
-/** Where the results go: a path whose folder is there, or null for stdout. */
-async function outputOf(
-  cli: Cli,
-  source: string | undefined,
-  { output: asked, format, force }: { output?: string; format: Format; force?: boolean },
-): Promise<string | null> {
-  if (asked === '-' || (asked === undefined && source === undefined)) return null;
-  const output = resolve(cli.cwd, asked ?? withSuffix(source!, 'output', format));
-  // CSV has no second file.
-  const written = format === 'csv' ? [output] : [output, errorsOf(output)];
-  if (source !== undefined && written.includes(source))
-    throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
-  const taken = written.find((path) => existsSync(path));
-  if (taken !== undefined && force !== true && !existsSync(`${output}.offpeak.json`))
-    throw new CliError(
-      `${shown(cli, taken)} is there already.`,
-      'Pass --force to overwrite it, or another -o.',
-    );
-  await makeFolder(dirname(output));
-  return output;
-}
-
-/** `a/in.jsonl` as `a/in.output.jsonl`. */
-function withSuffix(path: string, suffix: string, format: Format): string {
-  return `${path.replace(/\.jsonl$/, '')}.${suffix}.${format}`;
-}
-
 function temporaryCopy({ random }: Cli): string {
   return join(tmpdir(), `offpeak-${Buffer.from(random.bytes(8)).toString('hex')}.jsonl`);
-}
-
-function shown(cli: Cli, path: string): string {
-  const short = relative(cli.cwd, path);
-  return short === '' || short.startsWith('..') ? path : short;
 }
