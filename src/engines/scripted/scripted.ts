@@ -1,4 +1,6 @@
 import { type Clock, unixSeconds } from '../../base/clock.ts';
+import { createFairGate } from '../../base/fair-gate.ts';
+import { unlessAborted } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
 import { type TextInputs, splitTextInputs } from '../../wire/text-inputs.ts';
@@ -12,7 +14,6 @@ import { complete, piecesOf } from './completions.ts';
 import { type Directives, parsePrompt, readPrompt, textOf } from './directives.ts';
 import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
 import { failureFor } from './failures.ts';
-import { createSlots } from './slots.ts';
 import { createPrefixCache, tokenize } from './tokens.ts';
 import { vectorOf } from './vectors.ts';
 
@@ -37,12 +38,16 @@ export interface ScriptedEngine extends Engine {
 export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
   const { clock, delayMs = 0, contextLength = null } = options;
   const count = options.slots ?? 8;
-  const slots = createSlots(count);
+  const gate = createFairGate({ room: count, each: count });
   const cache = createPrefixCache();
   const seen = new Map<string, number>();
   let stopping = new AbortController();
   let calls = 0;
+  /** That run or wait. */
+  let inside = 0;
   let peak = 0;
+  const running = () => Math.min(inside, count);
+  const waiting = () => inside - running();
 
   /** How often this prompt came before; only prompts whose directives count are remembered. */
   function visits(prompt: string, directives: Directives): number {
@@ -61,31 +66,39 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
     }
   }
 
-  async function enter(call: EngineCall): Promise<() => void> {
-    stopping.signal.throwIfAborted();
+  async function enter({ signal }: EngineCall): Promise<() => void> {
+    const stop = stopping.signal;
+    stop.throwIfAborted();
     calls++;
-    const release = await slots.take(call);
-    peak = Math.max(peak, slots.running);
-    return release;
+    inside++;
+    peak = Math.max(peak, running());
+    let release: (() => void) | undefined;
+    const leave = () => {
+      inside--;
+      release?.();
+    };
+    try {
+      release = await gate.enter('', 1, signal);
+      stop.throwIfAborted();
+      return leave;
+    } catch (error) {
+      leave();
+      throw error;
+    }
   }
 
   /** Waits, or fails as soon as the caller or the engine gives up. */
-  function pause(ms: number, signal: AbortSignal): Promise<void> {
-    const stop = stopping.signal;
-    return new Promise((resolve, reject) => {
-      if (signal.aborted || stop.aborted) return reject(signal.aborted ? signal.reason : stop.reason);
-      if (ms <= 0) return resolve();
-      const timer = ms === Infinity ? undefined : clock.after(ms, () => settle(resolve));
-      const abort = () => settle(() => reject(signal.aborted ? signal.reason : stop.reason));
-      const settle = (then: () => void) => {
-        timer?.cancel();
-        signal.removeEventListener('abort', abort);
-        stop.removeEventListener('abort', abort);
-        then();
-      };
-      signal.addEventListener('abort', abort);
-      stop.addEventListener('abort', abort);
-    });
+  async function pause(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    stopping.signal.throwIfAborted();
+    if (ms <= 0) return;
+    const over = Promise.withResolvers<void>();
+    const timer = ms === Infinity ? undefined : clock.after(ms, over.resolve);
+    try {
+      await unlessAborted(unlessAborted(over.promise, signal), stopping.signal);
+    } finally {
+      timer?.cancel();
+    }
   }
 
   async function think(
@@ -135,16 +148,14 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       speaks: { completions: 'native' },
     },
     slots: count,
-    stats: () => ({ calls, running: slots.running, waiting: slots.waiting, peak }),
+    stats: () => ({ calls, running: running(), waiting: waiting(), peak }),
 
     async start() {
       if (stopping.signal.aborted) stopping = new AbortController();
     },
 
     async stop() {
-      const reason = new ApiError('shutting_down', 'The engine is being stopped.');
-      stopping.abort(reason);
-      slots.close(reason);
+      stopping.abort(new ApiError('shutting_down', 'The engine is being stopped.'));
     },
 
     generate({ value: request }, call) {
@@ -217,7 +228,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
 
     async probe() {
       stopping.signal.throwIfAborted();
-      return { slots: count, queued: slots.waiting };
+      return { slots: count, queued: waiting() };
     },
 
     async countTokens(request) {
