@@ -29,12 +29,12 @@ export function createChatCalls({
     alternatives: value.top_logprobs ?? 0,
     newCallId,
     repairs: exchanges.repairs,
-    ...profile.reading(),
+    ...profile.now.reading,
   });
 
   async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
-    if (profile.traits.asStream) return foldChunks(stream(request, signal));
-    const { dialect, chatPath, wording } = profile;
+    if (profile.now.traits.asStream) return foldChunks(stream(request, signal));
+    const { dialect, chatPath, wording } = profile.now;
     const text = dialect.text(request, false, wording);
     const once = () => exchanges.ask(chatPath, text, signal);
     const { fields, bytes } = await asking(once, signal);
@@ -42,7 +42,7 @@ export function createChatCalls({
   }
 
   async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
-    const { dialect, chatPath, wording } = profile;
+    const { dialect, chatPath, wording } = profile.now;
     const text = dialect.text(request, true, wording);
     const reply = await asking(() => exchanges.open(chatPath, text, signal), signal);
     const reading = readingOf(request);
@@ -52,7 +52,7 @@ export function createChatCalls({
     } else yield [...chunksOf(dialect.read(reply.fields, reply.bytes, reading))];
   }
 
-  const apart = () => profile.traits.choicesApart;
+  const apart = () => profile.now.traits.choicesApart;
 
   return {
     async generate(request, { signal }) {

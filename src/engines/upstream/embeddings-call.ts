@@ -16,11 +16,11 @@ export function createEmbeddingsCall(
   return async (request, { signal }) => {
     const text = embeddingsText(request, wording);
     const { fields } = await exchanges
-      .ask(profile.embeddingsPath, text, signal)
+      .ask(profile.now.embeddingsPath, text, signal)
       .catch(async (error: unknown) => {
         if (error instanceof AbsentError && (await profile.listsModel())) throw noEmbeddings();
         throw refusedDimensions(error, request.value);
       });
-    return readEmbeddings(fields, request.value, exchanges.repairs, profile.cutsAt);
+    return readEmbeddings(fields, request.value, exchanges.repairs, profile.now.reading.cutsAt);
   };
 }

@@ -53,14 +53,14 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     timeouts,
     besideTimeouts: countTimeouts,
     clock,
-    beginsAtOnce: () => profile.traits.asStream === 'at once',
+    beginsAtOnce: () => profile.now.traits.asStream === 'at once',
     onHeaders,
   });
 
   const context = (): RefusalContext => ({
     now: clock.now(),
     secrets,
-    failures: profile.traits.failures,
+    failures: profile.now.traits.failures,
     note: notes.refusal,
   });
 
@@ -83,7 +83,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     transport() {
       const { work } = connections;
       // Of the others nobody knows whether their door is open while they work.
-      if (profile.traits.life) hangs.begin();
+      if (profile.now.traits.life) hangs.begin();
       return work;
     },
     pathOf: address.path,
@@ -93,26 +93,26 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
   const asking = createChatAsking(clock, () =>
     says(
-      () => postBeside(address.path(profile.embeddingsPath), { model, input: 'a' }),
+      () => postBeside(address.path(profile.now.embeddingsPath), { model, input: 'a' }),
       ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
     ),
   );
 
   const completions = createCompletionCalls(exchanges, () => {
-    const { wording, traits } = profile;
+    const { wording, traits, reading } = profile.now;
     return {
       wording,
       members: completionsMembers(traits, wording.passThrough),
       abilities: traits.completions ?? allAbilities,
       apart: traits.choicesApart,
-      ...profile.reading(),
+      ...reading,
     };
   });
 
   return {
     slots,
     get capabilities() {
-      return profile.capabilities;
+      return profile.now.capabilities;
     },
 
     async start() {
@@ -128,16 +128,16 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     },
 
     ...createChatCalls({ exchanges, profile, asking, newCallId: () => ids.next('call_') }),
-    native: createNativeCalls(exchanges, () => profile.wording, completions),
+    native: createNativeCalls(exchanges, () => profile.now.wording, completions),
     embed: createEmbeddingsCall(exchanges, profile, options),
     onRate: (listener) => void (onRate = listener),
     probe: () => profile.probe(),
 
     async countTokens(request) {
-      const { traits, dialect, wording, countTokens } = profile;
+      const { traits, dialect, wording } = profile.now;
       if (traits.counter.length === 0 || isEmbeddings(request)) return undefined;
       const text = dialect.text(madeBody(request), false, wording);
-      return countTokens(JSON.parse(text) as ChatRequest);
+      return profile.countTokens(JSON.parse(text) as ChatRequest);
     },
   };
 }

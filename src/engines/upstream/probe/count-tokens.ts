@@ -32,10 +32,10 @@ export type Post = (path: string, body: unknown) => Promise<Reply<Buffer>>;
 export type Counter = (request: ChatRequest) => Promise<number | undefined>;
 
 /** Asks in the first way that the server has; one that it has not is not tried again. */
-export function createCounter(ways: readonly CountWay[], post: Post): Counter {
+export function createCounter(ways: () => readonly CountWay[], post: Post): Counter {
   const missing = new Set<CountWay>();
   return async (request) => {
-    for (const way of ways) {
+    for (const way of ways()) {
       if (missing.has(way)) continue;
       try {
         return await counters[way](request, async (path, body) => read(await post(path, body)));

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../../base/clock.ts';
 import type { Finding } from '../../../core/examination.ts';
 import { seconds } from '../connection/network-errors.ts';
+import { fault, ok } from './findings.ts';
 import { loadUndici } from '../connection/undici.ts';
 
 interface Connecting {
@@ -18,10 +19,10 @@ export async function examineConnection(options: Connecting): Promise<Finding> {
   const begun = clock.monotonic();
   try {
     await connect(options);
-    return { about: 'connection', verdict: 'ok', told: `${Math.round(clock.monotonic() - begun)} ms` };
+    return ok('connection', `${Math.round(clock.monotonic() - begun)} ms`);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    return { about: 'connection', verdict: 'fault', ...explain(code) };
+    return fault('connection', explain(code));
   }
 
   function explain(code: string): Pick<Finding, 'told' | 'advice' | 'key'> {
@@ -52,13 +53,8 @@ export async function findHttps(options: Connecting): Promise<Finding | null> {
   } catch {
     return null;
   }
-  return {
-    about: 'connection',
-    verdict: 'fault',
-    key: 'url',
-    told: `${new URL(url).host} speaks HTTPS`,
-    advice: `Write https://${rest(url)}.`,
-  };
+  const told = `${new URL(url).host} speaks HTTPS`;
+  return fault('connection', { key: 'url', told, advice: `Write https://${rest(url)}.` });
 }
 
 function rest(url: string): string {

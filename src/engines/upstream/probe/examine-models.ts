@@ -2,10 +2,11 @@ import { nearestWord } from '../../../base/nearest-word.ts';
 import type { Finding } from '../../../core/examination.ts';
 import type { Flavor } from '../../../core/flavor.ts';
 import { addressOf } from '../connection/address.ts';
-import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
+import { type Fields, fieldsOf, parsed, stringOr } from '../../../base/fields.ts';
 import { flavorOf } from '../flavors/find-flavor.ts';
 import { type FailureRow, meantStatus } from '../connection/failures.ts';
 import { readError } from '../connection/status-errors.ts';
+import { fault, ok } from './findings.ts';
 import type { Transport } from '../connection/transport.ts';
 
 /** Of a list that is too long to be told. */
@@ -46,47 +47,38 @@ export async function examineModels(asking: Asking): Promise<Found> {
 
 function examineList(listed: Fields, model: string, ms: number): Finding {
   const ids = (listed['data'] as unknown[]).map((each) => stringOr(fieldsOf(each)['id'], ''));
-  const about = 'models';
   const names = [model, `${model}:latest`, `models/${model}`];
-  if (ids.some((id) => names.includes(id))) return { about, verdict: 'ok', told: `${model}, in ${ms} ms` };
-  if (ids.length === 0) return { about, verdict: 'ok', told: `it lists none, in ${ms} ms` };
+  if (ids.some((id) => names.includes(id))) return ok('models', `${model}, in ${ms} ms`);
+  if (ids.length === 0) return ok('models', `it lists none, in ${ms} ms`);
   const shown = ids.slice(0, most).join(', ') + (ids.length > most ? `, and ${ids.length - most} more` : '');
   if (flavorOf(listed, model) === 'llama-server')
-    return { about, verdict: 'ok', told: `it has ${shown}, and answers to any name, in ${ms} ms` };
+    return ok('models', `it has ${shown}, and answers to any name, in ${ms} ms`);
   const nearest = nearestWord(model, ids);
-  return {
-    about,
-    verdict: 'fault',
+  return fault('models', {
     key: 'model',
     told: `it has no model '${model}'; it has ${shown}`,
     advice: nearest ? `Did you mean '${nearest}'?` : 'Name one of them.',
-  };
+  });
 }
 
-async function refusalOf(asking: Asking, status: number, body: Buffer) {
+async function refusalOf(asking: Asking, status: number, body: Buffer): Promise<Finding> {
   const { url, model, hasKey, failures, transport } = asking;
-  const about = 'models' as const;
-  const verdict = 'fault' as const;
   const said = readError(body.toString());
   const meant = meantStatus({ ...said, status }, failures);
   if (meant === 401 || meant === 403)
-    return {
-      about,
-      verdict,
-      key: 'api_key' as const,
+    return fault('models', {
+      key: 'api_key',
       told: hasKey ? `it refuses the key (status ${status})` : `it wants a key (status ${status})`,
       advice: hasKey ? 'Set another one.' : 'Set api_key.',
-    };
+    });
   if (status !== 404 && status !== 405) {
     const words = said.message === '' ? '' : `: ${said.message.slice(0, 200)}`;
     const advice = meant === 402 ? 'See to the account: it has no credit.' : 'See its log.';
-    return { about, verdict, told: `it answers with status ${status}${words}`, advice };
+    return fault('models', { told: `it answers with status ${status}${words}`, advice });
   }
   const better = await betterUrl(url, model, transport);
-  if (better === null)
-    return { about, verdict: 'ok' as const, told: `it lists none (status ${status}), so ask it for a chat` };
-  const told = 'there is no API at this address';
-  return { about, verdict, key: 'url' as const, told, advice: `Write ${better}.` };
+  if (better === null) return ok('models', `it lists none (status ${status}), so ask it for a chat`);
+  return fault('models', { key: 'url', told: 'there is no API at this address', advice: `Write ${better}.` });
 }
 
 /** llama-server has most calls at its root too, but completions and embeddings are of its own form there. */
@@ -97,9 +89,9 @@ async function besideVersion(
 ): Promise<Finding | null> {
   if (/\/v1\/*$/.test(url)) return null;
   const better = await betterUrl(url, model, transport);
-  const told = 'it answers here in a form of its own';
   if (better === null) return null;
-  return { about: 'models', verdict: 'fault', key: 'url', told, advice: `Write ${better}.` };
+  const told = 'it answers here in a form of its own';
+  return fault('models', { key: 'url', told, advice: `Write ${better}.` });
 }
 
 /** Where the API stands that was looked for at `url`. */
@@ -119,10 +111,6 @@ async function betterUrl(
 }
 
 function listOf(body: Buffer): Fields | null {
-  try {
-    const fields = fieldsOf(JSON.parse(body.toString()));
-    return Array.isArray(fields['data']) ? fields : null;
-  } catch {
-    return null;
-  }
+  const fields = fieldsOf(parsed(body.toString()));
+  return Array.isArray(fields['data']) ? fields : null;
 }

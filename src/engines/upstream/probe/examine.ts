@@ -1,9 +1,12 @@
+import { fieldsOf, parsed } from '../../../base/fields.ts';
 import { silent } from '../../../base/log.ts';
 import { ApiError } from '../../../core/errors.ts';
 import type { Examination, Finding } from '../../../core/examination.ts';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
+import { madeBody } from '../../../wire/json/json-body.ts';
 import type { Engine, EngineCall } from '../../engines.ts';
 import { addressOf } from '../connection/address.ts';
+import { fault, ok, ours } from './findings.ts';
 import { examineConnection, findHttps } from './examine-connection.ts';
 import { examineModels } from './examine-models.ts';
 import { countTimeouts } from './count-tokens.ts';
@@ -69,7 +72,7 @@ export async function examineUpstream(
   } catch (error) {
     const https = await findHttps(connecting);
     if (https) findings.splice(0, findings.length, https);
-    else add({ about: 'models', verdict: 'fault', told: textOf(error), advice: 'See its log.' });
+    else add(fault('models', { told: textOf(error), advice: 'See its log.' }));
     return found(flavor, false);
   } finally {
     await transport.close();
@@ -94,89 +97,88 @@ export async function examineUpstream(
   return found(flavor, true);
 
   async function examineSlots(): Promise<Finding> {
-    const about = 'slots';
-    if (slots !== null) return { about, verdict: 'ok', told: `${slots}, as configured` };
+    if (slots !== null) return ok('slots', `${slots}, as configured`);
     const told = (await engine.probe().catch(() => null))?.slots ?? null;
-    if (told !== null) return { about, verdict: 'ok', told: `${told}, as it says itself` };
-    return { about, verdict: 'ours', told: 'it does not say; they are found out while it works' };
+    if (told !== null) return ok('slots', `${told}, as it says itself`);
+    return ours('slots', 'it does not say; they are found out while it works');
   }
 
   async function examineChat(): Promise<Finding> {
     const elapsed = begin();
-    const about = 'chat';
     try {
       const { usage } = await ask(engine, { max_tokens: 8 });
-      const tokens = `${usage.completion_tokens} tokens`;
-      return { about, verdict: 'ok', told: `${tokens} in ${Math.round(elapsed())} ms` };
+      return ok('chat', `${usage.completion_tokens} tokens in ${Math.round(elapsed())} ms`);
     } catch (error) {
       const advice = isServesTold ? adviceFor(error) : `${adviceFor(error)} Or write serves: [embeddings].`;
-      return { about, verdict: 'fault', ...failure(error), advice };
+      return fault('chat', { ...failure(error), advice });
     }
   }
 
   async function examineTool(): Promise<Finding> {
-    const about = 'tool call';
     const mean = engine.capabilities.forcedTool;
     if (mean === 'none')
-      return {
-        about,
-        verdict: 'ours',
-        told: 'it forces none; Offpeak asks for the arguments and makes the call',
-      };
-    try {
-      const strict = mean === 'strict' && { strict: true };
-      const tool = { name: 'answer', description: 'Answers.', parameters: word, ...strict };
-      const { choices } = await ask(engine, {
-        max_tokens: 256,
+      return ours('tool call', 'it forces none; Offpeak asks for the arguments and makes the call');
+    const strict = mean === 'strict' && { strict: true };
+    const tool = { name: 'answer', description: 'Answers.', parameters: word, ...strict };
+    return examinePromise('tool call', 'forced_tool', 'forced by itself', {
+      asked: {
         tools: [{ type: 'function', function: tool }],
         tool_choice: mean === 'filter' ? 'required' : { type: 'function', function: { name: tool.name } },
-      });
-      const [choice] = choices;
-      const call = choice?.message.tool_calls?.[0]?.function;
-      if (call?.name === tool.name && isWord(call.arguments))
-        return { about, verdict: 'ok', told: 'forced by itself' };
-      return unmet(
-        about,
-        choice?.finish_reason,
-        'it did not make the call that it was told to make',
-        'forced_tool',
-      );
-    } catch (error) {
-      return { about, verdict: 'fault', ...failure(error), ...otherwise(error, 'forced_tool') };
-    }
+      },
+      isKept({ message }) {
+        const call = message.tool_calls?.[0]?.function;
+        return call?.name === tool.name && isWord(call.arguments);
+      },
+      unmet: 'it did not make the call that it was told to make',
+    });
   }
 
   async function examineSchema(): Promise<Finding> {
-    const about = 'json_schema';
     if (engine.capabilities.jsonSchema === 'none')
-      return { about, verdict: 'ours', told: 'it knows none; Offpeak asks for JSON in words and checks it' };
+      return ours('json_schema', 'it knows none; Offpeak asks for JSON in words and checks it');
+    const json_schema = { name: 'answer', strict: true, schema: word };
+    return examinePromise('json_schema', 'json_schema', 'held by itself', {
+      asked: { response_format: { type: 'json_schema', json_schema } },
+      isKept: ({ message }) => isWord(message.content ?? ''),
+      unmet: 'its answer does not conform',
+    });
+  }
+
+  /** Whether it keeps by itself what else Offpeak sees to. */
+  async function examinePromise(
+    about: Finding['about'],
+    capability: string,
+    kept: string,
+    { asked, isKept, unmet }: PromiseAsked,
+  ): Promise<Finding> {
+    const key = 'capabilities';
+    const advice = `Write capabilities: { ${capability}: none }, then Offpeak sees to it.`;
     try {
-      const { choices } = await ask(engine, {
-        max_tokens: 256,
-        response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema: word } },
-      });
-      const [choice] = choices;
-      if (isWord(choice?.message.content ?? '')) return { about, verdict: 'ok', told: 'held by itself' };
-      return unmet(about, choice?.finish_reason, 'its answer does not conform', 'json_schema');
+      const [choice] = (await ask(engine, { max_tokens: 256, ...asked })).choices;
+      if (choice && isKept(choice)) return ok(about, kept);
+      if (choice?.finish_reason === 'length')
+        return ours(about, 'not known: it thinks for longer than it was let');
+      return fault(about, { told: unmet, key, advice });
     } catch (error) {
-      return { about, verdict: 'fault', ...failure(error), ...otherwise(error, 'json_schema') };
+      if (isLost(error)) return fault(about, { ...failure(error), advice: adviceFor(error) });
+      return fault(about, { ...failure(error), key, advice });
     }
   }
 
   async function examineCompletions(): Promise<Finding> {
     const about = 'completions';
     if (engine.capabilities.speaks?.completions !== 'native')
-      return { about, verdict: 'ours', told: 'not asked for any; requests for raw prompts are answered 404' };
+      return ours(about, 'not asked for any; requests for raw prompts are answered 404');
     const elapsed = begin();
     try {
-      const value = { model, prompt: 'Water is', max_tokens: 1 };
-      const body = { value, text: JSON.stringify(value) };
-      await within((call) => engine.native!.ask('completions', body, call));
-      return { about, verdict: 'ok', told: `raw prompts too, in ${Math.round(elapsed())} ms` };
+      const body = madeBody({ model, prompt: 'Water is', max_tokens: 1 });
+      await within((call) => engine.native!.ask(about, body, call));
+      return ok(about, `raw prompts too, in ${Math.round(elapsed())} ms`);
     } catch (error) {
-      if (isLost(error)) return { about, verdict: 'fault', ...failure(error), advice: adviceFor(error) };
-      const told = `none (${failure(error).told}); write capabilities: { completions: none } so that requests are told`;
-      return { about, verdict: 'ours', told };
+      const failed = failure(error);
+      if (isLost(error)) return fault(about, { ...failed, advice: adviceFor(error) });
+      const instead = 'write capabilities: { completions: none } so that requests are told';
+      return ours(about, `none (${failed.told}); ${instead}`);
     }
   }
 
@@ -184,26 +186,20 @@ export async function examineUpstream(
     const about = 'embeddings';
     const elapsed = begin();
     try {
-      const value = { model, input: 'yes' };
-      const { vectors } = await within((call) => engine.embed({ value, text: JSON.stringify(value) }, call));
-      const told = `${vectors[0]?.length ?? 0} numbers in ${Math.round(elapsed())} ms`;
-      return { about, verdict: 'ok', told };
+      const body = madeBody({ model, input: 'yes' });
+      const { vectors } = await within((call) => engine.embed(body, call));
+      return ok(about, `${vectors[0]?.length ?? 0} numbers in ${Math.round(elapsed())} ms`);
     } catch (error) {
-      if (isServesTold || isLost(error))
-        return { about, verdict: 'fault', ...failure(error), advice: adviceFor(error) };
-      const { told } = failure(error);
-      return {
-        about,
-        verdict: 'ours',
-        told: `none (${told}); write serves: [chat] so that requests are told`,
-      };
+      const failed = failure(error);
+      if (isServesTold || isLost(error)) return fault(about, { ...failed, advice: adviceFor(error) });
+      return ours(about, `none (${failed.told}); write serves: [chat] so that requests are told`);
     }
   }
 
   function ask(of: Engine, more: Partial<ChatRequest>) {
     const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Is water wet? Say yes or no.' }];
-    const value: ChatRequest = { model, messages, temperature: 0, ...more };
-    return within(async (call) => (await of.generate({ value, text: JSON.stringify(value) }, call)).body);
+    const body = madeBody<ChatRequest>({ model, messages, temperature: 0, ...more });
+    return within(async (call) => (await of.generate(body, call)).body);
   }
 
   async function within<T>(run: (call: EngineCall) => Promise<T>): Promise<T> {
@@ -227,19 +223,11 @@ export async function examineUpstream(
   }
 }
 
-function unmet(
-  about: Finding['about'],
-  finish: string | undefined,
-  told: string,
-  capability: string,
-): Finding {
-  if (finish === 'length')
-    return { about, verdict: 'ours', told: 'not known: it thinks for longer than it was let' };
-  return { about, verdict: 'fault', told, ...instead(capability) };
-}
-
-function otherwise(error: unknown, capability: string): Pick<Finding, 'advice' | 'key'> {
-  return isLost(error) ? { advice: adviceFor(error) } : instead(capability);
+interface PromiseAsked {
+  asked: Partial<ChatRequest>;
+  isKept: (choice: ChatChoice) => boolean;
+  /** What is told where it is not. */
+  unmet: string;
 }
 
 /** Whether there was no answer: that tells nothing of what the server can do. */
@@ -248,13 +236,6 @@ function isLost(error: unknown): boolean {
 }
 
 const lost: readonly string[] = ['upstream_unreachable', 'upstream_timeout', 'engine_overloaded'];
-
-function instead(capability: string): Pick<Finding, 'advice' | 'key'> {
-  return {
-    key: 'capabilities',
-    advice: `Write capabilities: { ${capability}: none }, then Offpeak sees to it.`,
-  };
-}
 
 function adviceFor(error: unknown): string {
   if (!(error instanceof ApiError)) return 'See its log.';
@@ -267,10 +248,6 @@ function textOf(error: unknown): string {
 }
 
 function isWord(text: string): boolean {
-  try {
-    const { word: said } = JSON.parse(text) as { word?: unknown };
-    return said === 'yes' || said === 'no';
-  } catch {
-    return false;
-  }
+  const { word: said } = fieldsOf(parsed(text));
+  return said === 'yes' || said === 'no';
 }

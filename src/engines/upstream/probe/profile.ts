@@ -1,6 +1,5 @@
 import type { Timer } from '../../../base/clock.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
-import type { Flavor } from '../../../core/flavor.ts';
 import type { Capabilities, Report } from '../../engines.ts';
 import type { ReadOptions } from '../answer/chat-response.ts';
 import { usageReader } from '../answer/own-usage.ts';
@@ -17,20 +16,23 @@ import type { UpstreamOptions } from '../upstream-options.ts';
 import { type Counter, createCounter } from './count-tokens.ts';
 import { askHowItIs } from './reports.ts';
 
-/** What is known of a server: of its kind, and of what it told of itself. Parts of it change while the server runs. */
-export interface Profile {
-  readonly traits: FlavorTraits;
-  readonly wording: Wording;
-  readonly dialect: Dialect;
-  readonly capabilities: Capabilities;
-  readonly countTokens: Counter;
+/** What is known of a server: of its kind, and of what it told of itself. */
+export interface Known {
+  traits: FlavorTraits;
+  dialect: Dialect;
+  wording: Wording;
+  capabilities: Capabilities;
   /** Behind the base of its URL. */
-  readonly chatPath: string;
-  readonly embeddingsPath: string;
-  /** The context to which it cuts prompts silently, where it does. */
-  readonly cutsAt: number | null | undefined;
+  chatPath: string;
+  embeddingsPath: string;
   /** How its answers are read. */
-  readonly reading: () => Pick<ReadOptions, 'usageOf' | 'finishes' | 'cutsAt'>;
+  reading: Pick<ReadOptions, 'usageOf' | 'finishes' | 'cutsAt'>;
+}
+
+export interface Profile {
+  /** As of now: asked for with every request, and another one when the server tells of itself. */
+  readonly now: Known;
+  countTokens: Counter;
   /** Finds out what kind of server it is, where nobody said; one that is away is asked again later, and `generic` until then. */
   look(): Promise<void>;
   /** Asks it how it is. @throws ApiError when it is away or does not know us, as a request would find it */
@@ -55,34 +57,22 @@ const lookAgainMs = 30_000;
 
 export function createProfile({ options, address, get, post, isOpen, context }: ProfileParts): Profile {
   const { model, clock, log, passThrough = [] } = options;
-  const asked = options.flavor ?? 'generic';
   const modelsPath = address.path('/models');
-  let traits: FlavorTraits;
-  let wording: Wording;
-  let capabilities: Capabilities;
-  let dialect: Dialect;
-  let countTokens: Counter;
-  let isFound = asked !== 'auto';
+  let isFound = options.flavor !== 'auto';
   /** What it answered when it was asked what it is: how it is is told by the same. */
   let models: Reply<Buffer> | null = null;
   let lookingAgain: Timer | undefined;
   let told: Report = { slots: null, queued: null };
-  take(asked === 'auto' ? 'generic' : asked);
+  let now = knownOf(traitsOf(options.flavor, options.ownTraits));
 
-  function take(flavor: Flavor): void {
-    traits = traitsOf(flavor, options.ownTraits);
-    dialect = dialects[traits.format ?? 'chat'];
-    countTokens = createCounter(traits.counter, (path, body) => post(address.rootPath(path), body));
-    capabilities = capabilitiesNow();
-    const { customTools = false } = capabilities;
-    wording = { model, traits, customTools, told, members: chatMembers(traits, passThrough), passThrough };
-  }
-
-  /** They are asked for with every request, and change when the server tells of itself. */
-  function capabilitiesNow(): Capabilities {
-    return {
+  function knownOf(traits: FlavorTraits): Known {
+    const { paths, cutsPrompts, completions } = traits;
+    const dialect = dialects[traits.format ?? 'chat'];
+    // Whoever configures where embeddings are asked for knows of some.
+    const makesEmbeddings = !traits.noEmbeddings || paths?.embeddings !== undefined;
+    const capabilities: Capabilities = {
       isGuess: !isFound,
-      serves: options.serves ?? (makesEmbeddings(traits) ? ['chat', 'embeddings'] : ['chat']),
+      serves: options.serves ?? (makesEmbeddings ? ['chat', 'embeddings'] : ['chat']),
       inputs: options.inputs ?? told.inputs ?? traits.inputs,
       tools: told.tools ?? true,
       customTools: traits.customTools?.test(model) ?? false,
@@ -94,8 +84,22 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       ...(traits.format && { customTools: false }),
       speaks: {
         ...traits.speaks,
-        completions: traits.completions ? 'native' : 'no',
+        completions: completions ? 'native' : 'no',
         ...options.capabilities?.speaks,
+      },
+    };
+    const { customTools = false } = capabilities;
+    return {
+      traits,
+      dialect,
+      capabilities,
+      wording: { model, traits, customTools, told, members: chatMembers(traits, passThrough), passThrough },
+      chatPath: paths?.chat ?? dialect.path,
+      embeddingsPath: paths?.embeddings ?? '/embeddings',
+      reading: {
+        usageOf: usageReader(traits.usage),
+        finishes: traits.finish,
+        cutsAt: cutsPrompts ? (told.contextLength ?? options.contextLength) : null,
       },
     };
   }
@@ -109,7 +113,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       if (status >= 500 || status === 429) throw new Error(`status ${status}`);
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
       isFound = true;
-      take(flavor);
+      now = knownOf(traitsOf(flavor, options.ownTraits));
       models = reply;
       log.info(
         { upstream: address.host, upstream_model: model, flavor },
@@ -120,54 +124,30 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
     }
   }
 
-  const cutsAt = () => (traits.cutsPrompts ? (told.contextLength ?? options.contextLength) : null);
-
   return {
-    get traits() {
-      return traits;
+    get now() {
+      return now;
     },
-    get wording() {
-      return wording;
-    },
-    get dialect() {
-      return dialect;
-    },
-    get capabilities() {
-      return capabilities;
-    },
-    get countTokens() {
-      return countTokens;
-    },
-    get chatPath() {
-      return traits.paths?.chat ?? dialect.path;
-    },
-    get embeddingsPath() {
-      return traits.paths?.embeddings ?? '/embeddings';
-    },
-    get cutsAt() {
-      return cutsAt();
-    },
-    reading: () => ({
-      usageOf: usageReader(traits.usage),
-      finishes: traits.finish,
-      cutsAt: cutsAt(),
-    }),
+    countTokens: createCounter(
+      () => now.traits.counter,
+      (path, body) => post(address.rootPath(path), body),
+    ),
     look,
 
     async probe() {
       await look();
       const just = models;
       models = null;
-      told = await askHowItIs(traits.report, {
+      const { report, listsAll = false } = now.traits;
+      told = await askHowItIs(report, {
         model,
-        listsAll: traits.listsAll ?? false,
+        listsAll,
         address,
         get: async (path) => (just && path === modelsPath ? just : get(path)),
         post,
         refusal: (reply) => errorForStatus({ ...reply, text: reply.body.toString() }, context()),
       });
-      wording = { ...wording, told };
-      capabilities = capabilitiesNow();
+      now = knownOf(now.traits);
       return told;
     },
 
@@ -178,11 +158,6 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       ),
     rest: () => lookingAgain?.cancel(),
   };
-}
-
-/** Whoever configures where they are asked for knows of some. */
-function makesEmbeddings({ paths, ...traits }: FlavorTraits): boolean {
-  return !traits.noEmbeddings || paths?.embeddings !== undefined;
 }
 
 /** Whether its reply is what is looked for; not where it is away. */

@@ -24,7 +24,7 @@ export function watchServer({ clock, idleMs, connections, address, profile }: Wa
 
   /** The path and the text of a request that costs next to nothing. */
   function leastWork(): [string, string] {
-    const { capabilities, dialect, wording, chatPath, embeddingsPath } = profile;
+    const { capabilities, dialect, wording, chatPath, embeddingsPath } = profile.now;
     const { model } = wording;
     if (!capabilities.serves.includes('chat'))
       return [address.path(embeddingsPath), JSON.stringify({ model, input: 'a' })];
@@ -37,7 +37,7 @@ export function watchServer({ clock, idleMs, connections, address, profile }: Wa
     clock,
     idleMs: idleMs && Math.max(idleMs, leastWatchedMs),
     work: () => connections.open,
-    ...createLifeSigns(() => profile.traits.life ?? 'door', {
+    ...createLifeSigns(() => profile.now.traits.life ?? 'door', {
       get: (path) => connections.beside.get(address.rootPath(path), never),
       wait: (path, signal) => connections.work.get(address.rootPath(path), signal),
       work: (signal) => connections.work.post(...leastWork(), signal),
