@@ -1,11 +1,11 @@
-import type { ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { estimatePrompt } from '../../wire/chat/request/estimate-prompt.ts';
 import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
 import { foldChunks } from '../../wire/chat/stream/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine } from '../engines.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
-import { allChoices, streamAllChoices } from './answer/choices.ts';
+import { eachAlone, isApart, withMissing, withUsage } from './answer/choices.ts';
 import type { Exchanges } from './connection/exchanges.ts';
 import type { createChatAsking } from './probe/chat-asking.ts';
 import type { Profile } from './probe/profile.ts';
@@ -52,19 +52,52 @@ export function createChatCalls({
     } else yield [...chunksOf(dialect.read(reply.fields, reply.bytes, reading))];
   }
 
-  const apart = () => profile.now.traits.choicesApart;
+  function* asksOf(body: JsonBody<ChatRequest>) {
+    const wanted = body.value.n ?? 1;
+    const whole = { body, first: 0, wanted, isRepeat: false };
+    const apart = isApart(body.value, profile.now.traits.choicesApart);
+    yield* withMissing(apart ? eachAlone(body, 0, wanted) : [whole]);
+  }
+
+  async function completeAll(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
+    let answer: ChatResponse | undefined;
+    for (const { ask, came } of asksOf(request)) {
+      const told = await complete(ask.body, signal);
+      const choices = told.choices.slice(0, ask.wanted);
+      came(choices.length);
+      for (const choice of choices) choice.index += ask.first;
+      if (answer) choices.unshift(...answer.choices);
+      answer = { ...(answer ?? told), choices, usage: withUsage(answer?.usage, told.usage, ask) };
+    }
+    return answer!;
+  }
+
+  /** The usage of all together at the end. */
+  async function* streamAll(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
+    let end: ChatChunk | undefined;
+    for (const { ask, came } of asksOf(request)) {
+      const seen = new Set<number>();
+      for await (const chunks of stream(ask.body, signal)) {
+        for (const chunk of chunks) {
+          if (chunk.usage) end = { ...chunk, usage: withUsage(end?.usage, chunk.usage, ask) };
+          for (const choice of chunk.choices) {
+            seen.add(choice.index);
+            choice.index += ask.first;
+          }
+        }
+        yield chunks.filter(({ usage }) => !usage);
+      }
+      came(Math.min(seen.size, ask.wanted));
+    }
+    if (end) yield [end];
+  }
+
+  const isOne = ({ value }: JsonBody<ChatRequest>) => (value.n ?? 1) === 1;
 
   return {
     async generate(request, { signal }) {
-      const once = (each: JsonBody<ChatRequest>) => complete(each, signal);
-      if ((request.value.n ?? 1) === 1) return { body: await once(request) };
-      return { body: await allChoices(request, once, apart()) };
+      return { body: await (isOne(request) ? complete : completeAll)(request, signal) };
     },
-
-    stream(request, { signal }) {
-      const once = (each: JsonBody<ChatRequest>) => stream(each, signal);
-      if ((request.value.n ?? 1) === 1) return once(request);
-      return streamAllChoices(request, once, apart());
-    },
+    stream: (request, { signal }) => (isOne(request) ? stream : streamAll)(request, signal),
   };
 }

@@ -1,92 +1,88 @@
-import type { ChatChunk, ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../../wire/chat/chat.ts';
+import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
+import { unusable } from './parse-body.ts';
 
-type Request = JsonBody<ChatRequest>;
-/** When several choices are not asked for together (`flavors.ts`). */
+/** When several choices are not asked for together (`flavors/`). */
 export type Apart = 'always' | 'greedy';
 
-/**
- * An answer with as many choices as were asked for. Some servers make one whatever `n` says; they are asked again for
- * those that are missing, one after the other, because a request holds one slot.
- * @param apart when each choice is asked for by itself from the start
- */
-export async function allChoices(
-  request: Request,
-  once: (request: Request) => Promise<ChatResponse>,
-  apart: Apart | undefined,
-): Promise<ChatResponse> {
-  const answer = await once(firstOf(request, apart));
-  for (let index = answer.choices.length; index < wanted(request); index++) {
-    const { choices, usage } = await once(singleChoice(request, index));
-    answer.choices.push({ ...choices[0]!, index });
-    answer.usage = withChoice(answer.usage, usage);
-  }
-  return answer;
+/** What may be asked for several choices. */
+export interface Several extends Record<string, unknown> {
+  n?: number | null;
+  seed?: number | null;
+  temperature?: number | null;
 }
 
-/** The same as chunks, for more than one choice; the usage of all together at the end. */
-export async function* streamAllChoices(
-  request: Request,
-  once: (request: Request) => ChatChunks,
-  apart: Apart | undefined,
-): ChatChunks {
-  const seen = new Set<number>();
-  let usage: ChatChunk | undefined;
-  for await (const chunks of once(firstOf(request, apart))) {
-    for (const { index } of chunks.flatMap(({ choices }) => choices)) seen.add(index);
-    usage = chunks.find(isUsage) ?? usage;
-    yield chunks.filter((chunk) => !isUsage(chunk));
-  }
-  for (let index = seen.size; index < wanted(request); index++) {
-    for await (const chunks of once(singleChoice(request, index))) {
-      const total = usage?.usage;
-      const more = chunks.find(isUsage);
-      if (more?.usage) usage = { ...more, usage: total ? withChoice(total, more.usage) : more.usage };
-      yield chunks
-        .filter((chunk) => !isUsage(chunk))
-        .map((chunk) => ({ ...chunk, choices: chunk.choices.map((choice) => ({ ...choice, index })) }));
-    }
-  }
-  if (usage) yield [usage];
-}
-
-const isUsage = ({ usage }: ChatChunk) => Boolean(usage);
-
-function wanted({ value: { n } }: Request): number {
-  return n ?? 1;
+/** A question to a server. */
+export interface Ask<T> {
+  body: JsonBody<T>;
+  /** The number of its first choice among those of the request. */
+  first: number;
+  wanted: number;
+  /** Whether its prompt was asked with before, and paid. */
+  isRepeat: boolean;
 }
 
 /** Below this vLLM takes a temperature for 0. */
 const greedyBelow = 1e-5;
 
 /** Whether each of several choices is asked for by itself. */
-export function isApart({ temperature }: { temperature?: number | null }, apart: Apart | undefined): boolean {
+export function isApart({ temperature }: Several, apart: Apart | undefined): boolean {
   return apart === 'always' || (apart === 'greedy' && (temperature ?? 1) < greedyBelow);
 }
 
-function firstOf(request: Request, apart: Apart | undefined): Request {
-  return wanted(request) > 1 && isApart(request.value, apart) ? singleChoice(request, 0) : request;
+/** Each of the `n` choices of one prompt by itself, one after the other, because a request holds one slot. */
+export function eachAlone<T extends Several>(body: JsonBody<T>, first: number, n: number): Ask<T>[] {
+  return Array.from({ length: n }, (_, k) => alone(body, first, k));
 }
 
-/** Another seed, so that it is another answer. */
-function singleChoice(request: Request, index: number): Request {
-  const { seed } = request.value;
-  return editBody(request, { n: undefined, ...(typeof seed === 'number' && { seed: seed + index }) });
-}
-
-/** The prompt counts once, as where a server makes all choices at a time. */
-function withChoice(
-  total: ChatUsage,
-  { completion_tokens: more, completion_tokens_details: details }: ChatUsage,
-): ChatUsage {
-  const reasoning = total.completion_tokens_details?.reasoning_tokens;
+/** The `k`th choice of one prompt by itself. Another seed, so that it is another answer. */
+function alone<T extends Several>(body: JsonBody<T>, first: number, k: number): Ask<T> {
+  const { seed } = body.value;
+  const single: Several = { n: undefined, ...(typeof seed === 'number' && { seed: seed + k }) };
   return {
-    ...total,
-    completion_tokens: total.completion_tokens + more,
-    total_tokens: total.total_tokens + more,
+    body: editBody<Several>(body, single) as JsonBody<T>,
+    first: first + k,
+    wanted: 1,
+    isRepeat: k > 0,
+  };
+}
+
+/** The questions in turn, and those for choices of one prompt that did not come: some servers make one whatever `n` says. */
+export function* withMissing<T extends Several>(
+  asks: readonly Ask<T>[],
+): Generator<{ ask: Ask<T>; came: (choices: number) => void }> {
+  const queue = [...asks];
+  for (let ask = queue.shift(); ask; ask = queue.shift()) {
+    const { body, first, wanted } = ask;
+    let found = 0;
+    yield { ask, came: (choices) => (found = choices) };
+    if (found === wanted) continue;
+    if (found > wanted || wanted !== (body.value.n ?? 1))
+      throw unusable(`has ${found} choices where ${wanted} were asked for`);
+    for (let k = found; k < wanted; k++) queue.push(alone(body, first, k));
+  }
+}
+
+/** A prompt counts once, as where a server makes all choices at a time. */
+export function withUsage<T>(
+  total: ChatUsage | null | undefined,
+  more: ChatUsage,
+  { isRepeat }: Ask<T>,
+): ChatUsage {
+  if (!total) return more;
+  const prompt = total.prompt_tokens + (isRepeat ? 0 : more.prompt_tokens);
+  const completion = total.completion_tokens + more.completion_tokens;
+  const cached = isRepeat ? 0 : more.prompt_tokens_details.cached_tokens;
+  const reasoning = total.completion_tokens_details?.reasoning_tokens;
+  const { reasoning_tokens: thought = 0 } = more.completion_tokens_details ?? {};
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: total.prompt_tokens_details.cached_tokens + cached },
     ...(reasoning !== undefined && {
-      completion_tokens_details: { reasoning_tokens: reasoning + (details?.reasoning_tokens ?? 0) },
+      completion_tokens_details: { reasoning_tokens: reasoning + thought },
     }),
   };
 }

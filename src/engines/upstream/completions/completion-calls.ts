@@ -9,14 +9,16 @@ import { behindEcho } from '../../../wire/completions/behind-echo.ts';
 import { estimateTextPrompt } from '../../../wire/completions/request.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { EngineCall, NativeAnswer, NativeEvent } from '../../engines.ts';
-import type { Apart } from '../answer/choices.ts';
+import { type Apart, type Ask as AskOf, withMissing, withUsage } from '../answer/choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
 import { unusable } from '../answer/parse-body.ts';
 import { completionsText, type Wording } from '../request/request-text.ts';
 import { checkedUsage } from '../answer/usage.ts';
-import { alone, type Ask, type CompletionAbility, planOf, type Plan } from './plan.ts';
+import { type CompletionAbility, planOf, type Plan } from './plan.ts';
 import { pieceReader, readCompletion, type Reading } from './read-completion.ts';
+
+type Ask = AskOf<CompletionsRequest>;
 
 /** What is known of the server. */
 export interface CompletionWay extends Pick<Reading, 'usageOf' | 'finishes' | 'cutsAt'> {
@@ -83,7 +85,7 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
         const told = await once(ask, known, signal);
         came(told.choices.length);
         for (const choice of told.choices) choices.push(placed(choice, ask, plan));
-        usage = sumOf(usage, told.usage, ask);
+        usage = withUsage(usage, told.usage, ask);
       }
       return { text: '', fields: { choices }, usage: usage! };
     },
@@ -98,7 +100,7 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
         const said = behindEcho(ask.body.value);
         for await (const { pieces, usage: told } of streamOnce(ask, known, signal)) {
           for (const { index } of pieces) seen.add(index);
-          if (told) usage = sumOf(usage, told, ask);
+          if (told) usage = withUsage(usage, told, ask);
           if (pieces.length > 0)
             yield pieces.map((piece) => ({ ...eventOf(piece, ask, plan, begun), said: said(piece) }));
         }
@@ -112,20 +114,6 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
 interface Told {
   choices: CompletionChoice[];
   usage: ChatUsage;
-}
-
-/** The questions in turn, and those for choices of one prompt that did not come: some servers make one whatever `n` says. */
-function* withMissing(asks: readonly Ask[]): Generator<{ ask: Ask; came: (choices: number) => void }> {
-  const queue = [...asks];
-  for (let ask = queue.shift(); ask; ask = queue.shift()) {
-    const { body, first, wanted } = ask;
-    let found = 0;
-    yield { ask, came: (choices) => (found = choices) };
-    if (found === wanted) continue;
-    if (found > wanted || wanted !== (body.value.n ?? 1))
-      throw unusable(`has ${found} choices where ${wanted} were asked for`);
-    for (let k = found; k < wanted; k++) queue.push(alone(body, first, k));
-  }
 }
 
 /** A choice under its number in the whole answer, behind its prompt where that was asked for. */
@@ -146,20 +134,6 @@ function eventOf(piece: CompletionPiece, ask: Ask, plan: Plan, begun: Set<number
   begun.add(index);
   const choice = isFirst ? placed(piece, ask, plan) : { ...piece, index };
   return { type: '', data: '', fields: { choices: [choice] } };
-}
-
-/** A prompt counts once, as where a server makes all choices at a time. */
-function sumOf(total: ChatUsage | undefined, more: ChatUsage, { isRepeat }: Ask): ChatUsage {
-  if (!total) return more;
-  const prompt = total.prompt_tokens + (isRepeat ? 0 : more.prompt_tokens);
-  const completion = total.completion_tokens + more.completion_tokens;
-  const cached = isRepeat ? 0 : more.prompt_tokens_details.cached_tokens;
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: total.prompt_tokens_details.cached_tokens + cached },
-  };
 }
 
 /** A server that ignores what it does not know would have said nothing of the prompt, and that is not a score. */

@@ -3,7 +3,7 @@ import type { CompletionsRequest } from '../../../wire/completions/completions.t
 import { answersMade } from '../../../wire/completions/request.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import { type Apart, isApart } from '../answer/choices.ts';
+import { type Apart, type Ask, eachAlone, isApart } from '../answer/choices.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 
 /**
@@ -18,19 +18,9 @@ interface Server {
   apart: Apart | undefined;
 }
 
-/** A question to a server. */
-export interface Ask {
-  body: JsonBody<CompletionsRequest>;
-  /** The number of its first choice among those of the request. */
-  first: number;
-  wanted: number;
-  /** Whether its prompt was asked with before, and paid. */
-  isRepeat: boolean;
-}
-
 export interface Plan {
   /** To be asked one after the other, because a request holds one slot. */
-  asks: Ask[];
+  asks: Ask<CompletionsRequest>[];
   /** The text that each prompt's choices are to begin with, which the server does not tell. */
   prefixes: readonly string[] | null;
 }
@@ -83,20 +73,13 @@ function asksOf(
   prompts: readonly (string | readonly number[])[],
   n: number,
   { abilities, apart }: Server,
-): Ask[] {
+): Ask<CompletionsRequest>[] {
   const isWhole = prompts.length === 1 || abilities.includes('lists');
   const hasN = n === 1 || (abilities.includes('n') && !isApart(body.value, apart));
   if (isWhole && hasN) return [{ body, first: 0, wanted: prompts.length * n, isRepeat: false }];
   return prompts.flatMap((prompt, at) => {
     const one = isWhole ? body : editBody(body, { prompt: prompt as string | number[] });
     if (hasN) return [{ body: one, first: at * n, wanted: n, isRepeat: false }];
-    return Array.from({ length: n }, (_, k) => alone(one, at * n, k));
+    return eachAlone(one, at * n, n);
   });
-}
-
-/** The `k`th choice of one prompt by itself. Another seed, so that it is another answer. */
-export function alone(body: JsonBody<CompletionsRequest>, first: number, k: number): Ask {
-  const { seed } = body.value;
-  const changed = editBody(body, { n: undefined, ...(typeof seed === 'number' && { seed: seed + k }) });
-  return { body: changed, first: first + k, wanted: 1, isRepeat: k > 0 };
 }
