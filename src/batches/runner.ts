@@ -182,7 +182,6 @@ export class Runner {
       if (closed)
         this.work.dropBatch(batchId, new ApiError('batch_cancelled', 'The batch takes no more results.'));
     }
-    if (finished.length > 0) this.work.forgetIdle();
     // There is a batch to close, or room for another suspect; for lines the dispatcher asks.
     if (outcomes.some(({ complete }) => complete) || held.suspects.length < suspects) this.wake();
     this.#dispatcher.dispatch();

@@ -71,10 +71,6 @@ export class HeldChunks {
     return [...this.#suspects.values()];
   }
 
-  batchIds(): string[] {
-    return [...new Set([...this.#chunks.values()].map((held) => held.batch.id))];
-  }
-
   ofBatch(batchId: string): HeldChunk[] {
     return [...this.#chunks.values()].filter((held) => held.batch.id === batchId);
   }

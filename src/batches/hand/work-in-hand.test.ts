@@ -10,7 +10,6 @@ function working() {
   const back: Lease[] = [];
   const work = new WorkInHand(clock, (leases) => void back.push(...leases));
   const batch = runningBatch();
-  work.addBatch(batch);
   const chunk = heldChunk({ batch });
   work.held.add(chunk);
   return { clock, work, batch, chunk, back };
@@ -98,13 +97,11 @@ describe('WorkInHand', () => {
     expect([work.held.leases, back]).toEqual([[leaseOf(kept.chunk)], [leaseOf(chunk.chunk)]]);
   });
 
-  it('forgets batches without a chunk in hand, and only those', () => {
+  it('knows a batch for as long as a chunk of it is in hand', () => {
     const { work, batch, chunk } = working();
-    work.addBatch(runningBatch({ id: 'idle' }));
-    work.forgetIdle();
+    work.held.add(heldChunk({ batch, seq: 2 }));
     expect(work.batches()).toEqual([batch]);
-    work.held.retire(chunk);
-    work.forgetIdle();
-    expect(work.batches()).toEqual([]);
+    for (const held of work.held.ofBatch(batch.id)) work.held.retire(held);
+    expect([work.batches(), work.batch(batch.id), chunk.batch]).toEqual([[], undefined, batch]);
   });
 });

@@ -3,11 +3,10 @@ import { ApiError } from '../../core/errors.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import { type HeldChunk, HeldChunks, leaseOf, type RunningBatch } from './held-chunks.ts';
 
-/** What this process has in hand: batches it runs lines of, and their leased chunks. Soft state; the store counts. */
+/** What this process has in hand: leased chunks, and so the batches it runs lines of. Soft state; the store counts. */
 export class WorkInHand {
   readonly held = new HeldChunks();
   #clock: Clock;
-  #batches = new Map<string, RunningBatch>();
   #giveBack: (leases: Lease[]) => void;
 
   /** @param giveBack leases of what was yielded: others may run it */
@@ -17,20 +16,16 @@ export class WorkInHand {
   }
 
   batch(id: string): RunningBatch | undefined {
-    return this.#batches.get(id);
+    return this.held.ofBatch(id)[0]?.batch;
   }
 
   batches(): RunningBatch[] {
-    return [...this.#batches.values()];
-  }
-
-  addBatch(batch: RunningBatch): void {
-    this.#batches.set(batch.id, batch);
+    return [...new Set([...this.held.chunks].map(({ batch }) => batch))];
   }
 
   /** Nothing more of this batch is sent; its calls are aborted after `graceMs`. */
   stopBatch(batchId: string, graceMs: number): void {
-    const batch = this.#batches.get(batchId);
+    const batch = this.batch(batchId);
     if (!batch || batch.stopping) return;
     batch.stopping = true;
     const chunks = this.held.ofBatch(batchId);
@@ -39,21 +34,19 @@ export class WorkInHand {
     if (graceMs <= 0) batch.abort.abort(reason);
     else this.#clock.after(graceMs, () => batch.abort.abort(reason));
     for (const held of chunks) this.settle(held);
-    this.#forgetDone(batch);
   }
 
   /** Nothing more of this batch is sent until `resumeBatch`; what is in flight may land. */
   yieldBatch(batchId: string): void {
-    const batch = this.#batches.get(batchId);
+    const batch = this.batch(batchId);
     if (!batch || batch.stopping) return;
     batch.yielding = true;
     for (const held of this.held.ofBatch(batchId)) this.yieldChunk(held);
-    this.#forgetDone(batch);
   }
 
   /** What comes of the batch from now on is sent. */
   resumeBatch(batchId: string): void {
-    const batch = this.#batches.get(batchId);
+    const batch = this.batch(batchId);
     if (batch) batch.yielding = false;
   }
 
@@ -76,32 +69,20 @@ export class WorkInHand {
     if (!(held.yielding || held.batch.stopping) || held.inFlight > 0 || !this.held.has(held)) return;
     this.held.drop(held);
     if (!held.batch.stopping) this.#giveBack([leaseOf(held.chunk)]);
-    this.#forgetDone(held.batch);
-  }
-
-  #forgetDone({ id, stopping, yielding }: RunningBatch): void {
-    if ((stopping || yielding) && this.held.ofBatch(id).length === 0) this.#batches.delete(id);
   }
 
   /** Aborts a batch's calls and lets go of its chunks at once. */
   dropBatch(batchId: string, reason: Error): void {
-    const batch = this.#batches.get(batchId);
+    const batch = this.batch(batchId);
     if (!batch) return;
     batch.stopping = true;
     batch.abort.abort(reason);
     for (const held of this.held.ofBatch(batchId)) this.held.drop(held);
-    this.#batches.delete(batchId);
   }
 
   /** Lets go of everything. */
   dropAll(reason: Error): void {
     for (const batch of this.batches()) this.dropBatch(batch.id, reason);
-  }
-
-  /** Forgets batches none of whose chunks is in hand. */
-  forgetIdle(): void {
-    const working = new Set(this.held.batchIds());
-    for (const batchId of this.#batches.keys()) if (!working.has(batchId)) this.#batches.delete(batchId);
   }
 }
 

@@ -205,14 +205,18 @@ export class Claimer {
     const back: Chunk[] = [];
     const suspects: Chunk[] = [];
     const held: HeldChunk[] = [];
+    const before = [...work.held.chunks];
     for (const chunk of chunks) {
       const batch = this.#batchOf(batches.get(chunk.batchId)!);
       if (!batch || batch.stopping || batch.yielding) back.push(chunk);
       else if (chunk.kills >= suspectKills && chunk.lines.length > 1) suspects.push(chunk);
-      else held.push(this.#toHeld(chunk, batch));
+      else {
+        const each = this.#toHeld(chunk, batch);
+        held.push(each);
+        // The next chunk may be of the same batch.
+        work.held.add(each);
+      }
     }
-    const before = [...work.held.chunks];
-    for (const each of held) work.held.add(each);
     fairness.setWorking(new Set(work.batches().map(({ orgId }) => orgId)));
     const upcoming = held.map(({ batch, lines, todo }) => ({ blob: batch.blob, lines, refs: todo }));
     await readAhead(blobs, upcoming, before);
@@ -248,10 +252,7 @@ export class Claimer {
       known.expiresAt = claimed.expiresAt;
     }
     if (known || blobId === null) return known;
-    const abort = new AbortController();
-    const batch = { ...claimed, blob: blobId, abort, stopping: false, yielding: false };
-    work.addBatch(batch);
-    return batch;
+    return { ...claimed, blob: blobId, abort: new AbortController(), stopping: false, yielding: false };
   }
 
   async #endWithoutInput(batchId: string): Promise<void> {

@@ -3,7 +3,6 @@ import { sleep, type Timer } from '../../base/clock.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { LineResult, RecordOutcome } from '../../store/contract/results.ts';
 import type { Ground } from '../ground.ts';
-import { halves, type ResultGroup } from './result-group.ts';
 
 /** A group is flushed at this many rows, or this long after its first row. */
 const groupRows = 256;
@@ -25,10 +24,16 @@ export interface RecorderParts extends Pick<
   onRefused: (batchId: string, error: unknown) => Promise<void>;
 }
 
+/** What one transaction records: results, and chunks that are finished with them. */
+interface ResultGroup {
+  rows: LineResult[];
+  finished: Lease[];
+}
+
 /**
  * Group commit of answers (batch-engine.md, "Recording"): one flush at a time, so that a slot is free when its answer is
- * there and the database is asked a few times a second. A failing database is asked again; answers wait, bounded. A group of
- * which something is refused is divided until what is refused stands alone.
+ * there and the database is asked a few times a second. A failing database is asked again; answers wait, bounded. Of a group
+ * that is refused each part is recorded alone, so that what is refused harms only its batch.
  */
 export class Recorder {
   #parts: RecorderParts;
@@ -133,8 +138,7 @@ export class Recorder {
       } catch (error) {
         log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
         if (!(await isAway(error))) {
-          const parts = halves({ rows, finished });
-          if (parts) return this.#recordBoth(parts);
+          if (rows.length + finished.length > 1) return this.#recordEach({ rows, finished });
           if (++refusals >= mostRefusals || this.#refused.has(batchOf(group)))
             return this.#refuse(group, error);
         }
@@ -144,10 +148,19 @@ export class Recorder {
     return undefined;
   }
 
-  async #recordBoth([first, second]: [ResultGroup, ResultGroup]): Promise<RecordOutcome[] | undefined> {
-    const before = await this.#record(first);
-    const after = before && (await this.#record(second));
-    return after && [...before, ...after];
+  /** Rows in their order, then the chunks that are finished with them. */
+  async #recordEach({ rows, finished }: ResultGroup): Promise<RecordOutcome[] | undefined> {
+    const parts: ResultGroup[] = [
+      ...rows.map((row) => ({ rows: [row], finished: [] })),
+      ...finished.map((lease) => ({ rows: [], finished: [lease] })),
+    ];
+    const outcomes: RecordOutcome[] = [];
+    for (const part of parts) {
+      const outcome = await this.#record(part);
+      if (!outcome) return undefined;
+      outcomes.push(...outcome);
+    }
+    return outcomes;
   }
 
   async #refuse(group: ResultGroup, error: unknown): Promise<RecordOutcome[]> {
@@ -160,7 +173,7 @@ export class Recorder {
   }
 }
 
-/** Of a group that cannot be divided. */
+/** Of a group of one row, or one chunk. */
 function batchOf({ rows, finished }: ResultGroup): string {
   return (rows[0] ?? finished[0]!).batchId;
 }

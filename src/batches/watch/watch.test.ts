@@ -28,7 +28,6 @@ describe('Watch', () => {
     clock = createManualClock();
     work = new WorkInHand(clock, () => {});
     batch = runningBatch();
-    work.addBatch(batch);
     const chunk = heldChunk({ batch });
     work.held.add(chunk);
     work.held.take(chunk);
