@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
 import type { ErrorBody } from '../support/api.ts';
 import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
@@ -9,16 +10,14 @@ import { until } from '../support/until.ts';
 
 // Somebody or something damaged the files under the data folder. Wrong bytes are never given away.
 
-let running: RunningApp;
-
-beforeEach(async () => {
-  running = await startApp();
-});
-
-afterEach(() => running?.stop());
+async function start({ onTestFinished }: TestContext): Promise<RunningApp> {
+  const running = await startApp();
+  onTestFinished(() => running.stop());
+  return running;
+}
 
 /** The blob that holds exactly these bytes. */
-function blobOf(content: string): string {
+function blobOf(running: RunningApp, content: string): string {
   const folder = join(running.data, 'blobs');
   const found = readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
@@ -40,12 +39,13 @@ const damages: [string, (path: string) => void][] = [
 ];
 
 describe.each(damages)('F52: a file with %s', (_, damage) => {
-  it('is a 500 with its request id, not wrong bytes, and the rest goes on', async () => {
+  it('is a 500 with its request id, not wrong bytes, and the rest goes on', async (context) => {
+    const running = await start(context);
     const { api } = running;
     const content = jsonl(chatLines(50));
     const file = await api.upload(content);
     const healthy = await api.upload(jsonl(chatLines(5)));
-    damage(blobOf(content));
+    damage(blobOf(running, content));
     const { status, text, headers } = await api.send(`/v1/files/${file.id}/content`);
     expect(status).toBe(500);
     const { error, request_id } = JSON.parse(text) as ErrorBody;
@@ -58,14 +58,15 @@ describe.each(damages)('F52: a file with %s', (_, damage) => {
 });
 
 describe.each(damages)('F52: a result file with %s', (_, damage) => {
-  it('is a 500 wherever it is read, never fewer lines than told, and the rest goes on', async () => {
+  it('is a 500 wherever it is read, never fewer lines than told, and the rest goes on', async (context) => {
+    const running = await start(context);
     const { api } = running;
     const input = await api.upload(jsonl(chatLines(50)));
     const { id } = await api.createBatch(input.id);
     const batch = await api.finished(id);
     const { text: whole } = await api.results(id, 'output');
     expect(parseLines(whole)).toHaveLength(50);
-    damage(blobOf(whole));
+    damage(blobOf(running, whole));
     // Until its rows are cleared away, the lines come from the database.
     await until('the file is read', async () => (await api.send(`/v1/batches/${id}/output`)).text !== whole);
     const paths = [
@@ -86,31 +87,16 @@ describe.each(damages)('F52: a result file with %s', (_, damage) => {
   });
 });
 
-describe('a batch with a line whose bytes were changed', () => {
-  it('fails, and never sends what nobody asked', async () => {
-    const { api } = running;
-    const content = jsonl(chatLines(40, (n) => `[[delay 20]] ask ${n} in peace`));
-    const file = await api.upload(content);
-    const path = blobOf(content);
-    // JSON as before, with another word in it.
-    writeFileSync(path, readFileSync(path, 'utf8').replace('ask 33 in peace', 'ask 33 in anger'));
-    const { id } = await api.createBatch(file.id);
-    const batch = await api.finished(id);
-    expect(batch.status).toBe('failed');
-    expect(batch.request_counts.completed + batch.request_counts.failed).toBe(40);
-    expect((await api.results(id, 'output')).text).not.toContain('anger');
-  });
-});
-
 describe('a file whose content has another length than it had', () => {
-  it.each([
-    ['less', (whole: string) => whole.slice(0, -10)],
-    ['more', (whole: string) => `${whole}{}`],
-  ])('%s: makes no batch, and says why', async (_, damage) => {
+  it.for<[string, (whole: string) => string]>([
+    ['less', (whole) => whole.slice(0, -10)],
+    ['more', (whole) => `${whole}{}`],
+  ])('%s: makes no batch, and says why', async ([name, damage], context) => {
+    const running = await start(context);
     const { api } = running;
-    const content = jsonl(chatLines(20, (n) => `a file of another length, ${_}, ${n}`));
+    const content = jsonl(chatLines(20, (n) => `a file of another length, ${name}, ${n}`));
     const file = await api.upload(content);
-    const path = blobOf(content);
+    const path = blobOf(running, content);
     writeFileSync(path, damage(readFileSync(path, 'utf8')));
     const { status, text } = await api.send('/v1/batches', {
       method: 'POST',
@@ -125,12 +111,31 @@ describe('a file whose content has another length than it had', () => {
   });
 });
 
-describe('a batch whose input is gone', () => {
-  it('fails as a whole, saying so, with every line told', async () => {
+// Both wait until the input was read in vain for some seconds.
+describe.concurrent('a batch with a line whose bytes were changed', () => {
+  it('fails, and never sends what nobody asked', async (context) => {
+    const running = await start(context);
+    const { api } = running;
+    const content = jsonl(chatLines(40, (n) => `[[delay 20]] ask ${n} in peace`));
+    const file = await api.upload(content);
+    const path = blobOf(running, content);
+    // JSON as before, with another word in it.
+    writeFileSync(path, readFileSync(path, 'utf8').replace('ask 33 in peace', 'ask 33 in anger'));
+    const { id } = await api.createBatch(file.id);
+    const batch = await api.finished(id);
+    expect(batch.status).toBe('failed');
+    expect(batch.request_counts.completed + batch.request_counts.failed).toBe(40);
+    expect((await api.results(id, 'output')).text).not.toContain('anger');
+  });
+});
+
+describe.concurrent('a batch whose input is gone', () => {
+  it('fails as a whole, saying so, with every line told', async (context) => {
+    const running = await start(context);
     const { api } = running;
     const content = jsonl(chatLines(400, (n) => `[[delay 50]] ${n}`));
     const file = await api.upload(content);
-    const path = blobOf(content);
+    const path = blobOf(running, content);
     const { id } = await api.createBatch(file.id);
     rmSync(path);
     const batch = await api.finished(id);

@@ -28,7 +28,7 @@ async function appOver(servers: FakeUpstream[], { onTestFinished }: TestContext)
   return running;
 }
 
-describe('a line that its server refuses for ever', () => {
+describe.concurrent('a line that its server refuses for ever', () => {
   it.concurrent('ends as an error, and the lines of another org go on', async (context) => {
     const server = await serverOf((response, { text }) => {
       if (prompts(text).startsWith('forbidden')) return send(response, 403, { error: { message: 'no' } });
@@ -45,7 +45,7 @@ describe('a line that its server refuses for ever', () => {
   });
 });
 
-describe('a server that only embeds', () => {
+describe.concurrent('a server that only embeds', () => {
   it.concurrent('ends lines that ask it for answers, and the batch, at once', async (context) => {
     const server = await serverOf((response, { path }) => {
       if (path.endsWith('/embeddings'))
@@ -60,7 +60,7 @@ describe('a server that only embeds', () => {
   });
 });
 
-describe('a server that is not itself', () => {
+describe.concurrent('a server that is not itself', () => {
   const outages: [string, Answer][] = [
     ['answers 404 while it is rolled out', (response) => send(response, 404, 'no such path')],
     ['answers 405', (response) => send(response, 405, '')],
