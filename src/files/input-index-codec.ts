@@ -14,21 +14,25 @@ const version = 2;
 const versionWithoutSums = 1;
 const headerBytes = 24;
 
+/** Each with its kind, and how many there are a request. */
+const columns = [
+  ['offset', Float64Array, 1],
+  ['length', Uint32Array, 1],
+  ['est', Uint32Array, 1],
+  ['hashes', Uint32Array, prefixLevels],
+  ['sum', Uint32Array, 1],
+  ['model', Uint16Array, 1],
+] as const;
+
 export function encodeIndex(index: InputIndex): Uint8Array {
   const names = new TextEncoder().encode(JSON.stringify(index.models));
-  const columns = columnsOf(index.count, names.length, index.sum !== undefined);
-  const bytes = new Uint8Array(columns.end);
-  bytes.set(names, headerBytes);
-  const { buffer } = bytes;
-  new Float64Array(buffer, columns.offset, index.count).set(index.offset);
-  new Uint32Array(buffer, columns.length, index.count).set(index.length);
-  new Uint32Array(buffer, columns.est, index.count).set(index.est);
-  new Uint32Array(buffer, columns.hashes, index.count * prefixLevels).set(index.hashes);
-  if (index.sum) new Uint32Array(buffer, columns.sum, index.count).set(index.sum);
-  new Uint16Array(buffer, columns.model, index.count).set(index.model);
   const format = index.sum ? version : versionWithoutSums;
+  const { views, end } = layOut(index.count, names.length, format);
+  const bytes = new Uint8Array(end);
+  bytes.set(names, headerBytes);
+  for (const { name, view } of views) view(bytes.buffer).set(index[name]!);
   const header = [magic, format, index.count, names.length, crc32(bytes.subarray(headerBytes))];
-  new Uint32Array(buffer, 0, header.length).set(header);
+  new Uint32Array(bytes.buffer, 0, header.length).set(header);
   return bytes;
 }
 
@@ -41,30 +45,24 @@ export function decodeIndex(bytes: Uint8Array): InputIndex {
   if (mark !== magic) throw damaged('it does not begin like one');
   if (format !== version && format !== versionWithoutSums)
     throw damaged(`its version is ${format}, not ${version}`);
-  const columns = columnsOf(count!, namesLength!, format === version);
-  if (columns.end !== bytes.length) throw damaged('its length is wrong');
+  const { views, end } = layOut(count!, namesLength!, format);
+  if (end !== bytes.length) throw damaged('its length is wrong');
   if (crc32(bytes.subarray(headerBytes)) !== checksum) throw damaged('its checksum is wrong');
   const names = new TextDecoder().decode(bytes.subarray(headerBytes, headerBytes + namesLength!));
-  return {
-    count: count!,
-    models: JSON.parse(names) as string[],
-    offset: new Float64Array(buffer, columns.offset, count),
-    length: new Uint32Array(buffer, columns.length, count),
-    est: new Uint32Array(buffer, columns.est, count),
-    hashes: new Uint32Array(buffer, columns.hashes, count! * prefixLevels),
-    model: new Uint16Array(buffer, columns.model, count),
-    ...(format === version && { sum: new Uint32Array(buffer, columns.sum, count) }),
-  };
+  const filled = Object.fromEntries(views.map(({ name, view }) => [name, view(buffer)]));
+  return { count, models: JSON.parse(names) as string[], ...filled } as InputIndex;
 }
 
-function columnsOf(count: number, namesLength: number, hasSums: boolean) {
-  const offset = Math.ceil((headerBytes + namesLength) / 8) * 8;
-  const length = offset + count * 8;
-  const est = length + count * 4;
-  const hashes = est + count * 4;
-  const sum = hashes + count * prefixLevels * 4;
-  const model = sum + (hasSums ? count * 4 : 0);
-  return { offset, length, est, hashes, sum, model, end: model + count * 2 };
+function layOut(count: number, namesLength: number, format: number) {
+  let end = Math.ceil((headerBytes + namesLength) / 8) * 8;
+  const views = columns
+    .filter(([name]) => name !== 'sum' || format === version)
+    .map(([name, Kind, each]) => {
+      const at = end;
+      end += count * each * Kind.BYTES_PER_ELEMENT;
+      return { name, view: (buffer: ArrayBuffer) => new Kind(buffer, at, count * each) };
+    });
+  return { views, end };
 }
 
 function damaged(why: string): BlobError {

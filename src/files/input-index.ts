@@ -1,3 +1,5 @@
+import type { LineRef } from '../core/batch.ts';
+
 export { prefixLevels } from './prefix-hashes.ts';
 
 /**
@@ -19,4 +21,9 @@ export interface InputIndex {
   est: Uint32Array;
   /** `prefixLevels` cumulative hashes a line, one line's levels after the other's; 0 where the prompt is shorter. */
   hashes: Uint32Array;
+}
+
+/** Where a line stands. */
+export function placeOf({ offset, length, sum }: InputIndex, line: number): LineRef {
+  return { line, offset: offset[line]!, length: length[line]!, ...(sum && { sum: sum[line]! }) };
 }

@@ -12,7 +12,7 @@ import type { Blobs } from '../../src/blobs/blobs.ts';
 import { createS3Client } from '../../src/blobs/s3/client.ts';
 import { abortLeftovers } from '../../src/blobs/s3/listing.ts';
 import { createS3Blobs } from '../../src/blobs/s3/s3.ts';
-import { createWriter } from '../../src/blobs/s3/write.ts';
+import { createUpload } from '../../src/blobs/s3/write.ts';
 import type { BucketConfig } from '../../src/core/config.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
@@ -165,7 +165,7 @@ function storeTests({ args, env, listsUploads }: Store, program: string): void {
   it('leave no parts behind when their upload is not finished', async () => {
     const client = createS3Client({ bucket, clock: systemClock, random: systemRandom });
     const begun = async () => {
-      const writer = createWriter(client, `a7/${name}`);
+      const writer = createUpload(client, `a7/${name}`);
       await writer.write(randomBytes(9_000_000));
       return writer;
     };

@@ -5,12 +5,12 @@ import {
   type BatchFault,
   closeModel,
   type FinalStatus,
-  type LineRef,
   type ResultStream,
 } from '../../core/batch.ts';
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
+import { placeOf } from '../../files/input-index.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { Ground } from '../ground.ts';
 import { failedResult } from '../lines/line-result.ts';
@@ -188,12 +188,7 @@ export class Closer {
     const index = await files.index(file).catch(giveUp);
     if (!index) return allUnknown;
     return async (missing) => {
-      const refs = missing.map((line): LineRef => ({
-        line,
-        offset: index.offset[line] ?? 0,
-        length: index.length[line] ?? 0,
-        ...(index.sum && { sum: index.sum[line]! }),
-      }));
+      const refs = missing.map((line) => placeOf(index, line));
       const lines = new ChunkLines(blobs, file.blobId);
       await readAhead(blobs, [{ blob: file.blobId, lines, refs }], []);
       const inputs: LineInput[] = [];

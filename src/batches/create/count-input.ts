@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
 import type { Model } from '../../core/model.ts';
+import { placeOf } from '../../files/input-index.ts';
 import type { Generate } from '../../generate/generate.ts';
 import { fileParts } from '../../wire/file/file-parts.ts';
 import { ChunkLines } from '../lines/lines.ts';
@@ -43,10 +44,9 @@ export async function countInput(
   };
 
   for (let from = 0; from < index.count && !late.signal.aborted; from += atOnce) {
-    const refs = Array.from({ length: Math.min(atOnce, index.count - from) }, (_, at): LineRef => {
-      const line = from + at;
-      return { line, offset: index.offset[line]!, length: index.length[line]! };
-    });
+    const refs = Array.from({ length: Math.min(atOnce, index.count - from) }, (_, at) =>
+      placeOf(index, from + at),
+    );
     const lines = new ChunkLines(blobs, file.blobId);
     await readAhead(blobs, [{ blob: file.blobId, lines, refs }], []);
     // What cannot be counted now is estimated, whatever the reason.

@@ -7,13 +7,14 @@ import type { Log } from '../../base/log.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isName } from '../names.ts';
+import { createWriter } from '../writer.ts';
 import type { DiskFs } from './fs.ts';
 import { cut, guarded, ifThere, isMissing, missingBlob, translate } from './faults.ts';
 import { modifiedAtOf, pathOf } from './paths.ts';
 import { readRange, readSlice } from './read.ts';
 import { createAside } from './aside.ts';
 import { removeLeftovers, temporaryName } from './temporary.ts';
-import { type Spool, createWriter, discard, flushFolder } from './write.ts';
+import { type Spool, discard, flushFolder, writeAll } from './write.ts';
 
 export interface DiskBlobsOptions {
   /** Made if need be. Everything in it belongs to the blobs. */
@@ -52,10 +53,18 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
   /** @param prepare makes the folder it will stand in */
   const createFile = async (path: string, prepare = async () => {}) => {
     const spool = await guarded(() => begin());
-    return createWriter(fs, spool, async () => {
-      await prepare();
-      await fs.rename(spool.path, path);
-      await flushFolder(fs, dirname(path));
+    return createWriter({
+      held: () => 0,
+      write: (chunk) => guarded(() => writeAll(spool.handle, chunk)),
+      commit: () =>
+        guarded(async () => {
+          await spool.handle.sync();
+          await spool.handle.close();
+          await prepare();
+          await fs.rename(spool.path, path);
+          await flushFolder(fs, dirname(path));
+        }),
+      discard: () => guarded(() => discard(fs, spool)),
     });
   };
 

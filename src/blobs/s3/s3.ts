@@ -9,7 +9,7 @@ import { createAside } from './aside.ts';
 import { createS3Client, type S3Client, type S3Timeouts } from './client.ts';
 import { abortLeftovers, listObjects } from './listing.ts';
 import { getPiece, getPlaces, type Piece, pieceLength, piecesFrom, sizeOf } from './read.ts';
-import { createWriter } from './write.ts';
+import { createUpload } from './write.ts';
 
 export interface S3BlobsOptions {
   bucket: BucketConfig;
@@ -111,7 +111,7 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
       await client.close();
     },
 
-    create: async (name) => createWriter(client, placeOf(name)),
+    create: async (name) => createUpload(client, placeOf(name)),
 
     async read(name, { start = 0, end } = {}) {
       if (end !== undefined && end <= start) {

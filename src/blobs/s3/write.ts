@@ -1,5 +1,6 @@
 import { BlobError } from '../../core/blob-error.ts';
 import type { BlobWriter } from '../blobs.ts';
+import { createWriter } from '../writer.ts';
 import type { S3Client } from './client.ts';
 import { sizeOf } from './read.ts';
 import { escaped, textOf } from './xml.ts';
@@ -20,8 +21,7 @@ interface Multipart {
  * What fits into one part is put at once, everything else is a multipart upload: in both cases the object is there whole, or
  * not at all. One part is on its way while the next is filled; a fault is told by a later call, by `commit` at the latest.
  */
-export function createWriter(client: S3Client, key: string): BlobWriter {
-  let state: 'open' | 'committed' | 'gone' = 'open';
+export function createUpload(client: S3Client, key: string): BlobWriter {
   let chunks: Uint8Array[] = [];
   let held = 0;
   let size = 0;
@@ -52,56 +52,35 @@ export function createWriter(client: S3Client, key: string): BlobWriter {
     sending.catch(() => {});
   }
 
-  /** A fault leaves nothing behind, whether or not the caller aborts. */
-  async function orDiscard(work: () => Promise<void>): Promise<void> {
-    if (state !== 'open') throw new Error('The blob was committed, aborted or failed already.');
-    try {
-      await work();
-    } catch (error) {
-      await discard();
-      throw error;
-    }
-  }
-
   /** What cannot be cleared away now is found by the sweeper, or as an upload that nobody goes on with. */
   async function discard(): Promise<void> {
-    state = 'gone';
     taken();
     await sending?.catch(() => {});
     onTheWay = 0;
     await (upload && abortUpload(client, key, upload.id, lastWordMs).catch(() => {}));
   }
 
-  return {
-    get held() {
-      return held + onTheWay;
+  return createWriter({
+    held: () => held + onTheWay,
+    async write(chunk) {
+      for (let from = 0; from < chunk.length;) {
+        // A copy: whoever writes fills the same memory again.
+        const piece = Uint8Array.prototype.slice.call(chunk, from, from + partBytes - held);
+        chunks.push(piece);
+        held += piece.length;
+        from += piece.length;
+        if (held === partBytes) await sendPart();
+      }
+      size += chunk.length;
     },
-    write: (chunk) =>
-      orDiscard(async () => {
-        for (let from = 0; from < chunk.length;) {
-          // A copy: whoever writes fills the same memory again.
-          const piece = Uint8Array.prototype.slice.call(chunk, from, from + partBytes - held);
-          chunks.push(piece);
-          held += piece.length;
-          from += piece.length;
-          if (held === partBytes) await sendPart();
-        }
-        size += chunk.length;
-      }),
-    commit: () =>
-      orDiscard(async () => {
-        if (!upload) await client.send({ method: 'PUT', key, body: taken() });
-        else {
-          if (held > 0) await sendPart();
-          await sending;
-          await completeUpload(client, key, upload, size);
-        }
-        state = 'committed';
-      }),
-    async abort() {
-      if (state === 'open') await discard();
+    async commit() {
+      if (!upload) return void (await client.send({ method: 'PUT', key, body: taken() }));
+      if (held > 0) await sendPart();
+      await sending;
+      await completeUpload(client, key, upload, size);
     },
-  };
+    discard,
+  });
 }
 
 async function beginUpload(client: S3Client, key: string): Promise<string> {

@@ -34,10 +34,12 @@ async function exampleMessages(q: Queries, batchId: string, places: number[]): P
 
 /** The message of an error line: ours, else the one in the engine's answer (api.md, section 5, "Error line"). */
 export function messageOf(body: Uint8Array): string {
-  const line = parse(body);
-  const message = at(line, 'error', 'message') ?? at(line, 'response', 'body', 'error', 'message');
+  const line = parse(body) as { error?: Told; response?: { body?: { error?: Told } } } | null | undefined;
+  const message = line?.error?.message ?? line?.response?.body?.error?.message;
   return typeof message === 'string' ? message.slice(0, maxExample) : '';
 }
+
+type Told = { message?: unknown } | null;
 
 function parse(body: Uint8Array): unknown {
   try {
@@ -45,13 +47,4 @@ function parse(body: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-function at(value: unknown, ...path: string[]): unknown {
-  let current = value;
-  for (const key of path) {
-    if (typeof current !== 'object' || current === null) return undefined;
-    current = (current as Record<string, unknown>)[key];
-  }
-  return current;
 }
