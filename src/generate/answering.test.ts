@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createFakeEngine } from '../../test/support/fake-engine.ts';
+import { chatResponse, createFakeEngine } from '../../test/support/fake-engine.ts';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
 import { createIds } from '../base/ids.ts';
@@ -7,7 +7,7 @@ import { silent } from '../base/log.ts';
 import { systemRandom } from '../base/system.ts';
 import type { ChatBody } from '../wire/chat/request/body.ts';
 import { canonicalChat } from '../wire/chat/request/canonical.ts';
-import { createAnswering } from './answering.ts';
+import { createAnswering, usageOf } from './answering.ts';
 
 it.each([
   [false, 'validation_error'],
@@ -33,3 +33,7 @@ it.each([
     ).toBe(told);
   },
 );
+
+it('counts cached tokens among the input that is paid', () => {
+  expect(usageOf(chatResponse('').usage)).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5 });
+});

@@ -3,9 +3,10 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
-import type { Engine, EngineCall, Op } from '../engines/engines.ts';
+import { noUsage, type Usage } from '../core/usage.ts';
+import type { Engine, EngineCall, NativeRequest, Op } from '../engines/engines.ts';
 import type { AnswerName } from '../wire/asked.ts';
-import type { ChatRequest, ChatResponse, Tool } from '../wire/chat/chat.ts';
+import type { ChatRequest, ChatResponse, ChatUsage, Tool } from '../wire/chat/chat.ts';
 import type {
   CompletionChoice,
   CompletionsRequest,
@@ -14,39 +15,17 @@ import type {
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import { embeddingsResponse } from '../wire/embeddings/response.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import { named } from './answers.ts';
-import type { ServedModel } from './generate.ts';
+import type { Naming, ServedModel } from './generate.ts';
 import { requireInputs } from './inputs.ts';
 import { createPromise, type Promised } from './promises/promise.ts';
 import { keepsItself } from './promises/rule.ts';
 import type { Asking } from './promises/ways.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
-/** Answers of engines under our ids and the public names of their models, whoever asks for them. */
-export interface Answering {
-  /** @throws ApiError for what the engine cannot take, and as `createPromise` */
-  promise(engine: Engine, request: ChatRequest, orgId: string, signal: AbortSignal): Promise<Promised>;
-  /** What is asked to keep a promise. */
-  asking(engine: Engine, model: Model, request: JsonBody<ChatRequest>): Asking;
-  chat(
-    served: ServedModel,
-    request: JsonBody<ChatRequest>,
-    promised: Promised,
-    how: EngineCall,
-  ): Promise<ChatResponse>;
-  embed(
-    served: ServedModel,
-    request: JsonBody<EmbeddingsRequest>,
-    how: EngineCall,
-  ): Promise<EmbeddingsResponse>;
-  complete(
-    served: ServedModel,
-    request: JsonBody<CompletionsRequest>,
-    how: EngineCall,
-  ): Promise<CompletionsResponse>;
-  /** A new one for a chat completion, or an answer in a format that is made of one. */
-  name(model: Model): AnswerName;
-  completionName(model: Model): AnswerName & { object: 'text_completion' };
+/** An answer as its client sees it, and what is paid for it. */
+export interface Answered<Body> {
+  body: Body;
+  usage: Usage;
 }
 
 export interface AnsweringParts {
@@ -56,10 +35,14 @@ export interface AnsweringParts {
   log: Log;
 }
 
-export function createAnswering({ schemas, clock, ids, log }: AnsweringParts): Answering {
+export type Answering = ReturnType<typeof createAnswering>;
+
+/** Answers of engines under our ids and the public names of their models, whoever asks for them. */
+export function createAnswering({ schemas, clock, ids, log }: AnsweringParts) {
   const newCallId = () => ids.next('call_');
 
-  const asking: Answering['asking'] = (engine, model, request) => ({
+  /** What is asked to keep a promise. */
+  const asking = (engine: Engine, model: Model, request: JsonBody<ChatRequest>): Asking => ({
     engine,
     request,
     newCallId,
@@ -67,38 +50,92 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts): A
       log.debug({ model: model.id, code }, `an answer was not taken and is asked for again: ${message}`),
   });
 
-  const completionName: Answering['completionName'] = ({ id: model }) => ({
+  /** A new one for a chat completion, or an answer in a format that is made of one. */
+  const name = ({ id: model }: Model): AnswerName => ({
+    id: ids.next('chatcmpl_'),
+    created: unixSeconds(clock.now()),
+    model,
+  });
+
+  const completionName = ({ id: model }: Model) => ({
     id: ids.next('cmpl_'),
-    object: 'text_completion',
+    object: 'text_completion' as const,
     created: unixSeconds(clock.now()),
     model,
   });
 
   return {
-    async promise(engine, request, orgId, signal) {
+    asking,
+    name,
+    completionName,
+
+    /** @throws ApiError for what the engine cannot take, and as `createPromise` */
+    async promise(
+      engine: Engine,
+      request: ChatRequest,
+      orgId: string,
+      signal: AbortSignal,
+    ): Promise<Promised> {
       requireInputs(request, engine);
       return createPromise(toKeep(request, engine), schemas, orgId, signal);
     },
 
-    asking,
-
-    async chat({ pool, model }, request, promised, how) {
+    async chat(
+      { pool, model }: ServedModel,
+      request: JsonBody<ChatRequest>,
+      promised: Promised,
+      how: EngineCall,
+    ): Promise<Answered<ChatResponse>> {
       const response = await promised.run(asking(pool, model, request), how);
-      return named(response, ids.next('chatcmpl_'), model.id);
+      const body: ChatResponse = {
+        ...response,
+        id: ids.next('chatcmpl_'),
+        object: 'chat.completion',
+        model: model.id,
+      };
+      return { body, usage: usageOf(response.usage) };
     },
 
-    async embed({ pool, model }, request, how) {
+    async native<T>(
+      { pool, model }: ServedModel,
+      op: Op,
+      request: JsonBody<NativeRequest>,
+      naming: Pick<Naming<T, unknown>, 'answer'>,
+      how: EngineCall,
+    ): Promise<Answered<T>> {
+      const given = await pool.native.ask(op, request, how);
+      return { body: naming.answer(given, name(model)), usage: usageOf(given.usage) };
+    },
+
+    async embed(
+      { pool, model }: ServedModel,
+      request: JsonBody<EmbeddingsRequest>,
+      how: EngineCall,
+    ): Promise<Answered<EmbeddingsResponse>> {
       const answer = await pool.embed(request, how);
-      return embeddingsResponse(answer, model.id, request.value.encoding_format ?? 'float');
+      const body = embeddingsResponse(answer, model.id, request.value.encoding_format ?? 'float');
+      return { body, usage: { ...noUsage, inputTokens: body.usage.prompt_tokens } };
     },
 
-    async complete({ pool, model }, request, how) {
+    async complete(
+      { pool, model }: ServedModel,
+      request: JsonBody<CompletionsRequest>,
+      how: EngineCall,
+    ): Promise<Answered<CompletionsResponse>> {
       const { fields, usage } = await pool.native.ask('completions', request, how);
-      return { ...completionName(model), choices: fields['choices'] as CompletionChoice[], usage };
+      const body = { ...completionName(model), choices: fields['choices'] as CompletionChoice[], usage };
+      return { body, usage: usageOf(usage) };
     },
+  };
+}
 
-    name: ({ id: model }) => ({ id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model }),
-    completionName,
+/** What is paid for an answer. */
+export function usageOf(usage: ChatUsage): Usage {
+  const { prompt_tokens, prompt_tokens_details, completion_tokens } = usage.billed ?? usage;
+  return {
+    inputTokens: prompt_tokens,
+    cachedTokens: prompt_tokens_details.cached_tokens,
+    outputTokens: completion_tokens,
   };
 }
 

@@ -11,8 +11,7 @@ import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
 import type { CompletionChunk, CompletionPiece } from '../wire/completions/completions.ts';
 import { estimateTextPrompt } from '../wire/completions/request.ts';
-import { createAnswering, goesNatively } from './answering.ts';
-import { usageOf } from './answers.ts';
+import { type Answered, createAnswering, goesNatively, usageOf } from './answering.ts';
 import type { Generate, InteractiveCall, ServedModel } from './generate.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import { Meter, type Metered, metered } from './meter.ts';
@@ -79,13 +78,13 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   const answered = async <T>(
     { model, leave }: ReturnType<typeof admit>,
     call: InteractiveCall,
-    run: () => Promise<[answer: T, usage: Usage]>,
+    run: () => Promise<Answered<T>>,
   ): Promise<T> => {
     try {
-      const [answer, usage] = await run();
+      const { body, usage } = await run();
       call.answers?.(model.id);
       charge(call, model, usage);
-      return answer;
+      return body;
     } finally {
       leave();
     }
@@ -126,15 +125,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     async chat(request, call) {
       const lane = await admitChat(request.value, call);
-      return answered(lane, call, async () => {
-        const response = await answering.chat(
-          lane,
-          request,
-          lane.promised,
-          howOf(call, prefixOf(request.value)),
-        );
-        return [response, usageOf(response.usage)];
-      });
+      const how = howOf(call, prefixOf(request.value));
+      return answered(lane, call, () => answering.chat(lane, request, lane.promised, how));
     },
 
     chatStream: (request, call) =>
@@ -166,11 +158,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     async native(op, { request, chat }, call, naming) {
       const lane = await admitChat(chat, call);
-      const answer = await answered(lane, call, async () => {
-        const given = await lane.pool.native.ask(op, request, howOf(call, prefixOf(chat)));
-        return [given, usageOf(given.usage)];
-      });
-      return naming.answer(answer, answering.name(lane.model));
+      const how = howOf(call, prefixOf(chat));
+      return answered(lane, call, () => answering.native(lane, op, request, naming, how));
     },
 
     nativeStream: (op, { request, chat }, call, naming) =>
@@ -205,18 +194,13 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     async embeddings(request, call) {
       const lane = admit(request.value.model, call, 'embeddings');
-      return answered(lane, call, async () => {
-        const response = await answering.embed(lane, request, howOf(call));
-        return [response, { ...noUsage, inputTokens: response.usage.prompt_tokens }];
-      });
+      return answered(lane, call, () => answering.embed(lane, request, howOf(call)));
     },
 
     async completions(request, call) {
       const lane = admit(request.value.model, call, 'completions');
-      return answered(lane, call, async () => {
-        const response = await answering.complete(lane, request, howOf(call, prefixOfText(request.value)));
-        return [response, usageOf(response.usage)];
-      });
+      const how = howOf(call, prefixOfText(request.value));
+      return answered(lane, call, () => answering.complete(lane, request, how));
     },
 
     completionsStream: (request, call) =>

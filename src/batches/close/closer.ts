@@ -121,8 +121,8 @@ export class Closer {
   }
 
   async #finish(batch: Batch, lease: Lease, incomplete: boolean): Promise<void> {
-    if (this.#stopped.signal.aborted) return this.#giveBack(lease);
     const { store, worker, log } = this.#parts;
+    if (this.#stopped.signal.aborted) return void (await store.batches.release(worker, [lease]));
     const fault = this.#faultOf(batch.id);
     if (incomplete) {
       if (!(await store.batches.shut(worker, lease))) return;
@@ -146,10 +146,6 @@ export class Closer {
       if (instead === undefined || !(await this.#isBatchs(error))) throw error;
       return instead;
     }
-  }
-
-  async #giveBack(lease: Lease): Promise<void> {
-    await this.#parts.store.batches.release(this.#parts.worker, [lease]);
   }
 
   async #recordMissing(batch: Batch, lease: Lease): Promise<boolean> {

@@ -148,14 +148,7 @@ function toChunk(batchId: string, seq: number, lines: number[], index: InputInde
 /** The deepest hash that all lines share, in hex; '' when that is under 1,024 bytes. */
 function commonPrefix(index: InputIndex, lines: number[]): string {
   const first = lines[0]!;
-  const depth =
-    lines.length === 1
-      ? ownDepth(index, first)
-      : Math.min(...lines.slice(1).map((line) => sharedDepth(index, first, line)));
+  const depth = Math.min(...lines.map((line) => sharedDepth(index, first, line)));
   if (depth <= firstWorthyLevel) return '';
   return index.hashes[first * prefixLevels + depth - 1]!.toString(16).padStart(8, '0');
-}
-
-function ownDepth(index: InputIndex, line: number): number {
-  return sharedDepth(index, line, line);
 }
