@@ -49,7 +49,8 @@ export async function startOffpeak(
   const config = JSON.stringify({ ...configFor(data, engine, others), ...settings });
   // It logs as it does by default, where nobody looks unless it fails to start.
   const log = join(data, 'log');
-  const values = [...profileFlags(), serverFile, config];
+  // As src/main.ts says.
+  const values = [...profileFlags(), '--no-allocation-site-pretenuring', serverFile, config];
   const child = start('target', process.execPath, values, { ipc: true, log });
   const ready = await firstLine(child).catch((error: unknown) => {
     throw new Error(`the server did not start: ${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error });
