@@ -7,6 +7,7 @@ import type { Log } from '../../base/log.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isName } from '../names.ts';
+import { readPlaces } from '../read-places.ts';
 import { createWriter } from '../writer.ts';
 import type { DiskFs } from './fs.ts';
 import { cut, guarded, ifThere, isMissing, missingBlob, translate } from './faults.ts';
@@ -22,6 +23,9 @@ export interface DiskBlobsOptions {
   log: Log;
   fs?: DiskFs;
 }
+
+/** To read costs more than to read so much for nothing. */
+const gapBytes = 16 * 1024;
 
 /**
  * Blobs as files: `<folder>/<two hex digits>/<name>`. A blob is written under a name in `<folder>/tmp`, flushed, renamed
@@ -84,7 +88,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     const handle = await openBlob(name);
     try {
       return await guarded(() =>
-        Promise.all(places.map(({ offset, length }) => readSlice(handle, name, offset, length))),
+        readPlaces(places, gapBytes, (offset, length) => readSlice(handle, name, offset, length)),
       );
     } finally {
       // Waits for reads that are still under way when one has failed.

@@ -1,12 +1,9 @@
 import { BlobError } from '../../core/blob-error.ts';
-import type { BlobPlace } from '../blobs.ts';
 import type { S3Client } from './client.ts';
 
 /** What one request brings; a reader who is slow holds no more than that, and no connection. */
 const pieceBytes = 1024 * 1024;
 const chunkBytes = 256 * 1024;
-/** Places closer than this are one request: another one costs more than reading so much for nothing. */
-const gapBytes = 256 * 1024;
 
 export interface Piece {
   bytes: Buffer;
@@ -60,45 +57,4 @@ export async function* piecesFrom(
 
 export function pieceLength(start: number, end = Infinity): number {
   return Math.min(pieceBytes, end - start);
-}
-
-interface Run extends BlobPlace {
-  places: { at: number; place: BlobPlace }[];
-}
-
-/** Many places for as few requests as are worth it; in the order asked for. */
-export async function getPlaces(
-  places: readonly BlobPlace[],
-  get: (offset: number, length: number) => Promise<Buffer>,
-): Promise<Uint8Array[]> {
-  const found = places.map((): Uint8Array => new Uint8Array());
-  const handOut = async (run: Run) => {
-    const bytes = await get(run.offset, run.length);
-    for (const { at, place } of run.places) {
-      const from = place.offset - run.offset;
-      const part = bytes.subarray(from, from + place.length);
-      // A copy, where the rest of what was read would stay in memory with it.
-      found[at] = run.places.length === 1 ? part : new Uint8Array(part);
-    }
-  };
-  await Promise.all(runsOf(places).map(handOut));
-  return found;
-}
-
-function runsOf(places: readonly BlobPlace[]): Run[] {
-  const sorted = places
-    .map((place, at) => ({ at, place }))
-    .filter(({ place }) => place.length > 0)
-    .toSorted((a, b) => a.place.offset - b.place.offset);
-  const runs: Run[] = [];
-  for (const each of sorted) {
-    const { offset, length } = each.place;
-    const run = runs.at(-1);
-    const joined = run && Math.max(run.length, offset + length - run.offset);
-    if (run && joined! <= pieceBytes && offset - run.offset - run.length < gapBytes) {
-      run.length = joined!;
-      run.places.push(each);
-    } else runs.push({ offset, length, places: [each] });
-  }
-  return runs;
 }

@@ -8,7 +8,8 @@ import { isName, madeAt, placeOf } from '../names.ts';
 import { createAside } from './aside.ts';
 import { createS3Client, type S3Client, type S3Timeouts } from './client.ts';
 import { abortLeftovers, listObjects } from './listing.ts';
-import { getPiece, getPlaces, type Piece, pieceLength, piecesFrom, sizeOf } from './read.ts';
+import { getPiece, type Piece, pieceLength, piecesFrom, sizeOf } from './read.ts';
+import { readPlaces } from '../read-places.ts';
 import { createUpload } from './write.ts';
 
 export interface S3BlobsOptions {
@@ -28,6 +29,8 @@ const rereads = 4;
 const provenMs = 10_000;
 /** Whoever asks whether the store works does not wait for as long as a request that needs it. */
 const proofMs = 5_000;
+/** A request costs more than to read so much for nothing. */
+const gapBytes = 256 * 1024;
 const probeKey = 'ping';
 const labelKey = 'installation';
 
@@ -73,7 +76,7 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
   };
 
   const slices: Blobs['slices'] = (name, places) =>
-    getPlaces(places, (offset, length) => exactly(name, offset, length));
+    readPlaces(places, gapBytes, (offset, length) => exactly(name, offset, length));
 
   const prove = async () => {
     await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.'), withinMs: proofMs });
