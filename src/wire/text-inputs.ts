@@ -1,5 +1,5 @@
-import type { Fault } from '../core/errors.ts';
 import { describe } from './explain.ts';
+import type { AddFault } from './validate.ts';
 
 /** A text, several, one as token ids, or several of those. */
 export type TextInputs = string | string[] | number[] | number[][];
@@ -27,17 +27,14 @@ export const textInputsSchema = (description: string) => ({
 });
 
 /** What no schema can say: they are all of one kind, and not too many; one text as token ids may be long. */
-export function checkTextInputs(param: string, inputs: TextInputs, most: number): Fault[] {
-  if (typeof inputs === 'string') return [];
+export function checkTextInputs(param: string, inputs: TextInputs, most: number, add: AddFault): void {
+  if (typeof inputs === 'string') return;
   const kind = kindOf(inputs[0]);
   const odd = (inputs as unknown[]).findIndex((item) => kindOf(item) !== kind);
-  if (odd >= 0) {
-    const message = `expected ${kind} like the items before it, got ${describe(inputs[odd])}`;
-    return [{ param: `${param}[${odd}]`, code: 'validation_error', message }];
-  }
-  if (kind === 'a token id' || inputs.length <= most) return [];
-  const message = `expected at most ${most} items, got ${inputs.length}`;
-  return [{ param, code: 'validation_error', message }];
+  if (odd >= 0)
+    add(`${param}[${odd}]`, `expected ${kind} like the items before it, got ${describe(inputs[odd])}`);
+  else if (kind !== 'a token id' && inputs.length > most)
+    add(param, `expected at most ${most} items, got ${inputs.length}`);
 }
 
 function kindOf(item: unknown): string {

@@ -2,7 +2,7 @@ import type * as AjvPackage from 'ajv';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { loadPackage } from '../base/load-package.ts';
 import type { Schema } from './schema.ts';
-import { ApiError, type Fault } from '../core/errors.ts';
+import { ApiError, type ErrorCode, type Fault } from '../core/errors.ts';
 import { explain } from './explain.ts';
 import type { JsonBody } from './json/json-body.ts';
 import { parseJson } from './json/parse.ts';
@@ -14,19 +14,30 @@ export const maxFaults = 100;
 /** Checks a value against one schema; an empty list when it fits. */
 export type Validator = (value: unknown) => Fault[];
 
+/** Adds a fault to those that were found. */
+export type AddFault = (param: string, message: string, code?: ErrorCode) => void;
+
+/** The faults that are added. */
+export function faultsIn(look: (add: AddFault) => void): Fault[] {
+  const faults: Fault[] = [];
+  look((param, message, code = 'validation_error') => faults.push({ param, code, message }));
+  return faults;
+}
+
 /**
  * A validator for a schema. The verdict comes from a check that stops at the first fault and allocates nothing
  * when there is none; only a value that failed is checked again for more of its faults, as many as are told.
  * Each is compiled when it is first needed: up to 60 ms once, against megabytes and a second of every start for all of them.
  *
  * A schema writes unions as type arrays or `if`/`then`, never `anyOf`, so that a fault inside one has an exact path.
+ * @param agreement what no schema can say of a value of that shape: fields that must agree with each other
  */
-export function validator(schema: Schema): Validator {
+export function validator(schema: Schema, agreement?: (value: never, add: AddFault) => void): Validator {
   let quick: ValidateFunction | undefined;
   let full: ValidateFunction | undefined;
   return (value) => {
     quick ??= compilers().quick.compile(schema);
-    if (quick(value)) return [];
+    if (quick(value)) return agreement ? faultsIn((add) => agreement(value as never, add)) : [];
     const first = quick.errors ?? [];
     if (isTooMany(first[0])) return explain(first, value, maxFaults);
     full ??= compilers().full.compile(schema);

@@ -1,12 +1,9 @@
-import type { Fault } from '../../core/errors.ts';
 import { estimateText } from '../chat/request/estimate-prompt.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { checkTextInputs, splitTextInputs } from '../text-inputs.ts';
-import { parseBody, validator } from '../validate.ts';
+import { type AddFault, parseBody, validator } from '../validate.ts';
 import type { CompletionsRequest } from './completions.ts';
 import { completionsLimits, completionsRequestSchema } from './request-schema.ts';
-
-const checkShape = validator(completionsRequestSchema);
 
 /**
  * Reads a completions request.
@@ -17,15 +14,11 @@ export function parseCompletionsRequest(text: string): JsonBody<CompletionsReque
 }
 
 /** Every fault of a parsed body; also the rule for a batch line's body. */
-export function checkCompletionsRequest(value: unknown): Fault[] {
-  const faults = checkShape(value);
-  return faults.length > 0 ? faults : checkAgreement(value as CompletionsRequest);
-}
+export const checkCompletionsRequest = validator(completionsRequestSchema, checkAgreement);
 
-function checkAgreement(request: CompletionsRequest): Fault[] {
+function checkAgreement(request: CompletionsRequest, add: AddFault): void {
   const { prompt, echo, logprobs, max_tokens: most, stream } = request;
-  const faults = checkTextInputs('prompt', prompt, completionsLimits.answers);
-  const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
+  checkTextInputs('prompt', prompt, completionsLimits.answers, add);
   const n = request.n ?? 1;
   const made = answersMade(request);
   if (made < n) add('best_of', `expected at least n, which is ${n}, got ${made}`);
@@ -38,7 +31,6 @@ function checkAgreement(request: CompletionsRequest): Fault[] {
     );
   if (most === 0 && !(echo && typeof logprobs === 'number'))
     add('max_tokens', 'expected at least 1, or 0 with echo and logprobs, got 0');
-  return faults;
 }
 
 /** Tokens of all prompts: those of texts about, token ids exactly. */

@@ -1,8 +1,9 @@
 import { unixSeconds } from '../../base/clock.ts';
 import type { KeptConversation } from '../../core/conversation.ts';
 import { string, array, object, orNull, literal, oneOf, metadataSchema, unixTime } from '../schema.ts';
-import { faultsError, parseBody, validator } from '../validate.ts';
+import { type AddFault, parseBody, validator } from '../validate.ts';
 import { inputItemSchema } from '../responses/request/item-schema.ts';
+import { isReference } from '../responses/stored-items.ts';
 import type { InputItem } from '../responses/responses.ts';
 
 /** So many items are added at a time. */
@@ -59,10 +60,16 @@ interface Body {
 }
 
 const checks = {
-  create: validator(createConversationSchema),
+  create: validator(createConversationSchema, checkItems),
   update: validator(updateConversationSchema),
-  items: validator(createItemsSchema),
+  items: validator(createItemsSchema, checkItems),
 };
+
+function checkItems({ items: given }: Body, add: AddFault): void {
+  const reference = (given ?? []).findIndex(isReference);
+  if (reference >= 0)
+    add(`items[${reference}]`, 'a reference cannot be kept in a conversation: send the item itself');
+}
 
 /** @throws ApiError `validation_error` (422) */
 export function parseConversation(
@@ -70,17 +77,5 @@ export function parseConversation(
   as: keyof typeof checks,
 ): { items: InputItem[]; metadata: Record<string, string> } {
   const body = parseBody<Body>(text, checks[as]).value;
-  const given = body.items ?? [];
-  const reference = given.findIndex(
-    ({ type, role }) => type === 'item_reference' || ((type ?? null) === null && role === undefined),
-  );
-  if (reference >= 0)
-    throw faultsError([
-      {
-        param: `items[${reference}]`,
-        code: 'validation_error',
-        message: 'a reference cannot be kept in a conversation: send the item itself',
-      },
-    ]);
-  return { items: given, metadata: body.metadata ?? {} };
+  return { items: body.items ?? [], metadata: body.metadata ?? {} };
 }

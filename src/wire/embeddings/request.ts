@@ -1,4 +1,3 @@
-import type { Fault } from '../../core/errors.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { askedModel, integerOrNull, object, oneOfOrNull } from '../schema.ts';
 import { checkTextInputs, textInputsSchema } from '../text-inputs.ts';
@@ -20,8 +19,6 @@ export const embeddingsRequestSchema = object(
   { title: 'EmbeddingsRequest' },
 );
 
-const checkShape = validator(embeddingsRequestSchema);
-
 /**
  * Reads an embeddings request.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
@@ -31,8 +28,7 @@ export function parseEmbeddingsRequest(text: string): JsonBody<EmbeddingsRequest
 }
 
 /** Every fault of a parsed body; also the rule for a batch line's body. */
-export function checkEmbeddingsRequest(value: unknown): Fault[] {
-  const faults = checkShape(value);
-  if (faults.length > 0) return faults;
-  return checkTextInputs('input', (value as EmbeddingsRequest).input, embeddingsLimits.inputs);
-}
+export const checkEmbeddingsRequest = validator(
+  embeddingsRequestSchema,
+  ({ input }: EmbeddingsRequest, add) => checkTextInputs('input', input, embeddingsLimits.inputs, add),
+);

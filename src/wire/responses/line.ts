@@ -1,3 +1,4 @@
+import { isObject } from '../../base/fields.ts';
 import type { Fault } from '../../core/errors.ts';
 import type { AskedChat } from '../asked.ts';
 import type { JsonBody } from '../json/json-body.ts';
@@ -6,7 +7,8 @@ import { nativeRequest } from './request/native-request.ts';
 import { checkResponsesRequest, requireConversation } from './request/request.ts';
 import { newResponse } from './answer/response-body.ts';
 import type { ResponseBody, ResponsesRequest } from './responses.ts';
-import { pathOfItem, storedItems } from './stored-items.ts';
+import { faultsIn } from '../validate.ts';
+import { isReference, pathOfItem, storedItems } from './stored-items.ts';
 import { toChatRequest } from './request/to-chat-request.ts';
 
 /**
@@ -14,26 +16,20 @@ import { toChatRequest } from './request/to-chat-request.ts';
  * the line: what is stored may be gone when the line runs.
  */
 export function checkResponsesLine(body: Record<string, unknown>): Fault[] {
-  const faults = checkResponsesRequest(body);
-  const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
-  if (body['background'] === true)
-    add('background', 'a batch runs in the background as a whole; leave background out');
-  if (body['store'] === true)
-    add('store', 'answers of a batch stand in its results and are not stored; leave store out');
-  for (const name of ['previous_response_id', 'conversation'])
-    if (body[name] !== undefined && body[name] !== null)
-      add(name, 'a batch line holds its whole conversation; send all of it as input');
-  const items = Array.isArray(body['input']) ? body['input'] : [];
-  for (const [index, item] of items.entries())
-    if (isReference(item))
-      add(`input[${index}]`, 'a batch line holds its whole conversation; send the item itself');
-  return faults;
-}
-
-function isReference(item: unknown): boolean {
-  if (typeof item !== 'object' || item === null) return false;
-  const { type, role } = item as { type?: unknown; role?: unknown };
-  return type === 'item_reference' || (typeof type !== 'string' && role === undefined);
+  const agreed = faultsIn((add) => {
+    if (body['background'] === true)
+      add('background', 'a batch runs in the background as a whole; leave background out');
+    if (body['store'] === true)
+      add('store', 'answers of a batch stand in its results and are not stored; leave store out');
+    for (const name of ['previous_response_id', 'conversation'])
+      if (body[name] !== undefined && body[name] !== null)
+        add(name, 'a batch line holds its whole conversation; send all of it as input');
+    const items = Array.isArray(body['input']) ? body['input'] : [];
+    for (const [index, item] of items.entries())
+      if (isObject(item) && isReference(item))
+        add(`input[${index}]`, 'a batch line holds its whole conversation; send the item itself');
+  });
+  return [...checkResponsesRequest(body), ...agreed];
 }
 
 /**

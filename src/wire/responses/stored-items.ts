@@ -30,9 +30,14 @@ export function pathOfItem(input: ResponsesRequest['input'], index: number): str
   return typeof input === 'string' ? 'input' : `input[${index}]`;
 }
 
-function typeOf(item: InputItem): string {
+function typeOf(item: Pick<InputItem, 'type' | 'role'>): string {
   if (typeof item.type === 'string') return item.type;
   return item.role === undefined ? 'item_reference' : 'message';
+}
+
+/** Whether an item only names another one. Without a type it is that, unless it has a role. */
+export function isReference(item: Pick<InputItem, 'type' | 'role'>): boolean {
+  return typeOf(item) === 'item_reference';
 }
 
 function partsOf({ role, content }: InputItem): InputPart[] {

@@ -1,11 +1,8 @@
-import type { Fault } from '../../../core/errors.ts';
 import { quoted } from '../../json/parse.ts';
-import { parseBody, validator } from '../../validate.ts';
+import { type AddFault, parseBody, validator } from '../../validate.ts';
 import type { BodyMessage, ChatBody } from './body.ts';
 import { type CanonicalChat, canonicalChat, toolName } from './canonical.ts';
 import { chatRequestSchema } from './request-schema.ts';
-
-const checkShape = validator(chatRequestSchema);
 
 /**
  * Reads a chat completion request, and makes it canonical.
@@ -16,26 +13,17 @@ export function parseChatRequest(text: string): CanonicalChat {
 }
 
 /** Every fault of a parsed body; paths start at the body. Also the rule for a batch line's body. */
-export function checkChatRequest(value: unknown): Fault[] {
-  const faults = checkShape(value);
-  return faults.length > 0 ? faults : checkAgreement(value as ChatBody);
-}
+export const checkChatRequest = validator(chatRequestSchema, checkAgreement);
 
-/** What no schema can say: fields that must agree with each other. */
-function checkAgreement(request: ChatBody): Fault[] {
-  const faults: Fault[] = [];
-  const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
+function checkAgreement(request: ChatBody, add: AddFault): void {
   if (typeof request.top_logprobs === 'number' && request.logprobs !== true)
     add('top_logprobs', 'needs logprobs: true');
   if (request.tools || request.tool_choice) checkTools(request, add);
   if (request.functions || request.function_call) checkFunctions(request, add);
   checkMessages(request.messages, add);
-  return faults;
 }
 
-type Add = (param: string, message: string) => void;
-
-function checkTools({ tools, tool_choice: choice }: ChatBody, add: Add): void {
+function checkTools({ tools, tool_choice: choice }: ChatBody, add: AddFault): void {
   if (!tools && !choice) return;
   const given = (tools ?? []).map(toolName);
   const placeOf = (index: number) => `tools[${index}].${tools![index]!.type}.name`;
@@ -55,7 +43,7 @@ function checkTools({ tools, tool_choice: choice }: ChatBody, add: Add): void {
     add('tool_choice.allowed_tools.tools', 'none of them is among the tools');
 }
 
-function checkFunctions(request: ChatBody, add: Add): void {
+function checkFunctions(request: ChatBody, add: AddFault): void {
   const { functions, function_call: choice } = request;
   if (!functions && !choice) return;
   const hasTools = (request.tools ?? request.tool_choice ?? null) !== null;
@@ -71,7 +59,7 @@ function checkFunctions(request: ChatBody, add: Add): void {
 function checkNames(
   given: readonly (string | undefined)[],
   placesOf: (index: number) => [name: string, whole: string],
-  add: Add,
+  add: AddFault,
 ): ReadonlySet<string> {
   const names = new Map<string, number>();
   for (const [index, name] of given.entries()) {
@@ -83,7 +71,7 @@ function checkNames(
   return new Set(names.keys());
 }
 
-function checkMessages(messages: BodyMessage[], add: Add): void {
+function checkMessages(messages: BodyMessage[], add: AddFault): void {
   const calls = new Set<string>();
   const functions = new Set<string>();
   for (const [index, message] of messages.entries()) {

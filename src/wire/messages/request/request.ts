@@ -1,20 +1,21 @@
-import { ApiError, type Fault } from '../../../core/errors.ts';
+import { ApiError } from '../../../core/errors.ts';
 import { parseExact } from '../../json/exact-numbers.ts';
 import { parseJson, quoted } from '../../json/parse.ts';
-import { faultsError, validator } from '../../validate.ts';
+import { type AddFault, faultsError, type Validator, validator } from '../../validate.ts';
 import type { Block, MessagesRequest } from '../messages.ts';
 import { countTokensRequestSchema, messagesRequestSchema } from './request-schema.ts';
 import { isClientTool } from './to-chat-tools.ts';
 
-const checkWhole = validator(messagesRequestSchema);
-const checkPrompt = validator(countTokensRequestSchema);
+/** Every fault of a parsed body; paths start at the body. */
+export const checkMessagesRequest = validator(messagesRequestSchema, checkAgreement);
+const checkPrompt = validator(countTokensRequestSchema, checkAgreement);
 
 /**
  * Reads the body of `POST /v1/messages`.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found, `thread_not_found` (404)
  */
 export function parseMessagesRequest(text: string): MessagesRequest {
-  return read(text, checkWhole);
+  return read(text, checkMessagesRequest);
 }
 
 /** Reads the body of `POST /v1/messages/count_tokens`, which needs no `max_tokens`. Throws as the other. */
@@ -22,20 +23,13 @@ export function parseCountTokensRequest(text: string): MessagesRequest {
   return read(text, checkPrompt);
 }
 
-/** Every fault of a parsed body; paths start at the body. */
-export function checkMessagesRequest(value: unknown, checkShape = checkWhole): Fault[] {
-  const faults = checkShape(value);
-  if (faults.length > 0) return faults;
-  const request = value as MessagesRequest;
-  return request.thread?.type === 'continue' ? [threadNotFound] : checkAgreement(request);
-}
-
-function read(text: string, checkShape: typeof checkWhole): MessagesRequest {
+function read(text: string, check: Validator): MessagesRequest {
   const { value } = parseJson(text, { what: 'The request body' });
-  const faults = checkMessagesRequest(value, checkShape);
-  if (faults[0] === threadNotFound)
-    throw new ApiError('thread_not_found', threadNotFound.message, { param: 'thread', faults });
-  if (faults.length > 0) throw faultsError(faults);
+  const faults = check(value);
+  const [first] = faults;
+  if (first?.code === 'thread_not_found')
+    throw new ApiError(first.code, first.message, { param: 'thread', faults });
+  if (first) throw faultsError(faults);
   return withExactInputs(value as MessagesRequest, text);
 }
 
@@ -43,24 +37,15 @@ function read(text: string, checkShape: typeof checkWhole): MessagesRequest {
  * Conversations are not kept, so only their newest turn would be read. By this code the official client sends the whole
  * conversation again; it asks to begin a thread with every new conversation, which costs nothing to let pass.
  */
-const threadNotFound: Fault = {
-  param: 'thread',
-  code: 'thread_not_found',
-  message: 'There is no such thread: conversations are not kept here. Send all of its messages.',
-};
+const noThread = 'There is no such thread: conversations are not kept here. Send all of its messages.';
 
-type Add = (param: string, message: string) => void;
-
-/** What no schema can say: fields that must agree with each other. */
-function checkAgreement(request: MessagesRequest): Fault[] {
-  const faults: Fault[] = [];
-  const add: Add = (param, message) => faults.push({ param, code: 'validation_error', message });
+function checkAgreement(request: MessagesRequest, add: AddFault): void {
+  if (request.thread?.type === 'continue') return add('thread', noThread, 'thread_not_found');
   checkTools(request, add);
   checkResults(request, add);
-  return faults;
 }
 
-function checkTools({ tools, tool_choice: choice }: MessagesRequest, add: Add): void {
+function checkTools({ tools, tool_choice: choice }: MessagesRequest, add: AddFault): void {
   const names = new Map<string, number>();
   for (const [index, tool] of (tools ?? []).entries()) {
     if (!isClientTool(tool)) continue;
@@ -75,7 +60,7 @@ function checkTools({ tools, tool_choice: choice }: MessagesRequest, add: Add): 
 }
 
 /** A result answers a call made before it. */
-function checkResults({ messages }: MessagesRequest, add: Add): void {
+function checkResults({ messages }: MessagesRequest, add: AddFault): void {
   const calls = new Set<string>();
   for (const [at, { role, content }] of messages.entries()) {
     if (typeof content === 'string') continue;

@@ -21,7 +21,12 @@ export const compactRequestSchema = object(
   { title: 'CompactRequest' },
 );
 
-const checkShape = validator(compactRequestSchema);
+type Body = Partial<ResponsesRequest> & { model: string };
+
+const check = validator(compactRequestSchema, (body: Body, add) => {
+  if (itemsOf(body.input).length === 0 && typeof body.previous_response_id !== 'string')
+    add('input', 'nothing to be compacted: send input, previous_response_id, or both');
+});
 
 /** Those that belong to the prompt: it begins as that of the turn before did, which the engine may still have. */
 const kept = ['model', 'instructions', 'previous_response_id', 'tools', 'reasoning'] as const;
@@ -31,19 +36,10 @@ const kept = ['model', 'instructions', 'previous_response_id', 'tools', 'reasoni
  * @throws ApiError `validation_error` (422)
  */
 export function parseCompactRequest(text: string): JsonBody<ResponsesRequest> {
-  const { value: asked } = parseBody<Partial<ResponsesRequest> & { model: string }>(text, checkShape);
-  const input = itemsOf(asked.input);
-  if (input.length === 0 && typeof asked.previous_response_id !== 'string')
-    throw faultsError([
-      {
-        param: 'input',
-        code: 'validation_error',
-        message: 'nothing to be compacted: send input, previous_response_id, or both',
-      },
-    ]);
+  const { value: asked } = parseBody<Body>(text, check);
   const request: ResponsesRequest = {
     ...(Object.fromEntries(kept.map((name) => [name, asked[name]])) as { model: string }),
-    input: [...input, { role: 'user', content: askForSummary }],
+    input: [...itemsOf(asked.input), { role: 'user', content: askForSummary }],
     tool_choice: 'none',
     store: false,
   };

@@ -1,7 +1,7 @@
-import type { Fault } from '../../../core/errors.ts';
+import { invalid } from '../../../core/errors.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { quoted } from '../../json/parse.ts';
-import { faultsError, parseBody, validator } from '../../validate.ts';
+import { type AddFault, faultsError, faultsIn, parseBody, validator } from '../../validate.ts';
 import { summaryIn } from '../compaction.ts';
 import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
 import { answeredCall, calledType, resultType } from '../known-tools.ts';
@@ -11,8 +11,6 @@ import { responsesRequestSchema } from './request-schema.ts';
 import type { ResponsesRequest, ResponsesTool, StoredItem } from '../responses.ts';
 import type { PlacedItem } from './to-chat-messages.ts';
 
-const checkShape = validator(responsesRequestSchema);
-
 /**
  * Reads a request to `/v1/responses`.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
@@ -21,23 +19,14 @@ export function parseResponsesRequest(text: string): JsonBody<ResponsesRequest> 
   return parseBody(text, checkResponsesRequest);
 }
 
-export function checkResponsesRequest(value: unknown): Fault[] {
-  const faults = checkShape(value);
-  return faults.length > 0 ? faults : checkAgreement(value as ResponsesRequest);
-}
+export const checkResponsesRequest = validator(responsesRequestSchema, checkAgreement);
 
-const fault = (param: string, message: string): Fault => ({ param, code: 'validation_error', message });
-
-/** What no schema can say: fields that must agree with each other. */
-function checkAgreement(request: ResponsesRequest): Fault[] {
-  const faults = checkTools(request);
+function checkAgreement(request: ResponsesRequest, add: AddFault): void {
+  checkTools(request, add);
   if (request.background && request.store === false)
-    faults.push(fault('store', 'what is made in the background is stored: leave store out, or make it true'));
+    add('store', 'what is made in the background is stored: leave store out, or make it true');
   if (conversationOf(request) !== null && typeof request.previous_response_id === 'string')
-    faults.push(
-      fault('conversation', 'cannot be given together with previous_response_id: each says what came before'),
-    );
-  return faults;
+    add('conversation', 'cannot be given together with previous_response_id: each says what came before');
 }
 
 /** The id of the conversation that a response is to be made in. */
@@ -45,38 +34,33 @@ export function conversationOf({ conversation }: ResponsesRequest): string | nul
   return typeof conversation === 'object' ? (conversation?.id ?? null) : (conversation ?? null);
 }
 
-function checkTools(request: ResponsesRequest): Fault[] {
-  const faults = request.tools?.length ? checkNames(request.tools) : [];
+function checkTools(request: ResponsesRequest, add: AddFault): void {
+  if (request.tools?.length) checkNames(request.tools, add);
   const tools = clientTools(request, itemsWithTools(request));
   if (tools.length > chatLimits.tools)
-    faults.push(
-      fault('tools', `expected at most ${chatLimits.tools} items, got ${tools.length} with those in input`),
-    );
+    add('tools', `expected at most ${chatLimits.tools} items, got ${tools.length} with those in input`);
   const choice = request.tool_choice;
   if (choice === 'required' && tools.length === 0)
-    faults.push(fault('tool_choice', '"required" needs a function among the tools'));
-  if (typeof choice !== 'object' || choice === null) return faults;
+    add('tool_choice', '"required" needs a function among the tools');
+  if (typeof choice !== 'object' || choice === null) return;
   if (choice.type === 'allowed_tools') {
     const isSome = tools.some((tool) => choice.tools?.some((entry) => means(entry, tool)));
     if (choice.mode === 'required' && !isSome)
-      faults.push(fault('tool_choice.tools', 'none of them is among the functions of tools'));
+      add('tool_choice.tools', 'none of them is among the functions of tools');
   } else if (!tools.some((tool) => means(choice, tool))) {
     const path = choice.function ? 'tool_choice.function.name' : 'tool_choice.name';
-    faults.push(fault(path, `${quoted(chosenName(choice))} is not among the functions of tools`));
+    add(path, `${quoted(chosenName(choice))} is not among the functions of tools`);
   }
-  return faults;
 }
 
-function checkNames(tools: readonly ResponsesTool[]): Fault[] {
-  const faults: Fault[] = [];
+function checkNames(tools: readonly ResponsesTool[], add: AddFault): void {
   const names = new Map<string, string>();
   for (const { own, path } of listed(tools, 'tools')) {
     const key = keyOf(own);
     const first = names.get(key);
     if (first === undefined) names.set(key, path);
-    else faults.push(fault(`${path}.name`, `${quoted(own.name)} is already the name of ${first}`));
+    else add(`${path}.name`, `${quoted(own.name)} is already the name of ${first}`);
   }
-  return faults;
 }
 
 const calling = new Set(['function_call', 'custom_tool_call']);
@@ -91,19 +75,18 @@ const isResult = (item: StoredItem) => answering.has(item.type) || resultType(it
  * @throws ApiError `validation_error` (422)
  */
 export function requireConversation(items: readonly PlacedItem[]): void {
-  const faults: Fault[] = [];
   const calls = new Set<string>();
   let said = false;
-  for (const { item, path } of items) {
-    said ||= saying.has(item.type) || isResult(item);
-    if (isCall(item)) calls.add(item.call_id!);
-    else if (isResult(item) && !calls.has(answeredCall(item)))
-      faults.push(
-        fault(`${path}.call_id`, `no call before this one has the call_id ${quoted(answeredCall(item))}`),
-      );
-  }
-  if (faults.length === 0 && !said) faults.push(fault('input', 'holds no message to be answered'));
+  const faults = faultsIn((add) => {
+    for (const { item, path } of items) {
+      said ||= saying.has(item.type) || isResult(item);
+      if (isCall(item)) calls.add(item.call_id!);
+      else if (isResult(item) && !calls.has(answeredCall(item)))
+        add(`${path}.call_id`, `no call before this one has the call_id ${quoted(answeredCall(item))}`);
+    }
+  });
   if (faults.length > 0) throw faultsError(faults);
+  if (!said) throw invalid('input', 'holds no message to be answered');
 }
 
 /**
@@ -113,10 +96,8 @@ export function requireConversation(items: readonly PlacedItem[]): void {
 export function requireReadable(items: readonly PlacedItem[]): void {
   const foreign = items.find(({ item }) => item.type === 'compaction' && summaryIn(item) === undefined);
   if (foreign)
-    throw faultsError([
-      fault(
-        `${foreign.path}.encrypted_content`,
-        'another server made this summary, and only that one can read it: send the conversation itself, or compact it here',
-      ),
-    ]);
+    throw invalid(
+      `${foreign.path}.encrypted_content`,
+      'another server made this summary, and only that one can read it: send the conversation itself, or compact it here',
+    );
 }
