@@ -1,4 +1,4 @@
-import { type BatchStatus, isFinal, type ResultStream } from '../core/batch.ts';
+import { isFinal, type ResultStream } from '../core/batch.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import { eventsOf } from './events.ts';
 import type {
@@ -124,7 +124,6 @@ export function createClient(options: TransportOptions) {
         const response = await transport.send({ path: pathOf('batches', id, stream), query });
         const { headers } = response;
         return {
-          status: headers.get('x-batch-status') as BatchStatus | null,
           /** More lines will follow. */
           incomplete: headers.get('x-incomplete') === 'true',
           /** Pass it as `after` to go on behind these lines. */

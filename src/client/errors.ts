@@ -11,7 +11,6 @@ export interface RemoteFault {
 export class ClientError extends Error {
   readonly status: number;
   readonly code: string;
-  readonly param: string | null;
   readonly requestId: string | null;
   readonly faults: RemoteFault[];
 
@@ -20,7 +19,6 @@ export class ClientError extends Error {
     this.name = 'ClientError';
     this.status = answer.status;
     this.code = answer.error?.code ?? 'unknown';
-    this.param = answer.error?.param ?? null;
     this.requestId = answer.requestId;
     this.faults = answer.error?.details?.errors ?? [];
   }
@@ -29,7 +27,6 @@ export class ClientError extends Error {
 export interface RemoteError {
   code?: string | null;
   message?: string;
-  param?: string | null;
   details?: { errors?: RemoteFault[] } | null;
 }
 

@@ -51,7 +51,6 @@ describe('what goes wrong', () => {
       message: 'no',
       status: 422,
       code: 'validation_error',
-      param: 'p',
       requestId: 'req_1',
       faults: [{ line: 3 }],
     });

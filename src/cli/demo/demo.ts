@@ -7,18 +7,13 @@ import { packageFolder } from '../../base/program.ts';
 import { createClient, type Client } from '../../client/client.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { loadConfig } from '../../config.ts';
-import { orderedResults } from '../batch/run/download.ts';
-import { follow } from '../batch/follow.ts';
 import { exitCodeOf } from '../batch/show-batch.ts';
-import { createProgress, noProgress, type Progress } from '../batch/progress.ts';
-import { readInput } from '../batch/run/read-input.ts';
-import { openResultsFile } from '../batch/run/results-file.ts';
+import { runBatch } from '../batch/run/run.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { checkResults, type Sample } from './check-results.ts';
 import { showAnswers, showNextSteps, showTotals } from './summary.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
-import { openBlob } from '../shared/local-file.ts';
 import { firstSignal } from '../shared/signals.ts';
 
 export function demo(cli: Cli): Command {
@@ -66,59 +61,50 @@ async function showDemo(
   const { terminal, clock } = cli;
   const began = clock.monotonic();
   const results = join(folder, 'results.jsonl');
-  const progress = createProgress(terminal, clock);
-  const { batch, input } = await runSample(cli, client, { name: 'demo', folder, results, progress });
+  const batch = await runSample(cli, client, { name: 'demo', folder, key, results });
   const took = clock.monotonic() - began;
   const sample: Sample = existsSync(results)
-    ? checkResults(input, results)
+    ? checkResults(join(folder, 'demo.jsonl'), results)
     : { answered: [], missing: ['all'] };
   terminal.print('');
   showAnswers(sample, terminal);
   terminal.print('');
   showTotals(batch, sample, formatDuration(took), terminal);
   terminal.print('');
-  terminal.record(await runEmbeddings(cli, client, folder));
+  terminal.record(await runEmbeddings(cli, client, { folder, key }));
   const url = keep ? client.baseUrl : 'http://127.0.0.1:8080';
   showNextSteps({ folder, url, key, running: keep }, terminal);
   conclude(cli, batch, sample);
 }
 
-/** Uploads a sample, runs it as a batch and collects its results. */
-async function runSample(
-  cli: Cli,
-  client: Client,
-  { name, folder, results, progress }: { name: string; folder: string; results: string; progress: Progress },
-): Promise<{ batch: RemoteBatch; input: string }> {
-  const { terminal, clock } = cli;
+interface RunningSample {
+  name: string;
+  folder: string;
+  key: string;
+  results: string;
+}
+
+/** Runs a sample as `batch run` does, whose last words are left to the demo. */
+async function runSample(cli: Cli, client: Client, sample: RunningSample): Promise<RemoteBatch> {
+  const { name, folder, key, results } = sample;
   const input = join(folder, `${name}.jsonl`);
   copyFileSync(join(packageFolder, 'examples', basename(input)), input);
-  const { parts, endpoint, requests } = await readInput(input);
-  const file = await client.files.upload({ content: await openBlob(input), filename: basename(input) });
-  terminal.note(`Uploaded ${file.filename} as ${file.id}: ${requests} requests, every line valid.`);
-  const created = await client.batches.create({ endpoint, inputFileId: file.id });
-  terminal.note(`Created ${created.id}.`);
-  try {
-    const batch = await follow(created, { client, clock, progress });
-    for (const [stream, path] of [
-      ['output', results],
-      ['errors', join(folder, `${name}.errors.jsonl`)],
-    ] as const) {
-      const wanted = { client, clock, batchId: batch.id, streams: [stream], customIds: parts[0]!.customIds };
-      const target = await openResultsFile(path, 0);
-      for await (const line of orderedResults(wanted, `${path}.download`)) await target.write(line);
-      await target.finish();
-    }
-    return { batch, input };
-  } finally {
-    progress.stop();
-  }
+  const terminal = { ...cli.terminal, print() {}, record() {} };
+  // The server is in this process, and Ctrl-C ends the demo.
+  const here = { ...cli, terminal, ownsProcess: false, onInterrupt: () => () => {} };
+  await runBatch(here, input, { url: client.baseUrl, key, output: results, format: 'jsonl' });
+  const { data } = await client.batches.list({ limit: 1 });
+  return data[0]!;
 }
 
 /** The second, smaller batch: what each text became. */
-async function runEmbeddings(cli: Cli, client: Client, folder: string): Promise<[string, string][]> {
+async function runEmbeddings(
+  cli: Cli,
+  client: Client,
+  { folder, key }: { folder: string; key: string },
+): Promise<[string, string][]> {
   const results = join(folder, 'embeddings.jsonl');
-  const name = 'demo-embeddings';
-  const { batch } = await runSample(cli, client, { name, folder, results, progress: noProgress });
+  const batch = await runSample(cli, client, { name: 'demo-embeddings', folder, key, results });
   const { completed, total } = batch.request_counts;
   if (completed < total) cli.exitCode = exitCodes.linesFailed;
   const vectors = completed > 0 ? readVectors(results) : [];

@@ -8,7 +8,6 @@ export interface InputFile {
   path: string;
   /** SHA-256 of its bytes, lower-case hex. */
   sha256: string;
-  bytes: number;
   requests: number;
   /** What the first request names. */
   endpoint: string;
@@ -35,7 +34,6 @@ export async function readInput(path: string, signal?: AbortSignal): Promise<Inp
   const hash = createHash('sha256');
   const parts: InputPart[] = [emptyPart(0, 0)];
   let part = parts[0]!;
-  let bytes = 0;
   let lines = 0;
   let endpoint: string | undefined;
   for await (const line of splitLines(createReadStream(path, { signal }))) {
@@ -48,7 +46,6 @@ export async function readInput(path: string, signal?: AbortSignal): Promise<Inp
       part = emptyPart(lines, line.offset);
       parts.push(part);
     }
-    bytes += length;
     lines++;
     part.bytes += length;
     if (!isRequest) continue;
@@ -59,7 +56,7 @@ export async function readInput(path: string, signal?: AbortSignal): Promise<Inp
   }
   const requests = parts.reduce((sum, one) => sum + one.requests, 0);
   const sha256 = hash.digest('hex');
-  return { path, sha256, bytes, requests, endpoint: endpoint ?? '/v1/chat/completions', parts };
+  return { path, sha256, requests, endpoint: endpoint ?? '/v1/chat/completions', parts };
 }
 
 function emptyPart(linesBefore: number, offset: number): InputPart {

@@ -65,7 +65,8 @@ Run it again after an interruption, and it goes on with the same batches.`,
     .action((input: string, options: Options) => runBatch(cli, input, options));
 }
 
-async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<void> {
+/** Sends a file as one batch or several and collects the results, and says how that went. */
+export async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<void> {
   const client = connect(cli, options);
   const format = formatOf(options.format);
   const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
