@@ -107,7 +107,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ? (await import('./blobs/s3/s3.ts')).createS3Blobs({ ...shared, bucket })
     : createDiskBlobs({ folder: storeOf(config), log });
   const installation = createInstallation({ ...shared, store, blobs, folder: storeOf(config) });
-  const accounts = createAccounts({ ...shared, store, config: givenKeys(config) });
+  const accounts = createAccounts({ ...shared, store, config });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
   let served = await serve(config, []);
@@ -320,7 +320,3 @@ const unreadKeys = [
   'apiKey',
   'adminKey',
 ] as const satisfies (keyof Config)[];
-
-function givenKeys({ apiKey, adminKey }: Config): { apiKey?: string; adminKey?: string } {
-  return { ...(apiKey !== undefined && { apiKey }), ...(adminKey !== undefined && { adminKey }) };
-}

@@ -10,7 +10,7 @@ import { environment, outside, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';
 import { builtInModel, models } from './config/models.ts';
-import { folder, type Reading } from './config/reading.ts';
+import { folder, type Reading, said } from './config/reading.ts';
 import type { Config } from './core/config.ts';
 import { isTrusted } from './core/model-source.ts';
 
@@ -55,15 +55,18 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const caps = limits(file.limits, check);
   const { store, ...taken } = files(file.files, caps, check);
   const kept = bucket(variable('OFFPEAK_FILES', store), file.s3, env, check);
-  const config: Config = {
+  const host = check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1';
+  const open = !isLoopback(host);
+  const adminKeyAt = variable('OFFPEAK_ADMIN_KEY', file.admin_key);
+  const config: Config = said({
     server: {
-      host: check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1',
+      host,
       port: check.whole(outer('port', 'OFFPEAK_PORT', server.port), { min: 0, max: 65_535 }) ?? 8080,
       trustedProxies: addresses(server.trusted_proxies, check),
     },
     data,
     database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
-    files: { ...taken, ...(kept && { bucket: kept }) },
+    files: said({ ...taken, bucket: kept }),
     models:
       file.models === undefined
         ? [builtInModel(reading, usual)]
@@ -79,15 +82,10 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
     drainMs: check.duration(file.drain) ?? 25_000,
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
-  };
-  const open = !isLoopback(config.server.host);
-  const apiKeyAt = variable('OFFPEAK_API_KEY', file.api_key);
-  const adminKeyAt = variable('OFFPEAK_ADMIN_KEY', file.admin_key);
-  const apiKey = secret(apiKeyAt, open, check);
-  const adminKey = secret(adminKeyAt, open, check);
-  if (apiKey !== undefined) config.apiKey = apiKey;
-  if (adminKey !== undefined) config.adminKey = adminKey;
-  if (adminKeyAt !== undefined && adminKey !== undefined && apiKey === adminKey)
+    apiKey: secret(variable('OFFPEAK_API_KEY', file.api_key), open, check),
+    adminKey: secret(adminKeyAt, open, check),
+  });
+  if (adminKeyAt !== undefined && config.adminKey !== undefined && config.apiKey === config.adminKey)
     check.fail(adminKeyAt, 'must differ from the API key');
   if (check.problems.length > 0) throw new ConfigError(check.problems);
   return config;

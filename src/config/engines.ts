@@ -1,13 +1,14 @@
 import { resolve } from 'node:path';
 import { packageFolder } from '../base/program.ts';
 import type { Checker, Located } from '../base/located.ts';
+import { words } from '../base/words.ts';
 import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
 import { flavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
 import { flavorOf, memberName } from './flavor.ts';
 import { configKeys } from './keys.ts';
-import { fileThere, placed, type Reading } from './reading.ts';
+import { fileThere, placed, type Reading, said } from './reading.ts';
 
 export function engineOf(
   model: Located,
@@ -76,66 +77,47 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
     return check.fail(fields.urls ?? at, 'needs a url', 'For example http://127.0.0.1:8000/v1');
   const shared = { apiKey: check.text(fields.api_key) ?? null, slots: slots(fields.slots, check) };
   const timeouts = check.object(fields.timeouts, configKeys.timeouts);
-  // An empty list is an answer: text alone.
-  const inputs = check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []);
-  const passThrough = check.list(fields.pass_through)?.flatMap((item) => memberName(item, check) ?? []);
-  const engine: OpenAiEngineConfig = {
+  const engine: OpenAiEngineConfig = said({
     kind: 'openai',
     ...flavorOf(fields.flavor, check),
     replicas: urls.map((each) => replica(each, shared, check)),
     model: check.text(fields.model) ?? null,
-    ...(inputs && { inputs }),
-    ...(passThrough && { passThrough }),
-    ...(fields.capabilities && { capabilities: capabilities(fields.capabilities, check) }),
-    ...(fields.headers && { headers: headers(fields.headers, check) }),
-    ...(fields.ca && { ca: fileThere(fields.ca, reading) ?? '' }),
+    // An empty list is an answer: text alone.
+    inputs: check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []),
+    passThrough: check.list(fields.pass_through)?.flatMap((item) => memberName(item, check) ?? []),
+    capabilities: fields.capabilities && capabilities(fields.capabilities, check),
+    headers: fields.headers && headers(fields.headers, check),
+    ca: fields.ca && (fileThere(fields.ca, reading) ?? ''),
     timeouts: {
       connectMs: check.duration(timeouts.connect) ?? 5000,
       firstByteMs: check.duration(timeouts.first_byte) ?? 3_600_000,
       idleMs: check.duration(timeouts.idle) ?? 120_000,
       totalMs: check.duration(timeouts.total) ?? 7_200_000,
     },
-  };
+  });
   return placed(engine, { '': at, ...fields });
 }
 
 function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConfig['capabilities']> {
   const fields = check.object(at, configKeys.capabilities);
-  const jsonSchema = check.choice(fields.json_schema, ['exact', 'native', 'none'] as const);
-  const forcedTool = check.choice(fields.forced_tool, [
-    'exact',
-    'native',
-    'strict',
-    'filter',
-    'none',
-  ] as const);
-  const prefixCache = check.choice(fields.prefix_cache, ['slot', 'shared', 'none'] as const);
-  const customTools = check.choice(fields.custom_tools, ['exact', 'none'] as const);
-  const speaks = speech(fields, check);
-  return {
-    ...(jsonSchema && { jsonSchema }),
-    ...(forcedTool && { forcedTool }),
-    ...(prefixCache && { prefixCache }),
-    ...(customTools && { customTools: customTools === 'exact' }),
-    ...(Object.keys(speaks).length > 0 && { speaks }),
-  };
-}
-
-function speech(
-  fields: Partial<Record<'messages' | 'responses' | 'completions', Located>>,
-  check: Checker,
-): NonNullable<NonNullable<OpenAiEngineConfig['capabilities']>['speaks']> {
-  const of = (at: Located | undefined) => {
-    const found = check.choice(at, ['native', 'chat'] as const);
+  const customTools = check.choice(fields.custom_tools, words('exact none'));
+  const completions = check.choice(fields.completions, words('native none'));
+  const spoken = (format: Located | undefined) => {
+    const found = check.choice(format, words('native chat'));
     return found === 'chat' ? ('via chat' as const) : found;
   };
-  const [messages, responses] = [of(fields.messages), of(fields.responses)];
-  const completions = check.choice(fields.completions, ['native', 'none'] as const);
-  return {
-    ...(messages && { messages }),
-    ...(responses && { responses }),
-    ...(completions && { completions: completions === 'none' ? ('no' as const) : completions }),
-  };
+  const speaks = said({
+    messages: spoken(fields.messages),
+    responses: spoken(fields.responses),
+    completions: completions === 'none' ? ('no' as const) : completions,
+  });
+  return said({
+    jsonSchema: check.choice(fields.json_schema, words('exact native none')),
+    forcedTool: check.choice(fields.forced_tool, words('exact native strict filter none')),
+    prefixCache: check.choice(fields.prefix_cache, words('slot shared none')),
+    customTools: customTools && customTools === 'exact',
+    speaks: Object.keys(speaks).length > 0 ? speaks : undefined,
+  });
 }
 
 /** What HTTP itself says of a message is not for a configuration. */
@@ -173,15 +155,14 @@ function replica(
     return placed({ ...shared, url: check.url(at) ?? '', weight: 1, drain: false }, { url: at });
   const fields = check.object(at, configKeys.urls);
   if (fields.url === undefined) check.fail(at, 'needs a url');
-  const model = check.text(fields.model);
-  const found = {
+  const found = said({
     url: check.url(fields.url) ?? '',
     apiKey: check.text(fields.api_key) ?? shared.apiKey,
-    ...(model !== undefined && { model }),
-    ...(fields.flavor && { kind: flavorOf(fields.flavor, check) }),
+    model: check.text(fields.model),
+    kind: fields.flavor && flavorOf(fields.flavor, check),
     slots: fields.slots === undefined ? shared.slots : slots(fields.slots, check),
     weight: check.number(fields.weight, { min: 0.01, max: 100 }) ?? 1,
     drain: check.flag(fields.drain) ?? false,
-  };
+  });
   return placed(found, fields);
 }

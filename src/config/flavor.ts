@@ -9,6 +9,7 @@ import {
   usageFigures,
 } from '../core/flavor.ts';
 import { configKeys } from './keys.ts';
+import { said } from './reading.ts';
 
 /** What kind of server it is: one that is known, or a row of its own over one of those. */
 export function flavorOf(
@@ -19,7 +20,6 @@ export function flavorOf(
   const fields = check.object(at, configKeys.flavor);
   const list = (each: Located | undefined, pattern?: RegExp) =>
     (check.list(each) ?? []).flatMap((item) => memberName(item, check, pattern) ?? []);
-  const [chat, embeddings] = [path(fields.chat_path, check), path(fields.embeddings_path, check)];
   const [header, scheme] = [check.text(fields.auth_header), check.text(fields.auth_scheme)];
   if (header !== undefined && !/^[\w!#$%&'*+.^`|~-]+$/.test(header))
     check.fail(fields.auth_header!, 'is not the name of a header');
@@ -27,7 +27,7 @@ export function flavorOf(
   return {
     flavor: check.choice(fields.like, flavors) ?? 'generic',
     ownTraits: {
-      paths: { ...(chat && { chat }), ...(embeddings && { embeddings }) },
+      paths: said({ chat: path(fields.chat_path, check), embeddings: path(fields.embeddings_path, check) }),
       ...(header !== undefined
         ? { auth: { header: header.toLowerCase(), scheme: scheme ? `${scheme} ` : '' } }
         : scheme !== undefined && { auth: { scheme: `${scheme} ` } }),
@@ -41,7 +41,7 @@ export function flavorOf(
         }),
       ),
       finish: pairs(fields.finish, check, (each) => check.choice(each, finishReasons)),
-      ...(fields.effort && { effort: pairs(fields.effort, check, (each) => check.text(each)) }),
+      effort: fields.effort && pairs(fields.effort, check, (each) => check.text(each)),
       failures: (check.list(fields.failures) ?? []).flatMap((each) => failure(each, check) ?? []),
     },
   };
@@ -68,12 +68,7 @@ function failure(at: Located, check: Checker): OwnFailure | undefined {
     );
   if (means === undefined)
     return check.fail(fields.means ?? at, `means must be one of ${failureStatuses.join(', ')}`);
-  return {
-    ...(status !== undefined && { status }),
-    ...(code !== undefined && { code }),
-    ...(says !== undefined && { says }),
-    means,
-  };
+  return said({ status, code, says, means });
 }
 
 function path(at: Located | undefined, check: Checker): string | undefined {

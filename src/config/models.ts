@@ -8,7 +8,7 @@ import { type Prices, nanoDollars } from '../core/price.ts';
 import { engineOf } from './engines.ts';
 import { hours, type UsualHours } from './hours.ts';
 import { configKeys } from './keys.ts';
-import type { Reading } from './reading.ts';
+import { type Reading, said } from './reading.ts';
 
 export function builtInModel({ check, exists }: Reading, open?: Hours): ModelConfig {
   const path = join(packageFolder, 'models/offpeak-tiny.gguf');
@@ -25,7 +25,7 @@ export function builtInModel({ check, exists }: Reading, open?: Hours): ModelCon
     serves: null,
     prices: { input: nanoDollars(0.1), cachedInput: nanoDollars(0.025), output: nanoDollars(0.4) },
     engine: { kind: 'llama', path, sequences: 8, context: 'auto', threads: 'auto', flashAttention: false },
-    ...(open && { hours: open }),
+    hours: open,
   };
 }
 
@@ -48,21 +48,18 @@ export function models(at: Located, reading: Reading, usual: UsualHours): ModelC
       ?.flatMap((kind) => check.choice(kind, ['chat', 'embeddings'] as const) ?? []);
     const engine = engineOf(item, fields.engine, reading);
     if (id === undefined || engine === undefined) return [];
-    const model: ModelConfig = {
+    const batch = check.object(fields.batch, configKeys.modelBatch);
+    if (batch.fallbacks_after && !fields.fallbacks)
+      check.fail(batch.fallbacks_after, 'there are no fallbacks', 'Name models: fallbacks: [another-model]');
+    const model: ModelConfig = said({
       id,
       aliases,
       serves: serves ?? null,
       prices: prices(fields.price, check),
       engine,
-    };
-    const batch = check.object(fields.batch, configKeys.modelBatch);
-    const open = hours(batch, usual, check);
-    if (open) model.hours = open;
-    const fallbacksAfter = batch.fallbacks_after;
-    if (fallbacksAfter && !fields.fallbacks)
-      check.fail(fallbacksAfter, 'there are no fallbacks', 'Name models: fallbacks: [another-model]');
-    const batchFallbacksAfterMs = check.duration(fallbacksAfter);
-    if (batchFallbacksAfterMs !== undefined) model.batchFallbacksAfterMs = batchFallbacksAfterMs;
+      hours: hours(batch, usual, check),
+      batchFallbacksAfterMs: check.duration(batch.fallbacks_after),
+    });
     for (const name of check.list(fields.fallbacks) ?? []) named.push({ name, model });
     return [model];
   });

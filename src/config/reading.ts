@@ -18,6 +18,11 @@ export function placed<T extends object>(value: T, fields: Partial<Record<string
   return value;
 }
 
+/** What was said. What was not is left out, so that it hides nothing of what this is laid over. */
+export function said<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
 export interface Reading {
   check: Checker;
   /** Where relative paths of the value at hand start. */
