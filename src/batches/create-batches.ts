@@ -34,7 +34,7 @@ import { Watch } from './watch/watch.ts';
 
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
 export function createBatches(parts: BatchesParts): Batches {
-  const { store, generate, time, ids, log, limits, batch: settings } = parts;
+  const { store, generate, time, ids, log, batch: settings } = parts;
   const { catalog, fleet } = generate;
   const worker = ids.next('wrk_');
   const load = () => loadOf(generate);
@@ -79,13 +79,7 @@ export function createBatches(parts: BatchesParts): Batches {
     purge: (batchId) => closer.purge(batchId),
   });
   // Windows are counted in the database's time, whatever the wall clock of this machine says.
-  const creating: CreateParts = {
-    ...parts,
-    clock: time,
-    catalog: fleet,
-    limits,
-    batch: settings,
-  };
+  const creating: CreateParts = { ...parts, clock: time, catalog: fleet };
   let stopping: Promise<void> | null = null;
   let started = false;
 

@@ -136,18 +136,27 @@ export function freezePrices(
   return prices;
 }
 
-/** Plans and inserts the batch in one transaction. Returns the id of the batch, new or replayed. */
+interface Making {
+  input: CreateBatch;
+  creation: Creation | undefined;
+  retryOf: string | null;
+}
+
+interface Made {
+  id: string;
+  /** It had been made before. */
+  replayed: boolean;
+}
+
+/** Plans and inserts the batch in one transaction. */
 export async function createBatch(
   parts: CreateParts,
   caller: Caller,
   input: CreateBatch,
   creation: Creation | undefined,
-): Promise<{ id: string; replayed: boolean }> {
-  return insertBatch(parts, caller, await openInput(parts, caller, input), {
-    input,
-    creation,
-    retryOf: null,
-  });
+): Promise<Made> {
+  const opened = await openInput(parts, caller, input);
+  return insertBatch(parts, caller, opened, { input, creation, retryOf: null });
 }
 
 /** The same of the failed lines of another batch: with what that was created with, and what holds now. */
@@ -156,7 +165,7 @@ export async function retryBatch(
   caller: Caller,
   { of, lines }: Retry,
   creation: Creation | undefined,
-): Promise<{ id: string; replayed: boolean }> {
+): Promise<Made> {
   const input: CreateBatch = {
     endpoint: of.endpoint,
     ...(of.metadata !== null && { metadata: of.metadata }),
@@ -170,13 +179,9 @@ async function insertBatch(
   parts: CreateParts,
   caller: Caller,
   opened: BatchInput,
-  {
-    input,
-    creation,
-    retryOf,
-  }: { input: CreateBatch; creation: Creation | undefined; retryOf: string | null },
-): Promise<{ id: string; replayed: boolean }> {
-  const { store, catalog, ids, clock, limits } = parts;
+  { input, creation, retryOf }: Making,
+): Promise<Made> {
+  const { store, catalog, ids, clock, limits, batch: settings } = parts;
   const { batch, chunks } = await planned().catch(async (error: unknown) => {
     await opened.sealed?.discard();
     throw error;
@@ -186,7 +191,7 @@ async function insertBatch(
     maxOpen: limits.openBatchesPerOrg,
     now: batch.createdAt,
     ...(creation && { creation }),
-    ...inlineFile(opened, batch.id),
+    ...(opened.sealed && { inlineFile: { ...opened.file, filename: inlineFilename(batch.id) } }),
   });
   if (outcome.outcome === 'created') return { id: batch.id, replayed: false };
   await opened.sealed?.discard();
@@ -196,17 +201,15 @@ async function insertBatch(
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
     await hearOfModels(catalog, opened);
-    const made = newBatch(parts, caller, input, opened, clock.now());
+    const made = newBatch();
     return { batch: made, chunks: planChunks(made.id, opened.index, catalog.idOf) };
   }
 
-  function newBatch(
-    { batch: settings }: CreateParts,
-    { orgId, keyId }: Caller,
-    { endpoint, metadata, outputExpiresAfterSeconds }: CreateBatch,
-    { file, index }: BatchInput,
-    now: number,
-  ): Batch {
+  function newBatch(): Batch {
+    const { orgId, keyId } = caller;
+    const { endpoint, metadata, outputExpiresAfterSeconds } = input;
+    const { file, index } = opened;
+    const now = clock.now();
     const est = index.est.reduce((sum, tokens) => sum + tokens, 0);
     const window = settings.completionWindowMs;
     const modelIds = new Set(index.models.map(catalog.idOf));
@@ -247,10 +250,6 @@ async function insertBatch(
       cancelledAt: null,
     };
   }
-}
-
-function inlineFile({ sealed, file }: BatchInput, batchId: string): { inlineFile?: StoredFile } {
-  return sealed ? { inlineFile: { ...file, filename: inlineFilename(batchId) } } : {};
 }
 
 function refusal(outcome: 'mismatch' | 'input_missing' | 'too_many_open'): ApiError {
