@@ -10,25 +10,7 @@ export interface FairGateOptions {
   full?: () => Error;
 }
 
-export interface FairGate {
-  /**
-   * Waits until there is room. Whoever waits longest of its owner goes first, and owners take turns; nobody passes the one
-   * whose turn it is, so that what needs much room is not starved by what needs little. What needs more than there ever is
-   * goes alone.
-   * @returns gives the room back, once
-   * @throws what `full` makes, or the reason of the signal
-   */
-  enter(owner: string, weight: number, signal?: AbortSignal): Promise<() => void>;
-  /** Waits likewise, and gives the room back once the work is over. */
-  within<T>(
-    owner: string,
-    weight: number,
-    signal: AbortSignal | undefined,
-    work: () => Promise<T>,
-  ): Promise<T>;
-  /** Enters without waiting: undefined when there is no room now. */
-  tryEnter(owner: string, weight: number): (() => void) | undefined;
-}
+export type FairGate = ReturnType<typeof createFairGate>;
 
 interface Entry {
   weight: number;
@@ -41,7 +23,7 @@ export function createFairGate({
   each,
   mostWaiting = Infinity,
   full = () => new Error('Too much waits already.'),
-}: FairGateOptions): FairGate {
+}: FairGateOptions) {
   const waiting = new Turns<Entry>();
   const held = new Map<string, number>();
   let used = 0;
@@ -77,11 +59,19 @@ export function createFairGate({
     }
   }
 
+  /** Enters without waiting: undefined when there is no room now. */
   function tryEnter(owner: string, weight: number): (() => void) | undefined {
     const isNext = waiting.countOf(owner) === 0 && next() === undefined;
     return isNext && mayHave(owner, weight) && isThere(weight) ? take(owner, weight) : undefined;
   }
 
+  /**
+   * Waits until there is room. Whoever waits longest of its owner goes first, and owners take turns; nobody passes the one
+   * whose turn it is, so that what needs much room is not starved by what needs little. What needs more than there ever is
+   * goes alone.
+   * @returns gives the room back, once
+   * @throws what `full` makes, or the reason of the signal
+   */
   async function enter(owner: string, weight: number, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     const leave = tryEnter(owner, weight);
@@ -108,7 +98,13 @@ export function createFairGate({
   return {
     tryEnter,
     enter,
-    async within(owner, weight, signal, work) {
+    /** Waits likewise, and gives the room back once the work is over. */
+    async within<T>(
+      owner: string,
+      weight: number,
+      signal: AbortSignal | undefined,
+      work: () => Promise<T>,
+    ): Promise<T> {
       const leave = await enter(owner, weight, signal);
       try {
         return await work();

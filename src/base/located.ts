@@ -31,30 +31,15 @@ export interface Located {
 
 type Scalar = string | number | boolean | null;
 
-/** Reads located values as what they should be, and collects every problem instead of stopping at the first. */
-export interface Checker {
-  readonly problems: Problem[];
-  fail(at: Located, message: string, hint?: string): undefined;
-  /** The fields of an object; unknown ones are problems. Absent and null fields are undefined. */
-  object<K extends string>(at: Located | undefined, keys: readonly K[]): Partial<Record<K, Located>>;
-  list(at: Located | undefined): Located[] | undefined;
-  text(at: Located | undefined): string | undefined;
-  flag(at: Located | undefined): boolean | undefined;
-  number(at: Located | undefined, bounds?: Bounds): number | undefined;
-  whole(at: Located | undefined, bounds?: Bounds): number | undefined;
-  /** `30d`, `25s` ... as milliseconds. */
-  duration(at: Located | undefined): number | undefined;
-  choice<T extends string>(at: Located | undefined, options: readonly T[]): T | undefined;
-  /** An http:// or https:// URL, without slashes at its end. */
-  url(at: Located | undefined): string | undefined;
-}
-
 export interface Bounds {
   min?: number;
   max?: number;
 }
 
-export function createChecker(): Checker {
+export type Checker = ReturnType<typeof createChecker>;
+
+/** Reads located values as what they should be, and collects every problem instead of stopping at the first. */
+export function createChecker() {
   const problems: Problem[] = [];
 
   function fail(at: Located, message: string, hint?: string): undefined {
@@ -101,7 +86,8 @@ export function createChecker(): Checker {
     number,
     whole,
     choice,
-    object(at, keys) {
+    /** The fields of an object; unknown ones are problems. Absent and null fields are undefined. */
+    object<K extends string>(at: Located | undefined, keys: readonly K[]): Partial<Record<K, Located>> {
       if (at === undefined) return {};
       if (!(at.value instanceof Map)) {
         fail(at, `expected an object with ${keys.join(', ')}, found ${describe(at)}`);
@@ -122,25 +108,27 @@ export function createChecker(): Checker {
       }
       return fields;
     },
-    list(at) {
+    list(at: Located | undefined): Located[] | undefined {
       if (at === undefined) return undefined;
       return Array.isArray(at.value) ? at.value : fail(at, `expected a list, found ${describe(at)}`);
     },
-    flag(at) {
+    flag(at: Located | undefined): boolean | undefined {
       if (at === undefined) return undefined;
       if (at.loose && (at.value === 'true' || at.value === 'false')) return at.value === 'true';
       return typeof at.value === 'boolean'
         ? at.value
         : fail(at, `expected true or false, found ${describe(at)}`);
     },
-    url(at) {
+    /** An http:// or https:// URL, without slashes at its end. */
+    url(at: Located | undefined): string | undefined {
       const found = text(at);
       if (at === undefined || found === undefined) return undefined;
       const protocol = URL.canParse(found) ? new URL(found).protocol : '';
       if (protocol === 'http:' || protocol === 'https:') return found.replace(/\/+$/, '');
       return fail(at, 'expected an http:// or https:// URL', 'For example http://127.0.0.1:8000/v1');
     },
-    duration(at) {
+    /** `30d`, `25s` ... as milliseconds. */
+    duration(at: Located | undefined): number | undefined {
       if (at === undefined) return undefined;
       const found = typeof at.value === 'string' ? parseDuration(at.value) : undefined;
       return (
