@@ -42,8 +42,8 @@ export class Health {
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** How often it is asked while it has work; null where it tells nothing that changes. */
   #everyMs: number | null = null;
-  /** Whether it said, before it answered anything, that it does not have the model. */
-  #lacksModel = false;
+  /** Whether it said, before it answered anything, that it takes nothing: while nobody asks, only it can tell that this is over. */
+  #declines = false;
   /** Whether a request had a whole answer. */
   #hasAnswered = false;
   /** It was away whenever it was asked what it is: nobody knows what it can. */
@@ -75,7 +75,7 @@ export class Health {
   /** Something of an answer has come: it works. */
   answers(): void {
     const wasUp = this.breaker.health === 'up';
-    this.#lacksModel = false;
+    this.#declines = false;
     this.#isUnseen = false;
     this.breaker.answered();
     if (wasUp) return;
@@ -125,7 +125,7 @@ export class Health {
       const report = await this.#engine.probe();
       this.#parts.onReport(report);
       this.breaker.said(true);
-      if (this.#lacksModel || this.#isUnseen) this.answers();
+      if (this.#declines || this.#isUnseen) this.answers();
       this.#parts.onWell();
       this.#parts.onChange();
       // Where it only did not say so this once, it is asked again.
@@ -139,7 +139,7 @@ export class Health {
       const isNoModel = error.code === 'model_not_found';
       // What it answers with a model outweighs what it says of it.
       if (isNoModel && this.#hasAnswered) return;
-      this.#lacksModel = isNoModel;
+      this.#declines = !this.#hasAnswered && (isNoModel || this.#parts.inFlight() === 0);
       // Where somebody answers, if only that it may not be asked that, requests find out what it can.
       this.#isUnseen = error.code === 'upstream_unreachable' && this.#engine.capabilities.isGuess === true;
       this.failed(error);
@@ -164,7 +164,7 @@ export class Health {
   #wakeIn(ms: number): void {
     this.#wake?.cancel();
     this.#wake = this.#parts.clock.after(ms, () => {
-      if (this.#lacksModel || this.#isUnseen) void this.look();
+      if (this.#declines || this.#isUnseen) void this.look();
       this.#parts.onChange();
     });
   }

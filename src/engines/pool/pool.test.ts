@@ -477,12 +477,16 @@ describe('createPool', () => {
     expect(pool.waiting).toBeNull();
   });
 
-  it('asks a server that lacks the model again by itself, until it has it or answers all the same', async () => {
+  it.each([
+    ['lacks the model', noModel],
+    ['loads its model', new ApiError('engine_overloaded', 'Loading model', { blame: away })],
+    ['is not there', new ApiError('upstream_unreachable', 'Nobody.', { blame: away })],
+  ])('asks a server that %s again by itself, until it is well or answers all the same', async (_, error) => {
     const one = server(4);
-    one.probed = () => Promise.reject(noModel);
+    one.probed = () => Promise.reject(error);
     poolOf([one]);
     await pool.probe();
-    expect(pool.replicas[0]).toMatchObject({ health: 'open', waiting: { code: 'model_not_found' } });
+    expect(pool.replicas[0]).toMatchObject({ health: 'open', waiting: { code: error.code } });
     await clock.advance(1_000);
     await turn();
     expect(pool.replicas[0]?.health).toBe('open');
