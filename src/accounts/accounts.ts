@@ -1,6 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { Budget, SpentBudget } from '../core/budget.ts';
-import type { ApiKey, Caller, Org, Scope } from '../core/org.ts';
+import type { ApiKey, Caller, NewKey, Org, Scope } from '../core/org.ts';
 import type { Prices } from '../core/price.ts';
 import type { Usage } from '../core/usage.ts';
 import type { OrgChanges } from '../store/contract/accounts.ts';
@@ -42,13 +42,4 @@ export interface Accounts extends Service {
 export interface BudgetedOrg extends Org {
   /** Null for an org that may spend what it likes. */
   budget: SpentBudget | null;
-}
-
-export interface NewKey {
-  orgId: string;
-  name?: string;
-  scopes?: Scope[];
-  /** Model ids it may use; absent for all. */
-  models?: string[];
-  expiresAt?: number;
 }

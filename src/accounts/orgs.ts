@@ -3,9 +3,9 @@ import type { Ids } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
 import type { Budget } from '../core/budget.ts';
 import { invalid, notFound } from '../core/errors.ts';
-import { type ApiKey, defaultScopes, type Org } from '../core/org.ts';
+import { type ApiKey, defaultScopes, type NewKey, type Org } from '../core/org.ts';
 import type { Store } from '../store/store.ts';
-import type { Accounts, BudgetedOrg, NewKey } from './accounts.ts';
+import type { Accounts, BudgetedOrg } from './accounts.ts';
 import type { Budgets } from './budgets.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 

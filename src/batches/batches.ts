@@ -1,5 +1,5 @@
 import type { Service } from '../base/service.ts';
-import type { BatchEndpoint, BatchStatus, ResultStream } from '../core/batch.ts';
+import type { BatchEndpoint, BatchStatus, CreateBatch, ResultStream } from '../core/batch.ts';
 import type { Caller } from '../core/org.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import type { Creation } from '../store/contract/creation.ts';
@@ -51,16 +51,6 @@ export interface Batches extends Service {
   follow(caller: Caller, id: string, signal: AbortSignal): Promise<AsyncIterable<BatchView>>;
   /** Result lines behind line `after` that are committed now, byte-identical while running and later. */
   results(caller: Caller, id: string, stream: ResultStream, after: number): Promise<ResultLines>;
-}
-
-export interface CreateBatch {
-  endpoint: BatchEndpoint;
-  /** Exactly one of these two. `requests` holds each item's JSON as it came, as UTF-8 without a line break. */
-  inputFileId?: string;
-  requests?: readonly Uint8Array[];
-  /** JSON text of the metadata object, as it came. */
-  metadata?: string;
-  outputExpiresAfterSeconds?: number;
 }
 
 export interface ResultLines {

@@ -64,6 +64,17 @@ export interface BatchFault {
   line: number | null;
 }
 
+/** A batch to be made. */
+export interface CreateBatch {
+  endpoint: BatchEndpoint;
+  /** Exactly one of these two. `requests` holds each item's JSON as it came, as UTF-8 without a line break. */
+  inputFileId?: string;
+  requests?: readonly Uint8Array[];
+  /** JSON text of the metadata object, as it came. */
+  metadata?: string;
+  outputExpiresAfterSeconds?: number;
+}
+
 /** A batch as the store remembers it. Instants are epoch milliseconds, `null` where the state was not reached. */
 export interface Batch {
   id: string;

@@ -26,6 +26,16 @@ export interface ApiKey {
   lastUsedAt: number | null;
 }
 
+/** A key to be made. */
+export interface NewKey {
+  orgId: string;
+  name?: string;
+  scopes?: Scope[];
+  /** Model ids it may use; absent for all. */
+  models?: string[];
+  expiresAt?: number;
+}
+
 /** Who is asking: the outcome of authentication, passed to every operation. */
 export interface Caller {
   orgId: string;

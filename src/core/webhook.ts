@@ -26,6 +26,16 @@ export interface Webhook {
   disabledReason: string | null;
 }
 
+export interface NewWebhook {
+  name: string;
+  url: string;
+  eventTypes: EventType[];
+}
+
+export interface WebhookChanges extends Partial<NewWebhook> {
+  enabled?: boolean;
+}
+
 /** Something that happened. `id` is the `webhook-id` of whatever tells of it, however often. */
 export interface WebhookEvent {
   id: string;

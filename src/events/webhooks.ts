@@ -1,6 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { Caller } from '../core/org.ts';
-import type { Delivery, EventType, Webhook } from '../core/webhook.ts';
+import type { Delivery, NewWebhook, Webhook, WebhookChanges } from '../core/webhook.ts';
 import type { PageQuery } from '../store/contract/webhooks.ts';
 
 /**
@@ -37,14 +37,4 @@ export interface Webhooks extends Service {
    * @throws ApiError `server_overloaded` (503)
    */
   test(caller: Caller, id: string): Promise<Delivery>;
-}
-
-export interface NewWebhook {
-  name: string;
-  url: string;
-  eventTypes: EventType[];
-}
-
-export interface WebhookChanges extends Partial<NewWebhook> {
-  enabled?: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
-import type { Batch, Chunk } from '../../core/batch.ts';
+import type { Batch, Chunk, CreateBatch } from '../../core/batch.ts';
 import { budgetExceeded } from '../../core/budget.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
@@ -12,7 +12,6 @@ import type { Files, SealedUpload } from '../../files/files.ts';
 import type { InputIndex } from '../../files/input-index.ts';
 import type { Store } from '../../store/store.ts';
 import type { Creation } from '../../store/contract/creation.ts';
-import type { CreateBatch } from '../batches.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { inlineFilename } from '../remove.ts';
 import { planChunks } from './plan.ts';

@@ -1,7 +1,7 @@
 import { string, object, oneOf, stringOrNull, orNull, array, titleRule } from '../schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
-import { type ApiKey, type Scope, scopes } from '../../core/org.ts';
+import { type ApiKey, type NewKey, type Scope, scopes } from '../../core/org.ts';
 import { describe } from '../explain.ts';
 import { parseInstant } from '../instant.ts';
 import { parseBody, validator } from '../validate.ts';
@@ -35,15 +35,6 @@ export const createKeySchema = object(
   { additionalProperties: false, title: 'CreateKey' },
 );
 
-/** What is to be made; `NewKey` of `accounts/` is the same. Instants are epoch milliseconds. */
-export interface CreateKeyInput {
-  orgId: string;
-  name?: string;
-  scopes?: Scope[];
-  models?: string[];
-  expiresAt?: number;
-}
-
 interface Body {
   org_id: string;
   name?: string | null;
@@ -55,7 +46,7 @@ interface Body {
 const check = validator(createKeySchema);
 
 /** @throws ApiError `validation_error` */
-export function parseCreateKey(text: string): CreateKeyInput {
+export function parseCreateKey(text: string): NewKey {
   const { value } = parseBody<Body>(text, check);
   const { org_id: orgId, name, scopes: named, models, expires_at: expiry } = value;
   const expiresAt = expiry === undefined || expiry === null ? undefined : parseInstant(expiry);

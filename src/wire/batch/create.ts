@@ -1,4 +1,4 @@
-import { type BatchEndpoint, usualEndpoints } from '../../core/batch.ts';
+import { type BatchEndpoint, type CreateBatch, usualEndpoints } from '../../core/batch.ts';
 import { nameDuration, parseDuration } from '../../base/duration.ts';
 import { ApiError, type Fault, invalid } from '../../core/errors.ts';
 import { describe } from '../explain.ts';
@@ -10,19 +10,8 @@ import { notOpen } from './line.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
 import { type FrameScan, scanFrame } from './scan-frame.ts';
 
-/** What is to be created; `CreateBatch` of `batches/` is the same. */
-export interface CreateBatchInput {
-  endpoint: BatchEndpoint;
-  /** Exactly one of these two. `requests` holds each item's JSON as it came, as bytes without a line break. */
-  inputFileId?: string;
-  requests?: Uint8Array[];
-  /** JSON text of the metadata object, as it came. */
-  metadata?: string;
-  outputExpiresAfterSeconds?: number;
-}
-
 export interface CreateBatchRequest {
-  input: CreateBatchInput;
+  input: CreateBatch;
   dryRun: boolean;
 }
 

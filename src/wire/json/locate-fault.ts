@@ -16,23 +16,19 @@ export function locateJsonFault(text: string): JsonFault {
     reader.space();
     if (reader.at < text.length) reader.fail('nothing may follow the JSON value');
   } catch (error) {
-    if (error instanceof Found) return error.fault;
+    if (error instanceof Found) return { at: reader.at, message: error.message };
     throw error;
   }
   return { at: 0, message: 'not valid JSON' };
 }
 
-class Found extends Error {
-  readonly fault: JsonFault;
-  constructor(fault: JsonFault) {
-    super(fault.message);
-    this.fault = fault;
-  }
-}
+class Found extends Error {}
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const word = /[A-Za-z_$][\w$]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+const singleQuotes = 'strings stand in double quotes, not in single ones';
 
 class Reader {
   readonly #text: string;
@@ -43,7 +39,7 @@ class Reader {
   }
 
   fail(message: string): never {
-    throw new Found({ at: this.at, message });
+    throw new Found(message);
   }
 
   space(): void {
@@ -55,8 +51,8 @@ class Reader {
   value(): void {
     this.space();
     const char = this.#peek();
-    if (char === '{') this.#object();
-    else if (char === '[') this.#array();
+    if (char === '{') this.#list('an object', '}');
+    else if (char === '[') this.#list('an array', ']');
     else if (char === '"') this.#string();
     else this.#scalar(char);
   }
@@ -67,7 +63,7 @@ class Reader {
 
   #scalar(char: string): void {
     if (char === '') this.fail('the text ends where a value is expected');
-    if (char === "'") this.fail('strings stand in double quotes, not in single ones');
+    if (char === "'") this.fail(singleQuotes);
     if (this.#match(number)) {
       if (/[\w.+]/.test(this.#peek())) this.fail('not a valid number');
       return;
@@ -80,47 +76,33 @@ class Reader {
     this.fail(`unexpected ${show(char)} where a value is expected`);
   }
 
-  #object(): void {
+  #list(inside: string, close: string): void {
     this.at += 1;
     this.space();
-    if (this.#take('}')) return;
+    if (this.#take(close)) return;
     for (;;) {
       this.space();
+      if (this.#peek() === close) this.fail('trailing comma');
+      if (close === '}') this.#key();
+      this.value();
+      this.space();
+      if (this.#take(close)) return;
+      if (this.#take(',')) continue;
       const char = this.#peek();
-      if (char === '}') this.fail('trailing comma');
-      if (char === "'") this.fail('strings stand in double quotes, not in single ones');
-      if (char === '') this.fail('the text ends inside an object');
-      if (char !== '"') this.fail('expected a key in double quotes');
-      this.#string();
-      this.space();
-      if (!this.#take(':'))
-        this.fail(this.#peek() === '' ? 'the text ends inside an object' : 'expected a colon behind the key');
-      this.value();
-      this.space();
-      if (this.#take('}')) return;
-      this.#comma('an object', '}');
+      if (char === '') this.fail(`the text ends inside ${inside}`);
+      this.fail(`expected a comma or ${close}, not ${show(char)}`);
     }
   }
 
-  #array(): void {
-    this.at += 1;
-    this.space();
-    if (this.#take(']')) return;
-    for (;;) {
-      this.space();
-      if (this.#peek() === ']') this.fail('trailing comma');
-      this.value();
-      this.space();
-      if (this.#take(']')) return;
-      this.#comma('an array', ']');
-    }
-  }
-
-  #comma(inside: string, close: string): void {
-    if (this.#take(',')) return;
+  #key(): void {
     const char = this.#peek();
-    if (char === '') this.fail(`the text ends inside ${inside}`);
-    this.fail(`expected a comma or ${close}, not ${show(char)}`);
+    if (char === "'") this.fail(singleQuotes);
+    if (char === '') this.fail('the text ends inside an object');
+    if (char !== '"') this.fail('expected a key in double quotes');
+    this.#string();
+    this.space();
+    if (this.#take(':')) return;
+    this.fail(this.#peek() === '' ? 'the text ends inside an object' : 'expected a colon behind the key');
   }
 
   #string(): void {

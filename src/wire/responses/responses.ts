@@ -140,51 +140,43 @@ export interface OutputRefusal {
   refusal: string;
 }
 
-export interface MessageItem {
+interface Item<Type> {
   id: string;
-  type: 'message';
+  type: Type;
   status: ItemStatus;
+}
+
+interface Call<Type> extends Item<Type> {
+  call_id: string;
+}
+
+export interface MessageItem extends Item<'message'> {
   role: 'assistant';
   content: (OutputText | OutputRefusal)[];
 }
 
-export interface FunctionCallItem {
-  id: string;
-  type: 'function_call';
-  status: ItemStatus;
-  call_id: string;
+export interface FunctionCallItem extends Call<'function_call'> {
   name: string;
   namespace?: string;
   arguments: string;
 }
 
 /** A call of a tool that takes free text. */
-export interface CustomCallItem {
-  id: string;
-  type: 'custom_tool_call';
-  status: ItemStatus;
-  call_id: string;
+export interface CustomCallItem extends Call<'custom_tool_call'> {
   name: string;
   namespace?: string;
   input: string;
 }
 
 /** A call of a tool that the format defines. */
-export interface KnownCallItem {
-  id: string;
-  type: `${KnownType}_call`;
-  status: ItemStatus;
-  call_id: string;
+export interface KnownCallItem extends Call<`${KnownType}_call`> {
   /** What a shell is to do. */
   action?: Record<string, unknown>;
   /** What is to become of a file. */
   operation?: Record<string, unknown>;
 }
 
-export interface ReasoningItem {
-  id: string;
-  type: 'reasoning';
-  status: ItemStatus;
+export interface ReasoningItem extends Item<'reasoning'> {
   summary: { type: 'summary_text'; text: string }[];
   /** The same once more, when all of it is there: clients of open models look for it here. */
   content?: { type: 'reasoning_text'; text: string }[];

@@ -1,7 +1,13 @@
 import { isId } from '../../base/ids.ts';
 import { pageParams, type Query } from '../list.ts';
 import { unixSeconds } from '../../base/clock.ts';
-import { type EventType, type Webhook, eventTypes } from '../../core/webhook.ts';
+import {
+  type NewWebhook,
+  type WebhookChanges,
+  type EventType,
+  type Webhook,
+  eventTypes,
+} from '../../core/webhook.ts';
 import { string, object, oneOf, stringOrNull, booleanOrNull, array, orNull } from '../schema.ts';
 import { parseBody, validator } from '../validate.ts';
 
@@ -51,16 +57,9 @@ const checkNew = validator(createWebhookSchema);
 const checkChanges = validator(updateWebhookSchema);
 
 /** @throws ApiError `validation_error` */
-export function parseCreateWebhook(text: string): { name: string; url: string; eventTypes: EventType[] } {
+export function parseCreateWebhook(text: string): NewWebhook {
   const body = parseBody<Body>(text, checkNew).value;
   return { name: body.name ?? '', url: body.url!, eventTypes: body.event_types ?? [...eventTypes] };
-}
-
-export interface WebhookChanges {
-  name?: string;
-  url?: string;
-  eventTypes?: EventType[];
-  enabled?: boolean;
 }
 
 /** @throws ApiError `validation_error` */
