@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts';
 import type { ChatChunk, ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { estimatePrompt } from '../../wire/chat/request/estimate-prompt.ts';
 import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
@@ -7,13 +8,13 @@ import type { Engine } from '../engines.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
 import { eachAlone, isApart, withMissing, withUsage } from './answer/choices.ts';
 import type { Exchanges } from './connection/exchanges.ts';
-import type { createChatAsking } from './probe/chat-asking.ts';
+import { createChatAsking } from './probe/chat-asking.ts';
 import type { Profile } from './probe/profile.ts';
 
 export interface ChatCallsParts {
   exchanges: Exchanges;
   profile: Profile;
-  asking: ReturnType<typeof createChatAsking>;
+  clock: Clock;
   newCallId: () => string;
 }
 
@@ -21,9 +22,11 @@ export interface ChatCallsParts {
 export function createChatCalls({
   exchanges,
   profile,
-  asking,
+  clock,
   newCallId,
 }: ChatCallsParts): Pick<Engine, 'generate' | 'stream'> {
+  const asking = createChatAsking(clock, profile.makesEmbedding);
+
   const readingOf = ({ value }: JsonBody<ChatRequest>): ReadOptions => ({
     asked: () => estimatePrompt(value),
     alternatives: value.top_logprobs ?? 0,

@@ -1,11 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fieldsOf } from '../../base/fields.ts';
 import type { ChatRequest } from '../../wire/chat/chat.ts';
 import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
 import { madeBody } from '../../wire/json/json-body.ts';
 import type { Engine, RateTold } from '../engines.ts';
 import { createChatCalls } from './chat-calls.ts';
-import { createCompletionCalls } from './completions/completion-calls.ts';
 import { addressOf } from './connection/address.ts';
 import { createConnections } from './connection/connections.ts';
 import { createExchanges } from './connection/exchanges.ts';
@@ -15,20 +13,16 @@ import type { RefusalContext } from './connection/status-errors.ts';
 import { defaultTimeouts } from './connection/timeouts.ts';
 import { createEmbeddingsCall } from './embeddings-call.ts';
 import { headersOf } from './flavors/flavors.ts';
-import { allAbilities } from './flavors/usual.ts';
 import { createNativeCalls } from './native/native-calls.ts';
-import { createChatAsking } from './probe/chat-asking.ts';
 import { countTimeouts } from './probe/count-tokens.ts';
-import { createProfile, type Profile, says } from './probe/profile.ts';
+import { createProfile, type Profile } from './probe/profile.ts';
 import { watchServer } from './probe/watch.ts';
-import { completionsMembers } from './request/request-members.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 
 /**
  * A server that speaks chat completions, over HTTP/1.1, or another format that they are translated to (`request/dialects.ts`).
  * Requests go out as the client's bytes with little replaced (`request/request-text.ts`), answers come back repaired or refused
- * (`answer/`). The server may be
- * down when it is started: at most it is asked then what it is (`probe/`).
+ * (`answer/`). The server may be down when it is started: at most it is asked then what it is (`probe/`).
  */
 export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const { model, apiKey, slots, clock, ids, log } = options;
@@ -64,14 +58,11 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     note: notes.refusal,
   });
 
-  const postBeside = async (path: string, body: unknown) =>
-    connections.beside.post(path, JSON.stringify(body), never);
-
   const profile: Profile = createProfile({
     options,
     address,
     get: async (path) => connections.beside.get(path, never),
-    post: postBeside,
+    post: async (path, body) => connections.beside.post(path, JSON.stringify(body), never),
     isOpen: () => connections.open !== undefined,
     context,
   });
@@ -89,24 +80,6 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     pathOf: address.path,
     context,
     repairs: notes.repairs,
-  });
-
-  const asking = createChatAsking(clock, () =>
-    says(
-      () => postBeside(address.path(profile.now.embeddingsPath), { model, input: 'a' }),
-      ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
-    ),
-  );
-
-  const completions = createCompletionCalls(exchanges, () => {
-    const { wording, traits, reading } = profile.now;
-    return {
-      wording,
-      members: completionsMembers(traits, wording.passThrough),
-      abilities: traits.completions ?? allAbilities,
-      apart: traits.choicesApart,
-      ...reading,
-    };
   });
 
   return {
@@ -127,8 +100,8 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       await closed;
     },
 
-    ...createChatCalls({ exchanges, profile, asking, newCallId: () => ids.next('call_') }),
-    native: createNativeCalls(exchanges, () => profile.now.wording, completions),
+    ...createChatCalls({ exchanges, profile, clock, newCallId: () => ids.next('call_') }),
+    native: createNativeCalls(exchanges, profile),
     embed: createEmbeddingsCall(exchanges, profile, options),
     onRate: (listener) => void (onRate = listener),
     probe: () => profile.probe(),

@@ -3,7 +3,7 @@ import { argumentsOf } from '../../../wire/chat/free-text.ts';
 import { spoken } from '../../../wire/chat/answer/spoken.ts';
 import { argumentsText, type ReadOptions, saidIn, signatureOf, toolCallsOf } from './chat-response.ts';
 import { type ChunkReader, readChunks, type StreamOptions } from './chunk-stream.ts';
-import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
+import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
 import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';
@@ -136,13 +136,5 @@ function escaped(text: unknown): string {
 /** Whether a piece with a name begins another call: by its id, and where there is none by what the last call is already. */
 function isAnother(begun: Call, id: string, name: string): boolean {
   if (id !== '') return id !== begun.id;
-  return name !== begun.name || isWhole(begun.written);
-}
-
-function isWhole(json: string): boolean {
-  try {
-    return isObject(JSON.parse(json));
-  } catch {
-    return false;
-  }
+  return name !== begun.name || isObject(parsed(begun.written));
 }

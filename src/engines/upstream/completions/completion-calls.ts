@@ -9,58 +9,44 @@ import { behindEcho } from '../../../wire/completions/behind-echo.ts';
 import { estimateTextPrompt } from '../../../wire/completions/request.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { EngineCall, NativeAnswer, NativeEvent } from '../../engines.ts';
-import { type Apart, type Ask as AskOf, withMissing, withUsage } from '../answer/choices.ts';
+import { type Ask as AskOf, withMissing, withUsage } from '../answer/choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
 import { unusable } from '../answer/parse-body.ts';
-import { completionsText, type Wording } from '../request/request-text.ts';
+import type { Known, Profile } from '../probe/profile.ts';
+import { completionsText } from '../request/request-text.ts';
 import { checkedUsage } from '../answer/usage.ts';
-import { type CompletionAbility, planOf, type Plan } from './plan.ts';
+import { planOf, type Plan } from './plan.ts';
 import { pieceReader, readCompletion, type Reading } from './read-completion.ts';
 
 type Ask = AskOf<CompletionsRequest>;
 
-/** What is known of the server. */
-export interface CompletionWay extends Pick<Reading, 'usageOf' | 'finishes' | 'cutsAt'> {
-  wording: Pick<Wording, 'model' | 'traits' | 'told'>;
-  members: Wording['members'];
-  abilities: readonly CompletionAbility[];
-  apart: Apart | undefined;
-}
-
-export interface CompletionCalls {
-  ask(request: JsonBody<CompletionsRequest>, call: EngineCall): Promise<NativeAnswer>;
-  stream(request: JsonBody<CompletionsRequest>, call: EngineCall): AsyncIterable<readonly NativeEvent[]>;
-}
-
 const path = '/completions';
 
 /** What a server is asked to go on with. */
-export function createCompletionCalls(exchanges: Exchanges, way: () => CompletionWay): CompletionCalls {
-  const textOf = ({ body }: Ask, stream: boolean, { wording, members }: CompletionWay) =>
+export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profile, 'now'>) {
+  const textOf = ({ body }: Ask, stream: boolean, { wording, completionsMembers: members }: Known) =>
     completionsText(body, stream, { ...wording, members });
 
-  const readingOf = ({ body: { value } }: Ask, { usageOf, finishes, cutsAt }: CompletionWay): Reading => ({
+  const readingOf = ({ body: { value } }: Ask, { reading }: Known): Reading => ({
     asked: () => estimateTextPrompt(value),
     alternatives: value.logprobs ?? 0,
     repairs: exchanges.repairs,
-    usageOf,
-    finishes,
-    cutsAt,
+    ...reading,
   });
 
-  async function once(ask: Ask, known: CompletionWay, signal: AbortSignal): Promise<Told> {
+  async function once(ask: Ask, known: Known, signal: AbortSignal): Promise<Told> {
     const reading = readingOf(ask, known);
     const { fields } = await exchanges.ask(path, textOf(ask, false, known), signal);
     const choices = readCompletion(fields, reading);
     requireScores(ask, choices);
     const answered = choices.map(behindEcho(ask.body.value)).join('');
-    return { choices, usage: checkedUsage(known.usageOf(fields), { ...reading, answered }) };
+    return { choices, usage: checkedUsage(reading.usageOf(fields), { ...reading, answered }) };
   }
 
   async function* streamOnce(
     ask: Ask,
-    known: CompletionWay,
+    known: Known,
     signal: AbortSignal,
   ): AsyncGenerator<{ pieces: CompletionPiece[]; usage?: ChatUsage }> {
     const reading = readingOf(ask, known);
@@ -76,9 +62,9 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
   }
 
   return {
-    async ask(request, { signal }) {
-      const known = way();
-      const plan = planOf(request, known);
+    async ask(request: JsonBody<CompletionsRequest>, { signal }: EngineCall): Promise<NativeAnswer> {
+      const known = profile.now;
+      const plan = planOf(request, known.traits);
       const choices: CompletionChoice[] = [];
       let usage: ChatUsage | undefined;
       for (const { ask, came } of withMissing(plan.asks)) {
@@ -90,9 +76,12 @@ export function createCompletionCalls(exchanges: Exchanges, way: () => Completio
       return { text: '', fields: { choices }, usage: usage! };
     },
 
-    async *stream(request, { signal }) {
-      const known = way();
-      const plan = planOf(request, known);
+    async *stream(
+      request: JsonBody<CompletionsRequest>,
+      { signal }: EngineCall,
+    ): AsyncGenerator<NativeEvent[]> {
+      const known = profile.now;
+      const plan = planOf(request, known.traits);
       const begun = new Set<number>();
       let usage: ChatUsage | undefined;
       for (const { ask, came } of withMissing(plan.asks)) {

@@ -3,20 +3,20 @@ import type { CompletionsRequest } from '../../../wire/completions/completions.t
 import { answersMade } from '../../../wire/completions/request.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import { type Apart, type Ask, eachAlone, isApart } from '../answer/choices.ts';
+import { type Ask, eachAlone, isApart } from '../answer/choices.ts';
+import { allAbilities } from '../flavors/usual.ts';
+import type { FlavorTraits } from '../flavors/traits.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 
 /**
- * What servers can do with raw prompts: go on with a text as it is (`raw`), take a list of them (`lists`), token ids, make several answers (`n`) and choose among
- * more (`best_of`), tell the prompt and what is known of its tokens (`echo`), write up to a `suffix`.
+ * What servers can do with raw prompts: go on with a text as it is (`raw`), take a list of them (`lists`), token ids, make
+ * several answers (`n`) and choose among more (`best_of`), tell the prompt and what is known of its tokens (`echo`), write up to
+ * a `suffix`.
  */
 export type CompletionAbility = 'raw' | 'lists' | 'tokens' | 'n' | 'best_of' | 'echo' | 'suffix';
 
-/** What is known of a server. */
-interface Server {
-  abilities: readonly CompletionAbility[];
-  apart: Apart | undefined;
-}
+/** What is known of a server; where its kind takes none, whoever configured that it does knows better. */
+type Server = Pick<FlavorTraits, 'completions' | 'choicesApart'>;
 
 export interface Plan {
   /** To be asked one after the other, because a request holds one slot. */
@@ -29,7 +29,10 @@ export interface Plan {
  * How a request is put to a server. Lists are taken apart for servers that take none, and a prompt alone is told by us.
  * @throws ApiError `validation_error` (422) for what the server cannot
  */
-export function planOf(body: JsonBody<CompletionsRequest>, { abilities, apart }: Server): Plan {
+export function planOf(
+  body: JsonBody<CompletionsRequest>,
+  { completions: abilities = allAbilities, choicesApart: apart }: Server,
+): Plan {
   const { prompt, echo, logprobs, suffix, best_of: bestOf } = body.value;
   const can = (ability: CompletionAbility) => abilities.includes(ability);
   const prompts = splitTextInputs('prompt', prompt).map(({ input }) => input);
@@ -63,7 +66,13 @@ export function planOf(body: JsonBody<CompletionsRequest>, { abilities, apart }:
     ...((bestOf ?? 1) <= n && bestOf !== undefined && { best_of: undefined }),
   });
   return {
-    asks: asksOf(asked, prompts, n, { abilities, apart }),
+    asks: asksOf(
+      asked,
+      prompts,
+      n,
+      abilities.includes('lists'),
+      abilities.includes('n') && !isApart(asked.value, apart),
+    ),
     prefixes: echo && !isTold ? texts : null,
   };
 }
@@ -72,10 +81,11 @@ function asksOf(
   body: JsonBody<CompletionsRequest>,
   prompts: readonly (string | readonly number[])[],
   n: number,
-  { abilities, apart }: Server,
+  takesLists: boolean,
+  takesN: boolean,
 ): Ask<CompletionsRequest>[] {
-  const isWhole = prompts.length === 1 || abilities.includes('lists');
-  const hasN = n === 1 || (abilities.includes('n') && !isApart(body.value, apart));
+  const isWhole = prompts.length === 1 || takesLists;
+  const hasN = n === 1 || takesN;
   if (isWhole && hasN) return [{ body, first: 0, wanted: prompts.length * n, isRepeat: false }];
   return prompts.flatMap((prompt, at) => {
     const one = isWhole ? body : editBody(body, { prompt: prompt as string | number[] });

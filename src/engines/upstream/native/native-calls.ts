@@ -4,7 +4,8 @@ import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import type { NativeCalls, NativeEvent, NativeRequest } from '../../engines.ts';
-import type { CompletionCalls } from '../completions/completion-calls.ts';
+import { createCompletionCalls } from '../completions/completion-calls.ts';
+import type { Profile } from '../probe/profile.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
 import { unusable } from '../answer/parse-body.ts';
 import { readEach } from '../answer/sse-events.ts';
@@ -15,17 +16,14 @@ import { nativeResponses } from './native-responses.ts';
 const formats = { messages: nativeMessages, responses: nativeResponses };
 
 /** What a server is asked in the words of clients. */
-export function createNativeCalls(
-  exchanges: Exchanges,
-  wording: () => { model: string; passThrough: readonly string[] },
-  completions: CompletionCalls,
-): NativeCalls {
+export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, 'now'>): NativeCalls {
+  const completions = createCompletionCalls(exchanges, profile);
   return {
     async ask(op, request, call) {
       if (op === 'completions') return completions.ask(request as JsonBody<CompletionsRequest>, call);
       const { signal } = call;
       const format = formats[op];
-      const text = textOf(request, format, wording());
+      const text = textOf(request, format, profile.now.wording);
       const { fields, bytes } = await exchanges.ask(format.path, text, signal);
       return { text: bytes.toString(), fields, usage: format.usageOf(fields, readingOf(request)) };
     },
@@ -35,7 +33,7 @@ export function createNativeCalls(
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
       const { signal } = call;
       const format = formats[op];
-      const reply = await exchanges.open(format.path, textOf(request, format, wording()), signal);
+      const reply = await exchanges.open(format.path, textOf(request, format, profile.now.wording), signal);
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
       const reader = format.createReader({ ...readingOf(request), context: exchanges.context() });
       yield* readStream(reply.body, reader, reply.finish);

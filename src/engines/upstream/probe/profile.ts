@@ -10,7 +10,8 @@ import { flavorOf, hasModel } from '../flavors/find-flavor.ts';
 import { traitsOf } from '../flavors/flavors.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
 import { type Dialect, dialects } from '../request/dialects.ts';
-import { chatMembers } from '../request/request-members.ts';
+import type { Members } from '../../../wire/json/pick-members.ts';
+import { chatMembers, completionsMembers } from '../request/request-members.ts';
 import type { Wording } from '../request/request-text.ts';
 import type { UpstreamOptions } from '../upstream-options.ts';
 import { type Counter, createCounter } from './count-tokens.ts';
@@ -25,6 +26,8 @@ export interface Known {
   /** Behind the base of its URL. */
   chatPath: string;
   embeddingsPath: string;
+  /** Of requests for raw prompts, what goes on. */
+  completionsMembers: Members;
   /** How its answers are read. */
   reading: Pick<ReadOptions, 'usageOf' | 'finishes' | 'cutsAt'>;
 }
@@ -39,6 +42,8 @@ export interface Profile {
   probe(): Promise<Report>;
   /** Whether it works and has the model: what is not there then is a call that the model lacks, not the server. */
   listsModel(): Promise<boolean>;
+  /** Whether it embeds with the model; not where it is away. */
+  makesEmbedding(): Promise<boolean>;
   /** Looks no more until it is looked again. */
   rest(): void;
 }
@@ -94,6 +99,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       dialect,
       capabilities,
       wording: { model, traits, customTools, told, members: chatMembers(traits, passThrough), passThrough },
+      completionsMembers: completionsMembers(traits, passThrough),
       chatPath: paths?.chat ?? dialect.path,
       embeddingsPath: paths?.embeddings ?? '/embeddings',
       reading: {
@@ -156,12 +162,17 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
         () => get(modelsPath),
         (fields) => hasModel(fields, model),
       ),
+    makesEmbedding: () =>
+      says(
+        () => post(address.path(now.embeddingsPath), { model, input: 'a' }),
+        ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
+      ),
     rest: () => lookingAgain?.cancel(),
   };
 }
 
 /** Whether its reply is what is looked for; not where it is away. */
-export async function says(
+async function says(
   asked: () => Promise<Reply<Buffer>>,
   isIt: (fields: Fields) => boolean,
 ): Promise<boolean> {

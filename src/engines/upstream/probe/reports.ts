@@ -2,7 +2,7 @@ import { type ModelInput, modelInputs } from '../../../core/model.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import type { Report } from '../../engines.ts';
 import type { Address } from '../connection/address.ts';
-import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
+import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
 import { modelsIn } from '../flavors/find-flavor.ts';
 import { noModel } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/transport.ts';
@@ -166,9 +166,5 @@ function objectOf(reply: Reply<Buffer>, { refusal }: QuestionParts): Fields {
 
 /** It answers: what it says that cannot be read tells nothing. */
 function parse(body: Buffer): Fields {
-  try {
-    return fieldsOf(JSON.parse(body.toString()));
-  } catch {
-    return {};
-  }
+  return fieldsOf(parsed(body.toString()));
 }
