@@ -25,7 +25,7 @@ export function createChatCalls({
   clock,
   newCallId,
 }: ChatCallsParts): Pick<Engine, 'generate' | 'stream'> {
-  const asking = createChatAsking(clock, profile.makesEmbedding);
+  const asking = createChatAsking(clock, () => profile.makesEmbedding());
 
   const readingOf = ({ value }: JsonBody<ChatRequest>): ReadOptions => ({
     asked: () => estimatePrompt(value),

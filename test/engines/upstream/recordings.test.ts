@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../../src/core/flavor.ts';
-import type { CompletionAbility } from '../../../src/engines/upstream/completions/plan.ts';
+import type { CompletionAbility } from '../../../src/engines/upstream/flavors/traits.ts';
 import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
 import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { Recording } from '../real/exchanges.ts';

@@ -7,8 +7,7 @@ import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';
 import { type Repairs, unicode } from './repairs.ts';
 import type { OwnTraits } from '../../../core/flavor.ts';
-import type { UsageReader } from './own-usage.ts';
-import { checkedUsage } from './usage.ts';
+import { checkedUsage, type UsageReader } from './usage.ts';
 
 export interface ReadOptions {
   /** Tokens of what was sent, about, where the server does not tell. */

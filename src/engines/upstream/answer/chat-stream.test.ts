@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatChunk } from '../../../wire/chat/chat.ts';
-import { usageReader } from './own-usage.ts';
+import { usageReader } from './usage.ts';
 import { readChatStream } from './chat-stream.ts';
 
 const event = (content: string, finish: string | null = null) =>

@@ -5,15 +5,8 @@ import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { type Ask, eachAlone, isApart } from '../answer/choices.ts';
 import { allAbilities } from '../flavors/usual.ts';
-import type { FlavorTraits } from '../flavors/traits.ts';
+import type { CompletionAbility, FlavorTraits } from '../flavors/traits.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
-
-/**
- * What servers can do with raw prompts: go on with a text as it is (`raw`), take a list of them (`lists`), token ids, make
- * several answers (`n`) and choose among more (`best_of`), tell the prompt and what is known of its tokens (`echo`), write up to
- * a `suffix`.
- */
-export type CompletionAbility = 'raw' | 'lists' | 'tokens' | 'n' | 'best_of' | 'echo' | 'suffix';
 
 /** What is known of a server; where its kind takes none, whoever configured that it does knows better. */
 type Server = Pick<FlavorTraits, 'completions' | 'choicesApart'>;

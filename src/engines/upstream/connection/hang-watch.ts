@@ -8,15 +8,11 @@ const mostQuiet = 8;
 /** From this look on it is asked by what costs it work; what it shows by itself is read at each. */
 const askFrom = 4;
 
-/** Asks a server whether it works. Rejects where it does not answer. */
-export interface LifeSigns {
-  /** Whether something moved since the last time, false at the `first`; null where it shows nothing of that. */
+export interface HangWatchParts {
+  /** Whether something moved at the server since the last time, false at the `first`; null where it shows nothing of that. */
   moved?: ((first: boolean) => Promise<boolean | null>) | undefined;
-  /** Resolves when it answers what only one that works can. */
+  /** Resolves when it answers what only one that works can; rejects where it does not answer. */
   answers: (signal: AbortSignal) => Promise<unknown>;
-}
-
-export interface HangWatchParts extends LifeSigns {
   clock: Clock;
   /** A silence of this many milliseconds is looked into, and is the longest of a server that hangs. */
   idleMs: number;

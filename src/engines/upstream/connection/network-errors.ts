@@ -20,27 +20,18 @@ export function errorForNetwork(error: Error, sent: boolean, timeouts: Timeouts)
     return timedOut(`did not begin to answer within ${seconds(timeouts.firstByteMs)}`, error);
   if (code === 'UND_ERR_BODY_TIMEOUT')
     return timedOut(`fell silent for ${seconds(timeouts.idleMs)} in the middle of its answer`, error);
-  if (isNotHttp(error, code))
+  if (notHttp.has(code) || error.name === 'HTTPParserError')
     return new ApiError(
       'invalid_upstream_response',
       "The model's server answered something that is not HTTP.",
       cause,
     );
   if (!sent) return new ApiError('upstream_unreachable', "The model's server cannot be reached.", cause);
-  return new ApiError(
-    'upstream_unreachable',
-    "The model's server closed the connection before its answer was whole.",
-    {
-      ...cause,
-      blame: unclear,
-    },
-  );
+  const told = "The model's server closed the connection before its answer was whole.";
+  return new ApiError('upstream_unreachable', told, { ...cause, blame: unclear });
 }
 
-function isNotHttp(error: Error, code: string): boolean {
-  const known = code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || code === 'UND_ERR_HEADERS_OVERFLOW';
-  return known || error.name === 'HTTPParserError';
-}
+const notHttp = new Set(['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_HEADERS_OVERFLOW']);
 
 export function timedOut(what: string, cause?: unknown): ApiError {
   return new ApiError(

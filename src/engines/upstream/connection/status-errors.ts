@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { fieldsOf, parsed } from '../../../base/fields.ts';
 import { ApiError, away, final, unclear } from '../../../core/errors.ts';
 import { type FailureRow, meantStatus } from './failures.ts';
 import { retryAfterSeconds } from './retry-after.ts';
@@ -124,21 +125,15 @@ export interface UpstreamError {
  * `{detail: "text" | [{loc, msg}]}`, plain text. An HTML page says nothing.
  */
 export function readError(text: string): UpstreamError {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
+  const told = parsed(text);
+  if (told === undefined) {
     const message = text.trimStart().startsWith('<') ? '' : text;
     return { message, code: '', type: '' };
   }
   // Gemini answers with a list of one.
-  const isList = Array.isArray(body) && asRecord(body[0])['error'] !== undefined;
-  return readErrorValue(isList ? (body as unknown[])[0] : body);
-}
-
-export function readErrorValue(body: unknown): UpstreamError {
-  const outer = asRecord(body);
-  const inner = typeof outer['error'] === 'object' ? asRecord(outer['error']) : outer;
+  const body = Array.isArray(told) && fieldsOf(told[0])['error'] !== undefined ? told[0] : told;
+  const outer = fieldsOf(body);
+  const inner = typeof outer['error'] === 'object' ? fieldsOf(outer['error']) : outer;
   const candidates = [inner['message'], outer['error'], outer['message'], outer['detail'], body];
   const message = candidates.map(sentence).find((found) => found !== '') ?? '';
   return { message, code: word(inner['code']), type: word(inner['type']) };
@@ -150,14 +145,10 @@ function sentence(value: unknown): string {
   return value
     .slice(0, 5)
     .map((item) => {
-      const { loc, msg } = asRecord(item);
+      const { loc, msg } = fieldsOf(item);
       return Array.isArray(loc) ? `${loc.join('.')}: ${word(msg)}` : word(msg);
     })
     .join('; ');
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function word(value: unknown): string {

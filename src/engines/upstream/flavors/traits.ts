@@ -3,11 +3,24 @@ import type { ModelInput } from '../../../core/model.ts';
 import type { Capabilities, Op, Speech } from '../../engines.ts';
 import type { FailureRow } from '../connection/failures.ts';
 import type { Apart } from '../answer/choices.ts';
-import type { CompletionAbility } from '../completions/plan.ts';
 import type { CountWay } from '../probe/count-tokens.ts';
 import type { EffortWay } from '../request/reasoning-effort.ts';
-import type { LifeWay } from '../probe/life-signs.ts';
 import type { ReportWay } from '../probe/reports.ts';
+
+/**
+ * What servers can do with raw prompts: go on with a text as it is (`raw`), take a list of them (`lists`), token ids, make
+ * several answers (`n`) and choose among more (`best_of`), tell the prompt and what is known of its tokens (`echo`), write up to
+ * a `suffix`.
+ */
+export type CompletionAbility = 'raw' | 'lists' | 'tokens' | 'n' | 'best_of' | 'echo' | 'suffix';
+
+/**
+ * By what a server shows that it works on requests that it does not answer for long.
+ * `vllm` and `sglang`: by the counters in `/metrics`; without them by the door, and by what the scheduler answers beside its work
+ * (`/health_generate`). `slots`: `/slots`, which is answered between two steps of the work (llama-server). `chat`: a chat of
+ * one token, where nobody queues behind others: one that is full would seem to hang. `door`: any answer.
+ */
+export type LifeWay = 'vllm' | 'sglang' | 'slots' | 'chat' | 'door';
 
 /** What servers of one kind do. */
 export interface FlavorTraits {

@@ -1,5 +1,4 @@
-import type { CompletionAbility } from '../completions/plan.ts';
-import type { FlavorTraits } from './traits.ts';
+import type { CompletionAbility, FlavorTraits } from './traits.ts';
 
 /** The older name is the one that everybody reads. */
 export const maxTokens = { max_completion_tokens: 'max_tokens' };

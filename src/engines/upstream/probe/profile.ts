@@ -2,7 +2,7 @@ import type { Timer } from '../../../base/clock.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { Capabilities, Report } from '../../engines.ts';
 import type { ReadOptions } from '../answer/chat-response.ts';
-import { usageReader } from '../answer/own-usage.ts';
+import { usageReader } from '../answer/usage.ts';
 import type { Address } from '../connection/address.ts';
 import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/transport.ts';

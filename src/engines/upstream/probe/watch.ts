@@ -4,8 +4,28 @@ import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import type { Address } from '../connection/address.ts';
 import type { Connections } from '../connection/connections.ts';
 import { createHangWatch, type HangWatch } from '../connection/hang-watch.ts';
-import { createLifeSigns } from './life-signs.ts';
+import type { LifeWay } from '../flavors/traits.ts';
 import type { Profile } from './profile.ts';
+import { gaugeOf } from './reports.ts';
+
+/** They move with every step of the engine, or every few of them; those of whole requests may stand still for an hour. */
+const counters: Partial<Record<LifeWay, readonly string[]>> = {
+  vllm: [
+    'vllm:generation_tokens_total',
+    'vllm:prompt_tokens_total',
+    'vllm:iteration_tokens_total_count',
+    'vllm:kv_cache_usage_perc',
+    'vllm:num_requests_running',
+  ],
+  sglang: [
+    'sglang:generation_tokens_total',
+    'sglang:prompt_tokens_total',
+    'sglang:realtime_tokens_total',
+    'sglang:num_used_tokens',
+    'sglang:gen_throughput',
+    'sglang:num_running_reqs',
+  ],
+};
 
 /** Below that a server that is slow to be asked would be taken for one that hangs. */
 const leastWatchedMs = 60_000;
@@ -15,12 +35,38 @@ export interface WatchParts {
   idleMs: number;
   connections: Connections;
   address: Address;
-  profile: Profile;
+  profile: Pick<Profile, 'now'>;
 }
 
 /** Watches by what servers of its kind show whether one hangs. */
 export function watchServer({ clock, idleMs, connections, address, profile }: WatchParts): HangWatch {
   const never = new AbortController().signal;
+  const way = () => profile.now.traits.life ?? 'door';
+  let before = '';
+
+  /** Whether a counter moved since the last time; null where it shows none. */
+  async function moved(first: boolean): Promise<boolean | null> {
+    const names = counters[way()];
+    if (!names) return null;
+    const { status, body } = await connections.beside.get(address.rootPath('/metrics'), never);
+    const now = names.map((name) => (status === 200 ? gaugeOf(body, name) : null));
+    if (now.every((value) => value === null)) return null;
+    const last = before;
+    before = now.join();
+    return !first && before !== last;
+  }
+
+  async function answers(signal: AbortSignal): Promise<unknown> {
+    const { beside, work } = connections;
+    const by = way();
+    if (by === 'door' || by === 'vllm') return beside.get(address.path('/models'), never);
+    // Where it was told not to show its slots, its door must do. A step of the work may be a minute of a long prompt.
+    if (by === 'slots') return work.get(address.rootPath('/slots'), signal);
+    if (by === 'chat') return work.post(...leastWork(), signal);
+    const { status } = await work.get(address.rootPath('/health_generate'), signal);
+    if (status === 503) throw new Error('its scheduler does not answer');
+    return status;
+  }
 
   /** The path and the text of a request that costs next to nothing. */
   function leastWork(): [string, string] {
@@ -37,11 +83,7 @@ export function watchServer({ clock, idleMs, connections, address, profile }: Wa
     clock,
     idleMs: idleMs && Math.max(idleMs, leastWatchedMs),
     work: () => connections.open,
-    ...createLifeSigns(() => profile.now.traits.life ?? 'door', {
-      get: (path) => connections.beside.get(address.rootPath(path), never),
-      wait: (path, signal) => connections.work.get(address.rootPath(path), signal),
-      work: (signal) => connections.work.post(...leastWork(), signal),
-      knock: () => connections.beside.get(address.path('/models'), never),
-    }),
+    moved,
+    answers,
   });
 }
