@@ -1,3 +1,5 @@
+import { fieldsOf, isObject, parsed } from '../base/fields.ts';
+
 /** One fault of several, as the server lists them (api.md, section 2). */
 export interface RemoteFault {
   line?: number;
@@ -52,19 +54,11 @@ export async function errorOf(response: Response): Promise<ClientError> {
   const text = await response.text().catch(() => '');
   const requestId = response.headers.get('x-request-id');
   const { status } = response;
-  const error = readError(text);
-  if (error === undefined) {
+  const found = fieldsOf(parsed(text)).error;
+  if (!isObject(found)) {
     const what = `The server answered ${status} ${response.statusText}`.trim();
     return new ClientError(`${what}, which is not an answer of Offpeak.`, { status, requestId });
   }
+  const error: RemoteError = found;
   return new ClientError(error.message ?? `status ${status}`, { status, requestId, error });
-}
-
-function readError(text: string): RemoteError | undefined {
-  try {
-    const body = JSON.parse(text) as { error?: unknown } | null;
-    return typeof body?.error === 'object' && body.error !== null ? body.error : undefined;
-  } catch {
-    return undefined;
-  }
 }

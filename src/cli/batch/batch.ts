@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { RemoteBatch } from '../../client/resources.ts';
 import { isFinal } from '../../core/batch.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { asking, clientCommand, examples, group } from '../shared/commands.ts';
@@ -8,7 +9,7 @@ import { connect } from '../shared/connect.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
 import { interruptible } from '../shared/signals.ts';
-import { follow } from './follow.ts';
+import { askUntilDone } from './ask-until-done.ts';
 import { batchList } from './list.ts';
 import { metadataOption } from './metadata.ts';
 import { createProgress, noProgress } from './progress.ts';
@@ -57,11 +58,18 @@ const watch = asking({
   argument: '<id>',
   examples: ['batch_0199f3a2'],
   async ask(client, id, { json }, cli) {
-    const { terminal, clock } = cli;
-    const progress = json === true ? noProgress : createProgress(terminal, clock);
+    const progress = json === true ? noProgress : createProgress(cli.terminal, cli.clock);
     const seen = await client.batches.get(id);
-    const wait = (signal: AbortSignal) => follow(seen, { client, clock, progress, signal });
-    return interruptible(cli, undefined, wait).finally(() => progress.stop());
+    let last: RemoteBatch | undefined;
+    const look = async () => {
+      last = last === undefined ? seen : await client.batches.get(id);
+      progress.update(last);
+      return isFinal(last.status);
+    };
+    const how = { clock: cli.clock, note: (text: string) => progress.note(text) };
+    const wait = (signal: AbortSignal) => askUntilDone(look, { ...how, signal });
+    await interruptible(cli, undefined, wait).finally(() => progress.stop());
+    return last ?? seen;
   },
   exitCodeOf: (batch) => (isFinal(batch.status) ? exitCodeOf(batch) : exitCodes.interrupted),
   show: showBatch,

@@ -17,15 +17,11 @@ _offpeak() {
   esac
   if [[ $cur == -* ]]; then
     case "$place" in
-${places.map(({ path, flags }) => `      ${quote(path)}) words=${quote(flags.map(({ long }) => long).join(' '))} ;;`).join('\n')}
+${branches(places, ({ flags }) => `words=${quote(flags.map(({ long }) => long).join(' '))}`)}
     esac
   else
     case "$place" in
-${groupsOf(places)
-  .map(
-    ({ path, words }) => `      ${quote(path)}) words=${quote(words.map(({ word }) => word).join(' '))} ;;`,
-  )
-  .join('\n')}
+${branches(groupsOf(places), ({ words }) => `words=${quote(words.map(({ word }) => word).join(' '))}`)}
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
@@ -52,14 +48,12 @@ _offpeak() {
   esac
   if [[ \${words[CURRENT]} == -* ]]; then
     case "$place" in
-${places.map(({ path, flags }) => `      ${quote(path)}) found=(${told(flags.map(({ long, about }) => ({ word: long, about })))}) ;;`).join('\n')}
+${branches(places, ({ flags }) => `found=(${told(flags.map(({ long, about }) => ({ word: long, about })))})`)}
     esac
     _describe -o flag found
   else
     case "$place" in
-${groupsOf(places)
-  .map(({ path, words }) => `      ${quote(path)}) found=(${told(words)}) ;;`)
-  .join('\n')}
+${branches(groupsOf(places), ({ words }) => `found=(${told(words)})`)}
       *) _files; return ;;
     esac
     _describe command found
@@ -93,6 +87,11 @@ function __offpeak_at
 end
 ${lines.join('\n')}
 `;
+}
+
+/** What is done at each of the places, as branches of a case. */
+function branches(places: readonly Place[], toDo: (place: Place) => string): string {
+  return places.map((place) => `      ${quote(place.path)}) ${toDo(place)} ;;`).join('\n');
 }
 
 /** Places where only some words may follow. */

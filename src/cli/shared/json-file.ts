@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fieldsOf, parsed } from '../../base/fields.ts';
 import { CliError } from './exit-codes.ts';
 
 /**
@@ -18,11 +19,7 @@ export function readJsonFile<T extends object>(
   } catch {
     return undefined;
   }
-  try {
-    const found = JSON.parse(text) as Partial<T>;
-    if (isOurs(found)) return found as T;
-  } catch {
-    // Told below.
-  }
+  const found: Partial<T> = fieldsOf(parsed(text)) as Partial<T>;
+  if (isOurs(found)) return found as T;
   throw new CliError(`${path} is not ${what}.`, advice);
 }

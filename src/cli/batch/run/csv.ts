@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import type { ResultLine } from '../../../client/resources.ts';
 import { CliError } from '../../shared/exit-codes.ts';
@@ -24,9 +25,9 @@ export const csvHead = row(columns);
 
 /** What a spreadsheet wants of an answer, in whatever format the request was. */
 export function csvRow(line: ResultLine): string {
-  const body = bodyOf(line);
-  const usage = objectOf(body.usage);
-  const error = objectOf(line.error ?? body.error);
+  const body = fieldsOf(line.response?.body);
+  const usage = fieldsOf(body.usage);
+  const error = fieldsOf(line.error ?? body.error);
   return row([
     line.custom_id,
     line.response?.status_code ?? '',
@@ -48,25 +49,15 @@ export async function* csvOf(jsonl: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-type Fields = Record<string, unknown>;
-
-function bodyOf({ response }: ResultLine): Fields {
-  return objectOf(response?.body);
-}
-
-function objectOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
 function listOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.map(objectOf) : [];
+  return Array.isArray(value) ? value.map(fieldsOf) : [];
 }
 
 /** The text of an answer; calls of tools and vectors as JSON. */
 function contentOf(body: Fields): unknown {
   const [choice] = listOf(body.choices);
   if (choice !== undefined) {
-    const message = objectOf(choice.message);
+    const message = fieldsOf(choice.message);
     return message.content ?? choice.text ?? message.tool_calls ?? message.refusal ?? '';
   }
   const [datum] = listOf(body.data);

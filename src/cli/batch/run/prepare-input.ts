@@ -2,6 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
+import { parsed } from '../../../base/fields.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import { memberOf, scanJson } from '../../../wire/json/scan.ts';
 import { keyValue } from '../../shared/commands.ts';
@@ -67,10 +68,5 @@ function changeOf({ endpoint, model, set = [] }: Changes): ((line: string) => st
 
 function readSetting(text: string): [string, string] {
   const [key, value] = keyValue('--set', text);
-  try {
-    JSON.parse(value);
-    return [key, value];
-  } catch {
-    return [key, JSON.stringify(value)];
-  }
+  return [key, parsed(value) === undefined ? JSON.stringify(value) : value];
 }

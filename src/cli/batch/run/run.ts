@@ -7,7 +7,7 @@ import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
 import { askAtInterrupt } from './ask.ts';
 import { combine } from './combine.ts';
-import { askUntilDone } from '../follow.ts';
+import { askUntilDone } from '../ask-until-done.ts';
 import { type Format, formatOf } from './csv.ts';
 import { metadataOption } from '../metadata.ts';
 import { prepareInput } from './prepare-input.ts';

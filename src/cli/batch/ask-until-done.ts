@@ -1,9 +1,5 @@
 import { sleep, type Clock } from '../../base/clock.ts';
 import { ClientError, Unreachable } from '../../client/errors.ts';
-import type { Client } from '../../client/client.ts';
-import type { RemoteBatch } from '../../client/resources.ts';
-import { isFinal } from '../../core/batch.ts';
-import type { Progress } from './progress.ts';
 
 const fastestPollMs = 100;
 const slowestPollMs = 2000;
@@ -41,29 +37,6 @@ export async function askUntilDone(
     await sleep(clock, pause, signal);
     pause = Math.min(slowestPollMs, pause * 1.3);
   }
-}
-
-export interface Following {
-  client: Client;
-  clock: Clock;
-  progress: Progress;
-  signal?: AbortSignal;
-}
-
-/**
- * Asks for a batch that was `seen` until it is final, and returns it; at an abort, as it was last.
- * @throws Unreachable after two minutes without an answer
- */
-export async function follow(seen: RemoteBatch, following: Following): Promise<RemoteBatch> {
-  const { client, clock, progress, signal } = following;
-  let batch: RemoteBatch | undefined;
-  const ask = async () => {
-    batch = batch === undefined ? seen : await client.batches.get(seen.id);
-    progress.update(batch);
-    return isFinal(batch.status);
-  };
-  await askUntilDone(ask, { clock, note: (text) => progress.note(text), signal });
-  return batch ?? seen;
 }
 
 /** Whether it goes away by waiting: a server that restarts, or has too much to do just then. */
