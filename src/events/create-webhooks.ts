@@ -1,24 +1,15 @@
-import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
-import type { Log } from '../base/log.ts';
-import type { Random } from '../base/random.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
 import { testEventType, type Webhook } from '../core/webhook.ts';
 import type { Store } from '../store/store.ts';
-import { type Egress, EgressError } from './egress.ts';
-import { createSender, deliveryLeaseMs } from './sender.ts';
+import { EgressError } from './egress.ts';
+import { createSender, deliveryLeaseMs, type SenderParts } from './sender.ts';
 import { makeSecret } from './signature.ts';
 import type { Webhooks } from './webhooks.ts';
 
-export interface WebhooksDeps {
+export interface WebhooksDeps extends Omit<SenderParts, 'store' | 'worker'> {
   store: Pick<Store, 'webhooks'>;
-  egress: Egress;
-  clock: Clock;
-  random: Random;
   ids: Ids;
-  log: Log;
-  /** No other process uses this database. */
-  exclusive: boolean;
 }
 
 const mostPerOrg = 20;

@@ -1,16 +1,11 @@
-import { type Clock, doubtTime, sleep } from '../base/clock.ts';
+import { doubtTime, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Random } from '../base/random.ts';
 import type { Service } from '../base/service.ts';
 import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
-import { attempt, attemptMs } from './attempt.ts';
-import type { Egress } from './egress.ts';
+import { attempt, attemptMs, type AttemptParts } from './attempt.ts';
 
-export interface SenderParts {
+export interface SenderParts extends AttemptParts {
   store: WebhookStore;
-  egress: Egress;
-  clock: Clock;
-  random: Random;
   log: Log;
   /** Who holds the leases of this process. */
   worker: string;

@@ -1,40 +1,17 @@
-import type { Blobs } from '../blobs/blobs.ts';
-import type { Clock } from '../base/clock.ts';
-import { type Ids, isId } from '../base/ids.ts';
-import type { Log } from '../base/log.ts';
-import type { BatchEndpoint } from '../core/batch.ts';
+import { isId } from '../base/ids.ts';
 import { BlobError, isBlobLost } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
-import type { KnownModels } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
-import type { CheckSchema } from './distinct-schemas.ts';
 import type { Files, SealedUpload } from './files.ts';
 import { inlineFiles, type InlineParts } from './inline-files.ts';
 import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
-import { type FileLimits, type OtherFiles, SpooledUpload, indexName } from './upload.ts';
+import { SpooledUpload, type UploadDeps, indexName } from './upload.ts';
 import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 
-export interface FilesDeps {
-  store: SweeperDeps['store'];
-  blobs: Blobs;
-  catalog: KnownModels;
-  clock: Clock;
-  ids: Ids;
-  log: Log;
-  limits: FileLimits;
-  checkSchema: CheckSchema;
-  /** Of batches, that are open; the usual ones if absent. */
-  endpoints?: readonly BatchEndpoint[];
-  /** Files of other purposes; none are taken if absent. */
-  others?: OtherFiles;
-  /** How long blobs that no file names are kept aside. */
-  quarantineMs: number;
-  /** The one by which the disk dates its files. */
-  diskClock: Clock;
-}
+export type FilesDeps = UploadDeps & SweeperDeps;
 
 /** Files on any store and any blobs. Starting it starts the hourly sweep. */
 export function createFiles(deps: FilesDeps): Files {

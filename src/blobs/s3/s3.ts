@@ -1,23 +1,17 @@
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
 import { BlobError } from '../../core/blob-error.ts';
-import type { BucketConfig } from '../../core/config.ts';
 import type { Blobs } from '../blobs.ts';
 import { isName, madeAt, placeOf } from '../names.ts';
 import { createAside } from './aside.ts';
-import { createS3Client, type S3Client, type S3Timeouts } from './client.ts';
+import { createS3Client, type S3Client, type S3ClientOptions } from './client.ts';
 import { abortLeftovers, listObjects } from './listing.ts';
 import { getPiece, type Piece, pieceLength, piecesFrom, sizeOf } from './read.ts';
 import { readPlaces } from '../read-places.ts';
 import { createUpload } from './write.ts';
 
-export interface S3BlobsOptions {
-  bucket: BucketConfig;
-  clock: Clock;
-  random: Random;
+export interface S3BlobsOptions extends S3ClientOptions {
   log: Log;
-  timeouts?: S3Timeouts;
 }
 
 const hour = 3_600_000;

@@ -33,28 +33,7 @@ interface Call {
  * `start` takes the lock on the folder, opens the database and brings its schema up to date.
  * @throws StoreError from `start`, when the folder is in use or the database cannot be used
  */
-export function createSqliteStore(options: SqliteStoreOptions): Store {
-  const thread = createThread(options);
-  return {
-    ...eachOperation(
-      (group, name) =>
-        (...args: unknown[]) =>
-          thread.call(group, name, args),
-    ),
-    ping: () => thread.call(null, 'ping', []) as Promise<number>,
-    scrub: () => thread.call(null, 'scrub', []) as Promise<void>,
-    start: () => thread.start(),
-    stop: () => thread.stop(),
-  };
-}
-
-interface Thread {
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  call(group: Group | null, operation: string, args: unknown[]): Promise<unknown>;
-}
-
-function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
+export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Store {
   let worker: Worker | undefined;
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
@@ -121,23 +100,31 @@ function createThread({ path, clock, log }: SqliteStoreOptions): Thread {
     ending.unref();
   };
 
+  const call = (group: Group | null, operation: string, args: unknown[]) => {
+    if (!worker || stopped)
+      return Promise.reject(new StoreError('stopped', 'The store is not running.', 'Start it first.'));
+    return new Promise<unknown>((resolve, reject) => {
+      const id = ++lastId;
+      const packed = args.map(packRows);
+      send({ type: 'call', id, group, operation, args: packed, now: clock.now() }, buffersOf(packed));
+      const timer = unanswered(() => {
+        calls.delete(id);
+        reject(silent(path));
+      });
+      calls.set(id, { timer, resolve, reject });
+    });
+  };
+
   return {
+    ...eachOperation(
+      (group, name) =>
+        (...args: unknown[]) =>
+          call(group, name, args),
+    ),
+    ping: () => call(null, 'ping', []) as Promise<number>,
+    scrub: () => call(null, 'scrub', []) as Promise<void>,
     start: () => (started ??= launch()),
     stop: () => (stopped ??= end()),
-    call(group, operation, args) {
-      if (!worker || stopped)
-        return Promise.reject(new StoreError('stopped', 'The store is not running.', 'Start it first.'));
-      return new Promise((resolve, reject) => {
-        const id = ++lastId;
-        const packed = args.map(packRows);
-        send({ type: 'call', id, group, operation, args: packed, now: clock.now() }, buffersOf(packed));
-        const timer = unanswered(() => {
-          calls.delete(id);
-          reject(silent(path));
-        });
-        calls.set(id, { timer, resolve, reject });
-      });
-    },
   };
 }
 

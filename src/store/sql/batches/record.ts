@@ -1,6 +1,6 @@
 import { utcDay } from '../../../base/clock.ts';
 import type { ResultStream } from '../../../core/batch.ts';
-import { addUsage, noUsage } from '../../../core/usage.ts';
+import { addUsage, noUsage, type Usage } from '../../../core/usage.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { LedgerRow } from '../../contract/accounts.ts';
 import type { BatchState } from '../../contract/batches.ts';
@@ -11,7 +11,8 @@ import { findLeased, finishChunks } from './chunks.ts';
 import { addToLedger } from '../accounts/ledger.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
 import { batchStates } from '../rows.ts';
-import { allIn, slices, tuples, typedTuples } from '../statement.ts';
+import { allIn, slices, typedTuples } from '../statement.ts';
+import { tableOf } from '../table.ts';
 
 type Recording = Pick<ResultStore, 'record' | 'recordMissing'>;
 
@@ -73,10 +74,14 @@ async function keep(
       const key = lineKey(batchId, line);
       return !known.has(key) && known.add(key);
     })
-    .map((result) => ({ ...result, n: ++counts.get(result.batchId)![result.stream] }));
+    .map(({ usage, ...result }) => ({
+      ...result,
+      ...usage,
+      n: ++counts.get(result.batchId)![result.stream],
+    }));
   const freshOf = Map.groupBy(fresh, ({ batchId }) => batchId);
   if (fresh.length === 0) return new Map();
-  await insertResults(q, fresh);
+  await resultRows.insert(q, fresh);
   const grown = batches.filter(({ id }) => freshOf.has(id));
   const counted = grown.map((batch) => ({ batch, ...counts.get(batch.id)! }));
   await writeCounts(q, counted);
@@ -92,6 +97,12 @@ async function keep(
     ]),
   );
 }
+
+type ResultRow = Omit<LineResult, 'usage'> & Usage & { n: number };
+
+const resultRows = tableOf<ResultRow>('batch_results')(
+  'batchId line stream n model inputTokens cachedTokens outputTokens attempts code body',
+);
 
 type Count = Record<ResultStream, number> & { batch: BatchState };
 
@@ -117,28 +128,6 @@ async function writeCounts(q: Queries, counts: readonly Count[]): Promise<void> 
   await openClosing(q, complete);
 }
 
-async function insertResults(q: Queries, results: (LineResult & { n: number })[]): Promise<void> {
-  for (const slice of slices(results, 256))
-    await q.all(
-      `INSERT INTO batch_results
-         (batch_id, line, stream, n, model, input_tokens, cached_tokens, output_tokens, attempts, code, body)
-       VALUES ${tuples(slice.length, 11)}`,
-      slice.flatMap(({ batchId, line, stream, n, model, usage, attempts, code, body }) => [
-        batchId,
-        line,
-        stream,
-        n,
-        model,
-        usage.inputTokens,
-        usage.cachedTokens,
-        usage.outputTokens,
-        attempts,
-        code,
-        body,
-      ]),
-    );
-}
-
 /** Lets somebody close these batches. */
 export async function openClosing(q: Queries, batchIds: readonly string[]): Promise<void> {
   const text = (list: string) =>
@@ -147,7 +136,7 @@ export async function openClosing(q: Queries, batchIds: readonly string[]): Prom
 }
 
 /** Only lines with an output are paid for. */
-function bill(batch: BatchState, results: LineResult[], day: string): LedgerRow[] {
+function bill(batch: BatchState, results: ResultRow[], day: string): LedgerRow[] {
   const paid = Map.groupBy(
     results.filter((result) => result.stream === 'output'),
     (result) => result.model,
@@ -158,7 +147,7 @@ function bill(batch: BatchState, results: LineResult[], day: string): LedgerRow[
     model,
     day,
     requests: lines.length,
-    usage: lines.reduce((sum, line) => addUsage(sum, line.usage), noUsage),
+    usage: lines.reduce((sum, line) => addUsage(sum, line), noUsage),
     amount: null,
   }));
 }
