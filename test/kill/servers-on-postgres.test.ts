@@ -81,12 +81,12 @@ function serverTests(database: PostgresServer): void {
     expect(upstream.total() - lines).toBeLessThanOrEqual(losses * repeatsALoss);
   }
 
-  it.concurrent('F08: share a batch and ask nothing twice', async (context) => {
+  it('F08: share a batch and ask nothing twice', async (context) => {
     const begun = await begin(400, context);
     await expectOnce(begun, begun.servers[0], 0);
   });
 
-  // The next two wait until a lease has run out.
+  // Both wait until a lease has run out.
   it.concurrent(
     `F08: lose nothing when ${kills === 1 ? 'one of them is killed' : `they are killed ${kills} times`}`,
     async (context) => {
