@@ -1,27 +1,34 @@
+import { type Listed, putIn, takeOut } from './unordered.ts';
+
+interface Waiting extends Listed {
+  fn: () => void;
+}
+
 const waiting = Symbol('waiting');
-type Watched = AbortSignal & { [waiting]?: Set<{ fn: (() => void) | null }> };
+type Watched = AbortSignal & { [waiting]?: Waiting[] };
 
 /**
- * Calls `fn` when `signal` aborts. All that wait for a signal share one listener: for a new one it walks through those it has,
- * and the lines of a batch, hundreds at a time, wait for the same signal.
+ * Calls `fn` when `signal` aborts, among others in any order. All that wait for a signal share one listener: for a new one it
+ * walks through those it has, and the lines of a batch, hundreds at a time, wait for the same signal.
  * @param fn one that does not throw
  * @returns what takes it off again
  */
 export function onAbort(signal: Watched, fn: () => void): () => void {
-  const own = { fn: fn as typeof fn | null };
-  let all = signal[waiting];
-  if (!all) {
-    const first = (all = signal[waiting] = new Set());
-    signal.addEventListener('abort', () => {
-      for (const each of first) each.fn?.();
-    });
-  }
-  all.add(own);
-  return () => {
-    signal[waiting]?.delete(own);
-    // A set that grew old still points to what was taken out of it: that must not hold a call and its bodies with it.
-    own.fn = null;
-  };
+  const own = { fn, place: 0 };
+  const all = signal[waiting] ?? watch(signal);
+  putIn(all, own);
+  return () => void takeOut(all, own);
+}
+
+function watch(signal: Watched): Waiting[] {
+  const all: Waiting[] = (signal[waiting] = []);
+  signal.addEventListener('abort', () => {
+    for (let [each] = all; each; [each] = all) {
+      takeOut(all, each);
+      each.fn();
+    }
+  });
+  return all;
 }
 
 /**

@@ -26,5 +26,6 @@ describe('an unordered list', () => {
     putIn(list, all[2]!);
     for (const at of [1, 3, 4, 2]) takeOut(list, all[at]!);
     expect(list).toEqual([]);
+    expect(takeOut(list, all[0]!)).toBe(false);
   });
 });

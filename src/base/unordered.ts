@@ -12,10 +12,15 @@ export function putIn<T extends Listed>(list: T[], one: T): void {
   one.place = list.push(one) - 1;
 }
 
-/** Takes `one`, which is in the list, out of it; another takes its place. */
-export function takeOut<T extends Listed>(list: T[], one: T): void {
+/**
+ * Takes `one` out of the list; another takes its place.
+ * @returns whether it was there
+ */
+export function takeOut<T extends Listed>(list: T[], one: T): boolean {
+  if (list[one.place] !== one) return false;
   const last = list.pop()!;
-  if (last === one) return;
+  if (last === one) return true;
   list[one.place] = last;
   last.place = one.place;
+  return true;
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Pool } from 'undici';
 import type { Clock } from '../../../base/clock.ts';
 import { oneTimer } from '../../../base/one-timer.ts';
+import { type Listed, putIn, takeOut } from '../../../base/unordered.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import { exchange, type Exchange, type Sink, tooLong } from './exchange.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -21,7 +22,7 @@ export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
 }
 
 /** A call of which nothing has come. */
-interface Waiting {
+interface Waiting extends Listed {
   call: Exchange | null;
 }
 
@@ -76,7 +77,7 @@ export function createTransport({
 }: TransportOptions): Transport {
   const pool = createPool({ origin, ca, connections, timeouts });
   const overdue = oneTimer(clock, timeouts.totalMs);
-  const waiting = new Set<Waiting>();
+  const waiting: Waiting[] = [];
   let signs = 0;
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
 
@@ -90,13 +91,9 @@ export function createTransport({
     within = timeouts,
   ): Exchange {
     const request = { method: body === null ? 'GET' : 'POST', path, body, headers: flatHeaders } as const;
-    const own: Waiting = { call: null };
-    waiting.add(own);
-    /** A set that grew old still points to what was taken out of it: that must not hold a call and its bodies with it. */
-    const forget = () => {
-      waiting.delete(own);
-      own.call = null;
-    };
+    const own: Waiting = { call: null, place: 0 };
+    putIn(waiting, own);
+    const forget = () => takeOut(waiting, own);
     const call = exchange(
       { pool, request, timeouts: within, overdue, clock, signal },
       {
@@ -117,7 +114,7 @@ export function createTransport({
         },
       },
     );
-    if (waiting.has(own)) own.call = call;
+    own.call = call;
     return call;
   }
 
@@ -182,13 +179,13 @@ export function createTransport({
     },
 
     get waiting() {
-      return waiting.size;
+      return waiting.length;
     },
     get signs() {
       return signs;
     },
     giveUp(reason) {
-      for (const { call } of waiting) call?.cancel(reason);
+      for (const { call } of waiting.slice()) call?.cancel(reason);
     },
 
     close: () => pool.destroy(),
