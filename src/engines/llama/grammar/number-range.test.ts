@@ -44,6 +44,11 @@ test.each(ends.flatMap((low) => ends.filter((high) => high >= low).map((high) =>
   },
 );
 
+test('multiples so large that one more is the same double are not counted through', () => {
+  const bounds = { minimum: 1e17, maximum: 1e17 };
+  expect(() => accepting({ type: 'number', multipleOf: 0.25, ...bounds })).toThrow('cannot hold multipleOf');
+});
+
 test.each([
   [{ minimum: 3 }, ['3', '3.000001', '12.99', '999999999999999'], ['2.999999', '-3', '03', '']],
   [{ exclusiveMinimum: 3 }, ['3.000001', '4'], ['3', '3.0', '3.000000']],

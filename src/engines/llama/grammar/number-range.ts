@@ -8,14 +8,21 @@ export interface Bounds {
 /** What an open end may reach, so that every number keeps its digits in a double. */
 const widest = 10n ** 15n - 1n;
 
-/** The least and the greatest number within the bounds that has `places` digits behind the point, without that point. */
+/**
+ * The least and the greatest number within the bounds that has `places` digits behind the point, without that point; with
+ * negative places, that has so many zeros at its end, without these.
+ */
 export function scaledEnds(bounds: Bounds, places: number): [low: bigint, high: bigint] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = bounds;
-  const all = (value: number | undefined, change: bigint) =>
-    value === undefined ? [] : [scaled(value, places) + change];
-  const lows = [...all(minimum, 0n), ...all(exclusiveMinimum, 1n)];
-  const highs = [...all(maximum, 0n), ...all(exclusiveMaximum, -1n)];
-  const open = widest * 10n ** BigInt(places);
+  const lows = [
+    ...given(minimum).map((bound) => scaled(bound, places).ceiling),
+    ...given(exclusiveMinimum).map((bound) => scaled(bound, places).floor + 1n),
+  ];
+  const highs = [
+    ...given(maximum).map((bound) => scaled(bound, places).floor),
+    ...given(exclusiveMaximum).map((bound) => scaled(bound, places).ceiling - 1n),
+  ];
+  const open = scaled(Number(widest), places).floor;
   const known = {
     low: lows.length === 0 ? undefined : lows.reduce((x, y) => (y > x ? y : x)),
     high: highs.length === 0 ? undefined : highs.reduce((x, y) => (y < x ? y : x)),
@@ -24,23 +31,23 @@ export function scaledEnds(bounds: Bounds, places: number): [low: bigint, high: 
   return [low, known.high ?? (low > open ? low * 10n : open)];
 }
 
-/** The least and the greatest whole number within the bounds. */
-export function integerEnds(bounds: Bounds): [low: bigint, high: bigint] {
-  const places = Math.max(0, ...boundsIn(bounds).map(fractionDigits));
-  const [low, high] = scaledEnds(bounds, places);
-  const scale = 10n ** BigInt(places);
-  return [ceilDivide(low, scale), -ceilDivide(-high, scale)];
+export function boundsIn({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Bounds): number[] {
+  return [minimum, maximum, exclusiveMinimum, exclusiveMaximum].flatMap(given);
 }
 
-export function boundsIn({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Bounds): number[] {
-  return [minimum, maximum, exclusiveMinimum, exclusiveMaximum].filter((bound) => bound !== undefined);
+function given(bound: number | undefined): number[] {
+  return bound === undefined ? [] : [bound];
 }
 
 /** A double prints as the shortest digits that read back as itself. */
-function scaled(value: number, places: number): bigint {
+function scaled(value: number, places: number): { floor: bigint; ceiling: bigint } {
   const [mantissa = '', exponent] = value.toExponential().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
-  return BigInt(whole + fraction) * 10n ** BigInt(Number(exponent) - fraction.length + places);
+  const digits = BigInt(whole + fraction);
+  const shift = Number(exponent) - fraction.length + places;
+  const [by, divisor] = [10n ** BigInt(Math.max(0, shift)), 10n ** BigInt(Math.max(0, -shift))];
+  const floor = (digits * by) / divisor - (digits % divisor < 0n ? 1n : 0n);
+  return { floor, ceiling: digits % divisor === 0n ? floor : floor + 1n };
 }
 
 export function fractionDigits(value: number): number {
@@ -50,9 +57,4 @@ export function fractionDigits(value: number): number {
 
 export function wholeDigits(value: number): number {
   return String(BigInt(Math.trunc(Math.abs(value)))).length;
-}
-
-export function ceilDivide(value: bigint, by: bigint): bigint {
-  const quotient = value / by;
-  return value > quotient * by ? quotient + 1n : quotient;
 }

@@ -2,15 +2,8 @@ import type { Conversion } from './conversion.ts';
 import type { Element } from './grammar.ts';
 import type { SchemaObject } from './merge.ts';
 import { multiplesRule } from './multiples.ts';
-import { integersBetween } from './naturals.ts';
-import {
-  type Bounds,
-  boundsIn,
-  fractionDigits,
-  integerEnds,
-  scaledEnds,
-  wholeDigits,
-} from './number-range.ts';
+import { numbersBetween } from './digits.ts';
+import { type Bounds, boundsIn, fractionDigits, scaledEnds, wholeDigits } from './number-range.ts';
 
 /** Digits behind the point, where the bounds ask for no more: as many as a number without bounds has. */
 const usualPlaces = 6;
@@ -33,7 +26,7 @@ export function numberRule(
   }
   const ends = boundsIn(bounds);
   if (ends.length === 0) return json[type];
-  if (type === 'integer') return b.rule(integersBetween(b, integerEnds(bounds)));
+  if (type === 'integer') return b.rule(numbersBetween(b, scaledEnds(bounds, 0)));
   const { exclusiveMinimum, exclusiveMaximum } = bounds;
   const exclusive = boundsIn({ exclusiveMinimum, exclusiveMaximum });
   const needed = Math.max(...ends.map(fractionDigits));
@@ -43,5 +36,5 @@ export function numberRule(
   const isTooFine = exclusive.length > 0 && whole + places > 16;
   if (isTooFine || needed + Math.max(...ends.map(wholeDigits)) > 300)
     throw fault(pointer, 'its bounds need more digits than a double holds', 'schema_too_complex');
-  return b.rule(integersBetween(b, scaledEnds(bounds, places), places));
+  return b.rule(numbersBetween(b, scaledEnds(bounds, places), { places }));
 }

@@ -8,10 +8,10 @@ type Left = string | null;
  * Digits of the numbers from `low` to `high`, at least 0, that `divisor` divides, without leading zeros. The last `places` of
  * them stand behind a point; zeros at the end are left out or not, as the model likes.
  */
-export function naturalsBetween(
+function naturalsBetween(
   b: GrammarBuilder,
   [low, high]: readonly [low: bigint, high: bigint],
-  { divisor = 1, places = 0 }: { divisor?: number; places?: number } = {},
+  { divisor, places }: { divisor: number; places: number },
 ): Alternative[] {
   if (low > high) return [];
   const known = new Map<string, RuleElement>();
@@ -38,17 +38,19 @@ export function naturalsBetween(
   });
 }
 
-/** The same on both sides of zero. */
-export function integersBetween(
+/** The same on both sides of zero. With negative places, so many zeros stand behind each. */
+export function numbersBetween(
   b: GrammarBuilder,
   [low, high]: readonly [low: bigint, high: bigint],
-  places = 0,
+  { divisor = 1, places = 0 }: { divisor?: number; places?: number } = {},
 ): Alternative[] {
-  const negatives = naturalsBetween(b, [high < 0n ? -high : 1n, -low], { places });
-  return [
-    ...naturalsBetween(b, [low > 0n ? low : 0n, high], { places }),
-    ...negatives.map((digits) => [...b.literal('-'), ...digits]),
-  ];
+  const zeros = b.literal('0'.repeat(Math.max(0, -places)));
+  const signed = (sign: string, least: bigint, from: bigint, to: bigint): Alternative[] =>
+    naturalsBetween(b, [from > least ? from : least, to], { divisor, places: Math.max(0, places) }).map(
+      (digits) => [...b.literal(sign), ...digits, ...zeros],
+    );
+  const zero = zeros.length > 0 && low <= 0n && high >= 0n ? [b.literal('0')] : [];
+  return [...zero, ...signed('', zeros.length > 0 ? 1n : 0n, low, high), ...signed('-', 1n, -high, -low)];
 }
 
 /** One digit between the bounds and what may follow it; digits with the same rest are written as one class. */
