@@ -22,11 +22,11 @@ export interface RuleElement {
 
 export type CharRange = readonly [low: number, high: number];
 
-/** The schema asks for more rules than we are willing to follow. */
-export class GrammarTooLarge extends Error {
-  constructor(limit: number) {
-    super(`The grammar would need more than ${limit} elements.`);
-    this.name = 'GrammarTooLarge';
+/** A schema asks for more than we are willing to follow. The message is the end of a sentence about it. */
+export class SchemaTooLarge extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SchemaTooLarge';
   }
 }
 
@@ -52,7 +52,8 @@ export function createGrammarBuilder(): GrammarBuilder {
 
   function set(index: number, alternatives: readonly Alternative[]): void {
     for (const alternative of alternatives) elements += alternative.length + 1;
-    if (elements > maxElements) throw new GrammarTooLarge(maxElements);
+    if (elements > maxElements)
+      throw new SchemaTooLarge('unrolled, it needs too many rules; lower its lengths and item counts');
     rules[index] = [...alternatives];
   }
 

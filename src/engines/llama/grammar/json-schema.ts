@@ -4,16 +4,16 @@ import { invalid } from '../../../core/errors.ts';
 import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
 import type { Conversion, FaultAt } from './conversion.ts';
-import { type Element, type GrammarBuilder, GrammarTooLarge } from './grammar.ts';
+import { type Element, type GrammarBuilder, SchemaTooLarge } from './grammar.ts';
 import { constrainsBeyond } from './keywords.ts';
 import {
   type Schema,
   type SchemaObject,
-  TooManyBranches,
   type Walk,
   inlined,
   mergeSchemas,
   normal,
+  tooManyBranches,
 } from './merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
@@ -44,14 +44,7 @@ export function schemaRule(b: GrammarBuilder, source: SchemaSource): Element {
   try {
     return convertSchema(b, source, fault);
   } catch (error) {
-    if (error instanceof TooManyBranches) {
-      throw fault('', 'the combinations of its branches are too many', 'schema_too_complex');
-    }
-    if (error instanceof GrammarTooLarge) {
-      const message = 'unrolled, it needs too many rules; lower its lengths and item counts';
-      throw fault('', message, 'schema_too_complex');
-    }
-    throw error;
+    throw error instanceof SchemaTooLarge ? fault('', error.message, 'schema_too_complex') : error;
   }
 }
 
@@ -73,7 +66,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   function convert(schema: unknown, pointer: string, depth: number): Element {
     if (schema === true || schema === undefined) return json.value;
     if (!isObject(schema)) return b.rule([]);
-    if (depth > maxDepth) throw new TooManyBranches();
+    if (depth > maxDepth) throw tooManyBranches();
     const before = known.get(schema);
     if (before) return before;
     // Declared first: a schema may refer to itself.
@@ -122,7 +115,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     return {
       resolve: (reference) => resolve(reference, pointer).schema,
       step() {
-        if (++steps > maxSteps) throw new TooManyBranches();
+        if (++steps > maxSteps) throw tooManyBranches();
       },
     };
   }

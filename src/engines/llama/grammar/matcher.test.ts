@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UnsatisfiableGrammar, analyse } from './analysis.ts';
 import { toGbnf } from './gbnf.ts';
-import { type GrammarBuilder, GrammarTooLarge, type RuleElement, createGrammarBuilder } from './grammar.ts';
+import { type GrammarBuilder, SchemaTooLarge, type RuleElement, createGrammarBuilder } from './grammar.ts';
 import { type Matcher, createMatcher } from './matcher.ts';
 
 function matcherFor(build: (b: GrammarBuilder) => RuleElement): Matcher {
@@ -92,7 +92,7 @@ describe('analysis', () => {
 
   test('grammars are limited in size', () => {
     const b = createGrammarBuilder();
-    expect(() => b.repeat(b.literal('a'), 0, 100_000)).toThrow(GrammarTooLarge);
+    expect(() => b.repeat(b.literal('a'), 0, 100_000)).toThrow(SchemaTooLarge);
   });
 });
 

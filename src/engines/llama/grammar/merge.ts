@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { SchemaTooLarge } from './grammar.ts';
 
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type Schema = boolean | SchemaObject;
@@ -13,23 +14,18 @@ export interface Walk {
 }
 
 /** What two schemas ask for together cannot be written as one schema without growing out of hand. */
-export class TooManyBranches extends Error {
-  constructor() {
-    super('The combinations of the branches are too many.');
-    this.name = 'TooManyBranches';
-  }
-}
+export const tooManyBranches = () => new SchemaTooLarge('the combinations of its branches are too many');
 
 const maxBranches = 256;
 const maxDepth = 32;
 
 /**
  * One schema that holds exactly where both do. Unions multiply; a schema that refers to
- * itself through allOf throws `TooManyBranches`.
+ * itself through allOf throws `SchemaTooLarge`.
  */
 export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0): Schema {
   walk.step();
-  if (depth > maxDepth) throw new TooManyBranches();
+  if (depth > maxDepth) throw tooManyBranches();
   if (left === true) return right;
   if (right === true) return left;
   if (left === false || right === false) return false;
@@ -98,7 +94,7 @@ const both: Rule = (a, b, merge) => merge(a as Schema, b as Schema);
 const together: Rule = (a, b) => [...new Set([a, b].flat())];
 const everyPair: Rule = (a, b, merge) => {
   const [left, right] = [a as Schema[], b as Schema[]];
-  if (left.length * right.length > maxBranches) throw new TooManyBranches();
+  if (left.length * right.length > maxBranches) throw tooManyBranches();
   return left.flatMap((x) => right.map((y) => merge(x, y)));
 };
 

@@ -168,7 +168,7 @@ export function createCompleter(deps: CompleterDeps) {
             });
       say('', [], output.ending);
       return {
-        text: (echo ? prompt.text : '') + answer.content,
+        text: (echo ? prompt.text : '') + answer.raw,
         tokens: [...before, ...answer.scored],
         output: before.length > 0 ? { ...output, cachedTokens: 0 } : output,
       };

@@ -5,8 +5,7 @@ import { createStopFilter } from './stop.ts';
 
 /** Gathers the text behind a raw prompt as it comes: nothing in it is a thought or a call. It is cut at stop strings alone. */
 export interface RawText extends Writing {
-  readonly content: string;
-  /** Every token whose text is in the content, and the one that ended it. */
+  /** Every token whose text is in `raw`, and the one that ended it. */
   readonly scored: ScoredToken[];
   readonly stop: string | undefined;
 }
@@ -17,7 +16,6 @@ export function createRawText(
 ): RawText {
   const filter = createStopFilter(stops);
   const gathered = {
-    content: '',
     raw: '',
     calls: 0,
     scored: [] as ScoredToken[],
@@ -28,9 +26,8 @@ export function createRawText(
 
   /** @param isAll whether no token that waits can be cut off any more */
   function say(text: string, isAll = false): void {
-    gathered.content += text;
-    gathered.raw = gathered.content;
-    const end = isAll ? Infinity : gathered.content.length;
+    gathered.raw += text;
+    const end = isAll ? Infinity : gathered.raw.length;
     const certain: ScoredToken[] = [];
     while (waiting.length > 0 && waiting[0]!.at < end) certain.push(waiting.shift()!.token);
     gathered.scored.push(...certain);

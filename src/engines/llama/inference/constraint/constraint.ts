@@ -5,7 +5,7 @@ import { toGbnf } from '../../grammar/gbnf.ts';
 import {
   type Alternative,
   type GrammarBuilder,
-  GrammarTooLarge,
+  SchemaTooLarge,
   createGrammarBuilder,
 } from '../../grammar/grammar.ts';
 import { schemaRule } from '../../grammar/json-schema.ts';
@@ -31,7 +31,7 @@ export function createConstraint(request: ChatRequest, family: Family): Constrai
   const { calls } = family;
   try {
     const alternatives = tools
-      ? [toolCalls(b, tools, callFormat(request, calls))]
+      ? [toolCalls(b, tools, request, calls)]
       : [[...answerStart(b, family), ...formatted(b, format!)], ...optionalCalls(b, request, calls)];
     const grammar = b.build(b.rule(alternatives));
     const analysed = analyse(grammar);
@@ -39,7 +39,7 @@ export function createConstraint(request: ChatRequest, family: Family): Constrai
   } catch (error) {
     if (error instanceof UnsatisfiableGrammar)
       throw invalid(param, 'no finite JSON value satisfies the schema');
-    if (error instanceof GrammarTooLarge) {
+    if (error instanceof SchemaTooLarge) {
       throw invalid(param, 'together they need too many rules', 'schema_too_complex');
     }
     throw error;
@@ -52,18 +52,13 @@ export function constraintKey(request: ChatRequest): string {
   return JSON.stringify([format, choice, tools, parallel]);
 }
 
-interface IndexedTool {
-  tool: Tool;
-  index: number;
-}
-
 /** The tools one of which must be called, or undefined when none has to be. */
-function forcedTools(request: ChatRequest): IndexedTool[] | undefined {
+function forcedTools(request: ChatRequest): Tool[] | undefined {
   const choice = request.tool_choice ?? 'auto';
   if (choice === 'none' || choice === 'auto') return undefined;
-  const all = (request.tools ?? []).map((tool, index) => ({ tool, index }));
+  const all = request.tools ?? [];
   const chosen =
-    choice === 'required' ? all : all.filter(({ tool }) => tool.function.name === choice.function.name);
+    choice === 'required' ? all : all.filter((tool) => tool.function.name === choice.function.name);
   if (chosen.length > 0) return chosen;
   throw invalid(
     'tool_choice',
@@ -74,13 +69,7 @@ function forcedTools(request: ChatRequest): IndexedTool[] | undefined {
 /** Beside a schema, a model that may call tools still may. */
 function optionalCalls(b: GrammarBuilder, request: ChatRequest, format: CallFormat): Alternative[] {
   if (request.tool_choice === 'none' || !request.tools?.length) return [];
-  const tools = request.tools.map((tool, index) => ({ tool, index }));
-  return [toolCalls(b, tools, callFormat(request, format))];
-}
-
-/** A named tool is called once; any others as often as the request and the family allow. */
-function callFormat(request: ChatRequest, format: CallFormat): CallFormat {
-  return allowsOneCall(request) ? { ...format, isRepeatable: false } : format;
+  return [toolCalls(b, request.tools, request, format)];
 }
 
 /** Whether an answer may hold one call at most: more come only where they are wanted, and a named tool is called once. */
@@ -103,23 +92,31 @@ function answerStart(b: GrammarBuilder, family: Family): Alternative {
  * The marks belong into the grammar, never behind the prompt: the model then cuts its tokens as it was trained to.
  * Models differ in the white space they put between the parts.
  */
-function toolCalls(b: GrammarBuilder, tools: readonly IndexedTool[], format: CallFormat): Alternative {
+function toolCalls(
+  b: GrammarBuilder,
+  tools: readonly Tool[],
+  request: ChatRequest,
+  format: CallFormat,
+): Alternative {
+  const given = (tool: Tool): Alternative => parameters(b, tool, request.tools!.indexOf(tool));
   const [line, space] = [b.optional(b.literal('\n')), b.optional(b.literal(' '))];
   const [start, end] = [b.literal(format.start), b.literal(format.end)];
   const json = b.rule(
-    tools.map(({ tool, index }) => [
+    tools.map((tool) => [
       ...b.literal('{"name":'),
       space,
       ...b.literal(`${JSON.stringify(tool.function.name)},`),
       space,
       ...b.literal(`"${format.argumentsKey}":`),
       space,
-      ...parameters(b, tool, index),
+      ...given(tool),
       ...b.literal('}'),
     ]),
   );
   const several = (one: Alternative, between: Alternative): Alternative =>
-    format.isRepeatable ? [...one, b.repeat([...between, ...one], 0, Infinity)] : one;
+    format.isRepeatable && !allowsOneCall(request)
+      ? [...one, b.repeat([...between, ...one], 0, Infinity)]
+      : one;
   switch (format.shape) {
     case 'list':
       return [
@@ -131,11 +128,11 @@ function toolCalls(b: GrammarBuilder, tools: readonly IndexedTool[], format: Cal
       ];
     case 'named': {
       const infix = b.literal(format.infix);
-      const named = tools.map(({ tool, index }) => [
+      const named = tools.map((tool) => [
         ...start,
         ...b.literal(tool.function.name),
         ...infix,
-        ...parameters(b, tool, index),
+        ...given(tool),
         ...end,
       ]);
       return several([b.rule(named)], []);
