@@ -15,7 +15,7 @@ export const soughtIn: Record<string, { shape?: Shape; from?: number }> = {
   'a batch is published under any lease': { shape: 'closing', from: 5 },
   'the gate is shut under any lease': { shape: 'closing' },
   'missing lines are recorded under any lease': { shape: 'closing', from: 10 },
-  'a suspect is split under any lease': { shape: 'suspects', from: 10 },
+  'a suspect is split under any lease': { shape: 'suspects', from: 57 },
   'a chunk in hand can be claimed': { from: 11 },
   'a claim hands out lines that have a result': { from: 10 },
   'leaving keeps its leases': { from: 34 },

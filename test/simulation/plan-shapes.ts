@@ -1,0 +1,156 @@
+import type { SeededRandom } from '../support/seeded-random.ts';
+import { type BatchPlan, damageMs, day, type LineKind, type LinePlan } from './plan.ts';
+import type { Shape, Weather, WorldPlan } from './plan.ts';
+
+/** What makes of a world with a bit of everything one that is about a thing that seldom happens by itself. */
+export const planShaped: Record<Shape, (random: SeededRandom, plan: WorldPlan) => WorldPlan> = {
+  mixed: (_random, plan) => plan,
+  closing: planClosing,
+  suspects: planSuspects,
+  silent: planSilent,
+  shares: planShares,
+  refused: planRefused,
+  crowd: planCrowd,
+  damaged: planDamaged,
+};
+
+/** Small batches that end in every way while whoever closes them is held up and others take over. */
+function planClosing(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const batches = plan.batches.map((batch) => ({
+    ...batch,
+    lines: batch.lines.slice(0, random.int(4, 8)),
+    cancelAt: random.chance(0.7) ? batch.createAt + random.int(100, 2_000) : null,
+  }));
+  const stops = batches.map(({ createAt, cancelAt }) => ({
+    at: (cancelAt ?? createAt) + random.int(100, 2_000),
+    incident: { kind: 'stop' as const, downMs: random.int(200, 2_000) },
+  }));
+  return {
+    ...plan,
+    processes: 3,
+    batches,
+    weather: { ...plan.weather, seldomHang: 0.4 },
+    calmFrom: 150_000,
+    incidents: [...plan.incidents, ...stops],
+  };
+}
+
+/** Processes die so often that chunks are taken apart. */
+function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const [first] = plan.batches;
+  const lines = first!.lines.map((line) => ({ ...line, delayMs: line.delayMs + random.int(1_000, 5_000) }));
+  const crashes = Array.from({ length: random.int(8, 14) }, () => ({
+    at: random.int(1_000, 120_000),
+    incident: { kind: 'crash' as const, downMs: random.int(200, 2_000) },
+  }));
+  return {
+    ...plan,
+    windowMs: day,
+    batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
+    weather: { ...plan.weather, seldomHang: 0.4 },
+    calmFrom: 130_000,
+    incidents: [...plan.incidents, ...crashes],
+  };
+}
+
+/** Work for minutes, and processes that hear nothing of the database while they have it in hand. */
+function planSilent(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const [first] = plan.batches;
+  const delayMs = () => random.int(2_000, 8_000);
+  const lines = first!.lines.map((line) => ({ ...line, kind: 'slow' as const, delayMs: delayMs() }));
+  const silences = Array.from({ length: 3 }, () => ({
+    at: random.int(2_000, 40_000),
+    incident: { kind: random.pick(['silence', 'pause'] as const), ms: random.int(35_000, 70_000) },
+  }));
+  return {
+    ...plan,
+    slots: random.int(1, 2),
+    windowMs: day,
+    batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
+    weather: { ...plan.weather, crash: 0 },
+    calmFrom: 120_000,
+    incidents: silences,
+  };
+}
+
+const fair: Weather = {
+  latency: 0.1,
+  slow: 0,
+  hang: 0,
+  seldomHang: 0,
+  error: 0,
+  twice: 0,
+  crash: 0,
+  pause: 0,
+  blobs: 0,
+};
+
+/** Some lines are refused for ever, and the others of their model have nothing to do with that. */
+function planRefused(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const line = (kind: LineKind): LinePlan => ({ kind, model: 'm1', system: null, delayMs: 300 });
+  const [first] = plan.batches;
+  const lines = Array.from({ length: 24 }, () => line(random.chance(0.1) ? 'forbidden' : 'plain'));
+  return {
+    ...plan,
+    models: ['m1'],
+    windowMs: 200_000,
+    batches: [{ ...first!, endpoint: '/v1/chat/completions', createAt: 0, cancelAt: null, lines }],
+    weather: fair,
+    incidents: [],
+    flaky: 0,
+    undisturbed: true,
+  };
+}
+
+/** Files are damaged while they are read; nothing of it is mended. */
+function planDamaged(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const damages = Array.from({ length: random.int(3, 8) }, () => ({
+    at: random.int(500, plan.calmFrom + damageMs),
+    incident: {
+      kind: 'damage' as const,
+      damage: {
+        what: random.pick(['input', 'result', 'result'] as const),
+        how: random.pick(['cut', 'flip', 'flip', 'gone'] as const),
+      },
+    },
+  }));
+  return { ...plan, incidents: [...plan.incidents, ...damages] };
+}
+
+/** One org with much and another with little that comes later, in a world where nothing goes wrong. */
+function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const line = (delayMs: number): LinePlan => ({ kind: 'slow', model: 'm1', system: null, delayMs });
+  const batch = (name: string, orgId: string, lines: number, createAt: number): BatchPlan => ({
+    name,
+    orgId,
+    endpoint: '/v1/chat/completions',
+    lines: Array.from({ length: lines }, () => line(random.int(800, 2_400))),
+    createAt,
+    cancelAt: null,
+  });
+  const slots = random.pick([4, 8]);
+  return {
+    ...plan,
+    models: ['m1'],
+    slots,
+    windowMs: day,
+    batches: [batch('b0', 'org_1', slots * 90, 0), batch('b1', 'org_2', 12, 70_000)],
+    weather: fair,
+    incidents: [],
+    flaky: 0,
+  };
+}
+
+/** Kinds whose server fails on them; with nothing else left to do, each of its lines costs seconds. */
+const failing: ReadonlySet<LineKind> = new Set(['shaky', 'broken', 'refused', 'unreachable']);
+
+/** One batch with more lines than any group, slice or page of the engine takes, and many slots; few of them fail. */
+function planCrowd(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const [first, ...others] = plan.batches;
+  const lines = Array.from({ length: random.int(520, 700) }, () => {
+    const line = random.pick(first!.lines);
+    const isFine = line.kind === 'late' || (failing.has(line.kind) && random.chance(0.9));
+    return isFine ? { ...line, kind: 'plain' as const, delayMs: 100 } : line;
+  });
+  return { ...plan, slots: random.pick([64, 256]), batches: [{ ...first!, lines }, ...others] };
+}
