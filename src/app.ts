@@ -21,6 +21,7 @@ import { packageVersion } from './base/program.ts';
 import type { Random } from './base/random.ts';
 import type { Service } from './base/service.ts';
 import { systemClock, systemRandom } from './base/system.ts';
+import { words } from './base/words.ts';
 import { createBatches } from './batches/create-batches.ts';
 import type { Blobs } from './blobs/blobs.ts';
 import { createDiskBlobs } from './blobs/disk/disk.ts';
@@ -305,18 +306,6 @@ type Served = ServedModel & ModelServers;
 
 /** What a running server does not read again. */
 const unreadKeys = [
-  'server',
-  'data',
-  'database',
-  'files',
-  'modelFolder',
-  'hub',
-  'limits',
-  'batch',
-  'egress',
-  'quarantineMs',
-  'drainMs',
-  'logLevel',
-  'apiKey',
-  'adminKey',
-] as const satisfies (keyof Config)[];
+  ...words('server data database files modelFolder hub limits batch egress'),
+  ...words('quarantineMs drainMs logLevel apiKey adminKey'),
+] satisfies (keyof Config)[];

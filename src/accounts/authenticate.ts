@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
 import type { ApiKey, Caller, Scope } from '../core/org.ts';
+import type { Accounts } from './accounts.ts';
 import type { KeyCache } from './key-cache.ts';
 import { hashKey, isKey } from './keys.ts';
 
@@ -10,7 +11,7 @@ const unauthorized = (message: string) => new ApiError('invalid_api_key', messag
  * The key that was sent (api.md, section 1): only `Authorization: Bearer`. When both were sent it wins over `x-api-key`.
  * @throws ApiError `duplicate_authorization`, `invalid_api_key`
  */
-export function bearerToken(headers: { authorization: string[]; xApiKey: string[] }): string {
+function bearerToken(headers: { authorization: string[]; xApiKey: string[] }): string {
   const [header, second] = headers.authorization;
   if (second !== undefined)
     throw new ApiError('duplicate_authorization', 'Authorization was sent more than once; send it once.');
@@ -27,36 +28,27 @@ export function bearerToken(headers: { authorization: string[]; xApiKey: string[
   return token;
 }
 
-export interface Authenticator {
-  /** @throws ApiError as `Accounts.authenticate` */
-  authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
-}
-
 /**
  * @param environmentHashes hashes of the keys given by environment: they need not have our form
  * @param used told the id of each key that let somebody in
  */
-export function createAuthenticator(deps: {
+export function createAuthenticate(deps: {
   clock: Clock;
   cache: KeyCache;
   environmentHashes: ReadonlySet<string>;
   used: (keyId: string) => void;
-}): Authenticator {
+}): Accounts['authenticate'] {
   const { clock, cache, environmentHashes, used } = deps;
-  return {
-    async authenticate(headers) {
-      const token = bearerToken(headers);
-      const hash = hashKey(token);
-      if (!environmentHashes.has(hash) && !isKey(token))
-        throw unauthorized('This API key is not known here.');
-      const key = await cache.find(hash);
-      if (!key) throw unauthorized('This API key is not known here.');
-      if (key.revokedAt !== null) throw unauthorized('This API key was revoked.');
-      if (key.expiresAt !== null && key.expiresAt <= clock.now())
-        throw unauthorized('This API key has expired.');
-      used(key.id);
-      return callerOf(key);
-    },
+  return async (headers) => {
+    const token = bearerToken(headers);
+    const hash = hashKey(token);
+    const key = environmentHashes.has(hash) || isKey(token) ? await cache.find(hash) : undefined;
+    if (!key) throw unauthorized('This API key is not known here.');
+    if (key.revokedAt !== null) throw unauthorized('This API key was revoked.');
+    if (key.expiresAt !== null && key.expiresAt <= clock.now())
+      throw unauthorized('This API key has expired.');
+    used(key.id);
+    return callerOf(key);
   };
 }
 

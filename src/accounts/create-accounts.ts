@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
-import { createAuthenticator, requireScope } from './authenticate.ts';
+import { createAuthenticate, requireScope } from './authenticate.ts';
 import { checkEnvironmentKeys, ensureGiven, type EnvironmentKeys, makeFirstKeys } from './bootstrap.ts';
 import { createBudgets } from './budgets.ts';
 import { createKeyCache } from './key-cache.ts';
@@ -34,7 +34,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
   const ledger = createLedger({ ledger: store.ledger, clock, log });
   const budgets = createBudgets({ orgs: store.orgs, clock, log });
-  const authenticator = createAuthenticator({
+  const authenticate = createAuthenticate({
     clock,
     cache,
     environmentHashes: new Set(given.map(hashKey)),
@@ -45,7 +45,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   return {
     ...createIssuer({ ...deps, budgets }, () => cache.clear()),
     budgets,
-    authenticate: (headers) => authenticator.authenticate(headers),
+    authenticate,
     require: requireScope,
     charge: (entry) => ledger.charge(entry),
     get firstKeys() {

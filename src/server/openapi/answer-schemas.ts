@@ -16,6 +16,9 @@ const batchInstantOrNull = { ...batchInstant, type: ['string', 'integer', 'null'
 const decimal = t.string({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
 
 const closed = { additionalProperties: false };
+const titled = (title: string, fields: t.Fields) => t.object(fields, { title, ...closed });
+const deleted = (title: string, object: string) =>
+  titled(title, { id: t.string(), object: t.literal(object), deleted: t.literal(true) });
 
 const usage = t.object({
   input_tokens: t.integer(),
@@ -40,146 +43,128 @@ const waiting = t.orNull(
   ),
 );
 
-export const fileSchema = t.object(
-  {
-    id: t.string({ pattern: '^file-' }),
-    object: t.literal('file'),
-    bytes: t.integer(),
-    created_at: t.unixTime,
-    'expires_at?': t.unixTime,
-    filename: t.string(),
-    purpose: t.oneOf(filePurposes),
-    status: t.literal('processed'),
-  },
-  { title: 'File', ...closed },
-);
+export const fileSchema = titled('File', {
+  id: t.string({ pattern: '^file-' }),
+  object: t.literal('file'),
+  bytes: t.integer(),
+  created_at: t.unixTime,
+  'expires_at?': t.unixTime,
+  filename: t.string(),
+  purpose: t.oneOf(filePurposes),
+  status: t.literal('processed'),
+});
 
-export const deletedFileSchema = t.object(
-  { id: t.string(), object: t.literal('file'), deleted: t.literal(true) },
-  { title: 'DeletedFile', ...closed },
-);
+export const deletedFileSchema = deleted('DeletedFile', 'file');
 
-export const batchSchema = t.object(
-  {
-    id: t.string({ pattern: '^batch_' }),
-    object: t.literal('batch'),
-    endpoint: t.oneOf(batchEndpoints),
-    model: t.stringOrNull({ description: 'When all requests name the same one.' }),
-    status: t.oneOf(batchStatuses),
-    input_file_id: t.string(),
-    output_file_id: t.stringOrNull(),
-    error_file_id: t.stringOrNull(),
-    completion_window: t.string({ description: 'From created_at to expires_at, such as 24h.' }),
-    retry_of: t.stringOrNull({ description: 'The batch whose failed requests these are.' }),
-    errors: t.orNull(t.anyObject({ description: 'Faults of the batch as a whole.' })),
-    created_at: batchInstant,
-    in_progress_at: batchInstantOrNull,
-    expires_at: batchInstant,
-    completed_at: batchInstantOrNull,
-    failed_at: batchInstantOrNull,
-    expired_at: batchInstantOrNull,
-    cancelling_at: batchInstantOrNull,
-    cancelled_at: batchInstantOrNull,
-    request_counts: counts,
-    progress: t.object({
-      pending: t.integer(),
-      running: t.integer(),
-      rate_per_minute: t.numberOrNull(),
-      eta: batchInstantOrNull,
-      batches_ahead: t.integerOrNull({
-        description: 'While it is queued: how many of the organization go before it.',
-      }),
+export const batchSchema = titled('Batch', {
+  id: t.string({ pattern: '^batch_' }),
+  object: t.literal('batch'),
+  endpoint: t.oneOf(batchEndpoints),
+  model: t.stringOrNull({ description: 'When all requests name the same one.' }),
+  status: t.oneOf(batchStatuses),
+  input_file_id: t.string(),
+  output_file_id: t.stringOrNull(),
+  error_file_id: t.stringOrNull(),
+  completion_window: t.string({ description: 'From created_at to expires_at, such as 24h.' }),
+  retry_of: t.stringOrNull({ description: 'The batch whose failed requests these are.' }),
+  errors: t.orNull(t.anyObject({ description: 'Faults of the batch as a whole.' })),
+  created_at: batchInstant,
+  in_progress_at: batchInstantOrNull,
+  expires_at: batchInstant,
+  completed_at: batchInstantOrNull,
+  failed_at: batchInstantOrNull,
+  expired_at: batchInstantOrNull,
+  cancelling_at: batchInstantOrNull,
+  cancelled_at: batchInstantOrNull,
+  request_counts: counts,
+  progress: t.object({
+    pending: t.integer(),
+    running: t.integer(),
+    rate_per_minute: t.numberOrNull(),
+    eta: batchInstantOrNull,
+    batches_ahead: t.integerOrNull({
+      description: 'While it is queued: how many of the organization go before it.',
     }),
-    waiting,
-    at_risk: t.boolean({ description: 'By its pace, and what goes before it, it will miss its window.' }),
-    usage,
-    cost,
-    error_summary: t.array(t.object({ code: t.string(), count: t.integer(), example: t.string() }, closed)),
-    metadata: t.orNull(t.anyObject({ description: 'As it was given at creation.' })),
-  },
-  { title: 'Batch', ...closed },
-);
+  }),
+  waiting,
+  at_risk: t.boolean({ description: 'By its pace, and what goes before it, it will miss its window.' }),
+  usage,
+  cost,
+  error_summary: t.array(t.object({ code: t.string(), count: t.integer(), example: t.string() }, closed)),
+  metadata: t.orNull(t.anyObject({ description: 'As it was given at creation.' })),
+});
 
-export const estimateSchema = t.object(
-  {
-    object: t.literal('batch.estimate'),
-    endpoint: t.oneOf(batchEndpoints),
-    request_counts: counts,
-    usage,
-    exact_input: t.boolean({
-      description:
-        'Whether the input tokens were counted by the engines of the models; else some are estimated.',
-    }),
-    cost,
-  },
-  { title: 'BatchEstimate', ...closed },
-);
+export const estimateSchema = titled('BatchEstimate', {
+  object: t.literal('batch.estimate'),
+  endpoint: t.oneOf(batchEndpoints),
+  request_counts: counts,
+  usage,
+  exact_input: t.boolean({
+    description:
+      'Whether the input tokens were counted by the engines of the models; else some are estimated.',
+  }),
+  cost,
+});
 
-export const modelSchema = t.object(
-  {
-    id: t.string(),
-    object: t.literal('model'),
-    created: t.unixTime,
-    owned_by: t.string(),
-    type: t.literal('model'),
-    display_name: t.string(),
-    created_at: instant,
-    aliases: t.array(t.string()),
-    serves: t.array(t.oneOf(['chat', 'embeddings', 'completions'])),
-    context_length: t.integerOrNull({
-      description: 'The most tokens of a prompt and its answer together; null where nobody knows.',
-    }),
-    slots: t.integerOrNull({
-      description: 'How many requests it works on at once; null where that is not known.',
-    }),
-    batch_only: t.boolean({
-      description:
-        'Whether only other processes of the service serve it: batches for it may be created here, and no answers asked for.',
-    }),
-    pricing: t.object({
-      currency: t.literal('USD'),
-      unit: t.string(),
-      input: decimal,
-      cached_input: decimal,
-      output: decimal,
-    }),
-    'replicas?': t.array(
-      t.object(
-        {
-          name: t.string({ description: 'The address of the server, or the model file.' }),
-          health: t.oneOf(['up', 'open', 'half-open', 'draining']),
-          slots: t.integer(),
-          in_flight: t.integer(),
-          waiting,
-        },
-        closed,
-      ),
-      { description: 'For admin keys alone: the servers that have the model, and how they are.' },
+export const modelSchema = titled('Model', {
+  id: t.string(),
+  object: t.literal('model'),
+  created: t.unixTime,
+  owned_by: t.string(),
+  type: t.literal('model'),
+  display_name: t.string(),
+  created_at: instant,
+  aliases: t.array(t.string()),
+  serves: t.array(t.oneOf(['chat', 'embeddings', 'completions'])),
+  context_length: t.integerOrNull({
+    description: 'The most tokens of a prompt and its answer together; null where nobody knows.',
+  }),
+  slots: t.integerOrNull({
+    description: 'How many requests it works on at once; null where that is not known.',
+  }),
+  batch_only: t.boolean({
+    description:
+      'Whether only other processes of the service serve it: batches for it may be created here, and no answers asked for.',
+  }),
+  pricing: t.object({
+    currency: t.literal('USD'),
+    unit: t.string(),
+    input: decimal,
+    cached_input: decimal,
+    output: decimal,
+  }),
+  'replicas?': t.array(
+    t.object(
+      {
+        name: t.string({ description: 'The address of the server, or the model file.' }),
+        health: t.oneOf(['up', 'open', 'half-open', 'draining']),
+        slots: t.integer(),
+        in_flight: t.integer(),
+        waiting,
+      },
+      closed,
     ),
-  },
-  { title: 'Model', ...closed },
-);
+    { description: 'For admin keys alone: the servers that have the model, and how they are.' },
+  ),
+});
 
-export const orgSchema = t.object(
-  {
-    id: t.string({ pattern: '^org_' }),
-    object: t.literal('org'),
-    name: t.string(),
-    created_at: instant,
-    budget: t.orNull(
-      t.object(
-        {
-          amount: decimal,
-          period: t.oneOf(budgetPeriods),
-          spent: { ...decimal, description: 'In this period.' },
-          begins_again_at: instantOrNull,
-        },
-        { description: 'In USD; null where it may spend any amount.', ...closed },
-      ),
+export const orgSchema = titled('Org', {
+  id: t.string({ pattern: '^org_' }),
+  object: t.literal('org'),
+  name: t.string(),
+  created_at: instant,
+  budget: t.orNull(
+    t.object(
+      {
+        amount: decimal,
+        period: t.oneOf(budgetPeriods),
+        spent: { ...decimal, description: 'In this period.' },
+        begins_again_at: instantOrNull,
+      },
+      { description: 'In USD; null where it may spend any amount.', ...closed },
     ),
-  },
-  { title: 'Org', ...closed },
-);
+  ),
+});
 
 const keyFields = {
   id: t.string({ pattern: '^key_' }),
@@ -195,7 +180,7 @@ const keyFields = {
   last_used_at: instantOrNull,
 };
 
-export const keySchema = t.object(keyFields, { title: 'ApiKey', ...closed });
+export const keySchema = titled('ApiKey', keyFields);
 
 export const newKeySchema = t.object(
   { ...keyFields, key: t.string({ description: 'The secret. It is shown here and never again.' }) },
@@ -214,48 +199,39 @@ const webhookFields = {
   created_at: t.unixTime,
 };
 
-export const webhookSchema = t.object(webhookFields, { title: 'Webhook', ...closed });
+export const webhookSchema = titled('Webhook', webhookFields);
 
-export const newWebhookSchema = t.object(
-  {
-    ...webhookFields,
-    signing_secret: t.string({
-      description: 'What deliveries are verified with. It is shown here alone.',
-    }),
-  },
-  { title: 'NewWebhook', ...closed },
-);
+export const newWebhookSchema = titled('NewWebhook', {
+  ...webhookFields,
+  signing_secret: t.string({
+    description: 'What deliveries are verified with. It is shown here alone.',
+  }),
+});
 
-export const deletedWebhookSchema = t.object(
-  { id: t.string(), object: t.literal('webhook_endpoint.deleted'), deleted: t.literal(true) },
-  { title: 'DeletedWebhook', ...closed },
-);
+export const deletedWebhookSchema = deleted('DeletedWebhook', 'webhook_endpoint.deleted');
 
-export const deliverySchema = t.object(
-  {
-    id: t.string({ pattern: '^dlv_' }),
-    object: t.literal('webhook_delivery'),
-    webhook_id: t.string(),
-    event: t.object(
-      {
-        id: t.string({ description: 'The webhook-id of every attempt.' }),
-        object: t.literal('event'),
-        type: t.string(),
-        created_at: t.unixTime,
-        data: t.object({ id: t.string() }, closed),
-      },
-      closed,
-    ),
-    status: t.oneOf(deliveryStatuses),
-    attempts: t.integer(),
-    created_at: t.unixTime,
-    next_attempt_at: t.integerOrNull(),
-    last_attempt_at: t.integerOrNull(),
-    last_status_code: t.integerOrNull({ description: 'What the receiver answered, if it did.' }),
-    last_error: t.stringOrNull(),
-  },
-  { title: 'WebhookDelivery', ...closed },
-);
+export const deliverySchema = titled('WebhookDelivery', {
+  id: t.string({ pattern: '^dlv_' }),
+  object: t.literal('webhook_delivery'),
+  webhook_id: t.string(),
+  event: t.object(
+    {
+      id: t.string({ description: 'The webhook-id of every attempt.' }),
+      object: t.literal('event'),
+      type: t.string(),
+      created_at: t.unixTime,
+      data: t.object({ id: t.string() }, closed),
+    },
+    closed,
+  ),
+  status: t.oneOf(deliveryStatuses),
+  attempts: t.integer(),
+  created_at: t.unixTime,
+  next_attempt_at: t.integerOrNull(),
+  last_attempt_at: t.integerOrNull(),
+  last_status_code: t.integerOrNull({ description: 'What the receiver answered, if it did.' }),
+  last_error: t.stringOrNull(),
+});
 
 export const embeddingsSchema = t.object(
   {
