@@ -9,7 +9,7 @@ import { modelFor } from '../core/model-access.ts';
 import type { KnownModels } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import { type CheckedLine, type LineChecker, createLineChecker } from '../wire/batch/line.ts';
-import { type SplitItem, type SplitLine, type Splitter, createSplitter } from '../wire/batch/split.ts';
+import { type SplitItem, type SplitLine, Splitter } from '../wire/batch/split.ts';
 import { type CheckSchema, DistinctSchemas } from './distinct-schemas.ts';
 import type { SealedUpload, Upload, UploadMeta } from './files.ts';
 import { gathered } from './gathered-writer.ts';
@@ -93,7 +93,7 @@ export class SpooledUpload implements Upload {
     this.#target = target;
     this.#blobId = blobId;
     this.#writer = gathered(writer);
-    this.#splitter = createSplitter({ lineBytes: deps.limits.lineBytes, guess: source === 'file' });
+    this.#splitter = new Splitter({ lineBytes: deps.limits.lineBytes, guess: source === 'file' });
     this.#schemas = new DistinctSchemas(deps.checkSchema, caller.orgId);
     this.#checker = createLineChecker({
       source,

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { batchEndpoints } from '../../core/batch.ts';
 import type { Fault } from '../../core/errors.ts';
 import { createLineChecker } from '../../wire/batch/line.ts';
-import { createSplitter, type SplitItem } from '../../wire/batch/split.ts';
+import { type SplitItem, Splitter } from '../../wire/batch/split.ts';
 
 /** What a server with the usual limits would say to this file. Models are not known here. */
 export interface FileVerdict {
@@ -29,7 +29,7 @@ const keptFaults = 100;
 
 /** Checks a file by the rules the server itself uses, without one. */
 export async function checkFile(path: string, limits: FileLimits): Promise<FileVerdict> {
-  const splitter = createSplitter({ lineBytes: limits.lineBytes });
+  const splitter = new Splitter({ lineBytes: limits.lineBytes });
   const checker = createLineChecker({
     endpoints: batchEndpoints,
     takesFiles: true,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type SplitItem, createSplitter } from './split.ts';
+import { type SplitItem, Splitter } from './split.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const of = (...parts: (string | number[])[]): Uint8Array =>
@@ -8,7 +8,7 @@ const of = (...parts: (string | number[])[]): Uint8Array =>
 
 function split(file: Uint8Array | string, cuts: number[] = [], lineBytes = 1_000): SplitItem[] {
   const bytes = typeof file === 'string' ? bytesOf(file) : file;
-  const splitter = createSplitter({ lineBytes });
+  const splitter = new Splitter({ lineBytes });
   const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
   const items: SplitItem[] = [];
   for (let at = 1; at < edges.length; at += 1) {
@@ -182,7 +182,7 @@ describe('the splitter', () => {
       [2, '[1]'],
       [3, '{'],
     ]);
-    const splitter = createSplitter({ lineBytes: 100, guess: false });
+    const splitter = new Splitter({ lineBytes: 100, guess: false });
     expect(numbered([...splitter.push(bytesOf('[1]\n{}\n'))])).toEqual([
       [1, '[1]'],
       [2, '{}'],

@@ -20,15 +20,6 @@ export type SplitItem =
   | { line: SplitLine; fault?: undefined }
   | { fault: Fault; fatal: boolean; line?: undefined };
 
-export interface Splitter {
-  /** The bytes kept in memory, of a line whose end has not come. */
-  readonly held: number;
-  /** Lines that end in this chunk. Must be read to its end before the next call. The chunk is not kept. */
-  push(chunk: Uint8Array): Generator<SplitItem, void>;
-  /** The last line, when no newline ends it. */
-  end(): Generator<SplitItem, void>;
-}
-
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 /** A buffer larger than this is given back after its line. */
@@ -39,13 +30,8 @@ const byteOrderMark = [0xef, 0xbb, 0xbf] as const;
  * Cuts a file into lines on `\n` alone, whatever the chunks it comes in (reliability.md, B01-B09): CRLF and one leading
  * byte order mark are accepted, blank lines are counted and skipped, and what is no UTF-8 text of JSON lines is named.
  * Holds one line at most.
- * @param options.guess false for lines that were cut out of something else: the first one is not asked what file it begins
  */
-export function createSplitter(options: { lineBytes: number; guess?: boolean }): Splitter {
-  return new LineSplitter(options.lineBytes, options.guess ?? true);
-}
-
-class LineSplitter implements Splitter {
+export class Splitter {
   readonly #lineBytes: number;
   /** The line whose end has not come: the first `#held` bytes of a buffer that grows by doubling. */
   #buffer = new Uint8Array(0);
@@ -56,18 +42,21 @@ class LineSplitter implements Splitter {
   /** Of the first byte that is not yet in a line. */
   #offset = 0;
   #head: Uint8Array | undefined = new Uint8Array(0);
-  #seenText = false;
+  #seenText: boolean;
   #over = false;
 
-  constructor(lineBytes: number, guess: boolean) {
+  /** @param options.guess false for lines that were cut out of something else: the first is not asked what file it begins */
+  constructor({ lineBytes, guess = true }: { lineBytes: number; guess?: boolean }) {
     this.#lineBytes = lineBytes;
     this.#seenText = !guess;
   }
 
+  /** The bytes kept in memory, of a line whose end has not come. */
   get held(): number {
     return this.#buffer.length;
   }
 
+  /** Lines that end in this chunk. Must be read to its end before the next call. The chunk is not kept. */
   *push(chunk: Uint8Array): Generator<SplitItem, void> {
     if (this.#over || chunk.length === 0) return;
     if (!this.#head) yield* this.#lines(chunk);
@@ -80,6 +69,7 @@ class LineSplitter implements Splitter {
     }
   }
 
+  /** The last line, when no newline ends it. */
   *end(): Generator<SplitItem, void> {
     if (this.#over) return;
     if (this.#head) yield* this.#begin(this.#head);

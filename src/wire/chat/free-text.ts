@@ -1,3 +1,4 @@
+import { fieldsOf, parsed, stringOr } from '../../base/fields.ts';
 import type { Tool } from './chat.ts';
 
 /** A tool that takes free text instead of JSON: `custom` in chat and in responses. */
@@ -39,17 +40,8 @@ export function argumentsOf(input: string): string {
 
 /** The free text in the arguments of a call, as far as it came; text that is no such object is taken as it is. */
 export function inputOf(json: string): string {
-  try {
-    const value = JSON.parse(json) as unknown;
-    const input = (value as { input?: unknown } | null)?.input;
-    return typeof input === 'string' ? input : typeof value === 'string' ? value : json;
-  } catch {
-    const begun = /^\s*\{\s*"input"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(json)?.[1];
-    if (begun === undefined) return json;
-    try {
-      return JSON.parse(`"${begun}"`) as string;
-    } catch {
-      return begun;
-    }
-  }
+  const value = parsed(json);
+  if (value !== undefined) return stringOr(fieldsOf(value)['input'], stringOr(value, json));
+  const begun = /^\s*\{\s*"input"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(json)?.[1];
+  return begun === undefined ? json : stringOr(parsed(`"${begun}"`), begun);
 }

@@ -40,18 +40,12 @@ export function fileParts(body: unknown): FilePart[] {
 
 function partOf(part: Fields, place: string): FilePart | undefined {
   const { type, file, source } = part;
-  if (type === 'file' && isObject(file) && typeof file['file_id'] === 'string')
-    return named(file, `${place}.file`, (content) => {
-      file['filename'] ??= content.filename;
-      file['file_data'] = dataUrl(content);
-      delete file['file_id'];
-      return null;
-    });
-  if (type === 'input_file' && typeof part['file_id'] === 'string')
-    return named(part, place, (content) => {
-      part['filename'] ??= content.filename;
-      part['file_data'] = dataUrl(content);
-      delete part['file_id'];
+  const holder = type === 'file' ? file : part;
+  if ((type === 'file' || type === 'input_file') && isObject(holder) && typeof holder['file_id'] === 'string')
+    return named(holder, type === 'file' ? `${place}.file` : place, (content) => {
+      holder['filename'] ??= content.filename;
+      holder['file_data'] = dataUrl(content);
+      delete holder['file_id'];
       return null;
     });
   if (type === 'input_image' && typeof part['file_id'] === 'string')

@@ -1,3 +1,5 @@
+import { parsed, stringOr } from '../../base/fields.ts';
+
 /** From this many keys on, a set is quicker than comparing with each. */
 const listed = 16;
 /** No honest object has more keys, and the set of them is memory. */
@@ -81,10 +83,5 @@ export class KeyStack {
 /** An escaped key is the same key: `"\u0061"` twins `"a"`. */
 export function keyText(text: string, start: number, end: number): string {
   const raw = text.slice(start, end);
-  if (!raw.includes('\\')) return raw;
-  try {
-    return JSON.parse(`"${raw}"`) as string;
-  } catch {
-    return raw;
-  }
+  return raw.includes('\\') ? stringOr(parsed(`"${raw}"`), raw) : raw;
 }

@@ -17,7 +17,7 @@ export interface MessagesRequest {
   top_k?: number | null;
   tools?: MessagesTool[] | null;
   tool_choice?: MessagesToolChoice | null;
-  thinking?: Thinking | null;
+  thinking?: { type: string; budget_tokens?: number; display?: string | null } | null;
   output_config?: { effort?: string | null; format?: OutputFormat | null } | null;
   /** Where the format stood before `output_config`. */
   output_format?: OutputFormat | null;
@@ -76,12 +76,6 @@ export interface MessagesToolChoice {
   disable_parallel_tool_use?: boolean | null;
 }
 
-export interface Thinking {
-  type: string;
-  budget_tokens?: number;
-  display?: string | null;
-}
-
 export interface OutputFormat {
   type: 'json_schema';
   schema: JsonSchema;
@@ -89,25 +83,10 @@ export interface OutputFormat {
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 'refusal';
 
-export interface TextBlock {
-  type: 'text';
-  text: string;
-}
-
-export interface ThinkingBlock {
-  type: 'thinking';
-  thinking: string;
-  signature: string;
-}
-
-export interface ToolUseBlock {
-  type: 'tool_use';
-  id: string;
-  name: string;
-  input: unknown;
-}
-
-export type AnswerBlock = TextBlock | ThinkingBlock | ToolUseBlock;
+export type AnswerBlock =
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'tool_use'; id: string; name: string; input: unknown };
 
 export interface MessagesUsage {
   /** Without the cached ones. */

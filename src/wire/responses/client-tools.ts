@@ -1,4 +1,4 @@
-import type { Tool, ToolChoice } from '../chat/chat.ts';
+import type { ToolChoice } from '../chat/chat.ts';
 import { asFunction } from '../chat/free-text.ts';
 import { isKnown, knownFunction, knownType } from './known-tools.ts';
 import type {
@@ -143,18 +143,6 @@ export function toolsInEffect(
     };
   const name = found.find((tool) => means(choice, tool))?.fields.name ?? chosenName(choice);
   return { found, choice: { type: 'function', function: { name } } };
-}
-
-export function toChatTool({ name, description, parameters, strict }: FunctionFields): Tool {
-  return {
-    type: 'function',
-    function: {
-      name,
-      ...(typeof description === 'string' && { description }),
-      ...(parameters !== undefined && parameters !== null && { parameters }),
-      ...(typeof strict === 'boolean' && { strict }),
-    },
-  };
 }
 
 /** The tools of a request that are in effect: functions flat, with every key, others as they came. */

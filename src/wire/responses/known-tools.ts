@@ -1,4 +1,4 @@
-import { fieldsOf, isObject, stringOr } from '../../base/fields.ts';
+import { fieldsOf, parsed, stringOr } from '../../base/fields.ts';
 import { oneOf } from '../schema.ts';
 import { inputOf, integer, text, type ToolInputs } from '../tool-inputs.ts';
 import type { FunctionFields, KnownCallItem, KnownType, ResponsesTool, StoredItem } from './responses.ts';
@@ -113,13 +113,8 @@ export function callTypeOf(type: KnownType): KnownCallItem['type'] {
 
 /** What a call holds; of arguments that are no object, nothing. */
 export function knownCall(type: KnownType, json: string): Pick<KnownCallItem, 'action' | 'operation'> {
-  let given: unknown;
-  try {
-    given = JSON.parse(json);
-  } catch {
-    // An answer that was cut ends in the middle of something.
-  }
-  return knownTools[type].call(isObject(given) ? given : {});
+  // An answer that was cut ends in the middle of something.
+  return knownTools[type].call(fieldsOf(parsed(json)));
 }
 
 /** The tool whose call an item is. */

@@ -126,24 +126,10 @@ export interface StoredItem extends InputItem {
   id: string;
 }
 
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
-
-export interface OutputText {
-  type: 'output_text';
-  text: string;
-  annotations: [];
-  logprobs: TokenLogprob[];
-}
-
-export interface OutputRefusal {
-  type: 'refusal';
-  refusal: string;
-}
-
 interface Item<Type> {
   id: string;
   type: Type;
-  status: ItemStatus;
+  status: 'in_progress' | 'completed' | 'incomplete';
 }
 
 interface Call<Type> extends Item<Type> {
@@ -152,7 +138,10 @@ interface Call<Type> extends Item<Type> {
 
 export interface MessageItem extends Item<'message'> {
   role: 'assistant';
-  content: (OutputText | OutputRefusal)[];
+  content: (
+    | { type: 'output_text'; text: string; annotations: []; logprobs: TokenLogprob[] }
+    | { type: 'refusal'; refusal: string }
+  )[];
 }
 
 export interface FunctionCallItem extends Call<'function_call'> {

@@ -56,8 +56,8 @@ export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
 }
 
 function fromFunctions({ functions, function_call: choice }: ChatBody, places: Places): Members {
-  const tools = functions!.map((definition, index) => {
-    const tool = toTool(definition);
+  const tools = functions!.map(({ name, description, parameters }, index) => {
+    const tool = functionTool({ name, description: description || null, parameters: parameters || null });
     places.set(tool.function, `functions[${index}]`);
     return tool;
   });
@@ -71,10 +71,17 @@ function fromFunctions({ functions, function_call: choice }: ChatBody, places: P
   };
 }
 
-function toTool({ name, description, parameters }: FunctionDefinition): Tool {
+/** A function as a tool, without what is null. */
+export function functionTool(given: FunctionDefinition & { strict?: boolean | null }): Tool {
+  const { name, description, parameters, strict } = given;
   return {
     type: 'function',
-    function: { name, ...(description && { description }), ...(parameters && { parameters }) },
+    function: {
+      name,
+      ...(typeof description === 'string' && { description }),
+      ...(parameters !== undefined && parameters !== null && { parameters }),
+      ...(typeof strict === 'boolean' && { strict }),
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
+import { functionTool } from '../../chat/request/canonical.ts';
 import type { Places } from '../../places.ts';
 import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messages.ts';
 import { definitionOf, isDefined } from './client-tools.ts';
@@ -17,7 +18,8 @@ export function toChatTools(
   for (const [index, tool] of (given ?? []).entries()) {
     if (!isClientTool(tool)) continue;
     const definition = definitionOf(tool);
-    const converted = toChatTool({ ...tool, ...definition });
+    const { name, description, input_schema, strict } = { ...tool, ...definition };
+    const converted = functionTool({ name, description, parameters: input_schema, strict });
     places.set(converted, `tools[${index}]`).set(converted.function, `tools[${index}]`);
     if (!definition) places.set(converted.function.parameters as object, `tools[${index}].input_schema`);
     tools.push(converted);
@@ -27,18 +29,6 @@ export function toChatTools(
     tools,
     ...(choice && { tool_choice: choices[choice.type](choice.name ?? '') }),
     ...(choice?.disable_parallel_tool_use === true && { parallel_tool_calls: false }),
-  };
-}
-
-function toChatTool({ name, description, input_schema: parameters, strict }: MessagesTool): Tool {
-  return {
-    type: 'function',
-    function: {
-      name,
-      ...(typeof description === 'string' && { description }),
-      parameters,
-      ...(typeof strict === 'boolean' && { strict }),
-    },
   };
 }
 

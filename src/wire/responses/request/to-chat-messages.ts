@@ -148,24 +148,11 @@ function contentOf(content: string | readonly InputPart[] | null | undefined): s
 }
 
 function toChatPart(part: InputPart): ContentPart {
-  switch (part.type) {
-    case 'input_image':
-      return {
-        type: 'image_url',
-        image_url: { url: part.image_url, ...(part.detail && { detail: part.detail }) },
-      };
-    case 'input_file':
-      return {
-        type: 'file',
-        file: { file_data: part.file_data, ...(part.filename && { filename: part.filename }) },
-      };
-    case 'input_audio':
-      return { type: 'input_audio', input_audio: part.input_audio };
-    case 'refusal':
-      return { type: 'refusal', refusal: part.refusal ?? '' };
-    default:
-      return { type: 'text', text: part.text ?? '' };
-  }
+  const { type, detail, filename, image_url: url, file_data, input_audio } = part;
+  if (type === 'input_image') return { type: 'image_url', image_url: { url, ...(detail && { detail }) } };
+  if (type === 'input_file') return { type: 'file', file: { file_data, ...(filename && { filename }) } };
+  if (type === 'input_audio') return { type, input_audio };
+  return type === 'refusal' ? { type, refusal: part.refusal ?? '' } : { type: 'text', text: part.text ?? '' };
 }
 
 function splitResult(output: string | InputPart[]): { text: string; rest: ContentPart[] } {

@@ -1,6 +1,7 @@
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
+import { functionTool } from '../../chat/request/canonical.ts';
 import type { Places } from '../../places.ts';
-import { type ClientTool, type OwnNames, ownNames, toChatTool, toolsInEffect } from '../client-tools.ts';
+import { type ClientTool, type OwnNames, ownNames, toolsInEffect } from '../client-tools.ts';
 import { asFunctionCalls } from '../custom-calls.ts';
 import type { ResponsesRequest, TextFormat } from '../responses.ts';
 import { toChatMessages } from './to-chat-messages.ts';
@@ -19,7 +20,7 @@ export function toChatRequest(
   const messages = withInstructions(request.instructions, toChatMessages(asFunctionCalls(items, found)));
   const { max_output_tokens, temperature, top_p, parallel_tool_calls, reasoning, text } = request;
   const topLogprobs = request.top_logprobs ?? 0;
-  const tools = found.map(({ fields }) => toChatTool(fields));
+  const tools = found.map(({ fields }) => functionTool(fields));
   const chat: ChatRequest = { model: request.model, messages: messages.map(({ message }) => message) };
   if (tools.length > 0) {
     chat.tools = tools;
