@@ -17,7 +17,8 @@ export interface Files extends Service {
    * none are kept here for that.
    * @param mostBytes what the body may have afterwards
    * @param hold told, before files are read, the bytes of the body with them; where it names none it is not asked
-   * @throws ApiError `validation_error` with the place of a file that is not there, too large, or nothing for that place
+   * @throws ApiError `validation_error` with the place of a file that is not there, too large, or nothing for that place;
+   * `storage_damaged` where what was stored of it is lost
    */
   inline(orgId: string, text: string, mostBytes: number, hold: Hold): Promise<string>;
   get(caller: Caller, id: string): Promise<StoredFile>;

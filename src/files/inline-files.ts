@@ -18,13 +18,7 @@ export type Hold = (bytes: number) => void | Promise<void>;
 /** So many files one request may name. */
 const mostFiles = 100;
 
-/**
- * The body of a request with the content of the files it names in their places; the text itself where it names none.
- * @param mostBytes what the body may have afterwards
- * @param hold told, before files are read, the bytes of the body with them; where it names none it is not asked
- * @throws ApiError `validation_error` with the place of a file that is not there, too large, or nothing for that place;
- * `storage_damaged` where what was stored of it is lost
- */
+/** What `Files.inline` promises, where files are kept for it. */
 export async function inlineFiles(
   { find, read }: InlineParts,
   orgId: string,

@@ -23,8 +23,7 @@ const planted: Record<string, Planted> = {
       sql.replace('AND batch_chunks.epoch = given.epoch AND owner = ?', 'AND CAST(? AS text) <> $$$$'),
   },
   'a batch is cancelled whose end was decided meanwhile': {
-    rewrite: (sql) =>
-      sql.includes("SET status = 'cancelling'") ? sql.replace('AND closing IS NULL', '') : sql,
+    rewrite: (sql) => (sql.includes('cancelling_at = ?') ? sql.replace('AND closing IS NULL', '') : sql),
   },
   'the batch is looked at before the transaction that counts': {
     isOutside: (sql) => /SELECT id, org_id AS "orgId", status.* FROM batches/s.test(sql),

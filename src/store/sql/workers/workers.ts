@@ -3,6 +3,7 @@ import type { Lease } from '../../contract/claim.ts';
 import type { WorkerLoad } from '../../../core/worker-load.ts';
 import type { WorkerStore } from '../../contract/workers.ts';
 import { atRest, releaseLeases } from '../batches/chunks.ts';
+import { tableOf } from '../table.ts';
 import { missingModels } from './missing-models.ts';
 import { leaseSlotsOf } from './slot-leases.ts';
 
@@ -54,10 +55,7 @@ export function createWorkers(db: Db): WorkerStore {
   };
 }
 
-async function leasesOf(q: Queries, worker: string): Promise<Lease[]> {
-  const rows = await q.all<{ batch_id: string; seq: number; epoch: number }>(
-    "SELECT batch_id, seq, epoch FROM batch_chunks WHERE owner = ? AND state = 'leased'",
-    [worker],
-  );
-  return rows.map((row) => ({ batchId: row.batch_id, seq: row.seq, epoch: row.epoch }));
-}
+const leasesOf = (q: Queries, worker: string) =>
+  chunkLeases.all(q, { owner: worker, "state = 'leased'": [] });
+
+const chunkLeases = tableOf<Lease>('batch_chunks')('batchId seq epoch');
