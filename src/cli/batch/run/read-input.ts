@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import { usualLimits } from '../../../core/batch.ts';
+import { CliError } from '../../shared/exit-codes.ts';
 
 /** What the command line knows of an input file. The server alone judges whether it is valid. */
 export interface InputFile {
@@ -31,14 +32,14 @@ const blank = /^\s*$/;
 
 /** A file of more than one batch takes becomes several. */
 export async function readInput(path: string, signal?: AbortSignal): Promise<InputFile> {
-  const hash = createHash('sha256');
+  const digest = createHash('sha256');
   const parts: InputPart[] = [emptyPart(0, 0)];
   let part = parts[0]!;
   let lines = 0;
   let endpoint: string | undefined;
   for await (const line of splitLines(createReadStream(path, { signal }))) {
-    hash.update(line.bytes);
-    if (line.whole) hash.update('\n');
+    digest.update(line.bytes);
+    if (line.whole) digest.update('\n');
     const length = line.bytes.length + (line.whole ? 1 : 0);
     const isRequest = !isBlank(line.bytes);
     const isFull = part.requests === usualLimits.requests || part.bytes + length > usualLimits.bytes;
@@ -55,7 +56,7 @@ export async function readInput(path: string, signal?: AbortSignal): Promise<Inp
     if (typeof request?.url === 'string') endpoint ??= request.url;
   }
   const requests = parts.reduce((sum, one) => sum + one.requests, 0);
-  const sha256 = hash.digest('hex');
+  const sha256 = digest.digest('hex');
   return { path, sha256, requests, endpoint: endpoint ?? '/v1/chat/completions', parts };
 }
 
@@ -65,4 +66,36 @@ function emptyPart(linesBefore: number, offset: number): InputPart {
 
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.length < 100 && blank.test(Buffer.from(bytes).toString('latin1'));
+}
+
+/**
+ * A server knows one batch at a time: of two with one `custom_id` nobody would know whose result is whose. What is kept
+ * is eight bytes a request; only where two are alike the file is read again, for their lines.
+ * @throws CliError where a `custom_id` stands twice
+ */
+export async function refuseDuplicates(path: string, parts: readonly InputPart[]): Promise<void> {
+  const marks = new BigUint64Array(parts.reduce((sum, { customIds }) => sum + customIds.length, 0));
+  let count = 0;
+  for (const { customIds } of parts) for (const id of customIds) marks[count++] = markOf(id);
+  marks.sort();
+  const doubtful = new Set(marks.filter((mark, at) => mark === marks[at - 1]));
+  if (doubtful.size === 0) return;
+  const first = new Map<string, number>();
+  let number = 0;
+  for await (const { bytes } of splitLines(createReadStream(path))) {
+    number++;
+    const id = parseLine(bytes)?.['custom_id'];
+    if (typeof id !== 'string' || !doubtful.has(markOf(id))) continue;
+    const before = first.get(id);
+    if (before !== undefined)
+      throw new CliError(
+        `Lines ${before} and ${number} have the same custom_id '${id}'.`,
+        'Nothing was uploaded: each request needs a custom_id of its own.',
+      );
+    first.set(id, number);
+  }
+}
+
+function markOf(id: string): bigint {
+  return hash('sha256', id, 'buffer').readBigUInt64LE();
 }

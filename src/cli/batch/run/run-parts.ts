@@ -1,18 +1,23 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Timer } from '../../../base/clock.ts';
 import type { Client } from '../../../client/client.ts';
 import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
 import { isFinal } from '../../../core/batch.ts';
+import type { Cli } from '../../shared/cli.ts';
 import { openBlob } from '../../shared/local-file.ts';
 import type { InputFile, InputPart } from './read-input.ts';
 import type { RunFile } from './run-state.ts';
-import { tidily, type Tidied } from './tidily.ts';
 
+/** Between two collections of garbage. */
+const pauseMs = 25;
 /** Requests on the server that are not done: enough to keep it busy until the next batch is there. */
 const outstandingRequests = 10_000;
 
 export interface Job {
   client: Client;
-  process: Tidied;
+  process: Pick<Cli, 'clock' | 'ownsProcess'>;
   run: RunFile;
   input: InputFile;
   /** What the uploads are called. */
@@ -158,4 +163,26 @@ function isGone(error: unknown): boolean {
 function atLinesOf(error: ClientError, { linesBefore }: InputPart): ClientError {
   for (const fault of error.faults) if (fault.line !== undefined) fault.line += linesBefore;
   return error;
+}
+
+/**
+ * Collects garbage while `work` goes on. Chunks of a file that were sent weigh a few hundred bytes each in the eyes of V8,
+ * which would let 100 MB of them lie before it does so by itself.
+ */
+async function tidily<T>({ clock, ownsProcess }: Job['process'], work: Promise<T>): Promise<T> {
+  if (ownsProcess !== true) return work;
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  let timer: Timer;
+  const again = () => {
+    collect();
+    timer = clock.after(pauseMs, again);
+  };
+  timer = clock.after(pauseMs, again);
+  try {
+    return await work;
+  } finally {
+    timer.cancel();
+    collect();
+  }
 }
