@@ -372,6 +372,17 @@ describe('the stream', () => {
     expect(chunks.at(-2)!.choices[0]).toMatchObject({ finish_reason: 'stop', stop_reason: 'END' });
   });
 
+  it('is whole once it told why it ended and what it cost, though its connection breaks then', async () => {
+    const [end] = ended('end_turn').split('event: message_stop') as [string];
+    fake.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const text = open(0, { type: 'text', text: 'a' }) + close(0);
+      response.write(start + text + end, () => response.destroy());
+    };
+    const chunks = await collect(engine.stream(ask(), call()));
+    expect([said(chunks), chunks.at(-1)!.usage]).toMatchObject(['a', { completion_tokens: 7 }]);
+  });
+
   it('that stops in the middle is an error', async () => {
     await expect(read(start, open(0, { type: 'text', text: 'a' }))).rejects.toMatchObject({
       code: 'invalid_upstream_response',
