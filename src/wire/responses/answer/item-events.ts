@@ -15,10 +15,16 @@ export type Prose = MessageItem | ReasoningItem;
 export type Part = MessageItem['content'][number] | ReasoningItem['summary'][number];
 
 /** What the events of a part, and of its text, are called. */
+const namesOf = (part: string, text: string) => ({
+  added: `${part}.added`,
+  delta: `${text}.delta`,
+  textDone: `${text}.done`,
+  done: `${part}.done`,
+});
 const eventNames = {
-  text: { part: 'response.content_part', text: 'response.output_text' },
-  refusal: { part: 'response.content_part', text: 'response.refusal' },
-  thoughts: { part: 'response.reasoning_summary_part', text: 'response.reasoning_summary_text' },
+  text: namesOf('response.content_part', 'response.output_text'),
+  refusal: namesOf('response.content_part', 'response.refusal'),
+  thoughts: namesOf('response.reasoning_summary_part', 'response.reasoning_summary_text'),
 };
 
 export const added = (item: OutputItem): EventFields => ({
@@ -57,10 +63,11 @@ export function logprobsOf(part: Part): TokenLogprob[] {
 /** The last part of an item, where it is, and what its events are called. */
 function lastPart(item: Prose) {
   const parts = partsOf(item);
-  const place = {
-    item_id: item.id,
-    [item.type === 'message' ? 'content_index' : 'summary_index']: parts.length - 1,
-  };
+  const last = parts.length - 1;
+  const place =
+    item.type === 'message'
+      ? { item_id: item.id, content_index: last }
+      : { item_id: item.id, summary_index: last };
   const part = parts.at(-1)!;
   const said = part.type === 'output_text' ? 'text' : 'refusal';
   return { part, place, names: eventNames[item.type === 'reasoning' ? 'thoughts' : said] };
@@ -69,14 +76,15 @@ function lastPart(item: Prose) {
 /** The beginning of the last part of an item. */
 export function partAdded(item: Prose): EventFields {
   const { part, place, names } = lastPart(item);
-  return { type: `${names.part}.added`, ...place, part: copyOfPart(part) };
+  return { type: names.added, ...place, part: copyOfPart(part) };
 }
 
 /** More text of that part. */
 export function partDelta(item: Prose, delta: string, logprobs: TokenLogprob[]): EventFields {
   const { part, place, names } = lastPart(item);
-  const told = part.type === 'output_text' ? { delta, logprobs } : { delta };
-  return { type: `${names.text}.delta`, ...place, ...told };
+  const type = names.delta;
+  // One for every token: nothing is made that is not told.
+  return part.type === 'output_text' ? { type, ...place, delta, logprobs } : { type, ...place, delta };
 }
 
 /** Its end. */
@@ -86,8 +94,8 @@ export function partDone(item: Prose): EventFields[] {
   const text = part.type === 'refusal' ? { refusal: part.refusal } : { text: part.text };
   const said = part.type === 'output_text' ? { ...text, logprobs: part.logprobs } : text;
   return [
-    { type: `${names.text}.done`, ...place, ...said },
-    { type: `${names.part}.done`, ...place, part },
+    { type: names.textDone, ...place, ...said },
+    { type: names.done, ...place, part },
   ];
 }
 
