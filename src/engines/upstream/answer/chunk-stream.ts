@@ -107,7 +107,7 @@ export async function* readChunks<Piece extends AnyPiece>(
   }
 
   try {
-    yield* readEach(bytes, readChunk, () => isOver);
+    for await (const chunks of readEach(bytes, readChunk, () => isOver)) yield chunks;
   } catch (error) {
     if (!isCut(error) || !isComplete()) throw error;
   }

@@ -16,7 +16,9 @@ export async function* readEach<T>(
   let events: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => void events.push(event) });
 
-  function* come(): Generator<T[]> {
+  let fault: { error: unknown } | undefined;
+
+  function take(): T[] {
     const ready: T[] = [];
     try {
       for (const event of events) {
@@ -24,17 +26,22 @@ export async function* readEach<T>(
         if (one) ready.push(one);
         if (isOver()) break;
       }
-    } finally {
-      events = [];
-      if (ready.length > 0) yield ready;
+    } catch (error) {
+      fault = { error };
     }
+    events = [];
+    return ready;
   }
 
   for await (const chunk of bytes) {
     parser.feed(decoder.decode(chunk, { stream: true }));
-    yield* come();
+    const ready = take();
+    if (ready.length > 0) yield ready;
+    if (fault) throw fault.error;
     if (isOver()) return;
   }
   parser.feed(`${decoder.decode()}\n\n`);
-  yield* come();
+  const last = take();
+  if (last.length > 0) yield last;
+  if (fault) throw fault.error;
 }
