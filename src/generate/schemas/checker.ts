@@ -2,6 +2,7 @@ import { Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import { formats } from './formats.ts';
+import { JsonValues } from './json-values.ts';
 import { withLinearKeywords } from './linear-keywords.ts';
 import { checkSchemaBudget, SchemaRefused } from './gate.ts';
 import type { PostedStep, SchemaVerdict } from './job.ts';
@@ -50,15 +51,16 @@ const unjudged: Options = { ...options, meta: false, validateSchema: false, vali
 
 export function createSchemaChecker(): SchemaChecker {
   const compiled = new Map<number, ValidateFunction>();
+  const values = new JsonValues();
   // The judges only judge schemas; compiling happens in an instance a schema, which goes with it.
   const dialects = [
     {
-      judge: withLinearKeywords(new Ajv2020(options)),
-      create: () => withLinearKeywords(new Ajv2020(unjudged)),
+      judge: withLinearKeywords(new Ajv2020(options), values),
+      create: () => withLinearKeywords(new Ajv2020(unjudged), values),
     },
     {
-      judge: withLinearKeywords(new Ajv(options)),
-      create: () => withLinearKeywords(new Ajv(unjudged)),
+      judge: withLinearKeywords(new Ajv(options), values),
+      create: () => withLinearKeywords(new Ajv(unjudged), values),
     },
   ] as const;
 
@@ -99,6 +101,8 @@ export function createSchemaChecker(): SchemaChecker {
         return check(compiled.get(number) ?? compile(number, schema), text);
       } catch (error) {
         return refusal(error);
+      } finally {
+        values.clear();
       }
     },
     forget: (number) => void compiled.delete(number),

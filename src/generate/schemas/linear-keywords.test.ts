@@ -1,13 +1,16 @@
 import { Ajv } from 'ajv';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { JsonValues } from './json-values.ts';
 import { withLinearKeywords } from './linear-keywords.ts';
 
+const values = new JsonValues();
 const options = { strict: false, logger: false, validateSchema: false, addUsedSchema: false } as const;
-const linear = withLinearKeywords(new Ajv(options));
+const linear = withLinearKeywords(new Ajv(options), values);
 const theirs = new Ajv(options);
 
 function verdicts(schema: object, value: unknown): [ours: boolean, theirs: boolean] {
+  values.clear();
   return [linear.validate(schema, value), theirs.validate(schema, value)];
 }
 
@@ -84,7 +87,29 @@ describe('withLinearKeywords', () => {
         return n;
       },
     }));
+    values.clear();
     expect(linear.validate({ uniqueItems: true }, items)).toBe(true);
     expect(looks).toBe(2_000);
+  });
+
+  it('looks once at what stands deep in lists that must all hold different items', () => {
+    let looks = 0;
+    const leaf = {
+      get n() {
+        looks++;
+        return 1;
+      },
+    };
+    let nested: unknown[] = [1, leaf];
+    for (let depth = 0; depth < 300; depth++) nested = [depth, nested];
+    const ofItself = {
+      $id: 'nested',
+      type: ['array', 'number', 'object'],
+      uniqueItems: true,
+      items: { $ref: 'nested' },
+    };
+    values.clear();
+    expect(linear.validate(ofItself, nested)).toBe(true);
+    expect(looks).toBe(1);
   });
 });
