@@ -103,10 +103,8 @@ describe('withLinearKeywords', () => {
     let nested: unknown[] = [1, leaf];
     for (let depth = 0; depth < 300; depth++) nested = [depth, nested];
     const ofItself = {
-      $id: 'nested',
-      type: ['array', 'number', 'object'],
-      uniqueItems: true,
-      items: { $ref: 'nested' },
+      $defs: { nested: { uniqueItems: true, items: { $ref: '#/$defs/nested' } } },
+      $ref: '#/$defs/nested',
     };
     values.clear();
     expect(linear.validate(ofItself, nested)).toBe(true);
