@@ -25,7 +25,7 @@ interface NewBatch {
 
 const create = asking({
   name: 'create',
-  about: 'create a batch and return at once',
+  about: 'create a batch of a JSONL file, or of an uploaded one by its id, and return at once',
   argument: '<input>',
   options: [
     new Option(

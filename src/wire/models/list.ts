@@ -1,7 +1,7 @@
 import { invalid } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import { quoted } from '../json/parse.ts';
-import { type Query, pageEitherWay } from '../list.ts';
+import { type Query, pageEitherWay, textParam } from '../list.ts';
 
 /** More than anybody serves: one family of clients never asks for a second page. */
 export const modelListLimits = { most: 1_000, otherwise: 1_000 } as const;
@@ -11,7 +11,10 @@ export const modelListLimits = { most: 1_000, otherwise: 1_000 } as const;
  * @throws ApiError `validation_error`
  */
 export function parseModelListQuery(query: Query): ModelListParams {
-  return pageEitherWay({ ...query, after_id: query['after_id'] || query['after'] }, modelListLimits);
+  return pageEitherWay(
+    { ...query, after_id: textParam(query, 'after_id') ?? textParam(query, 'after') },
+    modelListLimits,
+  );
 }
 
 type ModelListParams = ReturnType<typeof pageEitherWay>;
