@@ -201,6 +201,18 @@ it('fails a batch whose chunks cannot be read, with the reason, and runs the oth
   expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(160);
 });
 
+it('decides that a batch fails whose row cannot be read, and runs the others', async () => {
+  const single = await startSingle(database);
+  const stuck = await single.create('b0', 100);
+  const other = await single.create('b1', 100);
+  await database.db.all(`UPDATE batches SET prices = '{"m1":{' WHERE id = ?`, [stuck]);
+  await single.settle(single.batches.start());
+  await single.pass(30_000);
+  expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 100 });
+  const ended = await database.db.all('SELECT closing FROM batches WHERE id = ?', [stuck]);
+  expect(ended).toEqual([{ closing: 'failed' }]);
+});
+
 it('runs the others while the database refuses to give out a chunk of one, which fails then', async () => {
   const single = await startSingle(database);
   const stuck = await single.create('b0', 100);

@@ -41,7 +41,7 @@ export async function claimToken(
           : { outcome: 'mismatch' };
       if (areTwins(earlier, creation)) return { outcome: 'replayed', id: earlier.resourceId };
     }
-    await creates.update(q, { ...row }, { orgId, token });
+    await creates.change(q, { ...row }, { orgId, token });
     return { outcome: 'ours' };
   }
 }

@@ -85,9 +85,9 @@ function counted(some: readonly StoredFile[], sign: 1 | -1): StoredBytes[] {
 /** Of files that are locked: a batch may have been created on one of them before they were. */
 async function removeUnused(q: Queries, locked: readonly StoredFile[], now: number): Promise<StoredFile[]> {
   const removed: StoredFile[] = [];
-  for (const { id } of locked) {
-    const [file] = await files.remove(q, { id, [notInUse]: [] });
-    if (!file) continue;
+  for (const file of locked) {
+    const { id } = file;
+    if ((await files.remove(q, { id, [notInUse]: [] })) === 0) continue;
     await forgetResource(q, id);
     await q.all('INSERT INTO removed_blobs (blob_id, removed_at) VALUES (?, ?) ON CONFLICT DO NOTHING', [
       file.blobId,

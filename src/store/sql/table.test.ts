@@ -60,6 +60,16 @@ it('an update leaves what is undefined', async () => {
   ]);
 });
 
+it('a change and a removal read nothing of the rows', async () => {
+  rows = [{ marks: 'damaged' }];
+  expect(await things.change(q, { madeAt: 7 }, { id: 'x' })).toBe(1);
+  expect(await things.remove(q, { id: 'x' })).toBe(1);
+  expect(asked).toEqual([
+    ['UPDATE things SET made_at = ? WHERE id = ? RETURNING 1', [7, 'x']],
+    ['DELETE FROM things WHERE id = ? RETURNING 1', ['x']],
+  ]);
+});
+
 it('a condition without its parameter is not asked, a field without its value is', () => {
   expect(
     conditions({ orgId: 'a', 'id > ?': undefined, '(a < ? OR b < ?)': [1, 2], 'c IS NULL': [] }),

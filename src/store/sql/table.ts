@@ -8,6 +8,8 @@ import { allIn, slices, tuples } from './statement.ts';
  */
 export type Where = Readonly<Record<string, Value | readonly Value[] | undefined>>;
 
+type Changes = Readonly<Record<string, unknown>>;
+
 /**
  * A table, or those of its columns that hold a value of `core/`: `orgId` stands in `org_id`, a list or an object as JSON.
  * It spares what every table needs; whatever asks for more says so in SQL.
@@ -31,9 +33,11 @@ export interface Table<T, Read = T> {
   /** @param tail what follows VALUES */
   insert: (q: Queries, rows: readonly T[], tail?: string) => Promise<object[]>;
   /** The rows as they are then. What is undefined stays; `'n = n + ?'` is a name, too. */
-  update: (q: Queries, set: Readonly<Record<string, unknown>>, where: Where) => Promise<Read[]>;
-  /** The rows as they were. */
-  remove: (q: Queries, where: Where) => Promise<Read[]>;
+  update: (q: Queries, set: Changes, where: Where) => Promise<Read[]>;
+  /** The same without a look at the rows, which may be damaged: how many they are. */
+  change: (q: Queries, set: Changes, where: Where) => Promise<number>;
+  /** How many there were. */
+  remove: (q: Queries, where: Where) => Promise<number>;
 }
 
 export interface Kinds<T, Unread extends keyof T> {
@@ -77,6 +81,15 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
       return (await q.all(text, [...asked.params, ...params])).map(read);
     };
 
+    const write = (q: Queries, set: Changes, where: Where, returning: string): Promise<object[]> => {
+      const asked = conditions(where);
+      const changes = Object.entries(set).filter(([, value]) => value !== undefined);
+      const sets = changes.map(([text]) => term(text)).join(', ') || `${all[0]} = ${all[0]}`;
+      const values = changes.map(([field, value]) => encoded(field, value));
+      const text = `UPDATE ${name} SET ${sets} WHERE ${asked.sql} RETURNING ${returning}`;
+      return q.all(text, [...values, ...asked.params]);
+    };
+
     return {
       fields,
       read,
@@ -102,18 +115,11 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
         }
         return told;
       },
-      async update(q, set, where) {
-        const asked = conditions(where);
-        const changes = Object.entries(set).filter(([, value]) => value !== undefined);
-        const sets = changes.map(([text]) => term(text)).join(', ') || `${all[0]} = ${all[0]}`;
-        const text = `UPDATE ${name} SET ${sets} WHERE ${asked.sql} RETURNING ${fields}`;
-        const values = changes.map(([field, value]) => encoded(field, value));
-        return (await q.all(text, [...values, ...asked.params])).map(read);
-      },
+      update: async (q, set, where) => (await write(q, set, where, fields)).map(read),
+      change: async (q, set, where) => (await write(q, set, where, '1')).length,
       async remove(q, where) {
         const asked = conditions(where);
-        const text = `DELETE FROM ${name} WHERE ${asked.sql} RETURNING ${fields}`;
-        return (await q.all(text, asked.params)).map(read);
+        return (await q.all(`DELETE FROM ${name} WHERE ${asked.sql} RETURNING 1`, asked.params)).length;
       },
     };
   };

@@ -25,7 +25,7 @@ export function createKeys(db: Db): KeyStore {
     touch: (uses) =>
       db.tx(async (q) => {
         for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-          await keys.update(q, { lastUsedAt: at }, { id, '(last_used_at IS NULL OR last_used_at < ?)': at });
+          await keys.change(q, { lastUsedAt: at }, { id, '(last_used_at IS NULL OR last_used_at < ?)': at });
       }),
   };
 }

@@ -43,8 +43,8 @@ export function createBatchRows(db: Db): BatchRows {
     remove: (orgId, id) =>
       db.tx(async (q) => {
         const removed = await batches.remove(q, { id, orgId, purged: 1 });
-        if (removed.length > 0) await forgetResource(q, id);
-        return removed.length > 0;
+        if (removed > 0) await forgetResource(q, id);
+        return removed > 0;
       }),
 
     async list(orgId, { after, before, limit, endpoint, status, createdAfter }) {

@@ -9,7 +9,7 @@ import { tell } from '../webhooks/deliveries.ts';
 import { summarise } from './error-summary.ts';
 import { holdsClosing, openClosing } from './record.ts';
 import { mayBeOfRows } from './own-fault.ts';
-import { batches, files } from '../rows.ts';
+import { batches, batchStates, files } from '../rows.ts';
 
 type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'atRisk' | 'moveWindows' | 'shut' | 'publish'>;
 
@@ -55,15 +55,15 @@ export function createEnding(db: Db): Ending {
     fail: (id, fault, now) =>
       db.tx(async (q) => {
         const set = { closing: 'failed', errors: [fault], acceptUntil: now + failGraceMs };
-        const failed = await batches.update(q, set, { id, [undecided]: [] });
-        if (failed.length > 0) await stopChunks(q, id);
-        return failed.length > 0;
+        const failed = await batches.change(q, set, { id, [undecided]: [] });
+        if (failed > 0) await stopChunks(q, id);
+        return failed > 0;
       }),
 
     atRisk: (id, now) =>
       db.tx(async (q) => {
         const where = { id, 'at_risk_at IS NULL': [], [undecided]: [] };
-        const [batch] = await batches.update(q, { atRiskAt: now }, where);
+        const [batch] = await batchStates.update(q, { atRiskAt: now }, where);
         if (batch) await tell(q, batch.orgId, 'batch.at_risk', id, now);
         return batch !== undefined;
       }),
@@ -100,7 +100,7 @@ export function createEnding(db: Db): Ending {
           [written.output, written.errors].filter((file) => file !== null),
         );
         const end = fault && canMove(batch.status, 'failed') ? 'failed' : batch.closing;
-        if (fault) await batches.update(q, { closing: end, errors: [fault] }, { id: batch.id });
+        if (fault) await batches.change(q, { closing: end, errors: [fault] }, { id: batch.id });
         await finalise(q, batch, end, written, now);
         await finishChunks(q, worker, [lease]);
         await tell(q, batch.orgId, `batch.${end}`, batch.id, now);
@@ -186,5 +186,5 @@ async function finalise(
     errorFileId: written.errors?.id ?? null,
     errorSummary: JSON.stringify(await summarise(q, batch.id)),
   };
-  await batches.update(q, set, { id: batch.id });
+  await batches.change(q, set, { id: batch.id });
 }

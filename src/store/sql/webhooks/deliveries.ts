@@ -102,16 +102,15 @@ export function createDeliveries(db: Db): Deliveries {
           lastStatus: answered,
           lastError: error,
         };
-        const finished = await deliveries.update(q, set, { id, owner: worker, attempts });
+        const finished = await deliveries.change(q, set, { id, owner: worker, attempts });
         if (disable !== undefined) await giveUp(q, webhookId);
-        return finished.length > 0;
+        return finished > 0;
       });
     },
 
     async release(worker) {
       const mine = { 'owner = ?': worker ?? undefined, 'owner IS NOT NULL AND due_at IS NOT NULL': [] };
-      const released = await deliveries.update(db, { owner: null, dueAt: await db.now() }, mine);
-      return released.length;
+      return deliveries.change(db, { owner: null, dueAt: await db.now() }, mine);
     },
 
     async removeDeliveries(before, limit) {

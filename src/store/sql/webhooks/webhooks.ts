@@ -48,8 +48,8 @@ export function createWebhooks(db: Db): Webhooks {
     remove: (orgId, id) =>
       db.tx(async (q) => {
         const removed = await webhooks.remove(q, { id, orgId });
-        if (removed.length > 0) await q.all('DELETE FROM webhook_deliveries WHERE webhook_id = ?', [id]);
-        return removed.length > 0;
+        if (removed > 0) await q.all('DELETE FROM webhook_deliveries WHERE webhook_id = ?', [id]);
+        return removed > 0;
       }),
   };
 }
