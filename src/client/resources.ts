@@ -43,7 +43,8 @@ export interface ResultLine {
   error: { code: string; message: string; attempts?: number; retryable?: boolean } | null;
 }
 
-export type RemoteModel = ReturnType<typeof presentModel>;
+type Listed = ReturnType<typeof presentModel>;
+export type RemoteModel = Pick<Listed, 'id'> & Partial<Listed>;
 export type RemoteOrg = ReturnType<typeof presentOrg>;
 export type RemoteBudget = Pick<NonNullable<RemoteOrg['budget']>, 'amount' | 'period'>;
 

@@ -452,6 +452,12 @@ describe('a model that takes no requests', () => {
     expect(watched.err).toMatch(/waiting: engine_unavailable .*\| It is away\.$/m);
   });
 
+  it('is listed by a server of another version, which tells less of it', async () => {
+    server.behaviour.before = () =>
+      Response.json({ data: [{ id: 'tiny' }, { id: 'far', batch_only: true }] });
+    expect(await cli('models', 'list')).toMatchObject({ code: 0, out: 'tiny\t\t\nfar\t\t (batches only)\n' });
+  });
+
   it('stands in the list of models, for those who administer', async () => {
     const replica = { health: 'up', slots: 8, in_flight: 2, waiting: null };
     const away = { ...replica, name: 'gpu-2/v1', health: 'open', in_flight: 0, waiting };

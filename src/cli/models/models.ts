@@ -38,7 +38,7 @@ function list(cli: Cli): Command {
     });
 }
 
-function servesText({ serves, batch_only: batchOnly }: RemoteModel): string {
+function servesText({ serves = [], batch_only: batchOnly }: RemoteModel): string {
   return serves.join(', ') + (batchOnly ? ' (batches only)' : '');
 }
 
