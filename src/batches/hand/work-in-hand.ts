@@ -16,7 +16,9 @@ export class WorkInHand {
   }
 
   batch(id: string): RunningBatch | undefined {
-    return this.held.ofBatch(id)[0]?.batch;
+    // One that is new is looked for in vain: nothing is copied for that.
+    for (const { batch } of this.held.chunks) if (batch.id === id) return batch;
+    return undefined;
   }
 
   batches(): RunningBatch[] {

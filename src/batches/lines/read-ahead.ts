@@ -14,8 +14,8 @@ export interface Upcoming {
 
 /**
  * Reads the lines of chunks that came into hand together, so that sending one waits for no disk. Chunks of one batch are cut by
- * their prompts and not by their places: lines of several stand next to each other, and are asked for together. What cannot be read is left to whoever
- * sends it, who reports it.
+ * their prompts and not by their places: lines of several stand next to each other, and are asked for together. What cannot be
+ * read is left to whoever sends it, who reports it.
  * @param inHand what was in hand before
  */
 export async function readAhead(

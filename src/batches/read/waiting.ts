@@ -23,8 +23,9 @@ export function modelsOf({ prices }: Batch): string[] {
 }
 
 /**
- * Why nothing of a batch goes on at present: it is paused; or its files cannot be used; or its org may spend nothing more; or no requests of its models are
- * sent, of which the first is told; or others have all places. Null where something of it may be sent, or was to a model that takes requests.
+ * Why nothing of a batch goes on at present: it is paused; or its files cannot be used; or its org may spend nothing more; or
+ * no requests of its models are sent, of which the first is told; or others have all places. Null where something of it may be
+ * sent, or was to a model that takes requests.
  * @param inFlight its requests that were sent and not answered
  */
 export function waitingOf(

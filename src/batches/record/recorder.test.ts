@@ -168,6 +168,15 @@ describe('Recorder', () => {
       expect(calls.filter((call) => call.rows.includes(7)).length).toBeLessThan(9);
     });
 
+    it('records another batch in one go', async () => {
+      recorder.add(row(101, 10, 'other'));
+      const flushed = recorder.flush();
+      await answerAll();
+      await flushed;
+      const ofOther = calls.filter(({ rows }) => rows.includes(100) && !rows.includes(7));
+      expect(ofOther).toMatchObject([{ rows: [100, 101], finished: [2] }]);
+    });
+
     it('does not take a database that is away for one that refuses', async () => {
       away = true;
       const flushed = recorder.flush();

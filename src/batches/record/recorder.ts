@@ -138,7 +138,7 @@ export class Recorder {
       } catch (error) {
         log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
         if (!(await isAway(error))) {
-          if (rows.length + finished.length > 1) return this.#recordEach({ rows, finished });
+          if (rows.length + finished.length > 1) return this.#recordApart({ rows, finished });
           if (++refusals >= mostRefusals || this.#refused.has(batchOf(group)))
             return this.#refuse(group, error);
         }
@@ -148,14 +148,9 @@ export class Recorder {
     return undefined;
   }
 
-  /** Rows in their order, then the chunks that are finished with them. */
-  async #recordEach({ rows, finished }: ResultGroup): Promise<RecordOutcome[] | undefined> {
-    const parts: ResultGroup[] = [
-      ...rows.map((row) => ({ rows: [row], finished: [] })),
-      ...finished.map((lease) => ({ rows: [], finished: [lease] })),
-    ];
+  async #recordApart(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
     const outcomes: RecordOutcome[] = [];
-    for (const part of parts) {
+    for (const part of apart(group)) {
       const outcome = await this.#record(part);
       if (!outcome) return undefined;
       outcomes.push(...outcome);
@@ -176,4 +171,18 @@ export class Recorder {
 /** Of a group of one row, or one chunk. */
 function batchOf({ rows, finished }: ResultGroup): string {
   return (rows[0] ?? finished[0]!).batchId;
+}
+
+/** The batches of a group; of one batch its rows in their order, then the chunks that are finished with them. */
+function apart({ rows, finished }: ResultGroup): ResultGroup[] {
+  const ids = new Set([...rows, ...finished].map(({ batchId }) => batchId));
+  if (ids.size > 1)
+    return [...ids].map((id) => ({
+      rows: rows.filter(({ batchId }) => batchId === id),
+      finished: finished.filter(({ batchId }) => batchId === id),
+    }));
+  return [
+    ...rows.map((row) => ({ rows: [row], finished: [] })),
+    ...finished.map((lease) => ({ rows: [], finished: [lease] })),
+  ];
 }
