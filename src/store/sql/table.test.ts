@@ -72,9 +72,9 @@ it('a change and a removal read nothing of the rows', async () => {
 
 it('a condition without its parameter is not asked, a field without its value is', () => {
   expect(
-    conditions({ orgId: 'a', 'id > ?': undefined, '(a < ? OR b < ?)': [1, 2], 'c IS NULL': [] }),
+    conditions({ orgId: 'a', 'id > ?': undefined, '(a < ? OR b < ?)': [1, 2], ownC: null, 'd > 0': [] }),
   ).toEqual({
-    sql: 'org_id = ? AND (a < ? OR b < ?) AND c IS NULL',
+    sql: 'org_id = ? AND (a < ? OR b < ?) AND own_c IS NULL AND d > 0',
     params: ['a', 1, 2],
   });
   const forgotten = { orgId: undefined };

@@ -3,12 +3,15 @@ import type { Queries, Value } from '../db.ts';
 import { allIn, slices, tuples } from './statement.ts';
 
 /**
- * What is true of a row: `{ id, orgId, 'expires_at > ?': now }`. A name is a field, which has that value; anything else is a
+ * What is true of a row: `{ id, orgId, 'expires_at > ?': now }`. A name is a field, which has that value or is null; anything else is a
  * condition with its parameters (in brackets if it has an OR), which is not asked where they are undefined.
  */
 export type Where = Readonly<Record<string, Value | readonly Value[] | undefined>>;
 
-type Changes = Readonly<Record<string, unknown>>;
+/** What a row is to be: fields, and SQL with its parameter (`'n = n + ?'`). What is undefined stays. */
+type Changes<T> = { readonly [Field in keyof T]?: T[Field] | undefined } & Readonly<
+  Record<`${string} = ${string}`, Value | undefined>
+>;
 
 /**
  * A table, or those of its columns that hold a value of `core/`: `orgId` stands in `org_id`, a list or an object as JSON.
@@ -32,10 +35,10 @@ export interface Table<T, Read = T> {
   ) => Promise<Read[]>;
   /** @param tail what follows VALUES */
   insert: (q: Queries, rows: readonly T[], tail?: string) => Promise<object[]>;
-  /** The rows as they are then. What is undefined stays; `'n = n + ?'` is a name, too. */
-  update: (q: Queries, set: Changes, where: Where) => Promise<Read[]>;
+  /** The rows as they are then. */
+  update: (q: Queries, set: Changes<T>, where: Where) => Promise<Read[]>;
   /** The same without a look at the rows, which may be damaged: how many they are. */
-  change: (q: Queries, set: Changes, where: Where) => Promise<number>;
+  change: (q: Queries, set: Changes<T>, where: Where) => Promise<number>;
   /** How many there were. */
   remove: (q: Queries, where: Where) => Promise<number>;
 }
@@ -81,7 +84,7 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
       return (await q.all(text, [...asked.params, ...params])).map(read);
     };
 
-    const write = (q: Queries, set: Changes, where: Where, returning: string): Promise<object[]> => {
+    const write = (q: Queries, set: Changes<T>, where: Where, returning: string): Promise<object[]> => {
       const asked = conditions(where);
       const changes = Object.entries(set).filter(([, value]) => value !== undefined);
       const sets = changes.map(([text]) => term(text)).join(', ') || `${all[0]} = ${all[0]}`;
@@ -129,9 +132,13 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
 export function conditions(where: Where): { sql: string; params: Value[] } {
   const asked = Object.entries(where).filter(([text, value]) => value !== undefined || isName(text));
   return {
-    sql: asked.map(([text]) => term(text)).join(' AND ') || 'TRUE',
-    params: asked.flatMap(([, value]) => value as Value | readonly Value[]),
+    sql: asked.map(([text, value]) => (value === null ? isNull(text) : term(text))).join(' AND ') || 'TRUE',
+    params: asked.flatMap(([, value]) => (value === null ? [] : (value as Value | readonly Value[]))),
   };
+}
+
+function isNull(field: string): string {
+  return `${columnOf(field)} IS NULL`;
 }
 
 function term(text: string): string {

@@ -26,7 +26,7 @@ export function createEnding(db: Db): Ending {
           closing: 'cancelled',
           acceptUntil: now + graceMs,
           cancellingAt: now,
-        };
+        } as const;
         const [cancelled] = await batches.update(q, set, { id, orgId, [undecided]: [] });
         if (cancelled) await stopChunks(q, id);
         const batch = cancelled ?? (await batches.first(q, { id, orgId }));
@@ -54,7 +54,7 @@ export function createEnding(db: Db): Ending {
 
     fail: (id, fault, now) =>
       db.tx(async (q) => {
-        const set = { closing: 'failed', errors: [fault], acceptUntil: now + failGraceMs };
+        const set = { closing: 'failed' as const, errors: [fault], acceptUntil: now + failGraceMs };
         const failed = await batches.change(q, set, { id, [undecided]: [] });
         if (failed > 0) await stopChunks(q, id);
         return failed > 0;
@@ -62,8 +62,8 @@ export function createEnding(db: Db): Ending {
 
     atRisk: (id, now) =>
       db.tx(async (q) => {
-        const where = { id, 'at_risk_at IS NULL': [], [undecided]: [] };
-        const [batch] = await batchStates.update(q, { atRiskAt: now }, where);
+        const where = { id, atRiskAt: null, [undecided]: [] };
+        const [batch] = await batchStates.update(q, { 'at_risk_at = ?': now }, where);
         if (batch) await tell(q, batch.orgId, 'batch.at_risk', id, now);
         return batch !== undefined;
       }),

@@ -9,7 +9,7 @@ export function isThere(orgId: string, id: string, now: number): Where {
 
 interface Expiring<Row> {
   name: 'responses' | 'conversations' | 'chats';
-  table: Pick<Table<never, Row>, 'first' | 'update'>;
+  table: Pick<Table<{ metadata: string; expiresAt: number }, Row>, 'first' | 'update'>;
   /** The bytes of a row, in SQL. */
   bytes: string;
   /** What more is true of a row that may be swept. */

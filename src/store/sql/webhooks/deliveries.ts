@@ -109,7 +109,10 @@ export function createDeliveries(db: Db): Deliveries {
     },
 
     async release(worker) {
-      const mine = { 'owner = ?': worker ?? undefined, 'owner IS NOT NULL AND due_at IS NOT NULL': [] };
+      const mine = {
+        'due_at IS NOT NULL': [],
+        ...(worker === null ? { 'owner IS NOT NULL': [] } : { owner: worker }),
+      };
       return deliveries.change(db, { owner: null, dueAt: await db.now() }, mine);
     },
 
