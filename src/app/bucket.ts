@@ -3,14 +3,25 @@ import { systemClock, systemRandom } from '../base/system.ts';
 import { BlobError } from '../core/blob-error.ts';
 import type { BucketConfig } from '../core/config.ts';
 
-/** What keeps a server from keeping files there, or what it would warn of at its start; null where nothing does. */
-export async function bucketFault(bucket: BucketConfig): Promise<string | null> {
+/** What is wrong with a bucket: it keeps a server from starting, or files are kept and it is only warned of. */
+export interface BucketFault {
+  message: string;
+  isUsable: boolean;
+}
+
+/** What a server would say of its bucket at its start; null where that is nothing. */
+export async function bucketFault(bucket: BucketConfig): Promise<BucketFault | null> {
   const { createS3Blobs } = await import('../blobs/s3/s3.ts');
   let fault: unknown = null;
   const log = { ...silent, warn: ({ err }: { err?: unknown }) => void (fault = err) };
   const blobs = createS3Blobs({ bucket, clock: systemClock, random: systemRandom, log });
-  await blobs.start().catch((error: unknown) => (fault = error));
+  let isUsable = true;
+  await blobs.start().catch((error: unknown) => {
+    fault = error;
+    isUsable = false;
+  });
   await blobs.stop();
   if (!(fault instanceof Error)) return null;
-  return fault instanceof BlobError ? `${fault.message} ${fault.hint}` : fault.message;
+  const message = fault instanceof BlobError ? `${fault.message} ${fault.hint}` : fault.message;
+  return { message, isUsable };
 }

@@ -104,10 +104,16 @@ describe('offpeak doctor', () => {
       store.fault = (request) =>
         request.includes('?uploads') ? { status: 403, code: 'AccessDenied' } : undefined;
       const limited = await runCli(['doctor', '--no-generate'], { cwd, env });
-      expect(limited.code).toBe(5);
+      expect(limited.code).toBe(1);
       expect(limited.out).toMatch(
         /has too few rights in the bucket files.*list the bucket and its multipart uploads/,
       );
+      const usable = await runCli(['config', 'check', '--probe', '--json'], { cwd, env });
+      expect(usable.code).toBe(1);
+      expect(JSON.parse(usable.out)).toMatchObject([
+        { model: 'qwen' },
+        { files: 's3://files/here', reachable: true, findings: [{ about: 'store', verdict: 'fault' }] },
+      ]);
       expect(store.objects.size).toBe(0);
       const { out: shown } = await runCli(['config', 'check', '--json'], { cwd, env });
       expect(shown).not.toContain(secretKey);

@@ -44,11 +44,12 @@ export async function runDoctor(cli: Cli, config: Config, how: How): Promise<voi
       `No model is served by another server; ${terminal.self.command} models inspect tells of model files.`,
     );
   if (!how.json) showFiles(files, how, terminal);
-  if (files.some(({ reachable }) => !reachable)) cli.exitCode = exitCodes.unreachable;
   const faulty = servers.filter(({ examination }) => examination.findings.some(isFault));
-  if (faulty.length === 0) return;
-  const isAway = faulty.some(({ examination }) => !examination.isReachable);
-  cli.exitCode = isAway || cli.exitCode === exitCodes.unreachable ? exitCodes.unreachable : exitCodes.usage;
+  const isAway =
+    faulty.some(({ examination }) => !examination.isReachable) || files.some(({ reachable }) => !reachable);
+  if (isAway) cli.exitCode = exitCodes.unreachable;
+  else if (faulty.length > 0 || files.some(({ findings }) => findings.length > 0))
+    cli.exitCode = exitCodes.usage;
 }
 
 /** As of a server; nothing where files are on the disk. */
@@ -57,8 +58,8 @@ async function examineFiles(config: Config) {
   if (!bucket) return [];
   const { bucketFault } = await import('../../app/bucket.ts');
   const fault = await bucketFault(bucket);
-  const findings = fault === null ? [] : [{ about: 'store', verdict: 'fault' as const, message: fault }];
-  return [{ files: storeOf(config), reachable: fault === null, findings }];
+  const findings = fault ? [{ about: 'store', verdict: 'fault' as const, message: fault.message }] : [];
+  return [{ files: storeOf(config), reachable: fault?.isUsable ?? true, findings }];
 }
 
 function showFiles(
@@ -66,9 +67,10 @@ function showFiles(
   { faultsOnly = false }: How,
   terminal: Terminal,
 ): void {
-  for (const { files: store, reachable, findings } of files) {
-    if (faultsOnly && reachable) continue;
-    terminal.print(terminal.paint('bold', `files in ${store}${reachable ? ': well' : ''}`));
+  for (const { files: store, findings } of files) {
+    const isWell = findings.length === 0;
+    if (faultsOnly && isWell) continue;
+    terminal.print(terminal.paint('bold', `files in ${store}${isWell ? ': well' : ''}`));
     for (const { message, ...finding } of findings) showFinding(finding, message, terminal);
   }
 }
