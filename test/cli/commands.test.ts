@@ -322,6 +322,16 @@ describe('the key', () => {
   });
 });
 
+describe('orgs create', () => {
+  it('shows the org that was made though the others cannot be told', async () => {
+    const org = { id: 'org_1', name: 'search', budget: null };
+    server.behaviour.before = (method) =>
+      method === 'POST' ? Response.json(org, { status: 201 }) : refusal(403, 'permission_denied', 'No.');
+    const made = await cli('orgs', 'create', 'search', '--key', 'admin');
+    expect(made).toMatchObject({ code: 0, out: expect.stringContaining('org_1'), err: '' });
+  });
+});
+
 describe('what goes wrong', () => {
   it('is told with its code, its request and a hint, without a stack', async () => {
     server.behaviour.before = () => refusal(401, 'invalid_api_key', 'This key is not known.');
@@ -330,6 +340,12 @@ describe('what goes wrong', () => {
     expect(err).toContain('Error: This key is not known. (invalid_api_key, request req_1)');
     expect(err).toContain('OFFPEAK_API_KEY');
     expect(err).not.toMatch(/\n\s+at /);
+  });
+
+  it('is a model that is not there, which more than one command may have asked for', async () => {
+    server.behaviour.before = () => refusal(404, 'model_not_found', 'No such model.');
+    const { err } = await cli('chat', 'hi', '--model', 'zz');
+    expect(err).toMatch(/models list shows .*; chat and batch run take one of them with --model\.\n$/);
   });
 
   it('is a key file that cannot be used', async () => {
@@ -429,6 +445,18 @@ describe('config check', () => {
       expect(out).toContain('http://h/v1');
       expect(out).not.toContain('hidden');
     }
+  });
+});
+
+describe('config check --json', () => {
+  it('shows what a flavor of your own calls things, whatever their names', async () => {
+    const flavor = { rename: { token: 'tok', headers: 'h', path: 'p' }, finish: { token: 'stop' } };
+    const engine = { kind: 'openai', url: 'http://u:hidden@h/v1', flavor };
+    writeFileSync(join(cwd, 'offpeak.yaml'), JSON.stringify({ models: [{ id: 'm', engine }] }));
+    const { out } = await runCli(['config', 'check', '--json'], { cwd, env: { OFFPEAK_API_KEY: '' } });
+    expect(out).not.toContain('hidden');
+    const { models } = JSON.parse(out) as { models: { engine: { ownTraits: object } }[] };
+    expect(models[0]!.engine.ownTraits).toMatchObject({ names: flavor.rename, finish: flavor.finish });
   });
 });
 

@@ -24,7 +24,9 @@ const create = asking({
   async ask({ orgs: remote }, name, { budget, json }: Fields & { json?: boolean }, { terminal }) {
     const org = await remote.create({ name, budget });
     if (json === true) return org;
-    const others = (await remote.list()).data.filter((other) => other.name === name && other.id !== org.id);
+    // The org is made: whatever cannot be told of others, its id is shown.
+    const { data } = await remote.list().catch(() => ({ data: [] }));
+    const others = data.filter((other) => other.name === name && other.id !== org.id);
     if (others.length > 0)
       terminal.note(`There was one of this name already: ${others.map(({ id }) => id).join(', ')}.`);
     return org;

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Config, EngineConfig } from '../../config.ts';
+import type { EngineConfig } from '../../config.ts';
 import { storeOf } from '../../core/config.ts';
 import { readModelSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -53,13 +53,15 @@ const shownAs: Record<string, (value: never) => unknown> = {
   database: withoutPassword,
   url: withoutPassword,
   path: withoutQuery,
+  // Its maps have members of any name.
+  ownTraits: (traits) => traits,
 };
 
-function withoutSecrets(read: Config): unknown {
-  const text = JSON.stringify(read, (name, value) =>
-    Object.hasOwn(shownAs, name) ? shownAs[name]!(value as never) : (value as unknown),
-  );
-  return JSON.parse(text);
+function withoutSecrets(value: unknown, name = ''): unknown {
+  if (Object.hasOwn(shownAs, name)) return shownAs[name]!(value as never);
+  if (Array.isArray(value)) return value.map((each) => withoutSecrets(each));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutSecrets(each, key)]));
 }
 
 /** The query of a model's URL may be the right to fetch it. */

@@ -17,7 +17,7 @@ const hints: Record<string, (command: string) => string> = {
   too_many_tasks: () =>
     'How many a batch takes is limits.requests_per_batch of the configuration of the server: raise it there, or split the file.',
   model_not_found: (command) =>
-    `${command} models list shows what this server has; batch run --model runs a file with one of them.`,
+    `${command} models list shows what this server has; chat and batch run take one of them with --model.`,
 };
 
 /** Tells what went wrong, once, on stderr: a sentence, its code and request id, and what to do. Never a stack. */

@@ -30,7 +30,10 @@ export async function interruptible<T>(
   const stop = new AbortController();
   const release = cli.onInterrupt(() => stop.abort(stopped));
   try {
-    return await work(stop.signal);
+    const done = await work(stop.signal);
+    // Whatever listens no longer has not seen it.
+    if (stopped !== undefined) stop.signal.throwIfAborted();
+    return done;
   } catch (error) {
     throw stop.signal.aborted ? (stopped ?? error) : error;
   } finally {
