@@ -23,7 +23,7 @@ export interface InputIndex {
   hashes: Uint32Array;
 }
 
-/** Where a line stands. */
+/** Where a line stands; one that is past the end of the index is empty. */
 export function placeOf({ offset, length, sum }: InputIndex, line: number): LineRef {
-  return { line, offset: offset[line]!, length: length[line]!, ...(sum && { sum: sum[line]! }) };
+  return { line, offset: offset[line] ?? 0, length: length[line] ?? 0, ...(sum && { sum: sum[line]! }) };
 }
