@@ -87,7 +87,9 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   });
   if (adminKeyAt !== undefined && config.adminKey !== undefined && config.apiKey === config.adminKey)
     check.fail(adminKeyAt, 'must differ from the API key');
-  if (check.problems.length > 0) throw new ConfigError(check.problems);
+  // As they stand in the file, and then what was said beside it.
+  const problems = check.problems.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity));
+  if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
 
