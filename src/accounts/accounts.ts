@@ -3,6 +3,7 @@ import type { Budget, SpentBudget } from '../core/budget.ts';
 import type { ApiKey, Caller, NewKey, Org, Scope } from '../core/org.ts';
 import type { Prices } from '../core/price.ts';
 import type { Usage } from '../core/usage.ts';
+import type { UsageQuery, UsageReport } from '../core/usage-report.ts';
 import type { OrgChanges } from '../store/contract/accounts.ts';
 import type { Budgets } from './budgets.ts';
 
@@ -31,6 +32,11 @@ export interface Accounts extends Service {
     list(orgId?: string): Promise<ApiKey[]>;
     revoke(id: string): Promise<ApiKey>;
   };
+  /**
+   * What was used: all orgs' for an admin key, else what the caller's org did.
+   * @throws ApiError `permission_denied` where another org is asked for
+   */
+  usage(caller: Caller, query: UsageQuery): Promise<UsageReport>;
   readonly budgets: Pick<Budgets, 'require' | 'waiting'>;
   /**
    * Enters a synchronous request in the ledger, in a group commit a moment later. One that cannot be entered stands in the

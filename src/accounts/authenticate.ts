@@ -58,6 +58,7 @@ function callerOf(key: ApiKey): Caller {
 
 /** @throws ApiError `permission_denied` */
 export function requireScope(caller: Caller, scope: Scope): void {
-  if (!caller.scopes.includes(scope))
+  const isAllowed = caller.scopes.includes(scope) || (scope === 'usage' && caller.scopes.includes('admin'));
+  if (!isAllowed)
     throw new ApiError('permission_denied', `This key lacks the scope "${scope}". Use a key that has it.`);
 }

@@ -47,6 +47,12 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     budgets,
     authenticate,
     require: requireScope,
+    async usage(caller, query) {
+      if (caller.scopes.includes('admin')) return store.ledger.usage(query);
+      const orgId = query.orgId ?? caller.orgId;
+      if (orgId !== caller.orgId) requireScope(caller, 'admin');
+      return store.ledger.usage({ ...query, orgId });
+    },
     charge: (entry) => ledger.charge(entry),
     get firstKeys() {
       return firstKeys;

@@ -25,6 +25,7 @@ const commands: Record<string, readonly [about: string, load: () => Promise<Make
   ],
   orgs: ['the orgs of a server (with an admin key)', async () => (await import('./access/orgs.ts')).orgs],
   keys: ['the API keys of a server (with an admin key)', async () => (await import('./access/keys.ts')).keys],
+  usage: ['what was used, and what it cost', async () => (await import('./access/usage.ts')).usage],
   config: ['the configuration of a server', async () => (await import('./server/config.ts')).config],
   doctor: [
     'ask every configured server what it can do',

@@ -1,4 +1,5 @@
 import { isFinal, type ResultStream } from '../core/batch.ts';
+import type { ShownUsage } from '../wire/usage/report.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import { eventsOf } from './events.ts';
 import type {
@@ -145,6 +146,8 @@ export function createClient(options: TransportOptions) {
       replay: (deliveryId: string) =>
         post<RemoteDelivery>(pathOf('webhooks', 'deliveries', deliveryId, 'replay')),
     },
+
+    usage: (query: Call['query']) => get<ShownUsage>(pathOf('usage'), query),
 
     /** For a key with the scope `admin` (api.md, section 8). */
     orgs: {

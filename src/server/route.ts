@@ -71,6 +71,7 @@ export interface RouteDocs {
     | 'Chat Completions'
     | 'Models'
     | 'Webhooks'
+    | 'Usage'
     | 'Admin'
     | 'Server';
   query?: QueryDocs;
@@ -82,6 +83,8 @@ export interface RouteDocs {
     type: 'application/json' | 'application/jsonl' | 'application/octet-stream' | 'text/event-stream';
     schema?: Schema;
   };
+  /** Another content type of the success, for which `accept` asks. */
+  orType?: 'text/csv';
   /** Another success that the body may ask for. */
   otherAnswer?: { status: 200; description: string; schema: Schema };
 }

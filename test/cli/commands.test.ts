@@ -300,6 +300,54 @@ describe('chat', () => {
   });
 });
 
+describe('usage', () => {
+  const sums = { requests: 2, input_tokens: 20, cached_tokens: 8, output_tokens: 6, amount: '0.003' };
+  const rows = ['a', 'b,c', 'd'].map((model) => ({ id: encodeURIComponent(model), model, ...sums }));
+  const about = { object: 'list', start: '2026-11-01', end: '2026-11-30', group_by: ['model'], total: sums };
+
+  /** Two rows a page. */
+  const answers = () => {
+    const after = server.requests.at(-1)?.url.searchParams.get('after') ?? null;
+    const data = after === null ? rows.slice(0, 2) : rows.slice(2);
+    return Response.json({ ...about, data, last_id: data.at(-1)?.id, has_more: after === null });
+  };
+  const asked = () => server.requests.map(({ url, path }) => `${path}${url.search}`);
+
+  it('is shown from all pages, with its total', async () => {
+    server.behaviour.before = answers;
+    const { code, out, err } = await cli('usage', '--group-by', 'model', '--end', '2026-11-30');
+    expect([code, out]).toEqual([0, rows.map(({ model }) => `${model}\t2\t20\t8\t6\t0.003\n`).join('')]);
+    expect(err).toBe('From 2026-11-01 to 2026-11-30: 2 requests, 0.003 USD.\n');
+    expect(asked()).toEqual([
+      '/v1/usage?end=2026-11-30&group_by=model',
+      '/v1/usage?start=2026-11-01&end=2026-11-30&group_by=model&after=b%252Cc',
+    ]);
+  });
+
+  it('is printed as JSON or as CSV, not as both', async () => {
+    server.behaviour.before = answers;
+    const { out } = await cli('usage', '--json');
+    expect(JSON.parse(out)).toEqual({ ...about, data: rows, last_id: 'd', has_more: false });
+    const csv = await cli('usage', '--csv');
+    expect(csv.out).toBe(
+      `model,requests,input_tokens,cached_tokens,output_tokens,amount\r\n${['a', '"b,c"', 'd'].map((model) => `${model},2,20,8,6,0.003\r\n`).join('')}`,
+    );
+    expect(csv.err).toBe('');
+    expect((await cli('usage', '--csv', '--json')).code).toBe(1);
+  });
+
+  it('of other orgs is asked for with the admin key', async () => {
+    server.behaviour.before = answers;
+    const env = { OFFPEAK_URL: server.url, OFFPEAK_API_KEY: 'mine', OFFPEAK_ADMIN_KEY: 'admin' };
+    for (const more of [[], ['--org', 'org_1'], ['--group-by', 'day,org']])
+      await runCli(['usage', ...more], { server, cwd, env });
+    const keys = server.requests.map(({ headers }) => headers.get('authorization')?.slice(7));
+    expect(keys.filter((_, n) => n % 2 === 0)).toEqual(['mine', 'admin', 'admin']);
+    expect(asked()[2]).toBe('/v1/usage?org_id=org_1');
+    expect((await cli('usage', '--org', 'org_1')).err).toContain('needs an admin key');
+  });
+});
+
 describe('the key', () => {
   it('is that of the file, of the command line, or of the environment', async () => {
     writeFileSync(join(cwd, 'key.txt'), 'from-file\n');

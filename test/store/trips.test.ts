@@ -80,4 +80,26 @@ describe('trips to the database', () => {
       .filter((detail) => /^(SEARCH|SCAN) batches|TEMP B-TREE/.test(detail));
     expect(searches).toEqual(expected.map((search) => `SEARCH ${search}`));
   });
+
+  test.each([['org_a'], [undefined]])('usage of %s is found by the days of each org', async (orgId) => {
+    await store.ledger.usage({
+      start: '2026-11-01',
+      end: '2026-11-30',
+      groups: ['model'],
+      limit: 9,
+      ...(orgId !== undefined && { orgId }),
+    });
+    const searches = plan.map(({ detail }) => detail).filter((detail) => /^(SEARCH|SCAN) l\b/.test(detail));
+    expect(searches).toEqual(['SEARCH l USING INDEX usage_ledger_by_org (org_id=? AND day>? AND day<?)']);
+  });
+
+  test('usage is told though the prices of a batch are damaged, which costs nothing then', async () => {
+    const batch = await addBatch(store as Store);
+    await claimOf(store as Store, 'w', batch.id);
+    await store.results.record('w', [output(batch, 0)], [], start);
+    await db.all(`UPDATE batches SET prices = '{"m1":{' WHERE id = ?`, [batch.id]);
+    const days = { start: '2026-11-21', end: '2026-11-21' };
+    const { total } = await store.ledger.usage({ ...days, groups: ['day'], limit: 9, orgId: batch.orgId });
+    expect(total).toMatchObject({ requests: 1, amount: 0n });
+  });
 });

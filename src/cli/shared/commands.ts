@@ -52,8 +52,8 @@ export function examples(...lines: string[]): (context: { command: Command }) =>
 interface Asking<Options, T> {
   name: string;
   about: string;
-  /** Whether only an admin key may. */
-  isAdmin?: boolean;
+  /** Whether only an admin key may, with these options. */
+  isAdmin?: boolean | ((options: Options) => boolean);
   /** What has to stand behind the name, such as `<id>`. */
   argument?: string;
   options?: readonly Option[];
@@ -69,12 +69,13 @@ interface Asking<Options, T> {
 export function asking<T, Options = object>(what: Asking<Options, T>): (cli: Cli) => Command {
   const { name, about, isAdmin = false, argument, options = [] } = what;
   return (cli) => {
-    const command = (isAdmin ? adminCommand : clientCommand)(name, about);
+    const command = (isAdmin === true ? adminCommand : clientCommand)(name, about);
     if (argument !== undefined) command.argument(argument);
     for (const option of options) command.addOption(option);
     return command.addHelpText('after', examples(...what.examples)).action(async () => {
       const given = command.opts<Options & ClientOptions>();
-      const client = (isAdmin ? connectAdmin : connect)(cli, given);
+      const asAdmin = typeof isAdmin === 'function' ? isAdmin(given) : isAdmin;
+      const client = (asAdmin ? connectAdmin : connect)(cli, given);
       const answer = await what.ask(client, command.args[0] ?? '', given, cli);
       if (what.exitCodeOf !== undefined) cli.exitCode = what.exitCodeOf(answer);
       tell(cli, given, answer, what.show);

@@ -3,6 +3,7 @@ import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { budgetPeriods } from '../../core/budget.ts';
 import { filePurposes } from '../../core/file.ts';
 import { scopes } from '../../core/org.ts';
+import { usageGroups } from '../../core/usage-report.ts';
 import { deliveryStatuses, eventTypes } from '../../core/webhook.ts';
 import { waitingReasons } from '../../core/waiting.ts';
 
@@ -254,11 +255,30 @@ export const embeddingsSchema = t.object(
 );
 
 /** A page of a list. */
-export const pageOf = (item: t.Schema) =>
+export const pageOf = (item: t.Schema, more: t.Fields = {}) =>
   t.object({
     object: t.literal('list'),
     data: t.array(item),
     first_id: t.stringOrNull(),
     last_id: t.stringOrNull(),
     has_more: t.boolean(),
+    ...more,
   });
+
+const day = t.string({ format: 'date' });
+const used = {
+  requests: t.integer(),
+  input_tokens: t.integer({ description: 'With the cached ones.' }),
+  cached_tokens: t.integer(),
+  output_tokens: t.integer(),
+  amount: decimal,
+};
+const usageRow = { id: t.string(), 'day?': day, 'model?': t.string(), 'org_id?': t.string(), ...used };
+
+export const usageSchema = pageOf(t.object(usageRow, closed), {
+  start: day,
+  end: day,
+  group_by: t.array(t.oneOf(usageGroups)),
+  currency: t.literal('USD'),
+  total: t.object(used, { description: 'Of all rows, those of other pages too.', ...closed }),
+});

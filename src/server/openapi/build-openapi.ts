@@ -96,7 +96,7 @@ function operation(route: Route): object {
     responses: {
       [status]: {
         description: status === 201 ? 'Created' : 'OK',
-        content: { [type]: schema ? { schema } : {} },
+        content: { [type]: schema ? { schema } : {}, ...(docs.orType && { [docs.orType]: {} }) },
       },
       ...otherResponse(docs.otherAnswer),
       ...Object.fromEntries(statusesOf(route, method).map((code) => [code, errorResponse(code)])),

@@ -5,6 +5,7 @@ import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
 import { webhookListLimits } from '../../wire/webhooks/webhook.ts';
+import { usageLimits } from '../../wire/usage/report.ts';
 import { itemsLimits } from '../../wire/items-page.ts';
 
 /** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
@@ -65,6 +66,15 @@ export const resultsQuery: QueryDocs = {
 
 export const keyListQuery: QueryDocs = {
   org_id: { type: 'string', description: 'Only keys of this org.' },
+};
+
+export const usageQuery: QueryDocs = {
+  start: { type: 'string', format: 'date', description: 'The first day (UTC); else 30 with the last.' },
+  end: { type: 'string', format: 'date', description: 'The last day, included; else today.' },
+  group_by: { type: 'string', default: 'day,model', description: 'Some of day, model, org.' },
+  org_id: { type: 'string', description: 'Only this org; any but its own takes an admin key.' },
+  limit: limit(usageLimits),
+  after,
 };
 
 export const inputItemsQuery: QueryDocs = {

@@ -2,7 +2,7 @@ import type { Schema } from '../../wire/schema.ts';
 import type { Mounted, Route, RouteDocs, ServerLimits } from '../route.ts';
 
 /** A route as it is written down: what most routes have is left out. */
-interface Row extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'otherAnswer'> {
+interface Row extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'orType' | 'otherAnswer'> {
   /** Method and path, such as `GET /v1/files/:file_id`. */
   on: `${Mounted['method']} ${string}`;
   /** Where it is not that of its group. */

@@ -10,6 +10,7 @@ import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
 import { responseRoutes } from './responses.ts';
 import { serverRoutes } from './server.ts';
+import { usageRoutes } from './usage.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 /** Every operation of the API. What is not here does not exist. */
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   ...generationRoutes,
   ...modelRoutes,
   ...webhookRoutes,
+  ...usageRoutes,
   ...adminRoutes,
   ...serverRoutes,
 ];

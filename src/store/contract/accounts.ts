@@ -1,6 +1,7 @@
 import type { Budget, SpentBudget } from '../../core/budget.ts';
 import type { ApiKey, Org } from '../../core/org.ts';
 import type { Usage } from '../../core/usage.ts';
+import type { UsageQuery, UsageReport } from '../../core/usage-report.ts';
 
 export interface OrgStore {
   insert(org: Org, budget?: Budget): Promise<void>;
@@ -38,7 +39,7 @@ export interface LedgerRow {
   day: string;
   requests: number;
   usage: Usage;
-  /** Nano-dollars for a synchronous request; null for batch rows, whose prices stand on the batch. */
+  /** Nano-dollars for a synchronous request; null for rows of a batch, whose prices stand on the batch while it is there. */
   amount: number | null;
 }
 
@@ -49,4 +50,6 @@ export interface LedgerStore {
   of(sourceId: string): Promise<LedgerRow[]>;
   /** Rows of several batches at once, for lists. */
   ofMany(sourceIds: string[]): Promise<LedgerRow[]>;
+  /** Added up by day, model or org. */
+  usage(query: UsageQuery): Promise<UsageReport>;
 }

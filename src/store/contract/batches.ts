@@ -66,7 +66,7 @@ export interface BatchStore {
   find(id: string): Promise<Batch | undefined>;
   /** Newest first. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
-  /** Removes the row of a batch whose results were purged. Its ledger stays. False where there is none. */
+  /** Removes the row of a batch whose results were purged. Its ledger stays, with what it cost. False where there is none. */
   remove(orgId: string, id: string): Promise<boolean>;
   /**
    * `undefined` for an unknown or foreign id; else the batch and whether this call began the cancelling. It does not once

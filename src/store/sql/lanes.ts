@@ -45,7 +45,7 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
   ),
   chats: requests('insert get messages messagesBytes list read update remove removeExpired'),
   workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
-  ledger: requests('add of ofMany'),
+  ledger: requests('add of ofMany usage'),
   webhooks: requests(
     'insert get list update rotate remove deliveries replay addClaimed claim finish release removeDeliveries',
   ),

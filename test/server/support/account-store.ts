@@ -62,6 +62,7 @@ export function createAccountStore(): AccountStore {
       },
       of: async (sourceId) => written.flat().filter((row) => row.sourceId === sourceId),
       ofMany: async (sourceIds) => written.flat().filter((row) => sourceIds.includes(row.sourceId)),
+      usage: () => Promise.reject(new Error('nothing is added up here')),
     },
   };
 }

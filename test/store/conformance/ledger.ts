@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 import type { Stores } from '../conformance.ts';
-import { range } from '../fixtures.ts';
+import type { UsageQuery, UsageReport } from '../../../src/core/usage-report.ts';
+import { addBatch, claimOf, closeBatch, makeOrg, output, range, start } from '../fixtures.ts';
 
 export function ledgerTests(on: Stores): void {
   const row = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
@@ -42,6 +43,102 @@ export function ledgerTests(on: Stores): void {
         on.store.ledger.add(group(100)),
       ]);
       expect(await on.store.ledger.ofMany(range(0, 200).map((i) => `req_${i}`))).toHaveLength(200);
+    });
+
+    describe('is added up', () => {
+      const november = {
+        start: '2026-11-01',
+        end: '2026-11-30',
+        groups: ['day', 'model'],
+        limit: 10,
+      } as const;
+      const usage = (query: Partial<UsageQuery> = {}) =>
+        on.store.ledger.usage({ ...november, orgId: 'org_a', ...query });
+      const keys = ({ rows }: UsageReport) => rows.map(({ of }) => of.join(' '));
+      const add = (...rows: Partial<LedgerRow>[]) =>
+        on.store.ledger.add(rows.map((fields, n) => row({ sourceId: `req_u${n}`, amount: 5, ...fields })));
+
+      test('by what is asked for, for one org or for all', async () => {
+        for (const id of ['org_a', 'org_b']) await on.store.orgs.insert(makeOrg({ id }));
+        await add(
+          {},
+          { amount: 9_007_199_254_740_991 },
+          { model: 'a,b/ü' },
+          { day: '2026-11-30' },
+          { day: '2026-11-01' },
+          { day: '2026-12-01' },
+          { day: '2026-10-31' },
+          { orgId: 'org_b', amount: 7 },
+        );
+        const all = await usage();
+        const once = { requests: 1, inputTokens: 12, cachedTokens: 4, outputTokens: 5, amount: 5n };
+        const twice = { requests: 2, inputTokens: 24, cachedTokens: 8, outputTokens: 10 };
+        expect(all.rows).toEqual([
+          { of: ['2026-11-01', 'm1'], ...once },
+          { of: ['2026-11-21', 'a,b/ü'], ...once },
+          { of: ['2026-11-21', 'm1'], ...twice, amount: 9_007_199_254_740_996n },
+          { of: ['2026-11-30', 'm1'], ...once },
+        ]);
+        expect(all.hasMore).toBe(false);
+        const sums = { requests: 5, inputTokens: 60, cachedTokens: 20, outputTokens: 25 };
+        expect(all.total).toEqual({ ...sums, amount: 9_007_199_254_741_011n });
+        const { orgId: _, ...everybody } = { ...november, orgId: '' };
+        const byOrg = await on.store.ledger.usage({ ...everybody, groups: ['org'] });
+        expect(byOrg.rows.map(({ of, amount }) => [...of, amount])).toEqual([
+          ['org_a', all.total.amount],
+          ['org_b', 7n],
+        ]);
+        expect(byOrg.total).toMatchObject({ requests: 6, amount: all.total.amount + 7n });
+        expect(keys(await usage({ groups: ['model'] }))).toEqual(['a,b/ü', 'm1']);
+        expect((await usage({ orgId: 'org_b' })).total).toEqual({ ...once, amount: 7n });
+      });
+
+      test('page by page, each with the whole total, and empty where nothing was used', async () => {
+        await add({}, { model: 'm2' }, { day: '2026-11-22' });
+        const pages: string[][] = [];
+        let after: string[] | undefined;
+        for (let more = true; more;) {
+          const page = await usage({ limit: 1, ...(after && { after }) });
+          expect(page.total).toMatchObject({ requests: 3, amount: 15n });
+          pages.push(keys(page));
+          after = page.rows.at(-1)!.of;
+          more = page.hasMore;
+        }
+        expect(pages).toEqual([['2026-11-21 m1'], ['2026-11-21 m2'], ['2026-11-22 m1']]);
+        const none = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, amount: 0n };
+        expect(await usage({ orgId: 'org_c' })).toEqual({ rows: [], total: none, hasMore: false });
+      });
+
+      test('with what batches cost, as budgets count it, also once they are removed', async () => {
+        await on.store.orgs.insert(makeOrg({ id: 'org_a' }), { amount: 1, period: 'month' });
+        // Models whose names mean something in paths of JSON, a third of a nano-dollar a token, and one without a price.
+        const price = { input: 66_667, cachedInput: 3, output: 7 };
+        const models = ['gpt-4.1', '7', 'a"b', 'x/y:z', 'unpriced'];
+        const prices = Object.fromEntries(models.slice(0, -1).map((model) => [model, price]));
+        const batch = await addBatch(on.store, { prices });
+        await claimOf(on.store, 'w', batch.id, { count: 2 });
+        const used = { inputTokens: 100, cachedTokens: 1, outputTokens: 9 };
+        const results = models.map((model, line) => output(batch, line, { model, usage: used }));
+        await on.store.results.record('w', results, [], start);
+        await add({ amount: 70 });
+        const before = await usage();
+        expect(before.rows.map(({ of, amount }) => [of[1], amount])).toEqual([
+          ['7', 3n],
+          ['a"b', 3n],
+          ['gpt-4.1', 3n],
+          ['m1', 70n],
+          ['unpriced', 0n],
+          ['x/y:z', 3n],
+        ]);
+        const [budget] = await on.store.orgs.budgets(start);
+        expect(before.total.amount).toBe(BigInt(budget!.spent));
+        await on.store.batches.cancel('org_a', batch.id, start, 0);
+        await closeBatch(on.store, batch.id);
+        await on.store.results.purge(batch.id, 100);
+        expect(await on.store.batches.remove('org_b', batch.id)).toBe(false);
+        expect(await on.store.batches.remove('org_a', batch.id)).toBe(true);
+        expect(await usage()).toEqual(before);
+      });
     });
   });
 }

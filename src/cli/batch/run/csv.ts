@@ -1,3 +1,4 @@
+import { csvRecord } from '../../../base/csv-record.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import type { ResultLine } from '../../../client/resources.ts';
@@ -21,14 +22,14 @@ const columns = [
   'error_message',
 ] as const;
 
-export const csvHead = row(columns);
+export const csvHead = csvRecord(columns);
 
 /** What a spreadsheet wants of an answer, in whatever format the request was. */
 export function csvRow(line: ResultLine): string {
   const body = fieldsOf(line.response?.body);
   const usage = fieldsOf(body.usage);
   const error = fieldsOf(line.error ?? body.error);
-  return row([
+  return csvRecord([
     line.custom_id,
     line.response?.status_code ?? '',
     contentOf(body),
@@ -69,13 +70,4 @@ function contentOf(body: Fields): unknown {
 
 function finishOf(body: Fields): unknown {
   return listOf(body.choices)[0]?.finish_reason ?? body.stop_reason ?? (body.output ? body.status : '') ?? '';
-}
-
-/** RFC 4180: quotes where there is something to quote, doubled inside. */
-function row(cells: readonly unknown[]): string {
-  const texts = cells.map((cell) => {
-    const text = typeof cell === 'string' ? cell : cell === null ? '' : JSON.stringify(cell);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  });
-  return `${texts.join(',')}\r\n`;
 }

@@ -5,6 +5,7 @@ import type { LedgerRow, LedgerStore } from '../../contract/accounts.ts';
 import { allIn } from '../statement.ts';
 import { tableOf } from '../table.ts';
 import { addSpending } from './spending.ts';
+import { sumUsage } from './usage-report.ts';
 
 type Row = Omit<LedgerRow, 'usage'> & Usage;
 
@@ -26,6 +27,7 @@ export function createLedger(db: Db): LedgerStore {
       }),
     of: (sourceId) => ofMany([sourceId]),
     ofMany,
+    usage: (query) => sumUsage(db, query),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore, CreateBatchOutcome, OpenBatch } from '../../contract/batches.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
+import { keepAmounts } from '../accounts/usage-report.ts';
 import { claimToken, forgetResource } from '../creates.ts';
 import { lockFile } from '../files.ts';
 import { batches, batchStates, chunks, files, packLines } from '../rows.ts';
@@ -42,6 +43,7 @@ export function createBatchRows(db: Db): BatchRows {
 
     remove: (orgId, id) =>
       db.tx(async (q) => {
+        await keepAmounts(q, db, orgId, id);
         const removed = await batches.remove(q, { id, orgId, purged: 1 });
         if (removed > 0) await forgetResource(q, id);
         return removed > 0;

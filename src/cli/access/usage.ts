@@ -1,0 +1,49 @@
+import { Option } from 'commander';
+import type { Client } from '../../client/client.ts';
+import { type ShownUsage, usageCsv, usageTable } from '../../wire/usage/report.ts';
+import { asking } from '../shared/commands.ts';
+
+interface Asked {
+  start?: string;
+  end?: string;
+  groupBy?: string;
+  org?: string;
+  csv?: boolean;
+}
+
+export const usage = asking({
+  name: 'usage',
+  about: 'what was used, and what it cost',
+  isAdmin: ({ org, groupBy = '' }: Asked) => org !== undefined || groupBy.split(',').includes('org'),
+  options: [
+    new Option('--start <day>', 'the first day, such as 2026-11-01 (default: 30 days with the last)'),
+    new Option('--end <day>', 'the last day, UTC (default: today)'),
+    new Option('--group-by <groups>', 'day, model, org, or several with commas (default: day,model)'),
+    new Option('--org <id>', 'only this org; as by org, with an admin key'),
+    new Option('--csv', 'print CSV').conflicts('json'),
+  ],
+  examples: ['', '--start 2026-11-01 --end 2026-11-30 --group-by model', '--group-by org --csv'],
+  async ask(client, _, { start, end, groupBy, org, csv }: Asked) {
+    const answer = await wholeUsage(client, { start, end, group_by: groupBy, org_id: org });
+    return csv === true ? { ...answer, asCsv: true } : answer;
+  },
+  show(answer, terminal) {
+    if ('asCsv' in answer) return void terminal.stdout.write(usageCsv(answer));
+    const [head = [], ...rows] = usageTable(answer).map((row) => row.map(String));
+    terminal.table(head, rows);
+    const { total, start, end } = answer;
+    terminal.note(`From ${start} to ${end}: ${total.requests} requests, ${total.amount} USD.`);
+  },
+});
+
+/** All pages as one. */
+async function wholeUsage(client: Client, query: Record<string, string | undefined>): Promise<ShownUsage> {
+  const whole = await client.usage(query);
+  const { start, end, data } = whole;
+  while (whole.has_more) {
+    const page = await client.usage({ ...query, start, end, after: whole.last_id ?? '' });
+    data.push(...page.data);
+    Object.assign(whole, { last_id: page.last_id, has_more: page.has_more });
+  }
+  return whole;
+}

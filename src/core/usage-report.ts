@@ -1,0 +1,36 @@
+import type { Usage } from './usage.ts';
+
+/** What usage is added up by: the ledger knows no keys and no endpoints. */
+export const usageGroups = ['day', 'model', 'org'] as const;
+export type UsageGroup = (typeof usageGroups)[number];
+
+/** What was used in some days, both included: `2026-11-21`, UTC. */
+export interface UsageQuery {
+  start: string;
+  end: string;
+  groups: readonly UsageGroup[];
+  /** Absent for all orgs. */
+  orgId?: string;
+  /** The values of the groups behind which the page begins. */
+  after?: readonly string[];
+  limit: number;
+}
+
+export interface UsageSum extends Usage {
+  requests: number;
+  /** Nano-dollars; an org may spend more than a number holds. */
+  amount: bigint;
+}
+
+export interface UsageRow extends UsageSum {
+  /** The value of each group that was asked for, in that order. */
+  of: string[];
+}
+
+export interface UsageReport {
+  /** By their groups, upwards. */
+  rows: UsageRow[];
+  /** Of all rows, not only of this page. */
+  total: UsageSum;
+  hasMore: boolean;
+}

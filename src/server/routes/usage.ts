@@ -1,0 +1,26 @@
+import { parseUsageQuery, presentUsage, usageCsv } from '../../wire/usage/report.ts';
+import { bytes, json } from '../answer.ts';
+import { usageSchema } from '../openapi/answer-schemas.ts';
+import { usageQuery } from '../openapi/query-schemas.ts';
+import { routesOf } from './routes-of.ts';
+
+export const usageRoutes = routesOf({ access: 'usage', tag: 'Usage' }, [
+  {
+    on: 'GET /v1/usage',
+    name: 'Get Usage',
+    summary: 'What the org used and what it cost, by day and model; for an admin key, all orgs',
+    query: usageQuery,
+    answer: usageSchema,
+    orType: 'text/csv',
+    async handle({ caller, query, headers }, { accounts, clock }) {
+      const asked = parseUsageQuery(query, clock.now());
+      const shown = presentUsage(await accounts.usage(caller, asked), asked);
+      if (!/\btext\/csv\b/i.test(headers.accept ?? '')) return json(200, shown);
+      return bytes(new Blob([usageCsv(shown)]).stream(), {
+        'content-type': 'text/csv; charset=utf-8',
+        'x-incomplete': String(shown.has_more),
+        ...(shown.last_id !== null && { 'x-last-id': shown.last_id }),
+      });
+    },
+  },
+]);

@@ -1,0 +1,99 @@
+import { utcDay } from '../../base/clock.ts';
+import { csvRecord } from '../../base/csv-record.ts';
+import { invalid } from '../../core/errors.ts';
+import { formatDollars } from '../../core/price.ts';
+import { usageGroups, type UsageQuery, type UsageReport, type UsageSum } from '../../core/usage-report.ts';
+import { quoted } from '../json/parse.ts';
+import { listBody, pageParams, type Query, textParam } from '../list.ts';
+
+export const usageLimits = { most: 10_000, otherwise: 1_000 } as const;
+const days = { most: 366, otherwise: 30 } as const;
+const dayMs = 86_400_000;
+
+/** What `GET /v1/usage` asks for (api.md, section 8). @throws ApiError `validation_error` */
+export function parseUsageQuery(query: Query, now: number): UsageQuery {
+  const groups = groupsParam(query);
+  const last = dayParam(query, 'end') ?? Math.floor(now / dayMs) * dayMs;
+  const first = dayParam(query, 'start') ?? last - (days.otherwise - 1) * dayMs;
+  if (first > last) throw invalid('start', `${utcDay(first)} is after the end, ${utcDay(last)}`);
+  if (last - first >= days.most * dayMs)
+    throw invalid('start', `expected at most ${days.most} days up to the end, ${utcDay(last)}`);
+  const orgId = textParam(query, 'org_id');
+  const { limit, after } = pageParams(query, usageLimits, (id) => valuesOf(id)?.length === groups.length);
+  return {
+    start: utcDay(first),
+    end: utcDay(last),
+    groups,
+    limit,
+    ...(orgId !== undefined && { orgId }),
+    ...(after !== undefined && { after: valuesOf(after)! }),
+  };
+}
+
+/** Epoch milliseconds of its beginning. */
+function dayParam(query: Query, name: string): number | undefined {
+  const text = textParam(query, name);
+  if (text === undefined) return undefined;
+  const date = new Date(text);
+  // A 31st of February would be one of March.
+  if (date.toJSON()?.slice(0, 10) === text) return date.getTime();
+  throw invalid(name, `expected a day (UTC) such as 2026-11-21, got ${quoted(text)}`);
+}
+
+function groupsParam(query: Query): UsageQuery['groups'] {
+  const text = textParam(query, 'group_by') ?? 'day,model';
+  const names = text.split(',');
+  const groups = usageGroups.filter((group) => names.includes(group));
+  if (groups.length === names.length) return groups;
+  throw invalid('group_by', `expected some of ${usageGroups.join(',')}, each once; got ${quoted(text)}`);
+}
+
+/** The id of a row is what it is the sum of: `2026-11-21,qwen3-32b`. */
+const idOf = (values: readonly string[]) => values.map(encodeURIComponent).join(',');
+
+/** Undefined for what is no id, or holds what no database keeps. */
+function valuesOf(id: string): string[] | undefined {
+  try {
+    const values = id.split(',').map(decodeURIComponent);
+    return values.some((value) => value.includes('\0')) ? undefined : values;
+  } catch {
+    return undefined;
+  }
+}
+
+const shownAs = { day: 'day', model: 'model', org: 'org_id' } as const;
+
+function presentSum({ requests, inputTokens, cachedTokens, outputTokens, amount }: UsageSum) {
+  return {
+    requests,
+    input_tokens: inputTokens,
+    cached_tokens: cachedTokens,
+    output_tokens: outputTokens,
+    amount: formatDollars(amount),
+  };
+}
+
+export function presentUsage({ rows, total, hasMore }: UsageReport, { start, end, groups }: UsageQuery) {
+  const data = rows.map((row) => {
+    const group: { day?: string; model?: string; org_id?: string } = {};
+    for (const [n, name] of groups.entries()) group[shownAs[name]] = row.of[n]!;
+    return { id: idOf(row.of), ...group, ...presentSum(row) };
+  });
+  const about = { start, end, group_by: groups, currency: 'USD' };
+  return { ...listBody(data, hasMore), ...about, total: presentSum(total) };
+}
+
+export type ShownUsage = ReturnType<typeof presentUsage>;
+
+/** As a table: the head, then a row each of the page. */
+export function usageTable({ data, group_by: groups, total }: ShownUsage): (string | number)[][] {
+  const columns = [
+    ...groups.map((group) => shownAs[group]),
+    ...(Object.keys(total) as (keyof typeof total)[]),
+  ];
+  return [columns, ...data.map((row) => columns.map((column) => row[column] ?? ''))];
+}
+
+export function usageCsv(shown: ShownUsage): string {
+  return usageTable(shown).map(csvRecord).join('');
+}

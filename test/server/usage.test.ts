@@ -1,0 +1,172 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/system.ts';
+import type { Scope } from '../../src/core/org.ts';
+import { usageSchema } from '../../src/server/openapi/answer-schemas.ts';
+import { type CallOptions, type Json, type Running, startServer } from './support/start-server.ts';
+
+let app: Running;
+let orgs: { a: string; b: string };
+
+beforeAll(async () => {
+  app = await startServer({ clock: { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) } });
+  const [a, b] = await app.accounts.orgs.list();
+  orgs = { a: a!.id, b: b!.id };
+  let n = 0;
+  const used = (orgId: string, model: string, day: string, amount = 1_500_000) => ({
+    sourceId: `req_${++n}`,
+    orgId,
+    model,
+    day,
+    requests: 1,
+    usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3 },
+    amount,
+  });
+  await app.store.ledger.add([
+    used(orgs.a, 'tiny', '2026-10-22'),
+    used(orgs.a, 'tiny', '2026-10-23'),
+    used(orgs.a, 'tiny', '2026-11-21'),
+    used(orgs.a, 'tiny', '2026-11-21'),
+    used(orgs.a, 'org/model:tag', '2026-11-21'),
+    used(orgs.b, 'secret,"model"', '2026-11-20', 40_000_000_000),
+  ]);
+});
+afterAll(() => app.stop());
+
+const usage = (query = '', options?: CallOptions) => app.call('GET', `/v1/usage${query}`, options);
+const keyWith = async (scopes: Scope[], orgId = orgs.a) =>
+  (await app.accounts.keys.create({ orgId, scopes })).key;
+const once = { requests: 1, input_tokens: 10, cached_tokens: 4, output_tokens: 3, amount: '0.0015' };
+
+describe('GET /v1/usage', () => {
+  it('200: the last 30 days of the org by day and model', async () => {
+    const { status, json } = await usage('', { key: await keyWith(['usage']) });
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      object: 'list',
+      data: [
+        { id: '2026-10-23,tiny', day: '2026-10-23', model: 'tiny', ...once },
+        { id: '2026-11-21,org%2Fmodel%3Atag', day: '2026-11-21', model: 'org/model:tag', ...once },
+        {
+          id: '2026-11-21,tiny',
+          day: '2026-11-21',
+          model: 'tiny',
+          requests: 2,
+          input_tokens: 20,
+          cached_tokens: 8,
+          output_tokens: 6,
+          amount: '0.003',
+        },
+      ],
+      first_id: '2026-10-23,tiny',
+      last_id: '2026-11-21,tiny',
+      has_more: false,
+      start: '2026-10-23',
+      end: '2026-11-21',
+      group_by: ['day', 'model'],
+      currency: 'USD',
+      total: { requests: 4, input_tokens: 40, cached_tokens: 16, output_tokens: 12, amount: '0.006' },
+    });
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    expect(ajv.validate(usageSchema, json), ajv.errorsText()).toBe(true);
+  });
+
+  it('200: other days and groups, page by page', async () => {
+    const first = await usage('?start=2026-10-01&end=2026-11-30&group_by=model,day&limit=2');
+    expect(first.json).toMatchObject({ has_more: true, group_by: ['day', 'model'], total: { requests: 5 } });
+    const ids = first.json.data.map(({ id }: Json) => id);
+    let page = first.json;
+    while (page.has_more) {
+      const query = new URLSearchParams({ start: '2026-10-01', end: '2026-11-30', after: page.last_id });
+      page = (await usage(`?${query.toString()}&limit=1`)).json;
+      expect(page.total).toEqual(first.json.total);
+      ids.push(...page.data.map(({ id }: Json) => id));
+    }
+    expect(ids).toEqual([
+      '2026-10-22,tiny',
+      '2026-10-23,tiny',
+      '2026-11-21,org%2Fmodel%3Atag',
+      '2026-11-21,tiny',
+    ]);
+    const byModel = await usage('?end=2026-10-22&group_by=model');
+    expect(byModel.json).toMatchObject({
+      start: '2026-09-23',
+      data: [{ id: 'tiny', model: 'tiny', ...once }],
+    });
+    expect((await usage('?start=2026-12-01&end=2026-12-01')).json).toMatchObject({
+      data: [],
+      last_id: null,
+      total: { requests: 0, amount: '0' },
+    });
+  });
+
+  it('shows an admin all orgs or one, and everybody else his own alone', async () => {
+    const { admin, b } = app.keys;
+    const all = await usage('?group_by=org', { key: admin });
+    expect(all.json.data.map((row: Json) => [row.org_id, row.amount])).toEqual([
+      [orgs.a, '0.006'],
+      [orgs.b, '40'],
+    ]);
+    const one = await usage(`?group_by=org&org_id=${orgs.b}`, { key: admin });
+    expect(one.json.data.map((row: Json) => row.org_id)).toEqual([orgs.b]);
+    for (const query of ['', '?group_by=org', '?group_by=model', `?org_id=${orgs.a}`]) {
+      const { status, text } = await usage(query);
+      expect(status).toBe(200);
+      expect(text).not.toMatch(new RegExp(`secret|${orgs.b}`));
+    }
+    expect((await usage('?group_by=org', { key: b })).json.total.amount).toBe('40');
+    const foreign = await usage(`?org_id=${orgs.b}`);
+    expect([foreign.status, foreign.json.error.code]).toEqual([403, 'permission_denied']);
+    const without = await usage('', { key: await keyWith(['inference', 'batches', 'files']) });
+    expect([without.status, without.json.error.code]).toEqual([403, 'permission_denied']);
+    expect(without.json.error.message).toContain('"usage"');
+  });
+
+  it('as CSV where that is asked for', async () => {
+    const headers = { accept: 'text/csv' };
+    const {
+      status,
+      text,
+      headers: told,
+    } = await usage('?limit=1&group_by=model,org', {
+      headers,
+      key: app.keys.admin,
+    });
+    expect([status, told.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+    const head = 'model,org_id,requests,input_tokens,cached_tokens,output_tokens,amount\r\n';
+    expect(text).toBe(`${head}org/model:tag,${orgs.a},1,10,4,3,0.0015\r\n`);
+    expect(told.get('x-incomplete')).toBe('true');
+    const after = encodeURIComponent(told.get('x-last-id') ?? '');
+    const { text: rest } = await usage(`?group_by=model,org&after=${after}`, {
+      headers,
+      key: app.keys.admin,
+    });
+    expect(rest.split('\r\n').slice(1)).toEqual([
+      `"secret,""model""",${orgs.b},1,10,4,3,40`,
+      `tiny,${orgs.a},3,30,12,9,0.0045`,
+      '',
+    ]);
+    const none = await usage('?end=2020-01-01', { headers });
+    expect([none.text.split('\r\n').length, none.headers.get('x-incomplete')]).toEqual([2, 'false']);
+  });
+
+  it.each([
+    ['start=yesterday', 'start', 'expected a day (UTC) such as 2026-11-21'],
+    ['start=2026-02-30', 'start', 'expected a day'],
+    ['end=2026-11-21T00:00:00Z', 'end', 'expected a day'],
+    ['end=2026-11-01&end=2026-11-02', 'end', 'more than once'],
+    ['start=2026-11-22', 'start', 'after the end, 2026-11-21'],
+    ['start=2025-11-20', 'start', 'at most 366 days'],
+    ['group_by=day,key', 'group_by', 'expected some of day,model,org'],
+    ['group_by=day,day', 'group_by', 'each once'],
+    ['limit=0', 'limit', 'from 1 to 10000'],
+    ['after=tiny', 'after', 'is not an id of this list'],
+    ['after=2026-11-21,%2500', 'after', 'is not an id of this list'],
+    ['after=2026-11-21,%25', 'after', 'is not an id of this list'],
+    ['org_id=%00', 'org_id', 'NUL'],
+  ])('422: %s', async (query, param, message) => {
+    const { status, json } = await usage(`?${query}`);
+    expect([status, json.error.param]).toEqual([422, param]);
+    expect(json.error.message).toContain(message);
+  });
+});
