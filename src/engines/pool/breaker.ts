@@ -47,6 +47,8 @@ export interface Breaker {
   readonly waiting: Waiting | null;
   /** What the server says of itself, where requests fail. */
   said(isWell: boolean): void;
+  /** Why it is not up, as was found without a request. */
+  noted(error: ApiError): void;
   /** The server gave an answer: it works. */
   answered(): void;
   /**
@@ -165,6 +167,7 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     said(well) {
       isWell = well;
     },
+    noted: note,
     get closed() {
       const ms = toldUntil - now();
       return ms > 0 && cause ? { ms, cause } : null;

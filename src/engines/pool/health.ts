@@ -1,3 +1,4 @@
+import { backoffMs } from '../../base/backoff.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
@@ -27,6 +28,8 @@ export interface HealthParts extends ServerParts {
 
 /** How often a server is asked while it has work: one that tells how much waits there, and one that tells its slots alone. */
 const reportMs = { queue: 1_000, slots: 30_000 } as const;
+/** How often a server is asked that declines, before it answered anything; requests may try it meanwhile. */
+const declinedPauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
 
 /** Whether one server works: by what comes of its requests, and by what it says when it is asked. */
 export class Health {
@@ -44,6 +47,8 @@ export class Health {
   #everyMs: number | null = null;
   /** Whether it said, before it answered anything, that it takes nothing: while nobody asks, only it can tell that this is over. */
   #declines = false;
+  /** How often it said so where a request might have tried. */
+  #declined = 0;
   /** Whether a request had a whole answer. */
   #hasAnswered = false;
   /** It was away whenever it was asked what it is: nobody knows what it can. */
@@ -76,6 +81,7 @@ export class Health {
   answers(): void {
     const wasUp = this.breaker.health === 'up';
     this.#declines = false;
+    this.#declined = 0;
     this.#isUnseen = false;
     this.breaker.answered();
     if (wasUp) return;
@@ -138,11 +144,15 @@ export class Health {
       if (this.#isStopped || !(error instanceof ApiError) || !error.blame.certain) return;
       const isNoModel = error.code === 'model_not_found';
       // What it answers with a model outweighs what it says of it.
-      if (isNoModel && this.#hasAnswered) return;
-      this.#declines = !this.#hasAnswered && (isNoModel || this.#parts.inFlight() === 0);
+      if (this.#hasAnswered && error.blame.scope !== 'replica') return;
+      this.#declines = !this.#hasAnswered && (this.#declines || isNoModel || this.#parts.inFlight() === 0);
       // Where somebody answers, if only that it may not be asked that, requests find out what it can.
       this.#isUnseen = error.code === 'upstream_unreachable' && this.#engine.capabilities.isGuess === true;
-      this.failed(error);
+      if (isNoModel || !this.#declines || this.#isUnseen || this.breaker.health !== 'half-open')
+        return this.failed(error);
+      // It may decline that question alone, so that the next request still tries.
+      this.breaker.noted(error);
+      this.#wakeIn(backoffMs(++this.#declined, declinedPauses, this.#parts.random.float()));
     }
   }
 

@@ -478,31 +478,63 @@ describe('createPool', () => {
   });
 
   it.each([
-    ['lacks the model', noModel],
-    ['loads its model', new ApiError('engine_overloaded', 'Loading model', { blame: away })],
-    ['is not there', new ApiError('upstream_unreachable', 'Nobody.', { blame: away })],
-  ])('asks a server that %s again by itself, until it is well or answers all the same', async (_, error) => {
+    ['lacks the model', noModel, 'open'],
+    ['loads its model', new ApiError('engine_overloaded', 'Loading model', { blame: away }), 'half-open'],
+    ['is not there', new ApiError('upstream_unreachable', 'Nobody.', { blame: away }), 'half-open'],
+  ])(
+    'asks a server that %s again by itself, until it is well or answers all the same',
+    async (_, error, still) => {
+      const one = server(4);
+      one.probed = () => Promise.reject(error);
+      poolOf([one]);
+      await pool.probe();
+      expect(pool.replicas[0]).toMatchObject({ health: 'open', waiting: { code: error.code } });
+      await clock.advance(1_000);
+      await turn();
+      expect(pool.replicas[0]?.health).toBe(still);
+      one.probed = async () => ({ slots: null, queued: null });
+      await clock.advance(4_000);
+      await turn();
+      expect(pool.replicas[0]).toMatchObject({ health: 'up', waiting: null });
+      const asked = ask();
+      await turn();
+      await clock.advance(10);
+      one.open[0]!.answer();
+      await asked;
+      one.probed = () => Promise.reject(noModel);
+      await pool.probe();
+      expect(pool.replicas[0]?.health).toBe('up');
+      one.probed = async () => ({ slots: null, queued: null });
+    },
+  );
+
+  it('has a request try at once where a server declines to say how it is, and asks it ever more rarely', async () => {
     const one = server(4);
-    one.probed = () => Promise.reject(error);
+    const asked: number[] = [];
+    const startedAt = clock.monotonic();
+    let error = wrongKey;
+    one.probed = () => {
+      asked.push((clock.monotonic() - startedAt) / 1000);
+      return Promise.reject(error);
+    };
     poolOf([one]);
     await pool.probe();
-    expect(pool.replicas[0]).toMatchObject({ health: 'open', waiting: { code: error.code } });
-    await clock.advance(1_000);
+    await clock.advance(3_600_000);
+    expect(asked.slice(0, 10)).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511]);
+    expect(asked.length).toBeLessThan(22);
+    error = refused;
+    await clock.advance(300_000);
+    expect(pool.replicas[0]).toMatchObject({ health: 'half-open', waiting: { code: refused.code } });
+    expect(pool.most).toBe(1);
+    error = wrongKey;
+    const trial = batch();
     await turn();
-    expect(pool.replicas[0]?.health).toBe('open');
-    one.probed = async () => ({ slots: null, queued: null });
-    await clock.advance(4_000);
-    await turn();
-    expect(pool.replicas[0]).toMatchObject({ health: 'up', waiting: null });
-    const asked = ask();
-    await turn();
-    await clock.advance(10);
     one.open[0]!.answer();
-    await asked;
-    one.probed = () => Promise.reject(noModel);
-    await pool.probe();
-    expect(pool.replicas[0]?.health).toBe('up');
-    one.probed = async () => ({ slots: null, queued: null });
+    await trial;
+    const before = asked.length;
+    await clock.advance(3_600_000);
+    expect(asked.length).toBe(before);
+    expect(pool.replicas[0]).toMatchObject({ health: 'up', waiting: null });
   });
 
   it('refuses no interactive request on a suspicion, which others may have caused', async () => {
