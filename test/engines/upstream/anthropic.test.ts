@@ -389,6 +389,11 @@ describe('the stream', () => {
     });
   });
 
+  it('that never begins a message is an error', async () => {
+    const text = open(0, { type: 'text', text: 'a' }) + close(0);
+    await expect(read(text, ended('end_turn'))).rejects.toMatchObject({ code: 'invalid_upstream_response' });
+  });
+
   it.each([
     ['overloaded_error', 'engine_overloaded'],
     ['rate_limit_error', 'engine_overloaded'],

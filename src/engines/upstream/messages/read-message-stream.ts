@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
-import { parseObject } from '../answer/parse-body.ts';
+import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 import { chatUsage, ending, refusalOf } from './read-message.ts';
@@ -13,10 +13,12 @@ export function messageChunks(context: RefusalContext): (event: EventSourceMessa
   /** The place among the calls of the block that is open, and whether its input has begun. */
   let call: { index: number; hasInput: boolean } | null = null;
   let calls = 0;
+  let hasBegun = false;
   let hasSaid = false;
   const usage: Fields = {};
 
   function chunk(delta: Fields, end: Fields = {}): Fields {
+    if (!hasBegun) throw unusable('is a stream without an answer');
     hasSaid ||= Object.values(delta).some((said) => said !== '' && said !== 'assistant');
     return { choices: [{ delta, ...end }] };
   }
@@ -30,6 +32,7 @@ export function messageChunks(context: RefusalContext): (event: EventSourceMessa
     message_start({ message }) {
       const { id, model, usage: told } = fieldsOf(message);
       addUsage(told);
+      hasBegun = true;
       return { id, model, ...chunk({ role: 'assistant', content: '' }) };
     },
     content_block_start({ content_block: block }) {
