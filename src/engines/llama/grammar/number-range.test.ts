@@ -49,6 +49,14 @@ test('multiples so large that one more is the same double are not counted throug
   expect(() => accepting({ type: 'number', multipleOf: 0.25, ...bounds })).toThrow('cannot hold multipleOf');
 });
 
+test('bounds that no number is within leave what else there is, however large they are', () => {
+  for (const multipleOf of [0.1, 0.25, 1e16]) {
+    const bounds = { multipleOf, minimum: 1, maximum: -9007199254740992 };
+    expect(accepting({ type: ['number', 'null'], ...bounds })('null')).toBe(true);
+    expect(accepting({ type: 'number', ...bounds })('0')).toBe(false);
+  }
+});
+
 test.each([
   [{ minimum: 3 }, ['3', '3.000001', '12.99', '999999999999999'], ['2.999999', '-3', '03', '']],
   [{ exclusiveMinimum: 3 }, ['3.000001', '4'], ['3', '3.0', '3.000000']],
