@@ -1,10 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createAnswerText } from '../../../src/engines/llama/inference/answer/answer-text.ts';
+import { createChoiceTeller } from '../../../src/engines/llama/inference/answer/tell-choice.ts';
 import { createConstraint } from '../../../src/engines/llama/inference/constraint/constraint.ts';
 import { type Family, familyMarks, familyOf } from '../../../src/engines/llama/inference/families.ts';
 import { createPrompts } from '../../../src/engines/llama/inference/prompt/prompt.ts';
-import type { ChatChoice, ChatDelta, ChatMessage, ChatRequest, Tool } from '../../../src/wire/chat/chat.ts';
+import type {
+  ChatChoice,
+  ChatChunk,
+  ChatDelta,
+  ChatMessage,
+  ChatRequest,
+  Tool,
+} from '../../../src/wire/chat/chat.ts';
 import { gather } from '../../../src/wire/chat/stream/fold-chunks.ts';
 import { randomAnswer, seeded } from './random-json.ts';
 
@@ -303,6 +311,44 @@ test.each(cases.filter(({ thinks }) => thinks !== undefined))(
     expect(cut.reasoningTokens).toBe(cut.reasoning.length);
   },
 );
+
+test('calls are counted for each choice by itself, and who thought nothing has no thoughts', () => {
+  const family = familyOf(template('qwen-3'));
+  let ids = 0;
+  const pieces: ChatChunk['choices'] = [];
+  const whole: ChatChoice[] = [];
+  const readers = [0, 1].map((index) => {
+    const tellers = [
+      createChoiceTeller(index, [], ({ choices }) => void pieces.push(...choices)),
+      createChoiceTeller(index, whole, undefined),
+    ];
+    return createAnswerText({
+      family,
+      isThinking: false,
+      stops: [],
+      tools: new Set(['get_weather', 'get_time']),
+      maxCalls: Infinity,
+      newCallId: () => `call_${++ids}`,
+      onDelta: (delta) => tellers.forEach((teller) => teller.tell({ delta })),
+    });
+  });
+  const written = `<tool_call>\n${weather}\n</tool_call>\n`;
+  readers[0]!.push(`<think>\nRain?\n</think>\n\n${written}`);
+  for (const at of [1, 0]) readers[at]!.push(written);
+  for (const reader of readers) reader.end();
+  const heads = pieces.flatMap(({ index, delta: { tool_calls: calls = [] } }) =>
+    calls.filter(({ id }) => id).map((call) => [index, call.index, call.id]),
+  );
+  expect(heads).toEqual([
+    [0, 0, 'call_1'],
+    [1, 0, 'call_2'],
+    [0, 1, 'call_3'],
+  ]);
+  const thoughts = ['reasoning', 'reasoning_content'];
+  const thoughtsOf = (said: object) => thoughts.filter((field) => field in said);
+  expect(whole.map(({ message }) => thoughtsOf(message))).toEqual([thoughts, []]);
+  expect(pieces.filter(({ index, delta }) => index === 1 && thoughtsOf(delta).length > 0)).toEqual([]);
+});
 
 test('thinking is left out where it is not wanted', () => {
   for (const off of [
