@@ -169,6 +169,31 @@ describe('time and slots', () => {
     expect(engine.stats()).toMatchObject({ calls: 2, peak: 1, running: 0 });
   });
 
+  it('takes turns between batches and who waits for an answer', async () => {
+    const { clock, engine } = setup({ slots: 1, delayMs: 10 });
+    const order: string[] = [];
+    const go = (name: string, priority: EngineCall['priority']) =>
+      engine.generate(ask(name), call({ priority })).then(() => order.push(name));
+    const lines = ['b1', 'b2', 'b3', 'b4'].map((name) => go(name, 'batch'));
+    const all = [...lines, go('i1', 'interactive'), go('i2', 'interactive')];
+    await clock.advance(60);
+    await Promise.all(all);
+    expect(order).toEqual(['b1', 'b2', 'i1', 'b3', 'i2', 'b4']);
+  });
+
+  it('turns away who waits for a slot at once when stopped, also while an answer is not read on', async () => {
+    const { engine } = setup({ slots: 1 });
+    const stream = engine.stream(ask('hi'), call())[Symbol.asyncIterator]();
+    await stream.next();
+    const refused: unknown[] = [];
+    engine.generate(ask('x'), call()).catch((error: unknown) => refused.push(error));
+    await engine.stop();
+    await new Promise(setImmediate);
+    expect(refused).toMatchObject([{ code: 'shutting_down' }]);
+    await stream.return!();
+    expect(engine.stats()).toMatchObject({ running: 0, waiting: 0 });
+  });
+
   it('ends at once when aborted, running, hanging or queued, and gives its slot back', async () => {
     const { clock, engine } = setup({ slots: 1, delayMs: 10 });
     const [running, queued] = [new AbortController(), new AbortController()];

@@ -66,7 +66,8 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
     }
   }
 
-  async function enter({ signal }: EngineCall): Promise<() => void> {
+  /** Where somebody waits for answers, lines of batches get every second slot that becomes free. */
+  async function enter({ signal, priority }: EngineCall): Promise<() => void> {
     const stop = stopping.signal;
     stop.throwIfAborted();
     calls++;
@@ -78,8 +79,8 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       release?.();
     };
     try {
-      release = await gate.enter('', 1, signal);
-      stop.throwIfAborted();
+      release = gate.tryEnter(priority, 1);
+      release ??= await gate.enter(priority, 1, AbortSignal.any([signal, stop]));
       return leave;
     } catch (error) {
       leave();
