@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
-import type { Engine, EngineCall, NativeRequest, Op } from '../engines/engines.ts';
+import type { Engine, EngineCall, NativeAnswer, NativeRequest, Op } from '../engines/engines.ts';
 import type { AnswerName } from '../wire/asked.ts';
 import type { ChatRequest, ChatResponse, ChatUsage, Tool } from '../wire/chat/chat.ts';
 import type {
@@ -15,7 +15,7 @@ import type {
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import { embeddingsResponse } from '../wire/embeddings/response.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import type { Naming, ServedModel } from './generate.ts';
+import type { ServedModel } from './generate.ts';
 import { requireInputs } from './inputs.ts';
 import { createPromise, type Promised } from './promises/promise.ts';
 import { keepsItself } from './promises/rule.ts';
@@ -96,15 +96,15 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts) {
       return { body, usage: usageOf(response.usage) };
     },
 
-    async native<T>(
-      { pool, model }: ServedModel,
+    /** The answer as the engine gave it: it is to be paid for, whether it can be named or not. */
+    async native(
+      { pool }: ServedModel,
       op: Op,
       request: JsonBody<NativeRequest>,
-      naming: Pick<Naming<T, unknown>, 'answer'>,
       how: EngineCall,
-    ): Promise<Answered<T>> {
-      const given = await pool.native.ask(op, request, how);
-      return { body: naming.answer(given, name(model)), usage: usageOf(given.usage) };
+    ): Promise<Answered<NativeAnswer>> {
+      const body = await pool.native.ask(op, request, how);
+      return { body, usage: usageOf(body.usage) };
     },
 
     async embed(

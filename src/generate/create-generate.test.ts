@@ -107,6 +107,17 @@ describe('createGenerate', () => {
       expect(charged).toMatchObject([charge]);
     });
 
+    it('is charged and gives its place back, also where it cannot be named', async () => {
+      natively(async function* () {});
+      const answer = () => {
+        throw new TypeError('no such output');
+      };
+      await expect(generate.native('messages', given, call, { ...naming, answer })).rejects.toThrow(
+        TypeError,
+      );
+      expect([charged, generate.interactiveLoad()]).toMatchObject([[charge], {}]);
+    });
+
     it('is charged as a stream, and counted out before its end was read', async () => {
       natively(async function* () {
         yield events;
@@ -200,6 +211,14 @@ describe('createGenerate', () => {
       expect(generate.interactiveLoad()).toEqual({});
       tried.resolve();
       expect(await answer).toMatchObject({ choices: [{ message: { content: '7' } }] });
+    });
+
+    it('takes no place for a prompt that cannot be read', async () => {
+      const request = { value: { model: 'm', prompt: null as unknown as string }, text: '{}' };
+      await expect(generate.completions(request, call)).rejects.toThrow(TypeError);
+      const stream = generate.completionsStream(request, call)[Symbol.asyncIterator]();
+      await expect(stream.next()).rejects.toThrow(TypeError);
+      expect(generate.interactiveLoad()).toEqual({});
     });
 
     it('charges nothing for an answer that never came', async () => {

@@ -124,22 +124,21 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     replaceModels: (next) => lanes.replace(next),
 
     async chat(request, call) {
-      const lane = await admitChat(request.value, call);
       const how = howOf(call, prefixOf(request.value));
+      const lane = await admitChat(request.value, call);
       return answered(lane, call, () => answering.chat(lane, request, lane.promised, how));
     },
 
     chatStream: (request, call) =>
       metered(async () => {
+        const how = howOf(call, prefixOf(request.value));
         const lane = await admitChat(request.value, call);
         const { model, pool, promised } = lane;
         const name = answering.name(model);
         const meter = new Meter(lane.leave);
         return {
-          lists: promised.stream(
-            answering.asking(pool, model, request),
-            howOf(call, prefixOf(request.value)),
-            (usage) => meter.told(usageOf(usage)),
+          lists: promised.stream(answering.asking(pool, model, request), how, (usage) =>
+            meter.told(usageOf(usage)),
           ),
           read(chunks) {
             meter.promptTokens ??= chunks[0]?.prompt?.prompt_tokens;
@@ -157,18 +156,20 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async native(op, { request, chat }, call, naming) {
-      const lane = await admitChat(chat, call);
       const how = howOf(call, prefixOf(chat));
-      return answered(lane, call, () => answering.native(lane, op, request, naming, how));
+      const lane = await admitChat(chat, call);
+      const given = await answered(lane, call, () => answering.native(lane, op, request, how));
+      return naming.answer(given, answering.name(lane.model));
     },
 
     nativeStream: (op, { request, chat }, call, naming) =>
       metered(async () => {
+        const how = howOf(call, prefixOf(chat));
         const lane = await admitChat(chat, call);
         const name = answering.name(lane.model);
         const meter = new Meter(lane.leave);
         return {
-          lists: lane.pool.native.stream(op, request, howOf(call, prefixOf(chat))),
+          lists: lane.pool.native.stream(op, request, how),
           read(events) {
             for (const { usage, promptTokens, said } of events) {
               meter.promptTokens ??= promptTokens;
@@ -198,17 +199,17 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
 
     async completions(request, call) {
-      const lane = admit(request.value.model, call, 'completions');
       const how = howOf(call, prefixOfText(request.value));
+      const lane = admit(request.value.model, call, 'completions');
       return answered(lane, call, () => answering.complete(lane, request, how));
     },
 
     completionsStream: (request, call) =>
       metered(async () => {
+        const how = howOf(call, prefixOfText(request.value));
         const lane = admit(request.value.model, call, 'completions');
         const name = answering.completionName(lane.model);
         const meter = new Meter(lane.leave);
-        const how = howOf(call, prefixOfText(request.value));
         return {
           lists: lane.pool.native.stream('completions', request, how),
           read(events) {

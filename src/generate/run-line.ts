@@ -16,8 +16,10 @@ export function createRunLine(lanes: Lanes, answering: Answering): Generate['run
       if (asked.kind === 'completions') return answering.complete(served, asked.request(), how);
       const { chat, native } = asked;
       const promised = await answering.promise(pool, chat, orgId, signal);
-      if (native && goesNatively(pool, native.op, chat))
-        return answering.native(served, native.op, native.request(), native, how);
+      if (native && goesNatively(pool, native.op, chat)) {
+        const { body, usage } = await answering.native(served, native.op, native.request(), how);
+        return { body: native.answer(body, answering.name(model)), usage };
+      }
       const { body, usage } = await answering.chat(served, asked.request(), promised, how);
       return { body: asked.told(body), usage };
     };
