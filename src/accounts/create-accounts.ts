@@ -12,6 +12,7 @@ import { hashKey } from './keys.ts';
 import { createLastUsed } from './last-used.ts';
 import { createLedger } from './ledger.ts';
 import { createIssuer } from './orgs.ts';
+import { readUsage } from './usage.ts';
 
 export interface AccountsDeps {
   store: Pick<Store, 'orgs' | 'keys' | 'ledger'>;
@@ -48,10 +49,10 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     authenticate,
     require: requireScope,
     async usage(caller, query) {
-      if (caller.scopes.includes('admin')) return store.ledger.usage(query);
+      if (caller.scopes.includes('admin')) return readUsage(store.ledger, query);
       const orgId = query.orgId ?? caller.orgId;
       if (orgId !== caller.orgId) requireScope(caller, 'admin');
-      return store.ledger.usage({ ...query, orgId });
+      return readUsage(store.ledger, { ...query, orgId });
     },
     charge: (entry) => ledger.charge(entry),
     get firstKeys() {

@@ -27,6 +27,20 @@ export interface UsageRow extends UsageSum {
   of: string[];
 }
 
+/** Sums of a part of the ledger; a group may come in several parts. */
+export interface UsagePart {
+  rows: UsageRow[];
+  /** Null where there are no more. */
+  next: UsagePlace | null;
+}
+
+/** Where a part begins: behind a row of an org's day. */
+export interface UsagePlace {
+  org: string;
+  day: string;
+  behind: number;
+}
+
 export interface UsageReport {
   /** By their groups, upwards. */
   rows: UsageRow[];

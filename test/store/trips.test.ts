@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readUsage } from '../../src/accounts/usage.ts';
 import { systemClock } from '../../src/base/system.ts';
 import type { Db, Queries } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrations/migrate.ts';
 import { createSqlStore, type StoreOperations } from '../../src/store/sql/sql-store.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
 import type { Store } from '../../src/store/store.ts';
-import { addBatch, claimOf, lease, output, start } from './fixtures.ts';
+import { addBatch, claimOf, lease, makeOrg, output, start } from './fixtures.ts';
 
 /** Each statement is a trip to a database on another machine: how many an operation takes is what it costs there. */
 describe('trips to the database', () => {
@@ -81,17 +82,49 @@ describe('trips to the database', () => {
     expect(searches).toEqual(expected.map((search) => `SEARCH ${search}`));
   });
 
-  test.each([['org_a'], [undefined]])('usage of %s is found by the days of each org', async (orgId) => {
-    await store.ledger.usage({
-      start: '2026-11-01',
-      end: '2026-11-30',
-      groups: ['model'],
-      limit: 9,
-      ...(orgId !== undefined && { orgId }),
-    });
-    const searches = plan.map(({ detail }) => detail).filter((detail) => /^(SEARCH|SCAN) l\b/.test(detail));
-    expect(searches).toEqual(['SEARCH l USING INDEX usage_ledger_by_org (org_id=? AND day>? AND day<?)']);
-  });
+  test.each([['org_a'], [undefined]])(
+    'usage of %s is found by the days of each org, a part at a time',
+    async (orgId) => {
+      const days = ['2026-11-01', '2026-11-02', '2026-11-30'];
+      const used = { requests: 1, usage: { inputTokens: 3, cachedTokens: 1, outputTokens: 2 }, amount: 5 };
+      for (const id of ['org_a', 'org_b', 'org_c']) await store.orgs.insert(makeOrg({ id }));
+      await store.ledger.add(
+        Array.from({ length: 25_000 }, (_, n) => ({
+          ...used,
+          sourceId: `req_${n}`,
+          model: `m${n % 2}`,
+          day: days[Math.floor(n / 10) % 3]!,
+          orgId: n < 24_000 ? 'org_a' : 'org_c',
+        })),
+      );
+      plan = [];
+      let parts = 0;
+      const ledger = {
+        usage: (...asked: Parameters<typeof store.ledger.usage>) => (parts++, store.ledger.usage(...asked)),
+      };
+      const { rows, total } = await readUsage(ledger, {
+        start: '2026-11-01',
+        end: '2026-11-30',
+        groups: ['day', 'model'],
+        limit: 9,
+        ...(orgId !== undefined && { orgId }),
+      });
+      const requests = orgId === undefined ? 25_000 : 24_000;
+      expect(parts).toBe(3);
+      expect(total).toMatchObject({ requests, outputTokens: 2 * requests, amount: BigInt(5 * requests) });
+      expect(rows.map(({ of }) => of.join())).toEqual(days.flatMap((day) => [`${day},m0`, `${day},m1`]));
+      expect(rows.reduce((sum, row) => sum + row.requests, 0)).toBe(requests);
+      const searches = plan
+        .map(({ detail }) => detail)
+        .filter((detail) => /^(SEARCH|SCAN) usage_ledger\b/.test(detail));
+      expect(new Set(searches)).toEqual(
+        new Set([
+          'SEARCH usage_ledger USING COVERING INDEX usage_ledger_by_org (org_id=? AND day>? AND day<?)',
+          'SEARCH usage_ledger USING INDEX usage_ledger_by_org (org_id=? AND day=? AND rowid>?)',
+        ]),
+      );
+    },
+  );
 
   test('usage is told though the prices of a batch are damaged, which costs nothing then', async () => {
     const batch = await addBatch(store as Store);
@@ -99,7 +132,12 @@ describe('trips to the database', () => {
     await store.results.record('w', [output(batch, 0)], [], start);
     await db.all(`UPDATE batches SET prices = '{"m1":{' WHERE id = ?`, [batch.id]);
     const days = { start: '2026-11-21', end: '2026-11-21' };
-    const { total } = await store.ledger.usage({ ...days, groups: ['day'], limit: 9, orgId: batch.orgId });
+    const { total } = await readUsage(store.ledger, {
+      ...days,
+      groups: ['day'],
+      limit: 9,
+      orgId: batch.orgId,
+    });
     expect(total).toMatchObject({ requests: 1, amount: 0n });
   });
 });

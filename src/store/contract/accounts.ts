@@ -1,7 +1,7 @@
 import type { Budget, SpentBudget } from '../../core/budget.ts';
 import type { ApiKey, Org } from '../../core/org.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { UsageQuery, UsageReport } from '../../core/usage-report.ts';
+import type { UsagePart, UsagePlace, UsageQuery } from '../../core/usage-report.ts';
 
 export interface OrgStore {
   insert(org: Org, budget?: Budget): Promise<void>;
@@ -50,6 +50,6 @@ export interface LedgerStore {
   of(sourceId: string): Promise<LedgerRow[]>;
   /** Rows of several batches at once, for lists. */
   ofMany(sourceIds: string[]): Promise<LedgerRow[]>;
-  /** Added up by day, model or org. */
-  usage(query: UsageQuery): Promise<UsageReport>;
+  /** Added up by day, model or org: a part of it, so that what else is asked comes in between. */
+  usage(query: UsageQuery, from?: UsagePlace): Promise<UsagePart>;
 }

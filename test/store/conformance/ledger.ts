@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 import type { Stores } from '../conformance.ts';
+import { readUsage } from '../../../src/accounts/usage.ts';
 import type { UsageQuery, UsageReport } from '../../../src/core/usage-report.ts';
 import { addBatch, claimOf, closeBatch, makeOrg, output, range, start } from '../fixtures.ts';
 
@@ -53,7 +54,7 @@ export function ledgerTests(on: Stores): void {
         limit: 10,
       } as const;
       const usage = (query: Partial<UsageQuery> = {}) =>
-        on.store.ledger.usage({ ...november, orgId: 'org_a', ...query });
+        readUsage(on.store.ledger, { ...november, orgId: 'org_a', ...query });
       const keys = ({ rows }: UsageReport) => rows.map(({ of }) => of.join(' '));
       const add = (...rows: Partial<LedgerRow>[]) =>
         on.store.ledger.add(rows.map((fields, n) => row({ sourceId: `req_u${n}`, amount: 5, ...fields })));
@@ -83,7 +84,7 @@ export function ledgerTests(on: Stores): void {
         const sums = { requests: 5, inputTokens: 60, cachedTokens: 20, outputTokens: 25 };
         expect(all.total).toEqual({ ...sums, amount: 9_007_199_254_741_011n });
         const { orgId: _, ...everybody } = { ...november, orgId: '' };
-        const byOrg = await on.store.ledger.usage({ ...everybody, groups: ['org'] });
+        const byOrg = await readUsage(on.store.ledger, { ...everybody, groups: ['org'] });
         expect(byOrg.rows.map(({ of, amount }) => [...of, amount])).toEqual([
           ['org_a', all.total.amount],
           ['org_b', 7n],

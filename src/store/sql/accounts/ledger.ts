@@ -27,7 +27,7 @@ export function createLedger(db: Db): LedgerStore {
       }),
     of: (sourceId) => ofMany([sourceId]),
     ofMany,
-    usage: (query) => sumUsage(db, query),
+    usage: (query, from) => sumUsage(db, query, from),
   };
 }
 

@@ -1,43 +1,95 @@
-import type { UsageGroup, UsageQuery, UsageReport, UsageSum } from '../../../core/usage-report.ts';
+import type {
+  UsageGroup,
+  UsagePart,
+  UsagePlace,
+  UsageQuery,
+  UsageRow,
+  UsageSum,
+} from '../../../core/usage-report.ts';
 import type { Db, Queries } from '../../db.ts';
 import { conditions } from '../table.ts';
 
 const columns: Record<UsageGroup, string> = { day: 'day', model: 'model', org: 'org_id' };
 
-type Row = Omit<UsageSum, 'amount'> & { amount: string } & Record<UsageGroup, string | null>;
+type Row = Omit<UsageSum, 'amount'> & { amount: string } & Record<UsageGroup, string>;
 
-/** Sums of the ledger, and their total, in one statement: the days of each org are found by the index. */
-export async function sumUsage(db: Db, query: UsageQuery): Promise<UsageReport> {
-  const { start, end, groups, orgId, after, limit } = query;
+/** A thread that does everything else, too, adds up so many rows at a time: some 15 ms. */
+const rowsAtOnce = 10_000;
+
+/** Sums of the ledger, or of a part of it. The days of each org are found by the index. */
+export async function sumUsage(db: Db, query: UsageQuery, from?: UsagePlace): Promise<UsagePart> {
+  if (db.types.dialect === 'sqlite') return sumPart(db, query, from);
+  const { start, end, orgId } = query;
   const asked = conditions({
     'org_id = ?': orgId,
     'org_id IN (SELECT id FROM orgs)': orgId === undefined ? [] : undefined,
     'day >= ?': start,
     'day <= ?': end,
   });
-  const list = (text: (group: UsageGroup) => string) => groups.map(text).join(', ');
-  const names = list((group) => `"${group}"`);
-  const behind = conditions({ [`(${names}) > (${list(() => '?')})`]: after });
   const rows = await db.all<Row>(
-    `WITH used AS (
-       SELECT ${list((group) => `${columns[group]} AS "${group}"`)}, sum(requests) AS requests,
-         sum(input_tokens) AS input, sum(cached_tokens) AS cached, sum(output_tokens) AS output,
-         sum(COALESCE(amount, ${batchAmount(db)}, 0)) AS amount
-       FROM usage_ledger l WHERE ${asked.sql} GROUP BY ${list((group) => columns[group])})
-     SELECT ${list((group) => `NULL AS "${group}"`)}, ${added((sum) => `COALESCE(sum(${sum}), 0)`)} FROM used
-     UNION ALL
-     SELECT * FROM (SELECT ${names}, ${added((sum) => sum)} FROM used
-       WHERE ${behind.sql} ORDER BY ${names} LIMIT ?) AS page
-     ORDER BY ${names}`,
-    [...asked.params, ...behind.params, limit + 1],
+    `SELECT ${summed(db, query)} FROM usage_ledger l WHERE ${asked.sql} ${grouped(query)}`,
+    asked.params,
   );
-  const isTotal = (row: Row) => row[groups[0]!] === null;
-  const found = rows.filter((row) => !isTotal(row));
-  return {
-    rows: found.slice(0, limit).map((row) => ({ of: groups.map((group) => row[group]!), ...sumOf(row) })),
-    total: sumOf(rows.find(isTotal)!),
-    hasMore: found.length > limit,
-  };
+  return { rows: rows.map((row) => rowOf(row, query)), next: null };
+}
+
+async function sumPart(db: Db, query: UsageQuery, from?: UsagePlace): Promise<UsagePart> {
+  const { start, end, orgId } = query;
+  const nextOrg = async (org: string) =>
+    (await db.all<{ id: string | null }>('SELECT min(id) AS id FROM orgs WHERE id > ?', [org]))[0]!.id;
+  const nextDay = async (org: string, day: string) =>
+    (
+      await db.all<{ day: string | null }>(
+        'SELECT min(day) AS day FROM usage_ledger WHERE org_id = ? AND day >= ? AND day <= ?',
+        [org, day, end],
+      )
+    )[0]!.day;
+
+  const rows: UsageRow[] = [];
+  let org = from?.org ?? orgId ?? (await nextOrg(''));
+  let { day, behind } = from ?? { day: start, behind: 0 };
+  for (let left = rowsAtOnce; org !== null;) {
+    if (left <= 0) return { rows, next: { org, day, behind } };
+    const found = await nextDay(org, day);
+    if (found !== day) behind = 0;
+    if (found === null) {
+      org = orgId === undefined ? await nextOrg(org) : null;
+      day = start;
+      left--;
+      continue;
+    }
+    const told = await db.all<Row & { rows: number; last: number }>(
+      `SELECT ${summed(db, query)}, count(*) AS rows, max(place) AS last FROM (
+         SELECT *, rowid AS place FROM usage_ledger WHERE org_id = ? AND day = ? AND rowid > ?
+         ORDER BY rowid LIMIT ?) AS l ${grouped(query)}`,
+      [org, found, behind, left],
+    );
+    rows.push(...told.map((row) => rowOf(row, query)));
+    const taken = told.reduce((sum, row) => sum + row.rows, 0);
+    // No day stands between this and the next one.
+    day = taken < left ? `${found}+` : found;
+    behind = Math.max(0, ...told.map(({ last }) => last));
+    left -= taken;
+  }
+  return { rows, next: null };
+}
+
+function grouped({ groups }: UsageQuery): string {
+  return `GROUP BY ${groups.map((group) => columns[group]).join(', ')}`;
+}
+
+/** Cast, because sums of big integers are decimals in Postgres, and those of money may be larger than a number holds. */
+function summed(db: Db, { groups }: UsageQuery): string {
+  const sum = (text: string, name: string) => `CAST(sum(${text}) AS bigint) AS "${name}"`;
+  return `${groups.map((group) => `${columns[group]} AS "${group}"`).join(', ')},
+    ${sum('requests', 'requests')}, ${sum('input_tokens', 'inputTokens')}, ${sum('cached_tokens', 'cachedTokens')},
+    ${sum('output_tokens', 'outputTokens')}, CAST(sum(COALESCE(amount, ${batchAmount(db)}, 0)) AS text) AS amount`;
+}
+
+function rowOf(row: Row, { groups }: UsageQuery): UsageRow {
+  const { requests, inputTokens, cachedTokens, outputTokens, amount } = row;
+  const of = groups.map((group) => row[group]);
+  return { of, requests, inputTokens, cachedTokens, outputTokens, amount: BigInt(amount) };
 }
 
 /** Before a purged batch is removed, and its prices with it: what its rows of the ledger come to. */
@@ -58,15 +110,4 @@ function batchAmount({ types: { dialect } }: Db): string {
       + ${amount('cachedInput', 'l.cached_tokens')} + ${amount('output', 'l.output_tokens')})
       * CAST(b.price_factor AS numeric) / 1e6) AS bigint)
     FROM batches b, json_each(${prices}) AS p WHERE b.id = l.source_id AND p.key = l.model)`;
-}
-
-/** Cast, because sums of big integers are decimals in Postgres, and those of money may be larger than a number holds. */
-function added(text: (sum: string) => string): string {
-  const count = (sum: string, name: string) => `CAST(${text(sum)} AS bigint) AS "${name}"`;
-  return `${count('requests', 'requests')}, ${count('input', 'inputTokens')}, ${count('cached', 'cachedTokens')},
-    ${count('output', 'outputTokens')}, CAST(${text('amount')} AS text) AS amount`;
-}
-
-function sumOf({ requests, inputTokens, cachedTokens, outputTokens, amount }: Row): UsageSum {
-  return { requests, inputTokens, cachedTokens, outputTokens, amount: BigInt(amount) };
 }
