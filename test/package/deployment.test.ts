@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { environmentKeys } from '../../src/config/keys.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -38,6 +39,21 @@ it('whoever starts it lets as little garbage lie', () => {
     expect(text).toMatch(/MALLOC_ARENA_MAX\W+(?:MALLOC_ARENA_MAX:-)?2\b/);
     expect(text).toMatch(/NODE_OPTIONS\W+--max-semi-space-size=32\b/);
   }
+});
+
+it('a checkout whose runtime is not there yet asks nothing of an older Node that it may refuse', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'offpeak-bin-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const told = (path: string) => {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), '#!/bin/sh\necho "options:$NODE_OPTIONS"\n', { mode: 0o755 });
+    const env = { PATH: `${folder}/older:${process.env['PATH']}` };
+    return execFileSync(join(folder, 'bin/offpeak'), { env, encoding: 'utf8' }).trim();
+  };
+  mkdirSync(join(folder, 'bin'));
+  copyFileSync(join(root, 'bin/offpeak'), join(folder, 'bin/offpeak'));
+  expect(told('older/node')).toBe('options:');
+  expect(told('node_modules/node/bin/node')).toBe('options:--max-semi-space-size=32');
 });
 
 it('they say only what the server understands', async () => {
