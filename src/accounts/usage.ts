@@ -1,19 +1,19 @@
 import type { UsagePlace, UsageQuery, UsageReport, UsageRow, UsageSum } from '../core/usage-report.ts';
+import { addUsage, noUsage } from '../core/usage.ts';
 import type { LedgerStore } from '../store/contract/accounts.ts';
 
 /** The parts of the ledger added up, and the page that was asked for. */
 export async function readUsage(ledger: Pick<LedgerStore, 'usage'>, query: UsageQuery): Promise<UsageReport> {
   const sums = new Map<string, UsageRow>();
-  const total: UsageSum = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, amount: 0n };
+  let total: UsageSum = { ...noUsage, requests: 0, amount: 0n };
   let from: UsagePlace | undefined;
   do {
     const part = await ledger.usage(query, from);
     for (const row of part.rows) {
-      add(total, row);
+      total = add(total, row);
       const key = JSON.stringify(row.of);
       const known = sums.get(key);
-      if (known) add(known, row);
-      else sums.set(key, row);
+      sums.set(key, known ? { of: row.of, ...add(known, row) } : row);
     }
     from = part.next ?? undefined;
   } while (from);
@@ -24,12 +24,8 @@ export async function readUsage(ledger: Pick<LedgerStore, 'usage'>, query: Usage
   return { rows: rows.slice(0, limit), total, hasMore: rows.length > limit };
 }
 
-function add(sum: UsageSum, more: UsageSum): void {
-  sum.requests += more.requests;
-  sum.inputTokens += more.inputTokens;
-  sum.cachedTokens += more.cachedTokens;
-  sum.outputTokens += more.outputTokens;
-  sum.amount += more.amount;
+function add(a: UsageSum, b: UsageSum): UsageSum {
+  return { ...addUsage(a, b), requests: a.requests + b.requests, amount: a.amount + b.amount };
 }
 
 function compare(a: readonly string[], b: readonly string[]): number {
