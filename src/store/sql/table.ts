@@ -130,15 +130,18 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
 
 /** As SQL, with its parameters. */
 export function conditions(where: Where): { sql: string; params: Value[] } {
-  const asked = Object.entries(where).filter(([text, value]) => value !== undefined || isName(text));
-  return {
-    sql: asked.map(([text, value]) => (value === null ? isNull(text) : term(text))).join(' AND ') || 'TRUE',
-    params: asked.flatMap(([, value]) => (value === null ? [] : (value as Value | readonly Value[]))),
-  };
-}
-
-function isNull(field: string): string {
-  return `${columnOf(field)} IS NULL`;
+  const terms: string[] = [];
+  const params: Value[] = [];
+  for (const [text, value] of Object.entries(where)) {
+    const isField = isName(text);
+    if (value === undefined && !isField) continue;
+    if (value === null && isField) terms.push(`${columnOf(text)} IS NULL`);
+    else {
+      terms.push(term(text));
+      params.push(...([value].flat() as Value[]));
+    }
+  }
+  return { sql: terms.join(' AND ') || 'TRUE', params };
 }
 
 function term(text: string): string {
