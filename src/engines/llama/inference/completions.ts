@@ -10,12 +10,11 @@ import { type ScoredToken, logprobsWriter } from '../../../wire/completions/logp
 import { answersMade } from '../../../wire/completions/request.ts';
 import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
 import type { Completed, Deltas } from '../protocol.ts';
-import type { BatchGate } from './scheduling/batch-gate.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { knownTokens, refuseEndless, tokenLimit } from './prompt/limits.ts';
 import { tokenLogprob } from './sampling/logprobs.ts';
 import { createRawText } from './answer/raw-text.ts';
-import type { Runner, Slot } from './scheduling/runner.ts';
+import type { Lane, Runner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
@@ -28,7 +27,6 @@ export interface CompleterDeps {
   model: LlamaModel;
   newBias: () => TokenBias;
   runner: Runner;
-  gate: BatchGate;
   /** Sequences: so many answers of one request are made at a time. */
   sequences: number;
   contextLength: number;
@@ -36,7 +34,6 @@ export interface CompleterDeps {
   /** Whether a token is the same text wherever it stands. */
   isByteLevel: boolean;
   random: Random;
-  onStep: () => void;
 }
 
 interface RawPrompt {
@@ -62,7 +59,7 @@ const notYet: Pick<CompletionPiece, 'finish_reason' | 'stop_reason'> = { finish_
 
 /** Goes on with raw prompts: control tokens that a prompt spells out are those tokens, as its writer means them. */
 export function createCompleter(deps: CompleterDeps) {
-  const { model, runner, gate, contextLength, vocabularySize, isByteLevel, onStep } = deps;
+  const { model, runner, contextLength, vocabularySize, isByteLevel } = deps;
   const detokenize = (tokens: readonly number[], previous: readonly number[], special: boolean): string =>
     model.detokenize(tokens as Token[], special, isByteLevel ? [] : (previous as Token[]));
   const tokenize = (text: string, special: boolean): number[] => model.tokenize(text, special);
@@ -83,12 +80,7 @@ export function createCompleter(deps: CompleterDeps) {
   }
 
   /** What is known of the tokens of a prompt, which is read for that from its beginning. */
-  async function scored(
-    slot: Slot,
-    { tokens, text }: RawPrompt,
-    top: number,
-    call: Call,
-  ): Promise<ScoredToken[]> {
+  async function scored(lane: Lane, { tokens, text }: RawPrompt, top: number): Promise<ScoredToken[]> {
     const decoder = createTextDecoder((ids, previous) => detokenize(ids, previous, true));
     const found = tokens.map((token, at): ScoredToken => ({
       token: textOf(token, tokens[at - 1]),
@@ -98,13 +90,11 @@ export function createCompleter(deps: CompleterDeps) {
     }));
     // A token that was put before the text is not in it.
     if (found[0] && !text.startsWith(found[0].text ?? '')) found[0].text = '';
-    await scorePrompt(
-      { ...call, sequence: slot.sequence, gate, prompt: tokens, onStep },
-      (at, probabilities) =>
-        Object.assign(
-          found[at]!,
-          tokenLogprob(tokens[at]!, probabilities, tokens[at - 1], { top, temperature: 1, textOf }),
-        ),
+    await scorePrompt(lane, tokens, (at, probabilities) =>
+      Object.assign(
+        found[at]!,
+        tokenLogprob(tokens[at]!, probabilities, tokens[at - 1], { top, temperature: 1, textOf }),
+      ),
     );
     return found;
   }
@@ -131,8 +121,7 @@ export function createCompleter(deps: CompleterDeps) {
     refuseMuchScored(request, prompts, made);
     const firstSeed = seedOf(request, deps.random);
 
-    async function make(prompt: RawPrompt, at: number, slot: Slot): Promise<Made> {
-      const generated: number[] = [];
+    async function make(prompt: RawPrompt, at: number, lane: Lane): Promise<Made> {
       const write = logprobsWriter();
       const say = (text: string, tokens: readonly ScoredToken[], ending = notYet, said = text) => {
         if (!call.onDelta) return;
@@ -140,31 +129,29 @@ export function createCompleter(deps: CompleterDeps) {
         call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, said });
       };
       const answer = createRawText([request.stop ?? []].flat(), say);
-      const before = isScoredPrompt ? await (prompt.scored ??= scored(slot, prompt, top, call)) : [];
+      const before = isScoredPrompt ? await (prompt.scored ??= scored(lane, prompt, top)) : [];
       // Nothing that was made.
       if (echo) say(prompt.text, before, notYet, '');
-      const options = samplingOptions(
-        request,
-        { ...deps, banned: [] },
-        { prompt: prompt.tokens, generated, seed: choiceSeed(firstSeed, at % made) },
-      );
-      options.yieldEogToken = isScored;
+      const seed = choiceSeed(firstSeed, at % made);
       const output: GenerationOutput =
         prompt.limit === 0
           ? { ending: { finish_reason: 'length' }, cachedTokens: 0, completionTokens: 0 }
           : await generateAnswer({
-              ...call,
-              sequence: slot.sequence,
-              gate,
+              lane,
               prompt: prompt.tokens,
               limit: prompt.limit,
-              options,
-              generated,
-              decoder: createTextDecoder((ids, previous) => detokenize(ids, previous, false)),
+              sampling: (generated) => ({
+                ...samplingOptions(
+                  request,
+                  { ...deps, banned: [] },
+                  { prompt: prompt.tokens, generated, seed },
+                ),
+                yieldEogToken: isScored,
+              }),
+              detokenize: (ids, previous) => detokenize(ids, previous, false),
               answer,
               logprobs: isScored ? { top, temperature: temperature ?? 1, textOf } : undefined,
               isEnd: (token) => model.isEogToken(token as Token),
-              onStep,
             });
       say('', [], output.ending);
       return {
@@ -176,7 +163,7 @@ export function createCompleter(deps: CompleterDeps) {
 
     const all = await inTurns(prompts.length * made, deps.sequences, (at) => {
       const prompt = prompts[Math.floor(at / made)]!;
-      return runner.run({ ...call, prompt: prompt.tokens }, (slot) => make(prompt, at, slot));
+      return runner.run({ ...call, prompt: prompt.tokens }, (lane) => make(prompt, at, lane));
     });
     const kept = prompts.flatMap((prompt, at) =>
       likeliest(all.slice(at * made, (at + 1) * made), told, isScoredPrompt ? prompt.tokens.length : 0),

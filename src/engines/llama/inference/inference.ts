@@ -5,7 +5,7 @@ import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
-import { type Closer, type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
+import { type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
 import { whole } from '../../../wire/chat/stream/fold-chunks.ts';
 import type { Embeddings } from '../../engines.ts';
@@ -26,7 +26,7 @@ import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
 import { chatUsage, promptUsage, sum } from './usage.ts';
-import { createTextDecoder, withMarks } from './answer/text-decoder.ts';
+import { withMarks } from './answer/text-decoder.ts';
 
 /** Everything a loaded model can be asked. */
 export interface Inference {
@@ -79,21 +79,18 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
   const unreadable = vocabulary.flatMap((_, id) =>
     isControl(id) && !marks.has(id) && !model.isEogToken(id as Token) ? [id] : [],
   );
-  const runner = createRunner(Array.from({ length: context.totalSequences }, () => context.getSequence()));
-  const gate = createBatchGate(context.batchSize);
   const constraintOf = createConstraints(llama, family);
   let steps = 0;
   const onStep = (): void => void steps++;
+  const sequences = context.totalSequences;
+  const runner = createRunner(
+    Array.from({ length: sequences }, () => context.getSequence()),
+    createBatchGate(context.batchSize, onStep),
+  );
   const newBias = () => new library.TokenBias(model.tokenizer);
-  const shared = { model, newBias, contextLength, vocabularySize: vocabulary.length, random, onStep };
-  const embedder = createEmbedder({ ...shared, threads: loaded.threads });
-  const complete = createCompleter({
-    ...shared,
-    runner,
-    gate,
-    sequences: context.totalSequences,
-    isByteLevel,
-  });
+  const shared = { model, newBias, contextLength, vocabularySize: vocabulary.length, random };
+  const embedder = createEmbedder({ ...shared, threads: loaded.threads, onStep });
+  const complete = createCompleter({ ...shared, runner, sequences, isByteLevel });
   const measure: Measure = (text) => model.tokenize(text).length;
   const textOf = (token: number): string => model.detokenize([token as Token]);
 
@@ -121,21 +118,8 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
     };
 
     async function generateChoice(index: number): Promise<GenerationOutput & { reasoningTokens: number }> {
-      const generated: number[] = [];
-      const options = samplingOptions(
-        request,
-        { ...shared, banned: confined ? unreadable : [] },
-        { prompt, generated, seed: choiceSeed(firstSeed, index) },
-      );
       const teller = createChoiceTeller(index, choices, call.onDelta);
-      let closer: Closer | undefined;
-      if (confined) {
-        closer = createCloser(createMatcher(confined.analysed), measure);
-        options.grammarEvaluationState = new library.LlamaGrammarEvaluationState({
-          model,
-          grammar: confined.grammar,
-        });
-      }
+      const [seed, banned] = [choiceSeed(firstSeed, index), confined ? unreadable : []];
       const answer = createAnswerText({
         family,
         isThinking,
@@ -146,20 +130,24 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
         onDelta: (delta, content = []) =>
           teller.tell({ delta, logprobs: content.length > 0 ? { content, refusal: null } : null }),
       });
-      const output = await runner.run({ ...call, prompt }, ({ sequence }) =>
+      const output = await runner.run({ ...call, prompt }, (lane) =>
         generateAnswer({
-          ...call,
-          sequence,
-          gate,
+          lane,
           prompt,
           limit: limit.tokens,
-          options,
-          generated,
-          decoder: createTextDecoder(detokenize),
+          sampling: (generated) => ({
+            ...samplingOptions(request, { ...shared, banned }, { prompt, generated, seed }),
+            ...(confined && {
+              grammarEvaluationState: new library.LlamaGrammarEvaluationState({
+                model,
+                grammar: confined.grammar,
+              }),
+            }),
+          }),
+          detokenize,
           answer,
-          closer,
+          closer: confined && createCloser(createMatcher(confined.analysed), measure),
           logprobs,
-          onStep,
           // Only the first piece of all tells of the prompt.
           onPrompt: (cached) => index === 0 && teller.onPrompt(promptUsage(prompt.length, cached)),
         }),

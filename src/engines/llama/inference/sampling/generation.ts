@@ -1,11 +1,12 @@
-import type { LlamaContextSequence, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
+import type { SequenceEvaluateOptions, Token } from 'node-llama-cpp';
 import type { ChatChoice, FinishReason } from '../../../../wire/chat/chat.ts';
 import type { Closer } from '../../grammar/closer.ts';
 import type { Delta, GenerateOptions } from '../../protocol.ts';
 import type { AnswerText } from '../answer/answer-text.ts';
-import { type BatchGate, prefillChunk } from '../scheduling/batch-gate.ts';
+import { prefillChunk } from '../scheduling/batch-gate.ts';
+import type { Lane } from '../scheduling/runner.ts';
 import { commonLength } from '../scheduling/slots.ts';
-import type { TextDecoder } from '../answer/text-decoder.ts';
+import { type Detokenize, createTextDecoder } from '../answer/text-decoder.ts';
 import { type LogprobOptions, tokenLogprob } from './logprobs.ts';
 
 /** Where the text goes. */
@@ -19,25 +20,20 @@ export interface AnswersCall<D extends Delta> extends Pick<GenerateOptions, 'pri
 }
 
 export interface GenerationInput {
-  sequence: LlamaContextSequence;
-  gate: BatchGate;
-  priority: 'interactive' | 'batch';
+  lane: Lane;
   prompt: readonly number[];
   /** Tokens that may be generated, at least 1. */
   limit: number;
-  options: SequenceEvaluateOptions;
-  /** Tokens generated so far; the penalties of `options` read it. */
-  generated: number[];
-  decoder: TextDecoder;
+  /** @param generated the tokens so far, for the penalties */
+  sampling: (generated: readonly number[]) => SequenceEvaluateOptions;
+  detokenize: Detokenize;
   answer: Writing;
   /** Present when a grammar confines the answer. */
   closer?: Closer | undefined;
   /** How log probabilities are told, where they are wanted. */
   logprobs: LogprobOptions | undefined;
-  /** Whether a token ends the answer, for those that are told of it (`yieldEogToken` of the options). */
+  /** Whether a token ends the answer, for those that are told of it (`yieldEogToken` of what `sampling` gives). */
   isEnd?: (token: number) => boolean;
-  signal: AbortSignal;
-  onStep: () => void;
   /** Called when the prompt was read, all but its end, with the tokens that the sequence held already. */
   onPrompt?: (cached: number) => unknown;
 }
@@ -53,29 +49,31 @@ type Ending = 'open' | 'length' | 'stop-string';
 
 /** Generates one answer in a sequence. Rejects with the signal's reason when it aborts. */
 export async function generateAnswer(input: GenerationInput): Promise<GenerationOutput> {
-  const { closer, answer, decoder, limit } = input;
+  const { closer, answer, limit, lane } = input;
+  const decoder = createTextDecoder(input.detokenize);
+  const generated: number[] = [];
+  const options = input.sampling(generated);
   const cachedTokens = await evaluatePrompt(input);
   input.onPrompt?.(cachedTokens);
-  const samples = startSampling(input);
+  const samples = startSampling(input, options);
   let kept = 0;
   let ending: Ending = 'open';
   try {
     while (ending === 'open') {
       const sample = await nextSample(input, samples);
       if (!sample) break;
-      input.signal.throwIfAborted();
-      input.onStep();
+      lane.signal.throwIfAborted();
       const { token, probabilities } = sample;
-      const previous = input.generated.at(-1) ?? input.prompt.at(-1);
+      const previous = generated.at(-1) ?? input.prompt.at(-1);
       const logprob =
         probabilities && input.logprobs && tokenLogprob(token, probabilities, previous, input.logprobs);
       if (input.isEnd?.(token)) {
         answer.push('', logprob);
         break;
       }
-      input.generated.push(token);
+      generated.push(token);
       const text = decoder.push(token);
-      const used = input.generated.length;
+      const used = generated.length;
       if (closer && text !== '' && !closer.accept(text, limit - used)) {
         ending = 'length';
         break;
@@ -88,7 +86,9 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
   } finally {
     await samples.return();
   }
-  const completionTokens = closer ? kept + close(input, closer, ending, kept) : finishText(input, ending);
+  if (!closer && ending !== 'stop-string') answer.push(decoder.end());
+  const completionTokens = closer ? kept + complete(input, closer, ending, kept) : generated.length;
+  answer.end();
   const { stop } = answer;
   const finish = finishReason(input, ending);
   return {
@@ -100,14 +100,8 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
 }
 
 /** Brings the sequence to hold all but the last tokens of the prompt; returns how many it held already. */
-async function evaluatePrompt({
-  sequence,
-  gate,
-  priority,
-  prompt,
-  signal,
-  onStep,
-}: GenerationInput): Promise<number> {
+async function evaluatePrompt({ lane, prompt }: GenerationInput): Promise<number> {
+  const { sequence, signal, pass } = lane;
   // The last token is always evaluated: its logits are what the first sampled token comes from.
   const keep = Math.min(commonLength(sequence.contextTokens, prompt), prompt.length - 1);
   if (sequence.nextTokenIndex > keep) {
@@ -117,10 +111,7 @@ async function evaluatePrompt({
   const cached = sequence.nextTokenIndex;
   for (let at = cached; prompt.length - at > prefillChunk; at += prefillChunk) {
     const chunk = prompt.slice(at, at + prefillChunk) as Token[];
-    await gate.pass({ tokens: prefillChunk, priority, signal }, () =>
-      sequence.evaluateWithoutGeneratingNewTokens(chunk),
-    );
-    onStep();
+    await pass(prefillChunk, () => sequence.evaluateWithoutGeneratingNewTokens(chunk));
     signal.throwIfAborted();
   }
   return cached;
@@ -133,20 +124,23 @@ interface Sample {
 
 type Samples = AsyncGenerator<Sample, void, undefined>;
 
-function startSampling({ sequence, prompt, options, logprobs }: GenerationInput): Samples {
+function startSampling(
+  { lane: { sequence }, prompt, logprobs }: GenerationInput,
+  options: SequenceEvaluateOptions,
+): Samples {
   const rest = prompt.slice(sequence.nextTokenIndex) as Token[];
   return sequence.evaluateWithMetadata(rest, logprobs ? { probabilities: true } : {}, options);
 }
 
 /** Undefined when the answer is over. */
 async function nextSample(
-  { gate, priority, signal, sequence, prompt, closer }: GenerationInput,
+  { lane: { sequence, pass }, prompt, closer }: GenerationInput,
   samples: Samples,
 ): Promise<Sample | undefined> {
   // The first one brings the rest of the prompt along.
   const tokens = Math.max(1, prompt.length - sequence.nextTokenIndex);
   try {
-    const { value } = await gate.pass({ tokens, priority, signal }, () => samples.next());
+    const { value } = await pass(tokens, () => samples.next());
     return value ?? undefined;
   } catch (error) {
     // No token of the vocabulary continues the grammar: the closer still can.
@@ -156,18 +150,11 @@ async function nextSample(
 }
 
 /** Completes a constrained text; returns how many tokens that took. */
-function close({ answer, limit }: GenerationInput, closer: Closer, ending: Ending, kept: number): number {
+function complete({ answer, limit }: GenerationInput, closer: Closer, ending: Ending, kept: number): number {
   if (ending === 'stop-string') closer.rewind(answer.raw);
   const { text, tokens } = closer.closing();
   answer.append(text);
-  answer.end();
   return Math.min(tokens, limit - kept);
-}
-
-function finishText({ answer, decoder, generated }: GenerationInput, ending: Ending): number {
-  if (ending !== 'stop-string') answer.push(decoder.end());
-  answer.end();
-  return generated.length;
 }
 
 function finishReason({ answer, closer }: GenerationInput, ending: Ending): FinishReason {

@@ -1,5 +1,5 @@
 import type { Token } from 'node-llama-cpp';
-import type { GenerationInput } from './generation.ts';
+import type { Lane } from '../scheduling/runner.ts';
 
 /** Tokens that are evaluated at once: each brings a probability for every token of the vocabulary. */
 const chunk = 32;
@@ -12,14 +12,8 @@ const untouched = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 0 };
  * given is empty afterwards
  */
 export async function scorePrompt(
-  {
-    sequence,
-    gate,
-    priority,
-    prompt,
-    signal,
-    onStep,
-  }: Pick<GenerationInput, 'sequence' | 'gate' | 'priority' | 'prompt' | 'signal' | 'onStep'>,
+  { sequence, signal, pass }: Lane,
+  prompt: readonly number[],
   see: (at: number, probabilities: ReadonlyMap<number, number>) => void,
 ): Promise<void> {
   await sequence.clearHistory();
@@ -27,12 +21,11 @@ export async function scorePrompt(
   for (let from = 0; from < last; from += chunk) {
     signal.throwIfAborted();
     const tokens = prompt.slice(from, Math.min(from + chunk, last)) as Token[];
-    await gate.pass({ tokens: tokens.length, priority, signal }, () =>
+    await pass(tokens.length, () =>
       sequence.controlledEvaluate(
         tokens.map((token) => [token, { generateNext: { probabilities: true, options: untouched } }]),
         {
           onTokenResult(index, { next: { probabilities } }) {
-            onStep();
             if (!probabilities) return;
             see(from + index + 1, probabilities);
             // The library keeps all of them until the last has come: with a large vocabulary, gigabytes.

@@ -30,8 +30,11 @@ interface Waiting extends BatchShare {
   enter: () => void;
 }
 
-/** `size` is how many tokens a batch holds. */
-export function createBatchGate(size: number): BatchGate {
+/**
+ * @param size how many tokens a batch holds
+ * @param onStep called after each evaluation that came to its end
+ */
+export function createBatchGate(size: number, onStep: () => void = () => {}): BatchGate {
   let waiting: Waiting[] = [];
   let inBatch = 0;
   let isOpening = false;
@@ -59,7 +62,9 @@ export function createBatchGate(size: number): BatchGate {
       });
       try {
         share.signal.throwIfAborted();
-        return await evaluate();
+        const result = await evaluate();
+        onStep();
+        return result;
       } finally {
         inBatch--;
         openWhenDone();

@@ -1,8 +1,9 @@
 import type { LlamaContextSequence } from 'node-llama-cpp';
+import type { BatchGate } from './batch-gate.ts';
 import { type SlotView, chooseSlot } from './slots.ts';
 
 /** One sequence of the context, which works on one answer at a time. */
-export interface Slot extends SlotView {
+interface Slot extends SlotView {
   readonly sequence: LlamaContextSequence;
   isBusy: boolean;
 }
@@ -14,13 +15,21 @@ export interface SlotRequest {
   signal: AbortSignal;
 }
 
+/** A sequence while it works for one request. */
+export interface Lane {
+  readonly sequence: LlamaContextSequence;
+  readonly signal: AbortSignal;
+  /** Evaluates so many tokens with a batch to come. Rejects with the signal's reason when it aborts before. */
+  pass<T>(tokens: number, evaluate: () => Promise<T>): Promise<T>;
+}
+
 /** Hands out the sequences: interactive requests first, each to the slot that already holds most of its prompt. */
 export interface Runner {
   /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts in the queue. */
-  run<T>(request: SlotRequest, work: (slot: Slot) => Promise<T>): Promise<T>;
+  run<T>(request: SlotRequest, work: (lane: Lane) => Promise<T>): Promise<T>;
 }
 
-export function createRunner(sequences: readonly LlamaContextSequence[]): Runner {
+export function createRunner(sequences: readonly LlamaContextSequence[], gate: BatchGate): Runner {
   const slots = sequences.map((sequence): Slot => ({
     sequence,
     tokens: [],
@@ -65,8 +74,10 @@ export function createRunner(sequences: readonly LlamaContextSequence[]): Runner
   return {
     async run(request, work) {
       const slot = await acquire(request);
+      const { priority, signal } = request;
+      const pass: Lane['pass'] = (tokens, evaluate) => gate.pass({ tokens, priority, signal }, evaluate);
       try {
-        return await work(slot);
+        return await work({ sequence: slot.sequence, signal, pass });
       } finally {
         // Whatever happened, the library knows which tokens are in the sequence.
         slot.tokens = slot.sequence.contextTokens;
