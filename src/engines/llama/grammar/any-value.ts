@@ -19,7 +19,7 @@ export const plainCharacters: readonly CharRange[] = [
 
 export type Json = ReturnType<typeof createJson>;
 
-/** The rules of JSON itself, without white space: what a schema leaves open may be any of these. */
+/** The rules of JSON itself, but for lists and objects: what a schema leaves open may be any of these. */
 export function createJson(b: GrammarBuilder) {
   const digit = b.chars([0x30, 0x39]);
   const nonZero = b.chars([0x31, 0x39]);
@@ -36,13 +36,6 @@ export function createJson(b: GrammarBuilder) {
   const number = b.rule([[b.optional(b.literal('-')), b.rule([b.literal('0'), [magnitude]]), fraction]]);
   const boolean = b.rule([b.literal('true'), b.literal('false')]);
   const nothing = b.rule([b.literal('null')]);
-  const { element: value, define } = b.declare();
-  const comma = b.literal(',');
-  const pair = b.rule([[string, ...b.literal(':'), value]]);
-  const pairs = b.optional([pair, b.repeat([...comma, pair], 0, Infinity)]);
-  const object = b.rule([[...b.literal('{'), pairs, ...b.literal('}')]]);
-  const values = b.optional([value, b.repeat([...comma, value], 0, Infinity)]);
-  const array = b.rule([[...b.literal('['), values, ...b.literal(']')]]);
-  define([[string], [number], [object], [array], [boolean], [nothing]]);
-  return { value, object, array, string, stringCharacter, number, integer, boolean, null: nothing };
+  const scalars = [[string], [number], [boolean], [nothing]];
+  return { scalars, string, stringCharacter, number, integer, boolean, null: nothing };
 }

@@ -61,15 +61,12 @@ function eachDigit(
   restOf: (digit: number, from: Left, to: Left) => Element,
 ): Alternative[] {
   const [first, last] = [Number(from?.[0] ?? 0), Number(to?.[0] ?? 9)];
-  const byRest = new Map<Element, number[]>();
-  for (let digit = first; digit <= last; digit++) {
+  const choices = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  const byRest = Map.groupBy(choices, (digit) => {
     const lower = from !== null && digit === first ? from.slice(1) : null;
     const upper = to !== null && digit === last ? to.slice(1) : null;
-    const rest = restOf(digit, lower, upper);
-    const same = byRest.get(rest);
-    if (same) same.push(digit);
-    else byRest.set(rest, [digit]);
-  }
+    return restOf(digit, lower, upper);
+  });
   return [...byRest].map(([rest, digits]) => [
     b.chars(...tidy(digits.map((digit) => [0x30 + digit, 0x30 + digit]))),
     rest,

@@ -51,6 +51,7 @@ export function schemaRule(b: GrammarBuilder, source: SchemaSource): Element {
 function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt): Element {
   const { strict } = source;
   const json = createJson(b);
+  const any = b.declare();
   const known = new Map<object, Element>();
   const conversion: Conversion = {
     b,
@@ -64,7 +65,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   let steps = 0;
 
   function convert(schema: unknown, pointer: string, depth: number): Element {
-    if (schema === true || schema === undefined) return json.value;
+    if (schema === true || schema === undefined) return any.element;
     if (!isObject(schema)) return b.rule([]);
     if (depth > maxDepth) throw tooManyBranches();
     const before = known.get(schema);
@@ -164,10 +165,12 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
       case 'object':
         return objectRule(conversion, schema, pointer, depth);
       default:
-        return json.value;
+        return any.element;
     }
   }
 
+  const ofAny = [arrayRule(conversion, {}, '', 0), objectRule(conversion, {}, '', 0)];
+  any.define([...json.scalars, ...ofAny.map((rule) => [rule])]);
   return convert(source.schema, '', 0);
 }
 

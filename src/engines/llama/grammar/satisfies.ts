@@ -21,16 +21,12 @@ export function isWithin(value: number, schema: SchemaObject): boolean {
     value <= limit(schema, 'maximum', Infinity) &&
     value > limit(schema, 'exclusiveMinimum', -Infinity) &&
     value < limit(schema, 'exclusiveMaximum', Infinity) &&
-    all<number>(schema.multipleOf).every((step) => Number.isInteger(value / step))
+    ([schema.multipleOf ?? []].flat() as number[]).every((step) => Number.isInteger(value / step))
   );
 }
 
 function limit(schema: SchemaObject, keyword: string, otherwise: number): number {
   return (schema[keyword] as number | undefined) ?? otherwise;
-}
-
-function all<T>(said: unknown): T[] {
-  return [said ?? []].flat() as T[];
 }
 
 function hasType(value: unknown, type: unknown): boolean {

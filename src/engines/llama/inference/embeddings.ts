@@ -30,13 +30,10 @@ export function createEmbedder({ model, contextLength, threads, vocabularySize, 
   }
 
   function tokensOf(input: string | readonly number[], param: string): Token[] {
-    if (typeof input === 'string') {
-      const tokens = model.tokenize(input);
-      if (tokens.length === 0) throw invalid(param, 'must not be empty');
-      return tokens;
-    }
-    if (input.length === 0) throw invalid(param, 'must not be empty');
-    return knownTokens(input, param, vocabularySize) as Token[];
+    const tokens =
+      typeof input === 'string' ? model.tokenize(input) : knownTokens(input, param, vocabularySize);
+    if (tokens.length === 0) throw invalid(param, 'must not be empty');
+    return tokens as Token[];
   }
 
   function refuseTooLong(length: number, param: string): void {

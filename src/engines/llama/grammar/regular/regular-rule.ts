@@ -72,14 +72,8 @@ function explore(automaton: Automaton): States {
     const state = open.pop();
     if (states.has(state)) continue;
     if (states.size >= maxStates) throw new AutomatonTooLarge();
-    const targets = new Map<unknown, CharRange[]>();
-    for (const one of classes) {
-      const next = automaton.next(state, one[0]);
-      if (next === undefined) continue;
-      const ranges = targets.get(next);
-      if (ranges) ranges.push(one);
-      else targets.set(next, [one]);
-    }
+    const targets = Map.groupBy(classes, ([low]) => automaton.next(state, low));
+    targets.delete(undefined);
     states.set(state, targets);
     open.push(...targets.keys());
   }
@@ -99,16 +93,10 @@ function classesOf({ cuts }: Automaton): CharRange[] {
 
 /** The states from which a text can still be ended. */
 function livingStates(states: States, automaton: Automaton): Set<unknown> {
-  const sources = new Map<unknown, unknown[]>();
-  for (const [state, targets] of states) {
-    for (const target of targets.keys()) {
-      const before = sources.get(target);
-      if (before) before.push(state);
-      else sources.set(target, [state]);
-    }
-  }
+  const steps = [...states].flatMap(([from, targets]) => Array.from(targets.keys(), (to) => ({ from, to })));
+  const into = Map.groupBy(steps, ({ to }) => to);
   const living = new Set([...states.keys()].filter((state) => automaton.isEnd(state)));
-  for (const state of living) for (const source of sources.get(state) ?? []) living.add(source);
+  for (const state of living) for (const { from } of into.get(state) ?? []) living.add(from);
   return living;
 }
 
