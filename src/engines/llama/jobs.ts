@@ -19,22 +19,7 @@ export interface Job {
 export type NewJob = Omit<Job, 'id' | 'crashes' | 'isAnswering'>;
 
 /** Who waits for the child and who is with it. */
-export interface JobQueue {
-  /** What it returns is to be called when the job has ended. */
-  add(job: NewJob, abort: (id: number) => void): () => void;
-  /** The next job to send, counted as in flight from here on. */
-  next(): Job | undefined;
-  onDelta(id: number, delta: Delta): void;
-  /** The child is done with the job. */
-  settle(id: number, finish: (job: Job) => void): void;
-  /** The child is gone with everything it had. */
-  onCrash(how: string): void;
-  rejectWaiting(error: ApiError): void;
-  rejectAll(error: ApiError): void;
-  readonly inFlight: number;
-}
-
-export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
+export function createJobQueue({ capacity }: { capacity: number }) {
   const waiting: Job[] = [];
   const sent = new Map<number, Job>();
   let lastId = 0;
@@ -50,7 +35,8 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
   }
 
   return {
-    add(incoming, abort) {
+    /** What it returns is to be called when the job has ended. */
+    add(incoming: NewJob, abort: (id: number) => void): () => void {
       const job: Job = { ...incoming, id: ++lastId, crashes: 0, isAnswering: false };
       const onAbort = (): void => {
         const at = waiting.indexOf(job);
@@ -65,7 +51,8 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
       return () => job.signal.removeEventListener('abort', onAbort);
     },
 
-    next() {
+    /** The next job to send, counted as in flight from here on. */
+    next(): Job | undefined {
       const isAlone = sent.size === 0;
       const suspectIsOut = [...sent.values()].some((job) => job.crashes > 0);
       if (suspectIsOut) return undefined;
@@ -79,20 +66,22 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
       return take(Math.max(0, urgent));
     },
 
-    onDelta(id, delta) {
+    onDelta(id: number, delta: Delta): void {
       const job = sent.get(id);
       if (!job || job.signal.aborted) return;
       job.isAnswering = true;
       job.onDelta?.(delta);
     },
 
-    settle(id, finish) {
+    /** The child is done with the job. */
+    settle(id: number, finish: (job: Job) => void): void {
       const job = sent.get(id);
       sent.delete(id);
       if (job && !job.signal.aborted) finish(job);
     },
 
-    onCrash(how) {
+    /** The child is gone with everything it had. */
+    onCrash(how: string): void {
       const lost = [...sent.values()].filter((job) => !job.signal.aborted);
       sent.clear();
       const again: Job[] = [];
@@ -119,7 +108,7 @@ export function createJobQueue({ capacity }: { capacity: number }): JobQueue {
     },
 
     rejectWaiting,
-    rejectAll(error) {
+    rejectAll(error: ApiError): void {
       rejectWaiting(error);
       for (const job of sent.values()) job.reject(error);
       sent.clear();

@@ -196,9 +196,7 @@ function read(
     family,
     isThinking,
     stops,
-    tools: names,
-    maxCalls,
-    newCallId: () => `call_${++ids}`,
+    tools: { names, most: maxCalls, newCallId: () => `call_${++ids}` },
     onDelta(delta) {
       deltas.push(delta);
       gather(choices, { index: 0, delta, finish_reason: null });
@@ -326,9 +324,11 @@ test('calls are counted for each choice by itself, and who thought nothing has n
       family,
       isThinking: false,
       stops: [],
-      tools: new Set(['get_weather', 'get_time']),
-      maxCalls: Infinity,
-      newCallId: () => `call_${++ids}`,
+      tools: {
+        names: new Set(['get_weather', 'get_time']),
+        most: Infinity,
+        newCallId: () => `call_${++ids}`,
+      },
       onDelta: (delta) => tellers.forEach((teller) => teller.tell({ delta })),
     });
   });

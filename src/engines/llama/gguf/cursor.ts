@@ -13,26 +13,19 @@ export class HeaderCutShort extends GgufFault {
   }
 }
 
-/** Reads little-endian values one after the other. What is behind the bytes throws `HeaderCutShort`. */
-export interface Cursor {
-  readonly offset: number;
-  /** Passes over so many bytes; returns where they begin. */
-  take(length: number): number;
-  u32(): number;
-  /** @throws GgufFault for numbers no sensible file has */
-  u64(): number;
-  text(): string;
-  /** Passes over a text. */
-  skipText(): void;
-}
+export type Cursor = ReturnType<typeof createCursor>;
 
 /** Longer than any template, shorter than what fills the memory. */
 const longestText = 16 * 1024 ** 2;
 
-/** @param end where the header must be over, whatever the file says */
-export function createCursor(bytes: Buffer, end: number): Cursor {
+/**
+ * Reads little-endian values one after the other. What is behind the bytes throws `HeaderCutShort`.
+ * @param end where the header must be over, whatever the file says
+ */
+export function createCursor(bytes: Buffer, end: number) {
   let offset = 0;
 
+  /** Passes over so many bytes; returns where they begin. */
   function take(length: number): number {
     const start = offset;
     offset += length;
@@ -41,6 +34,7 @@ export function createCursor(bytes: Buffer, end: number): Cursor {
     return start;
   }
 
+  /** @throws GgufFault for numbers no sensible file has */
   function u64(): number {
     const value = bytes.readBigUInt64LE(take(8));
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new GgufFault(`it holds the impossible size ${value}`);
@@ -61,6 +55,7 @@ export function createCursor(bytes: Buffer, end: number): Cursor {
     u64,
     u32: () => bytes.readUInt32LE(take(4)),
     text: () => bytes.toString('utf8', takeText(), offset),
+    /** Passes over a text. */
     skipText: () => void takeText(),
   };
 }

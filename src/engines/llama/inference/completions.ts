@@ -13,9 +13,9 @@ import type { Completed, Deltas } from '../protocol.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { knownTokens, refuseEndless, tokenLimit } from './prompt/limits.ts';
 import { tokenLogprob } from './sampling/logprobs.ts';
-import { createRawText } from './answer/raw-text.ts';
+import { createAnswerText } from './answer/answer-text.ts';
 import type { Lane, Runner } from './scheduling/runner.ts';
-import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
+import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
 import { chatUsage, promptUsage, sum } from './usage.ts';
@@ -80,7 +80,7 @@ export function createCompleter(deps: CompleterDeps) {
   }
 
   /** What is known of the tokens of a prompt, which is read for that from its beginning. */
-  async function scored(lane: Lane, { tokens, text }: RawPrompt, top: number): Promise<ScoredToken[]> {
+  async function score(lane: Lane, { tokens, text }: RawPrompt, top: number): Promise<ScoredToken[]> {
     const decoder = createTextDecoder((ids, previous) => detokenize(ids, previous, true));
     const found = tokens.map((token, at): ScoredToken => ({
       token: textOf(token, tokens[at - 1]),
@@ -128,8 +128,17 @@ export function createCompleter(deps: CompleterDeps) {
         const piece = { index: at, text, logprobs: isAsked && tokens.length > 0 ? write(tokens) : null };
         call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, said });
       };
-      const answer = createRawText([request.stop ?? []].flat(), say);
-      const before = isScoredPrompt ? await (prompt.scored ??= scored(lane, prompt, top)) : [];
+      const tokens: ScoredToken[] = [];
+      const answer = createAnswerText({
+        family: null,
+        stops: stopsOf(request),
+        onDelta({ content }, certain = []) {
+          const scored = certain.map(({ text, logprob }) => ({ ...logprob, text }));
+          tokens.push(...scored);
+          say(content ?? '', scored);
+        },
+      });
+      const before = isScoredPrompt ? await (prompt.scored ??= score(lane, prompt, top)) : [];
       // Nothing that was made.
       if (echo) say(prompt.text, before, notYet, '');
       const seed = choiceSeed(firstSeed, at % made);
@@ -156,7 +165,7 @@ export function createCompleter(deps: CompleterDeps) {
       say('', [], output.ending);
       return {
         text: (echo ? prompt.text : '') + answer.raw,
-        tokens: [...before, ...answer.scored],
+        tokens: [...before, ...tokens],
         output: before.length > 0 ? { ...output, cachedTokens: 0 } : output,
       };
     }

@@ -10,7 +10,7 @@ import { createMatcher } from '../grammar/matcher.ts';
 import { whole } from '../../../wire/chat/stream/fold-chunks.ts';
 import type { Embeddings } from '../../engines.ts';
 import type { Chatted, Completed, Deltas } from '../protocol.ts';
-import { createAnswerText } from './answer/answer-text.ts';
+import { type CallableTools, createAnswerText } from './answer/answer-text.ts';
 import { createChoiceTeller } from './answer/tell-choice.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
@@ -24,7 +24,7 @@ import { type TokenLimit, tokenLimit } from './prompt/limits.ts';
 import type { Loaded } from './loading/load.ts';
 import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
-import { choiceSeed, samplingOptions, seedOf } from './sampling/sampling.ts';
+import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
 import { chatUsage, promptUsage, sum } from './usage.ts';
 import { withMarks } from './answer/text-decoder.ts';
 
@@ -124,11 +124,11 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
         family,
         isThinking,
         stops: stopsOf(request),
-        tools: toolNames(request),
-        maxCalls: allowsOneCall(request) ? 1 : Infinity,
-        newCallId: () => ids.next('call_'),
-        onDelta: (delta, content = []) =>
-          teller.tell({ delta, logprobs: content.length > 0 ? { content, refusal: null } : null }),
+        tools: callableTools(request, () => ids.next('call_')),
+        onDelta: (delta, certain = []) => {
+          const content = certain.map((token) => token.logprob);
+          teller.tell({ delta, logprobs: content.length > 0 ? { content, refusal: null } : null });
+        },
       });
       const output = await runner.run({ ...call, prompt }, (lane) =>
         generateAnswer({
@@ -186,12 +186,9 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
   };
 }
 
-function stopsOf(request: ChatRequest): string[] {
-  return [request.stop ?? []].flat().filter((stop) => stop !== '');
-}
-
-/** The tools an answer may call. Without any, marks in the text are text. */
-function toolNames(request: ChatRequest): ReadonlySet<string> | undefined {
+/** Without any, marks in the text are text. */
+function callableTools(request: ChatRequest, newCallId: () => string): CallableTools | undefined {
   if (!request.tools?.length || request.tool_choice === 'none') return undefined;
-  return new Set(request.tools.map((tool) => tool.function.name));
+  const names = new Set(request.tools.map((tool) => tool.function.name));
+  return { names, most: allowsOneCall(request) ? 1 : Infinity, newCallId };
 }

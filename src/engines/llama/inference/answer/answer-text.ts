@@ -23,28 +23,43 @@ export interface AnswerText {
   end(): void;
 }
 
-export interface AnswerOptions {
-  family: Family;
-  /** Whether the prompt opened the thinking, for families that think between marks. */
-  isThinking: boolean;
-  stops: readonly string[];
-  /** Names of the tools the answer may call; undefined leaves the text as it is. */
-  tools: ReadonlySet<string> | undefined;
-  maxCalls: number;
+/** A token whose text is certain, where its log probability is asked for. */
+export interface CertainToken {
+  /** What it adds to the answer. */
+  text: string;
+  logprob: TokenLogprob;
+}
+
+/** The tools an answer may call. */
+export interface CallableTools {
+  names: ReadonlySet<string>;
+  /** Calls in one answer. */
+  most: number;
   newCallId: () => string;
+}
+
+export interface AnswerOptions {
+  /** Null is a raw text: nothing in it is a thought or a call, and each of its tokens is told. */
+  family: Family | null;
+  /** Whether the prompt opened the thinking, for families that think between marks. */
+  isThinking?: boolean;
+  stops: readonly string[];
+  /** Undefined leaves the text as it is. */
+  tools?: CallableTools | undefined;
   /** A call comes as its head and its arguments. */
-  onDelta: (delta: ChatDelta, logprobs?: TokenLogprob[]) => void;
+  onDelta: (delta: ChatDelta, certain?: readonly CertainToken[]) => void;
 }
 
 export function createAnswerText(options: AnswerOptions): AnswerText {
-  const { family, tools, maxCalls, newCallId, onDelta } = options;
+  const { family, tools, onDelta } = options;
   const segmenter = segmenterOf(options);
   const filter = createStopFilter(options.stops);
   // In channels a call has a header that says so.
-  const callSegmenter = tools && !family.hasChannels ? createCallSegmenter(tools, family.calls) : plain;
+  const callSegmenter =
+    tools && family?.hasChannels === false ? createCallSegmenter(tools.names, family.calls) : plain;
   const read = { calls: 0, raw: '', reasoningTokens: 0, stop: undefined as string | undefined };
   // Log probabilities wait until the text of their token is certain.
-  const waiting: { at: number; logprob: TokenLogprob }[] = [];
+  const waiting: (CertainToken & { at: number })[] = [];
   let received = 0;
   /** Tokens whose text is held back, because more of it must tell what it is. */
   let undecided = 0;
@@ -88,31 +103,32 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
   }
 
   /** The log probabilities of all tokens that were read to their end. */
-  function certain(): TokenLogprob[] {
-    const told: TokenLogprob[] = [];
-    while (waiting.length > 0 && waiting[0]!.at < read.raw.length) told.push(waiting.shift()!.logprob);
-    return told;
+  function certain(): CertainToken[] {
+    const open = waiting.findIndex(({ at }) => at >= read.raw.length);
+    return waiting.splice(0, open === -1 ? waiting.length : open);
   }
 
   function tellCall({ name, arguments: given }: WrittenCall): void {
-    if (read.calls >= maxCalls) return;
+    if (isFull()) return;
     const index = read.calls++;
     onDelta({
-      tool_calls: [{ index, id: newCallId(), type: 'function', function: { name, arguments: '' } }],
+      tool_calls: [{ index, id: tools!.newCallId(), type: 'function', function: { name, arguments: '' } }],
     });
     onDelta({ tool_calls: [{ index, function: { arguments: given } }] });
   }
 
+  const isFull = (): boolean => tools !== undefined && read.calls >= tools.most;
+
   return Object.assign(read, {
     push(text: string, logprob?: TokenLogprob) {
-      if (logprob) waiting.push({ at: received, logprob });
+      if (logprob) waiting.push({ at: received, text, logprob });
       received += text.length;
       undecided += 1;
       if (text === '') return false;
       const segments = segmenter.push(text);
       countThoughts(segments);
       for (const segment of segments) if (take(segment)) return true;
-      return read.calls >= maxCalls;
+      return isFull();
     },
     append(text: string) {
       say(filter.end());
@@ -127,14 +143,17 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
       for (const segment of segments) take(segment);
       say(filter.end());
       callSegmenter.end().forEach(tell);
+      // Those without a text, and the one that ended it.
+      if (!family && read.stop === undefined && waiting.length > 0)
+        onDelta({ content: '' }, waiting.splice(0));
     },
   });
 }
 
 const plain: Segmenter = { push: (text) => [{ kind: 'said', text }], end: () => [] };
 
-function segmenterOf({ family, isThinking, tools }: AnswerOptions): Segmenter {
-  if (family.hasChannels) return createChannelSegmenter(tools ?? new Set());
-  if (family.thinking) return createThinkingSegmenter(family.thinking, isThinking);
+function segmenterOf({ family, isThinking = false, tools }: AnswerOptions): Segmenter {
+  if (family?.hasChannels) return createChannelSegmenter(tools?.names ?? new Set());
+  if (family?.thinking) return createThinkingSegmenter(family.thinking, isThinking);
   return plain;
 }

@@ -1,15 +1,9 @@
 /** Cuts a text at the first stop string, wherever the pieces it comes in are cut. */
-export interface StopFilter {
-  /** `stop` is the stop string that was met. */
-  push(text: string): { text: string; stop: string | undefined };
-  /** What was held back because a stop string might have followed. */
-  end(): string;
-}
-
-export function createStopFilter(stops: readonly string[]): StopFilter {
+export function createStopFilter(stops: readonly string[]) {
   let held = '';
   return {
-    push(text) {
+    /** `stop` is the stop string that was met. */
+    push(text: string): { text: string; stop: string | undefined } {
       held += text;
       const met = firstOf(stops, held);
       if (met) {
@@ -22,7 +16,8 @@ export function createStopFilter(stops: readonly string[]): StopFilter {
       held = held.slice(safe);
       return { text: certain, stop: undefined };
     },
-    end() {
+    /** What was held back because a stop string might have followed. */
+    end(): string {
       const rest = held;
       held = '';
       return rest;

@@ -1,13 +1,3 @@
-/** Turns tokens into text, holding back the bytes of a character that is not complete yet. */
-export interface TextDecoder {
-  /** The text that became certain with `token`; empty inside a character. */
-  push(token: number): string;
-  /** What is left of an unfinished character, as replacement characters. */
-  end(): string;
-  /** Tokens held back. */
-  readonly held: number;
-}
-
 /** Decodes `tokens` as they stand behind `previous`, replacing invalid UTF-8 by U+FFFD. */
 export type Detokenize = (tokens: readonly number[], previous: readonly number[]) => string;
 
@@ -28,7 +18,8 @@ export function withMarks(detokenize: Detokenize, marks: ReadonlyMap<number, str
 const longestCharacter = 4;
 const rememberedTokens = 8;
 
-export function createTextDecoder(detokenize: Detokenize): TextDecoder {
+/** Turns tokens into text, holding back the bytes of a character that is not complete yet. */
+export function createTextDecoder(detokenize: Detokenize) {
   let previous: number[] = [];
   let held: number[] = [];
 
@@ -41,14 +32,17 @@ export function createTextDecoder(detokenize: Detokenize): TextDecoder {
   }
 
   return {
-    push(token) {
+    /** The text that became certain with `token`; empty inside a character. */
+    push(token: number): string {
       held.push(token);
       const text = detokenize(held, previous);
       if (!text.endsWith('\uFFFD')) return release(held.length, text);
       // Longer than any character: the first token was not the start of one.
       return held.length >= longestCharacter ? release(1) : '';
     },
+    /** What is left of an unfinished character, as replacement characters. */
     end: () => (held.length > 0 ? release(held.length) : ''),
+    /** Tokens held back. */
     get held() {
       return held.length;
     },

@@ -79,3 +79,8 @@ export function seedOf({ seed }: Sampling, random: Random): number {
 export function choiceSeed(seed: number, choice: number): number {
   return Number(BigInt.asUintN(32, BigInt(Math.trunc(seed)) + BigInt(choice)));
 }
+
+/** The texts at which an answer ends. An empty one would end it before it begins. */
+export function stopsOf({ stop }: Sampling): string[] {
+  return [stop ?? []].flat().filter((text) => text !== '');
+}
