@@ -88,8 +88,7 @@ test('the memory that is planned is what llama.cpp says it needs, and little mor
   for (const [modelPath, contextSize, sequences, flashAttention] of cases) {
     const options = { modelPath, contextSize, sequences, flashAttention, threads: 1 };
     const { llama, model, context, fileBytes } = await loadModel(options, { clock: systemClock });
-    const files = await readModel(modelPath, { stat });
-    const headers = files.map(({ header }) => header);
+    const { headers } = await readModel(modelPath, { stat });
     const plan = planContext(shapeOf(headers, fileBytes), options, Infinity);
     const { cpuRam } = await model.fileInsights.estimateContextResourceRequirementsV2({
       contextSize,

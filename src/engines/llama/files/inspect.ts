@@ -5,23 +5,17 @@ import { describeModel } from '../gguf/describe.ts';
 import { sizeOf } from './pull-file.ts';
 import { localPath, partSources } from './places.ts';
 import type { ModelDeps } from './pull-model.ts';
-import { type ReadFile, named, readModel, readModelFile } from './read-model.ts';
+import { type ReadFile, named, readModel, readModelFile, readParts } from './read-model.ts';
 import { readRemoteHeader } from './remote-header.ts';
 
 /** What a model's headers tell. Of a file elsewhere only the header is fetched, unless the file is here already. */
 export async function inspectModel(request: InspectRequest, deps: ModelDeps): Promise<ModelReport> {
-  const files = await readFiles(request, deps);
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const headers = files.map(({ header }) => header);
-  const { sequences, context: contextSize } = request;
+  const { source, signal, sequences, context: contextSize } = request;
+  const { headers, bytes } =
+    source.kind === 'path'
+      ? await readModel(source.path, deps.fs)
+      : await readParts(partSources(source), (part) => readAnywhere(part, deps, signal));
   return describeModel(headers, bytes, { sequences, contextSize, flashAttention: false }, availableMemory());
-}
-
-async function readFiles({ source, signal }: InspectRequest, deps: ModelDeps): Promise<ReadFile[]> {
-  if (source.kind === 'path') return readModel(source.path, deps.fs);
-  const files: ReadFile[] = [];
-  for (const part of partSources(source)) files.push(await readAnywhere(part, deps, signal));
-  return files;
 }
 
 async function readAnywhere(source: RemoteSource, deps: ModelDeps, signal: AbortSignal): Promise<ReadFile> {

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import { type FileLock, isHeld, lockFile } from '../../../base/file-lock.ts';
 import type { ModelFs } from './part-file.ts';
 
@@ -8,13 +7,12 @@ export interface Lease {
 }
 
 /**
- * Takes the lease of `path`, a lock on `<name>.part.lock.db`; undefined while another process has it, or another pull of this
- * one. Where a disk cannot lock, everybody has it.
+ * Takes the lease of `path`, whose folder is there: a lock on `<name>.part.lock.db`. Undefined while another process has it, or
+ * another pull of this one. Where a disk cannot lock, everybody has it.
  */
 export async function takeLease(path: string, fs: ModelFs): Promise<Lease | undefined> {
   // Not `.part.lock`: earlier versions wrote that, and not as a database.
   const lockPath = `${path}.part.lock.db`;
-  await fs.mkdir(dirname(path), { recursive: true });
   let lock: FileLock | undefined;
   try {
     lock = lockFile(lockPath);

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import type { LocalModel } from '../../../core/model-file.ts';
-import { quantizationOf } from '../gguf/describe.ts';
+import { parametersOf, quantizationOf } from '../gguf/describe.ts';
 import { type ModelFs, shareDone } from './part-file.ts';
 import { sizeOf } from './pull-file.ts';
 import { allParts, partPaths } from './places.ts';
@@ -43,13 +43,13 @@ async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
     return { ...model, unfinished: shares.reduce((sum, share) => sum + share, 0) / files.length };
   }
   try {
-    const headers = (await readModel(path, fs)).map(({ header }) => header);
+    const { headers } = await readModel(path, fs);
     const architecture = headers[0]!.metadata.get('general.architecture');
     return {
       ...model,
       architecture: typeof architecture === 'string' ? architecture : 'unknown',
       quantization: quantizationOf(headers),
-      parameters: headers.flatMap(({ tensors }) => tensors).reduce((sum, { elements }) => sum + elements, 0),
+      parameters: parametersOf(headers),
     };
   } catch (error) {
     return { ...model, fault: error instanceof Error ? error.message : String(error) };

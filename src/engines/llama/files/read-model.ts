@@ -13,14 +13,31 @@ export interface ReadFile {
   bytes: number;
 }
 
+/** What is read of all files of a model, in their order; `bytes` is of all together. */
+export interface ReadModel {
+  headers: GgufHeader[];
+  bytes: number;
+}
+
 /**
  * Reads the headers of all files of the model to which the file at `path` belongs, and makes sure that they are whole.
  * @throws ModelFileError
  */
-export async function readModel(path: string, fs: Pick<ModelFs, 'stat'>): Promise<ReadFile[]> {
-  const files: ReadFile[] = [];
-  for (const part of partPaths(path)) files.push(await readModelFile(part, fs));
-  return files;
+export function readModel(path: string, fs: Pick<ModelFs, 'stat'>): Promise<ReadModel> {
+  return readParts(partPaths(path), (part) => readModelFile(part, fs));
+}
+
+export async function readParts<Part>(
+  parts: readonly Part[],
+  read: (part: Part) => Promise<ReadFile>,
+): Promise<ReadModel> {
+  const model: ReadModel = { headers: [], bytes: 0 };
+  for (const part of parts) {
+    const { header, bytes } = await read(part);
+    model.headers.push(header);
+    model.bytes += bytes;
+  }
+  return model;
 }
 
 /**

@@ -25,7 +25,7 @@ export function describeModel(
   return {
     name: text('general.name'),
     architecture: text('general.architecture') ?? 'unknown',
-    parameters: headers.flatMap(({ tensors }) => tensors).reduce((sum, { elements }) => sum + elements, 0),
+    parameters: parametersOf(headers),
     quantization: quantizationOf(headers),
     contextLength: own('context_length'),
     layers: own('block_count'),
@@ -45,6 +45,10 @@ export function describeModel(
     fileBytes,
     memory: memoryOf(shapeOf(headers, fileBytes), wanted, freeBytes),
   };
+}
+
+export function parametersOf(headers: readonly GgufHeader[]): number {
+  return headers.flatMap(({ tensors }) => tensors).reduce((sum, { elements }) => sum + elements, 0);
 }
 
 /** What a file says of itself, else the kind of tensor that holds most of its numbers. */

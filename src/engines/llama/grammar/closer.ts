@@ -1,22 +1,6 @@
 import type { MatchState, Matcher } from './matcher.ts';
 
-/**
- * Keeps a generated text completable within its token limit. The invariant: the shortest completion of what was
- * accepted so far fits into the tokens that are left. A token that would break it is refused, and the completion is
- * appended instead.
- */
-export interface Closer {
-  /** Takes the next piece of text, of which the limit then has `left` tokens. False: refused, close now. */
-  accept(text: string, left: number): boolean;
-  /** The text may end here. */
-  readonly isComplete: boolean;
-  /** The text must end here. */
-  readonly isExhausted: boolean;
-  /** The shortest ending; empty where the text may end here. */
-  closing(): { text: string; tokens: number };
-  /** Goes back to the state after `text`, which is a start of what was accepted. */
-  rewind(text: string): void;
-}
+export type Closer = ReturnType<typeof createCloser>;
 
 /** Tokens of a text. It may err upwards, never downwards. */
 export type Measure = (text: string) => number;
@@ -24,26 +8,36 @@ export type Measure = (text: string) => number;
 /** Longer tokens than this many bytes are not worth asking the tokenizer about. */
 const bytesPerToken = 32;
 
-export function createCloser(matcher: Matcher, measure: Measure): Closer {
+/**
+ * Keeps a generated text completable within its token limit. The invariant: the shortest completion of what was
+ * accepted so far fits into the tokens that are left. A token that would break it is refused, and the completion is
+ * appended instead.
+ */
+export function createCloser(matcher: Matcher, measure: Measure) {
   let state = matcher.start;
   return {
-    accept(text, left) {
+    /** Takes the next piece of text, of which the limit then has `left` tokens. False: refused, close now. */
+    accept(text: string, left: number): boolean {
       const next = matcher.advance(state, text);
       if (!next || !isClosable(matcher, next, measure, left)) return false;
       state = next;
       return true;
     },
-    get isComplete() {
+    /** The text may end here. */
+    get isComplete(): boolean {
       return state.complete;
     },
-    get isExhausted() {
+    /** The text must end here. */
+    get isExhausted(): boolean {
       return state.complete && state.stacks.length === 0;
     },
-    closing() {
+    /** The shortest ending; empty where the text may end here. */
+    closing(): { text: string; tokens: number } {
       const text = state.complete ? '' : matcher.closing(state);
       return { text, tokens: text === '' ? 0 : measure(text) };
     },
-    rewind(text) {
+    /** Goes back to the state after `text`, which is a start of what was accepted. */
+    rewind(text: string): void {
       state = matcher.advance(matcher.start, text) ?? state;
     },
   };

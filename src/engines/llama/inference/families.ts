@@ -70,17 +70,10 @@ const channelCalls: CallFormat = {
   isRepeatable: false,
 };
 
-interface Row {
-  readonly name: string;
-  /** All of these stand in the template. */
-  readonly marks: readonly string[];
-  readonly calls: CallFormat;
-  readonly hasChannels?: boolean;
-  readonly hasShortCallIds?: boolean;
-}
+type Row = Partial<Family> & Pick<Family, 'name' | 'calls'>;
 
-/** The more particular ones first. */
-const rows: readonly Row[] = [
+/** By marks that all stand in the template; the more particular ones first. */
+const rows: readonly (Row & { marks: readonly string[] })[] = [
   { name: 'harmony', marks: ['<|channel|>', '<|start|>'], calls: channelCalls, hasChannels: true },
   { name: 'mistral', marks: ['[TOOL_CALLS]', '[ARGS]'], calls: mistralNamed, hasShortCallIds: true },
   { name: 'mistral', marks: ['[TOOL_CALLS]'], calls: mistralList, hasShortCallIds: true },
@@ -98,15 +91,10 @@ const thinkingMarks: readonly Thinking[] = [
 /** The family of the model with this chat template; undefined is a model without one. */
 export function familyOf(template: string | undefined): Family {
   const text = template ?? '';
-  const row = rows.find(({ marks }) => marks.every((mark) => text.includes(mark)));
-  const knowsTools = /\btools\b/.test(text);
-  return {
-    name: row?.name ?? 'plain',
-    calls: row?.calls ?? { ...markedCalls, isBareToo: knowsTools },
-    thinking: thinkingMarks.find(({ end }) => text.includes(end)) ?? null,
-    hasChannels: row?.hasChannels ?? false,
-    hasShortCallIds: row?.hasShortCallIds ?? false,
-  };
+  const thinking = thinkingMarks.find(({ end }) => text.includes(end)) ?? null;
+  const plain: Row = { name: 'plain', calls: { ...markedCalls, isBareToo: /\btools\b/.test(text) } };
+  const row = rows.find(({ marks }) => marks.every((mark) => text.includes(mark))) ?? plain;
+  return { thinking, hasChannels: false, hasShortCallIds: false, ...row };
 }
 
 /** Texts by which an answer of the family is read. Where they are control tokens, they must not be dropped. */

@@ -4,8 +4,7 @@ import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import type { Clock } from '../../../../base/clock.ts';
 import { StartError } from '../../../../base/start-error.ts';
 import { ModelFileError } from '../../files/faults.ts';
-import { readModel } from '../../files/read-model.ts';
-import type { GgufHeader } from '../../gguf/header.ts';
+import { type ReadModel, readModel } from '../../files/read-model.ts';
 import { shapeOf } from '../../gguf/shape.ts';
 import type { LoadOptions } from '../../protocol.ts';
 import { batchSize } from '../scheduling/batch-gate.ts';
@@ -72,13 +71,9 @@ export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<L
 }
 
 /** The headers of all files, and their bytes; what is wrong with one comes with what to do about it. */
-async function readFiles(modelPath: string): Promise<{ headers: GgufHeader[]; bytes: number }> {
+async function readFiles(modelPath: string): Promise<ReadModel> {
   try {
-    const files = await readModel(modelPath, { stat });
-    return {
-      headers: files.map(({ header }) => header),
-      bytes: files.reduce((sum, file) => sum + file.bytes, 0),
-    };
+    return await readModel(modelPath, { stat });
   } catch (error) {
     if (!(error instanceof ModelFileError) || error.hint === undefined) throw error;
     throw new StartError(`${error.message} ${error.hint}`, { cause: error });

@@ -20,16 +20,13 @@ export interface Lane {
   readonly sequence: LlamaContextSequence;
   readonly signal: AbortSignal;
   /** Evaluates so many tokens with a batch to come. Rejects with the signal's reason when it aborts before. */
-  pass<T>(tokens: number, evaluate: () => Promise<T>): Promise<T>;
+  pass: <T>(tokens: number, evaluate: () => Promise<T>) => Promise<T>;
 }
+
+export type Runner = ReturnType<typeof createRunner>;
 
 /** Hands out the sequences: interactive requests first, each to the slot that already holds most of its prompt. */
-export interface Runner {
-  /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts in the queue. */
-  run<T>(request: SlotRequest, work: (lane: Lane) => Promise<T>): Promise<T>;
-}
-
-export function createRunner(sequences: readonly LlamaContextSequence[], gate: BatchGate): Runner {
+export function createRunner(sequences: readonly LlamaContextSequence[], gate: BatchGate) {
   const slots = sequences.map((sequence): Slot => ({
     sequence,
     tokens: [],
@@ -72,7 +69,8 @@ export function createRunner(sequences: readonly LlamaContextSequence[], gate: B
   }
 
   return {
-    async run(request, work) {
+    /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts in the queue. */
+    async run<T>(request: SlotRequest, work: (lane: Lane) => Promise<T>): Promise<T> {
       const slot = await acquire(request);
       const { priority, signal } = request;
       const pass: Lane['pass'] = (tokens, evaluate) => gate.pass({ tokens, priority, signal }, evaluate);
