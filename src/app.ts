@@ -1,14 +1,8 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createLog, secretsOf } from './app/log.ts';
-import {
-  isRemote,
-  modelServers,
-  modelSources,
-  openModelFiles,
-  publicModel,
-  type ModelServers,
-} from './app/models.ts';
+import { isRemote, modelSources, openModelFiles } from './app/models.ts';
+import { createServing, type ServerAway } from './app/serving.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
@@ -38,7 +32,6 @@ import { closeToOthers } from './files/private-folder.ts';
 import { createGenerate } from './generate/create-generate.ts';
 import { withFallbacks } from './generate/fallbacks.ts';
 import { withLineFallbacks } from './generate/line-fallbacks.ts';
-import type { ServedModel } from './generate/generate.ts';
 import { createSchemaRefusal } from './generate/schemas/refusal.ts';
 import { createSchemas } from './generate/schemas/schemas.ts';
 import { createResponses } from './responses/create-responses.ts';
@@ -63,14 +56,6 @@ export interface App extends Service {
   serversAway(): Promise<ServerAway[]>;
   /** Keys made by the very first start, to be shown once. */
   readonly firstKeys: Accounts['firstKeys'];
-}
-
-export interface ServerAway {
-  model: string;
-  server: string;
-  /** How many the model has. */
-  servers: number;
-  message: string;
 }
 
 /** What may be put in place of the machine's own, for tests and benchmarks. */
@@ -111,9 +96,15 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const accounts = createAccounts({ ...shared, store, config });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
-  let served = await serve(config, []);
+  const { spawn } = overrides;
+  const serving = await createServing(config, {
+    ...shared,
+    modelFiles,
+    isShared: !embedded,
+    ...(spawn && { spawn }),
+  });
   const schemas = createSchemas(shared);
-  const generate = createGenerate({ ...shared, models: served, accounts, schemas });
+  const generate = createGenerate({ ...shared, models: serving.models, accounts, schemas });
   const { catalog } = generate;
   const single = withFallbacks(generate);
   const { limits, drainMs } = config;
@@ -219,32 +210,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     for (const part of parts.slice(0, -2).toReversed()) await part.stop();
   }
 
-  /** The models of a configuration; servers that are as before keep what was learned of them. */
-  function serve({ models }: Config, before: readonly Served[]): Promise<Served[]> {
-    const { spawn } = overrides;
-    const made = models.map(async (asked) => {
-      const known = before.find(({ config: { id } }) => id === asked.id);
-      const own = { log: log.child({ model: asked.id }), modelFiles, isShared: !embedded };
-      const given = { ...shared, ...own, ...(spawn && { spawn }) };
-      const servers = await modelServers(asked, given, known);
-      const createdAt = known?.model.createdAt ?? clock.now();
-      return { ...servers, model: publicModel(asked, servers.pool, createdAt) };
-    });
-    return Promise.all(made);
-  }
-
   async function reload(read: () => Config): Promise<void> {
     const next = read();
     hide(secretsOf(next));
     await createStartPulls(modelFiles, modelSources(next).filter(isRemote), log).start();
-    const models = await serve(next, served);
-    await generate.replaceModels(models);
-    const replaced = models.filter(({ replicas }) => !served.some((each) => each.replicas === replicas));
-    const known = replaced.filter(({ pool }) => served.some((each) => each.pool === pool));
-    await Promise.all(known.map(({ pool, replicas }) => pool.replaceReplicas(replicas)));
-    served = models;
-    const idsOf = (of: readonly Served[]) => of.map(({ model }) => model.id);
-    log.info({ models: idsOf(models), replaced: idsOf(replaced) }, 'The configuration was read again.');
+    const { replaced } = await serving.replace(next, (models) => generate.replaceModels(models));
+    const models = next.models.map(({ id }) => id);
+    log.info({ models, replaced }, 'The configuration was read again.');
     const waiting = unreadKeys.filter((key) => !isDeepStrictEqual(next[key], config[key]));
     if (waiting.length > 0) log.warn({ keys: waiting }, 'What these keys say is taken at the next start.');
   }
@@ -262,14 +234,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     dataFolder: config.data,
     bucket: bucket && storeOf(config),
 
-    async serversAway() {
-      await Promise.all(served.map(({ pool }) => pool.probe()));
-      return served.flatMap(({ model: { id }, pool: { replicas } }) =>
-        replicas.flatMap(({ name, waiting }) =>
-          waiting ? { model: id, server: name, servers: replicas.length, message: waiting.message } : [],
-        ),
-      );
-    },
+    serversAway: () => serving.away(),
 
     reload(read) {
       reloading = reloading
@@ -301,8 +266,6 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     },
   };
 }
-
-type Served = ServedModel & ModelServers;
 
 /** What a running server does not read again. */
 const unreadKeys = [

@@ -41,7 +41,10 @@ export function isRemote(source: ModelSource): source is RemoteSource {
 }
 
 /** What engines and pools are made with. */
-interface EngineParts {
+export interface ModelParts {
+  modelFiles: ModelFiles;
+  /** Whether other processes may be on the same database, and ask the same servers. */
+  isShared: boolean;
   clock: Clock;
   random: Random;
   ids: Ids;
@@ -89,12 +92,11 @@ export interface ModelServers {
 }
 
 /**
- * @param isShared whether other processes may be on the same database, and ask the same servers
  * @param before the model's as it was configured until now: a server that is as before keeps what was learned of it
  */
 export async function modelServers(
   config: ModelConfig,
-  { modelFiles, isShared, ...parts }: EngineParts & { modelFiles: ModelFiles; isShared: boolean },
+  { modelFiles, isShared, ...parts }: ModelParts,
   before?: ModelServers,
 ): Promise<ModelServers> {
   const { id, serves, engine } = config;
