@@ -100,7 +100,7 @@ describe('SIGHUP', () => {
       }>('/v1/models');
       return data[0]!.replicas;
     };
-    await until('one is known to be away', async () => (await replicas())[0]!.health === 'open');
+    await until('one is known to be away', async () => (await replicas())[0]!.health !== 'up');
     const { waiting } = (await replicas())[0]!;
     const held: (() => void)[] = [];
     before.answer = (response, request) => void held.push(() => complete('before')(response, request));

@@ -76,7 +76,8 @@ describe('a batch whose model takes nothing', () => {
     const { data } = await admin.get<{ data: Model[] }>('/v1/models');
     const { replicas } = data[0]!;
     expect(replicas![0]).toMatchObject({
-      health: 'open',
+      // Half-open once its first pause is over, however long this test takes.
+      health: expect.stringMatching('open'),
       in_flight: 0,
       waiting: { reason: 'engine_unavailable' },
     });
