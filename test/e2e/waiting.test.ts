@@ -113,7 +113,7 @@ describe('a batch behind others', () => {
     interface Seen {
       waiting: Waiting | null;
       progress: { batches_ahead: number | null };
-      created_at: string;
+      in_progress_at: string;
     }
     const seen = (id: string) => running.api.get<Seen>(`/v1/batches/${id}`);
     const first = await running.api.createBatch({ requests: chatLines(8, () => '[[hang]]') });
@@ -129,7 +129,7 @@ describe('a batch behind others', () => {
         return batch.waiting && batch;
       });
       expect(told).toMatchObject({
-        waiting: { reason: 'queued', since: told.created_at },
+        waiting: { reason: 'queued', since: told.in_progress_at },
         progress: { batches_ahead: n + 1 },
       });
     }
