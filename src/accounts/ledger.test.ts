@@ -9,6 +9,8 @@ import { createLedger, type Ledger } from './ledger.ts';
 let clock: ManualClock;
 let store: AccountStore;
 let ledger: Ledger;
+let away: boolean;
+const isAway = async () => away;
 const caller = { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null };
 const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
 const usage = { inputTokens: 1000, cachedTokens: 200, outputTokens: 50 };
@@ -18,7 +20,8 @@ const charge = (requestId: string) => ledger.charge({ caller, requestId, model: 
 beforeEach(() => {
   clock = createManualClock(Date.UTC(2026, 10, 21, 23, 59, 59, 990));
   store = createAccountStore();
-  ledger = createLedger({ ledger: store.ledger, clock, log: silent });
+  away = false;
+  ledger = createLedger({ ledger: store.ledger, clock, log: silent, isAway });
 });
 
 describe('the ledger of synchronous requests', () => {
@@ -68,10 +71,10 @@ describe('the ledger of synchronous requests', () => {
     expect(store.written.flat()).toHaveLength(1);
   });
 
-  it('names the requests in the log when it stays away, and goes on with the next', async () => {
+  it('names the requests in the log when the database refuses them, and goes on with the next', async () => {
     const errors: object[] = [];
     const log: Log = { ...silent, error: (fields) => void errors.push(fields) };
-    ledger = createLedger({ ledger: store.ledger, clock, log });
+    ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
     store.failLedger(4);
     charge('req_1');
     for (const ms of [50, 100, 400, 1600]) {
@@ -81,6 +84,58 @@ describe('the ledger of synchronous requests', () => {
     charge('req_2');
     await clock.advance(50);
     expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_2']);
+  });
+
+  it('keeps what was served for as long as the database is away, and writes it in order', async () => {
+    away = true;
+    store.failLedger(Infinity);
+    charge('req_0');
+    for (let n = 1; n <= 300; n++) {
+      await clock.advance(1_000);
+      charge(`req_${n}`);
+    }
+    expect(store.written).toEqual([]);
+    store.failLedger(0);
+    await clock.advance(5_000);
+    const names = Array.from({ length: 301 }, (_, n) => `req_${n}`);
+    expect(store.written.flat().map((row) => row.sourceId)).toEqual(names);
+    expect(store.written).toHaveLength(3);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('names all that waits in the log when it stops while the database is away', async () => {
+    const named: unknown[] = [];
+    const log: Log = {
+      ...silent,
+      error: (fields) => void named.push((fields as { requests: string[] }).requests),
+    };
+    ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
+    away = true;
+    store.failLedger(Infinity);
+    charge('req_1');
+    await clock.advance(10_000);
+    charge('req_2');
+    await ledger.stop();
+    expect([named, clock.pending]).toEqual([[['req_1', 'req_2']], 0]);
+  });
+
+  it('names what is too much to wait', async () => {
+    const named: string[] = [];
+    const log: Log = {
+      ...silent,
+      error: (fields) => void named.push(...(fields as { requests: string[] }).requests),
+    };
+    ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
+    away = true;
+    store.failLedger(Infinity);
+    for (let n = 0; n < 51_000; n++) charge(`req_${n}`);
+    await clock.advance(50);
+    store.failLedger(0);
+    await clock.advance(100);
+    const written = store.written.flat().map((row) => row.sourceId);
+    expect([new Set([...written, ...named]).size, written.length + named.length]).toEqual([51_000, 51_000]);
+    expect(written.length).toBeGreaterThan(49_000);
+    expect(named.length).toBeGreaterThan(0);
   });
 
   it('writes what waits when it stops, and later charges at once', async () => {

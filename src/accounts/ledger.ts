@@ -8,6 +8,18 @@ const groupRows = 256;
 const groupMs = 50;
 /** Waits before writing a group again. A row that was written after all is not billed twice: its source is unique. */
 const retryMs = [100, 400, 1600];
+/** Between further tries, while the database is away. */
+const awayMs = 5_000;
+/** What waits for a database that is away: 20 MB at most. */
+const mostWaiting = 50_000;
+
+export interface LedgerDeps {
+  ledger: LedgerStore;
+  clock: Clock;
+  log: Log;
+  /** Whether what the ledger threw is the fault of a database that cannot be used at present, and not of the rows. */
+  isAway: (error: unknown) => Promise<boolean>;
+}
 
 export interface Ledger {
   charge: Accounts['charge'];
@@ -17,50 +29,56 @@ export interface Ledger {
 
 /**
  * Synchronous requests in the ledger. Charges wait for company, 256 of them or 50 ms, and are written in one
- * transaction, one group after the other. What waits is the rows alone: whatever else a charge held, a busy server would hold
- * hundreds of.
+ * transaction, one group after the other; while the database is away they wait until it is back. What waits is the rows
+ * alone: whatever else a charge held, a busy server would hold hundreds of.
  */
-export function createLedger(deps: { ledger: LedgerStore; clock: Clock; log: Log }): Ledger {
-  const { ledger, clock, log } = deps;
-  let waiting: LedgerRow[] = [];
+export function createLedger({ ledger, clock, log, isAway }: LedgerDeps): Ledger {
+  /** Those that wait for company, and those that are to be written. */
+  let young: LedgerRow[] = [];
+  const due: LedgerRow[] = [];
   let timer: Timer | undefined;
-  let writing = Promise.resolve();
-  let stopped = false;
+  let writing: Promise<void> | undefined;
+  const stopping = new AbortController();
 
-  async function writeRows(rows: LedgerRow[]): Promise<void> {
-    for (const wait of retryMs) {
+  function giveUp(rows: LedgerRow[], error: unknown): void {
+    // The requests are named, so that what was served can be billed by hand.
+    const requests = rows.map((row) => row.sourceId);
+    log.error({ err: error, requests }, 'requests were served but could not be entered in the ledger');
+  }
+
+  /** Until it succeeds, is refused, or the process stops while the database is away. */
+  async function writeGroup(rows: LedgerRow[]): Promise<void> {
+    for (let tries = 0; ; tries++) {
       try {
         return await ledger.add(rows);
       } catch (error) {
+        const wait = retryMs[tries];
+        if (wait === undefined && !(await isAway(error))) return giveUp(rows, error);
+        if (wait === undefined && stopping.signal.aborted) return giveUp([...rows, ...due.splice(0)], error);
         log.warn({ err: error, rows: rows.length }, 'could not write to the ledger, trying again');
-        await sleep(clock, wait);
+        await (wait === undefined ? sleep(clock, awayMs, stopping.signal) : sleep(clock, wait));
       }
     }
-    await ledger.add(rows);
   }
 
-  async function writeGroup(group: LedgerRow[]): Promise<void> {
-    try {
-      await writeRows(group);
-    } catch (error) {
-      // The requests are named, so that what was served can be billed by hand.
-      const requests = group.map((row) => row.sourceId);
-      log.error({ err: error, requests }, 'requests were served but could not be entered in the ledger');
-    }
+  async function write(): Promise<void> {
+    while (due.length > 0) await writeGroup(due.splice(0, groupRows));
+    writing = undefined;
   }
 
-  function flush(): Promise<void> {
+  async function flush(): Promise<void> {
     timer?.cancel();
     timer = undefined;
-    const group = waiting;
-    waiting = [];
-    if (group.length > 0) writing = writing.then(() => writeGroup(group));
-    return writing;
+    const rows = young;
+    young = [];
+    if (due.length + rows.length > mostWaiting) giveUp(rows, new Error('too many wait for the database'));
+    else due.push(...rows);
+    await (writing ??= write());
   }
 
   return {
     charge({ caller, requestId, model, usage, prices }) {
-      waiting.push({
+      young.push({
         sourceId: requestId,
         orgId: caller.orgId,
         model,
@@ -69,11 +87,11 @@ export function createLedger(deps: { ledger: LedgerStore; clock: Clock; log: Log
         usage,
         amount: Number(cost(usage, prices)),
       });
-      if (stopped || waiting.length >= groupRows) void flush();
+      if (stopping.signal.aborted || young.length >= groupRows) void flush();
       else timer ??= clock.after(groupMs, () => void flush());
     },
     stop() {
-      stopped = true;
+      stopping.abort();
       return flush();
     },
   };

@@ -18,7 +18,7 @@ import {
 } from './create/create.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { removeFiles, requireFinished } from './remove.ts';
-import { isDatabaseAway } from './database-fault.ts';
+import { isDatabaseAway } from '../core/database-fault.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
 import { countInput } from './create/count-input.ts';

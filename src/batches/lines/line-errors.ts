@@ -1,6 +1,6 @@
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError } from '../../core/errors.ts';
-import { saysAway } from '../database-fault.ts';
+import { saysAway } from '../../core/database-fault.ts';
 
 /** Between two tries of a line. */
 export const linePauses = { firstMs: 1_000, longestMs: 30_000 };

@@ -2,7 +2,7 @@ import type { ApiKey, Org } from '../../../src/core/org.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 
-export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'ledger'> {
+export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'ledger' | 'ping'> {
   /** Every hash the database was asked for. */
   readonly asked: string[];
   readonly touched: { id: string; at: number }[][];
@@ -26,6 +26,7 @@ export function createAccountStore(): AccountStore {
     touched,
     written,
     failLedger: (n) => void (failures = n),
+    ping: () => Promise.resolve(0),
     dump: () => JSON.stringify({ orgs, keys, asked, touched, written }),
     orgs: {
       insert: async (org) => void orgs.push(org),

@@ -1,5 +1,5 @@
-import { ApiError } from '../core/errors.ts';
-import { StoreError, type StoreErrorCode } from '../core/store-error.ts';
+import { ApiError } from './errors.ts';
+import { StoreError, type StoreErrorCode } from './store-error.ts';
 
 /** Faults that come from the database as a whole, whatever it was asked. */
 const wholesale: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([

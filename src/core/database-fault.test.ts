@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../core/errors.ts';
-import { StoreError } from '../core/store-error.ts';
+import { ApiError } from './errors.ts';
+import { StoreError } from './store-error.ts';
 import { isDatabaseAway } from './database-fault.ts';
 
 const works = () => Promise.resolve();
