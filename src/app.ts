@@ -79,7 +79,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const { clock = systemClock, random = systemRandom } = overrides;
   const { log, hide, flush } = overrides.log
     ? { log: overrides.log, hide: () => {}, flush: () => {} }
-    : createLog(config.logLevel, secretsOf(config));
+    : createLog(config.logLevel, secretsOf(config), clock);
   const ids = createIds(clock, random);
   const time = new StoreTime(clock);
   const shared = { clock: time, random, ids, log };

@@ -1,10 +1,12 @@
 import querystring from 'node:querystring';
 import { pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
-import { loadPackage } from '../base/load-package.ts';
+import type { Clock } from '../base/clock.ts';
 import { keyRemover } from '../base/key-shapes.ts';
+import { loadPackage } from '../base/load-package.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../core/config.ts';
+import { createLogWriter } from './log-writer.ts';
 
 /** A line of the log as people read it: time, level, words, and the fields behind them. */
 export function forPeople(): (line: string) => string {
@@ -15,35 +17,32 @@ export function forPeople(): (line: string) => string {
 }
 
 /**
- * Lines wait for each other for a moment, so that a request does not wait for the disk. Written at the end in any case.
- * Every line passes here on its way out, whoever wrote it, and loses its keys: a client may put one anywhere. On a terminal
- * lines are for people, else one JSON object each.
+ * The log, on stderr. Every line passes here on its way out, whoever wrote it, and loses its keys: a client may put one
+ * anywhere. On a terminal lines are for people, else one JSON object each. What waits is written when the process ends.
  */
 export function createLog(
   level: string,
   first: readonly string[],
+  clock: Clock,
   isTerminal = process.stderr.isTTY,
 ): { log: Log; hide: (more: string[]) => void; flush: () => void } {
-  const destination = pino.destination({
-    dest: 2,
-    sync: false,
-    contentMode: 'buffer',
-    minLength: 15_000,
-    periodicFlush: 100,
+  const writer = createLogWriter({
+    fd: 2,
+    clock,
+    onLost: (lines) => log.warn({ lines }, 'lines of the log were lost: they could not be written'),
   });
+  process.once('exit', () => writer.flush());
   const secrets = new Set(first);
   const remover = () => keyRemover([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
   let withoutKeys = remover();
   const show = isTerminal ? forPeople() : (line: string) => line;
-  // Bytes, which its types do not know of: of text that waits, the destination counts the bytes anew with every line.
-  const bytesOf = (line: string) => Buffer.from(show(withoutKeys(line))) as unknown as string;
-  const hooks = { streamWrite: bytesOf };
-  const log = pino({ level, base: null, hooks }, destination);
+  const write = (line: string) => writer.write(Buffer.from(show(withoutKeys(line))));
+  const log = pino({ level, base: null }, { write });
   const hide = (more: string[]) => {
     for (const secret of more) secrets.add(secret);
     withoutKeys = remover();
   };
-  return { log, hide, flush: () => destination.flushSync() };
+  return { log, hide, flush: () => writer.flush() };
 }
 
 /** What this server was told that nobody else may learn. */

@@ -4,6 +4,7 @@ import { environment } from '../config/environment.ts';
 import { exitCodes } from './shared/exit-codes.ts';
 import { run } from './run.ts';
 import { exampleRequests, selfCommand } from './self-command.ts';
+import { endWhenUnread } from './shared/output.ts';
 import { createTerminal } from './terminal/terminal.ts';
 
 /** The command line of this process. */
@@ -11,9 +12,7 @@ export async function start(): Promise<void> {
   // Started by the launcher of a checkout, which a kill -9 may take away.
   process.channel?.unref();
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-  // A reader that went away (`| head`) ends the command, quietly.
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  endWhenUnread();
   // Threads and child processes keep theirs in the same place.
   const compiled = getCompileCacheDir();
   if (compiled !== undefined) environment.NODE_COMPILE_CACHE ??= compiled;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCountingUpstream } from '../support/counting-upstream.ts';
@@ -78,6 +78,39 @@ describe('serve', () => {
     }
     expect((await server.exit).err).toContain(id);
   });
+
+  it('drains though nobody reads what it says any more', async () => {
+    const server = await serveHeld(['--log-level', 'info']);
+    upstream!.holdAfter = 0;
+    const asked = fetch(`${server.ready.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.env.OFFPEAK_API_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello.' }] }),
+    });
+    await expect.poll(() => upstream!.total()).toBe(1);
+    server.child.stdout!.destroy();
+    server.child.stderr!.destroy();
+    server.child.kill('SIGTERM');
+    // Until it takes no connections, because it has heard.
+    const headers = { connection: 'close' };
+    while (await fetch(`${server.ready.url}/healthz`, { headers }).catch(() => undefined));
+    server.release();
+    expect((await asked).status).toBe(200);
+    expect(await server.exit).toMatchObject({ code: 0, signal: null });
+  });
+
+  it.runIf(existsSync('/dev/full'))(
+    'goes on where the disk of its log is full, and stops when it is told to',
+    async () => {
+      const full = openSync('/dev/full', 'w');
+      const server = await place.serve(['--log-level', 'info'], full);
+      closeSync(full);
+      for (let n = 0; n < 300; n++) await fetch(`${server.ready.url}/v1/no-such-route`);
+      expect((await fetch(`${server.ready.url}/readyz`)).status).toBe(200);
+      server.child.kill('SIGTERM');
+      expect(await server.exit).toMatchObject({ code: 0, signal: null });
+    },
+  );
 
   it('says what is in the way, and how to go around it', async () => {
     const server = await place.serve();

@@ -31,7 +31,8 @@ export interface Workspace {
   /** The same by way of the launcher, as `bin/offpeak` and the npm scripts do on an old Node. */
   launch(argv: string[]): Running;
   run(argv: string[], env?: Record<string, string>): Promise<Exit>;
-  serve(more?: string[]): Promise<Server>;
+  /** @param stderr where its log goes, if not here: a file descriptor */
+  serve(more?: string[], stderr?: number): Promise<Server>;
   write(name: string, text: string): void;
   read(name: string): string;
   remove(): Promise<void>;
@@ -62,21 +63,28 @@ export function createWorkspace(delay = '1ms'): Workspace {
   const running = new Set<Running>();
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('OFFPEAK_'));
 
-  function start(argv: string[], env: Record<string, string> = {}, files = [main]): Running {
+  function start(
+    argv: string[],
+    env: Record<string, string> = {},
+    files = [main],
+    stderr: number | 'pipe' = 'pipe',
+  ): Running {
     const child = spawn(process.execPath, [...files, ...argv], {
       cwd: folder,
       env: { ...Object.fromEntries(clean), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', stderr],
     });
     const seen = { out: '', err: '' };
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (seen.out += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (seen.err += text));
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => (seen.out += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (seen.err += text));
     const exit = once(child, 'close').then(([code, signal]) => ({
       code: code as number | null,
       signal: signal as NodeJS.Signals | null,
       ...seen,
     }));
-    const readers = [child.stdout, child.stderr].map((input) => createInterface({ input }));
+    const readers = [child.stdout, child.stderr].flatMap((input) =>
+      input ? createInterface({ input }) : [],
+    );
     const told: string[] = [];
     for (const reader of readers) reader.on('line', (line) => told.push(line));
     const one: Running = {
@@ -109,8 +117,9 @@ export function createWorkspace(delay = '1ms'): Workspace {
     write,
     read: (name) => readFileSync(join(folder, name), 'utf8'),
     run: (argv, env) => start(argv, env).exit,
-    async serve(more = []) {
-      const one = start(['serve', '--port', '0', '--json', '--log-level', 'silent', ...more]);
+    async serve(more = [], stderr) {
+      const flags = ['serve', '--port', '0', '--json', '--log-level', 'silent', ...more];
+      const one = start(flags, {}, [main], stderr);
       const ready = JSON.parse(await one.line(/^\{"url"/)) as ReadyLine;
       return { ...one, ready, env: { OFFPEAK_URL: ready.url, OFFPEAK_API_KEY: ready.keys?.key ?? '' } };
     },

@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
+import { createLogWriter, type LogWriter } from './log-writer.ts';
+
+const errorOf = (code: string) => Object.assign(new Error(code), { code });
+
+/** A file that says of each write how it ends, at once unless it is held. */
+function createFile() {
+  const file = {
+    written: '',
+    /** Why the next writes fail. */
+    fault: undefined as string | undefined,
+    /** How many bytes are taken at a time. */
+    room: Infinity,
+    writes: 0,
+    held: undefined as (() => void)[] | undefined,
+    paused: 0,
+    pause(ms: number) {
+      file.paused += ms;
+    },
+    writeSync(_: number, bytes: Buffer): number {
+      file.writes++;
+      if (file.fault !== undefined) throw errorOf(file.fault);
+      const taken = bytes.subarray(0, file.room);
+      file.written += taken.toString();
+      return taken.length;
+    },
+    write(fd: number, bytes: Buffer, done: (error: Error | null, written: number) => void) {
+      const end = () => {
+        let written = 0;
+        try {
+          written = file.writeSync(fd, bytes);
+        } catch (error) {
+          return done(error as Error, 0);
+        }
+        done(null, written);
+      };
+      if (file.held) file.held.push(end);
+      else end();
+    },
+  };
+  return file;
+}
+
+let clock: ManualClock;
+let file: ReturnType<typeof createFile>;
+let lost: number[];
+let writer: LogWriter;
+const line = (text: string) => writer.write(Buffer.from(`${text}\n`));
+
+beforeEach(() => {
+  clock = createManualClock();
+  file = createFile();
+  lost = [];
+  writer = createLogWriter({ fd: 2, clock, system: file, onLost: (lines) => void lost.push(lines) });
+});
+
+describe('the writer of the log', () => {
+  it('writes lines together, a moment after the first', async () => {
+    line('a');
+    line('b');
+    expect(file.written).toBe('');
+    await clock.advance(100);
+    expect([file.written, file.writes, clock.pending]).toEqual(['a\nb\n', 1, 0]);
+  });
+
+  it('does not wait when there are many, and lets nobody wait for them', async () => {
+    file.held = [];
+    line('a'.repeat(20_000));
+    expect(file.held).toHaveLength(1);
+    line('b'.repeat(20_000));
+    expect(file.held).toHaveLength(1);
+    file.held[0]!();
+    expect([file.written.length, file.held.length]).toEqual([20_001, 2]);
+  });
+
+  it('writes the rest of what was taken in part', async () => {
+    file.room = 3;
+    line('abcdefgh');
+    await clock.advance(1_000);
+    expect(file.written).toBe('abcdefgh\n');
+  });
+
+  it.each(['ENOSPC', 'EPIPE', 'EAGAIN'])(
+    'keeps lines through %s, and writes them when that is over',
+    async (fault) => {
+      file.fault = fault;
+      line('a');
+      await clock.advance(100);
+      line('b');
+      line('c'.repeat(20_000));
+      await clock.advance(10_000);
+      // Not once a line.
+      expect([file.written, file.writes]).toEqual(['', 11]);
+      file.fault = undefined;
+      await clock.advance(1_000);
+      expect(file.written).toBe(`a\nb\n${'c'.repeat(20_000)}\n`);
+      expect([lost, clock.pending]).toEqual([[], 0]);
+    },
+  );
+
+  it('loses the newest where too many wait, and says how many once others can be written', async () => {
+    file.fault = 'ENOSPC';
+    for (let n = 0; n < 50; n++) line('x'.repeat(99_999));
+    await clock.advance(5_000);
+    expect(lost).toEqual([]);
+    file.fault = undefined;
+    await clock.advance(1_000);
+    expect([file.written.length, lost]).toEqual([4_000_000, [10]]);
+  });
+
+  it('writes all that waits when it is told to', () => {
+    file.room = 2;
+    line('abc');
+    writer.flush();
+    expect([file.written, clock.pending]).toEqual(['abc\n', 0]);
+  });
+
+  it.each(['ENOSPC', 'EPIPE', 'EAGAIN'])(
+    'gives up to write all that waits at %s, and keeps it',
+    async (fault) => {
+      file.fault = fault;
+      line('abc');
+      writer.flush();
+      file.fault = undefined;
+      await clock.advance(100);
+      expect([file.written, clock.pending]).toEqual(['abc\n', 0]);
+    },
+  );
+});
