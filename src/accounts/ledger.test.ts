@@ -86,7 +86,7 @@ describe('the ledger of synchronous requests', () => {
     expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_2']);
   });
 
-  it('keeps what was served for as long as the database is away, and writes it in order', async () => {
+  it('F35, F36: keeps what was served for as long as the database is away, and writes it in order', async () => {
     away = true;
     store.failLedger(Infinity);
     charge('req_0');
