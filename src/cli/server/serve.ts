@@ -5,9 +5,9 @@ import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { announce, announceAway, announceJson } from './announce.ts';
 import { CliError } from '../shared/exit-codes.ts';
-import { goOnUnread } from '../shared/output.ts';
 import { firstSignal, onHangup } from '../shared/signals.ts';
 import { configOf, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
+import { goOnUnread } from '../terminal/terminal.ts';
 
 export function serve(cli: Cli): Command {
   return withServerFlags(new Command('serve'))
@@ -21,7 +21,7 @@ export function serve(cli: Cli): Command {
       const { createApp } = await import('../../app.ts');
       const app = await createApp(config);
       const signal = firstSignal();
-      goOnUnread();
+      goOnUnread(process);
       try {
         const begun = app.start().catch((error: unknown) => {
           throw explainStart(error, config);

@@ -63,3 +63,19 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, self = byName
     },
   };
 }
+
+type Outputs = Pick<NodeJS.Process, 'stdout' | 'stderr'>;
+
+/** A reader that goes away (`| head`) ends the command, quietly; a full disk ends it as a failure. */
+export function endWhenUnread({ stdout, stderr }: Outputs): void {
+  for (const stream of [stdout, stderr]) stream.on('error', endUnread);
+}
+
+/** From here on it loses what it says: a server has others to serve, and is not to stop before they are answered. */
+export function goOnUnread({ stdout, stderr }: Outputs): void {
+  for (const stream of [stdout, stderr]) stream.off('error', endUnread).on('error', () => {});
+}
+
+function endUnread(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+}
