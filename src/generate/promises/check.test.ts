@@ -4,7 +4,7 @@ import { createInlineSchemas } from '../../../test/support/inline-schemas.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import type { ChatRequest, JsonSchema, Tool } from '../../wire/chat/chat.ts';
 import { createCheck } from './check.ts';
-import { ruleOf } from './rule.ts';
+import { ruleOf } from '../../wire/chat/rule.ts';
 
 const withSchema = (schema: JsonSchema): Partial<ChatRequest> => ({
   response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },

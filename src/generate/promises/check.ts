@@ -1,9 +1,10 @@
 import { isObject, parsed } from '../../base/fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
+import type { Rule } from '../../wire/chat/rule.ts';
 import type { AdmittedSchema, GivenSchema, Schemas } from '../schemas/schemas.ts';
 import { type Beginning, hasBegun, isWhole } from './begun.ts';
-import { type Rule, strictNames } from './rule.ts';
+import { strictNames } from './rule.ts';
 
 /**
  * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when an answer breaks the promise: a complete one, or one

@@ -1,12 +1,12 @@
 import type { ApiError } from '../../core/errors.ts';
 import type { Capabilities, Engine } from '../../engines/engines.ts';
 import type { ChatRequest, ChatResponse, Tool } from '../../wire/chat/chat.ts';
+import type { Rule } from '../../wire/chat/rule.ts';
 import { type Changes as ChangesOf, editBody } from '../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Check } from './check.ts';
 import { unfenced } from './json-text.ts';
 import { madeCall } from './made-calls.ts';
-import type { Rule } from './rule.ts';
 import { withSystemLine } from './system-line.ts';
 
 /** The engine that is asked, and for what. */

@@ -1,11 +1,16 @@
 import { Broken, Changed, ModelFileError } from './faults.ts';
-import type { PartFile } from './part-file.ts';
+import type { ModelFs, PartFile } from './part-file.ts';
 import { type Range, missingPieces } from './ranges.ts';
 import { type RemoteFile, checkAnswer, contentLength, hostOf } from './remote.ts';
 import { type RetryCall, type RetryDeps, retried } from './retried.ts';
 import type { Web, WebAnswer } from './web.ts';
 
-export interface FetchDeps extends RetryDeps {
+/** What models are fetched with. */
+export interface ModelDeps extends RetryDeps {
+  /** Where fetched models stand. */
+  folder: string;
+  hubEndpoint: string;
+  fs: ModelFs;
   web: Web;
   /** The most that is asked for at once. */
   pieceBytes: number;
@@ -26,7 +31,7 @@ export interface FetchCall extends RetryCall {
 export async function fetchFile(
   file: RemoteFile,
   part: PartFile,
-  deps: FetchDeps,
+  deps: ModelDeps,
   call: FetchCall,
 ): Promise<void> {
   const host = hostOf(file.url);

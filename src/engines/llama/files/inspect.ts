@@ -4,7 +4,7 @@ import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { describeModel } from '../gguf/describe.ts';
 import { sizeOf } from './pull-file.ts';
 import { localPath, partSources } from './places.ts';
-import type { ModelDeps } from './pull-model.ts';
+import type { ModelDeps } from './fetch-file.ts';
 import { type ReadFile, named, readModel, readModelFile, readParts } from './read-model.ts';
 import { readRemoteHeader } from './remote-header.ts';
 

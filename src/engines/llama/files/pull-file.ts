@@ -3,17 +3,13 @@ import { dirname } from 'node:path';
 import { sleep } from '../../../base/clock.ts';
 import type { PulledFile } from '../../../core/model-file.ts';
 import { Changed, ModelFileError, diskFault } from './faults.ts';
-import { type FetchDeps, fetchFile } from './fetch-file.ts';
+import { type ModelDeps, fetchFile } from './fetch-file.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { type ModelFs, openPart, partOf, stateOf } from './part-file.ts';
 import { bytesIn } from './ranges.ts';
 import { readModelFile } from './read-model.ts';
 import type { RemoteFile } from './remote.ts';
 import type { RetryCall } from './retried.ts';
-
-export interface PullDeps extends FetchDeps {
-  fs: ModelFs;
-}
 
 export interface FileCall extends RetryCall {
   sha256: string | undefined;
@@ -36,7 +32,7 @@ const askAgainMs = 1000;
 export async function pullFile(
   path: string,
   file: RemoteFile | null,
-  deps: PullDeps,
+  deps: ModelDeps,
   call: FileCall,
 ): Promise<PulledFile> {
   const { fs } = deps;

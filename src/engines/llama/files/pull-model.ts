@@ -3,17 +3,12 @@ import type { PullRequest, PulledFile, PulledModel } from '../../../core/model-f
 import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { checkSpace } from './disk-space.ts';
 import { ModelFileError } from './faults.ts';
+import type { ModelDeps } from './fetch-file.ts';
 import { shareDone } from './part-file.ts';
 import { localPath, partSources, urlOf } from './places.ts';
-import { type PullDeps, pullFile, sizeOf } from './pull-file.ts';
+import { pullFile, sizeOf } from './pull-file.ts';
 import { type RemoteFile, lookAt } from './remote.ts';
 import { retried } from './retried.ts';
-
-export interface ModelDeps extends PullDeps {
-  /** Where fetched models stand. */
-  folder: string;
-  hubEndpoint: string;
-}
 
 /** One file of a model: where it comes from and where it goes. */
 interface PlannedFile {

@@ -4,7 +4,7 @@ import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
 import { urlOf } from './places.ts';
-import type { ModelDeps } from './pull-model.ts';
+import type { ModelDeps } from './fetch-file.ts';
 import { checkAnswer, hostOf, lookAt } from './remote.ts';
 import { retried } from './retried.ts';
 

@@ -3,6 +3,7 @@ import type { Ids } from '../../../base/ids.ts';
 import type { Random } from '../../../base/random.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
+import { ruleOf } from '../../../wire/chat/rule.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
 import { type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
@@ -15,7 +16,6 @@ import { createChoiceTeller } from './answer/tell-choice.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
 import { createConstraints } from './constraint/constraint-cache.ts';
-import { allowsOneCall } from './constraint/constraint.ts';
 import type { Analysed } from '../grammar/analysis.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';
@@ -188,7 +188,6 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
 
 /** Without any, marks in the text are text. */
 function callableTools(request: ChatRequest, newCallId: () => string): CallableTools | undefined {
-  if (!request.tools?.length || request.tool_choice === 'none') return undefined;
-  const names = new Set(request.tools.map((tool) => tool.function.name));
-  return { names, most: allowsOneCall(request) ? 1 : Infinity, newCallId };
+  const { names, most } = ruleOf(request);
+  return names && most > 0 ? { names, most, newCallId } : undefined;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ChatRequest } from '../../../../wire/chat/chat.ts';
-import { allowsOneCall, createConstraint } from './constraint.ts';
+import { ruleOf } from '../../../../wire/chat/rule.ts';
+import { createConstraint } from './constraint.ts';
 import { familyOf } from '../families.ts';
 
 const ask = (more: Partial<ChatRequest>): ChatRequest => ({
@@ -20,7 +21,7 @@ test.each<[Partial<ChatRequest>, boolean]>([
   [{ parallel_tool_calls: false }, true],
   [{ tool_choice: named }, true],
 ])('%j allows one call: %s', (more, isOne) => {
-  expect(allowsOneCall(ask(more))).toBe(isOne);
+  expect(ruleOf(ask(more)).most === 1).toBe(isOne);
 });
 
 test('a choice that is null confines the answer as none does', () => {
@@ -28,4 +29,12 @@ test('a choice that is null confines the answer as none does', () => {
   const gbnf = (more: Partial<ChatRequest>) => createConstraint(ask(more), family)?.gbnf;
   expect(gbnf({ tool_choice: null })).toBe(gbnf({}));
   expect(gbnf({ parallel_tool_calls: false })).not.toBe(gbnf({}));
+});
+
+test('a call of a tool that is not there is refused', () => {
+  const other = { type: 'function' as const, function: { name: 'g' } };
+  for (const more of [{ tool_choice: other }, { tools: [], tool_choice: 'required' as const }])
+    expect(() => createConstraint(ask(more), familyOf(undefined))).toThrow(
+      expect.objectContaining({ code: 'validation_error', param: 'tool_choice' }),
+    );
 });

@@ -1,5 +1,6 @@
 import { ApiError, invalid } from '../../../../core/errors.ts';
 import type { ChatRequest, Tool } from '../../../../wire/chat/chat.ts';
+import { ruleOf } from '../../../../wire/chat/rule.ts';
 import { type Analysed, UnsatisfiableGrammar, analyse } from '../../grammar/analysis.ts';
 import { toGbnf } from '../../grammar/gbnf.ts';
 import {
@@ -22,17 +23,18 @@ export interface Constraint {
  * free. Throws 422 for schemas that cannot be held.
  */
 export function createConstraint(request: ChatRequest, family: Family): Constraint | undefined {
-  const tools = forcedTools(request);
-  const format = request.response_format;
-  const isFormatted = format?.type === 'json_schema' || format?.type === 'json_object';
-  if (!tools && !isFormatted) return undefined;
-  const param = tools ? 'tools' : 'response_format';
+  const { kind, names, most } = ruleOf(request);
+  if (kind === 'text') return undefined;
+  const tools = most === 0 ? [] : (request.tools ?? []).filter((tool) => names?.has(tool.function.name));
+  if (kind === 'call' && tools.length === 0) throw invalid('tool_choice', 'there is no such tool');
+  const param = kind === 'call' ? 'tools' : 'response_format';
   const b = createGrammarBuilder();
-  const { calls } = family;
+  const alternatives: Alternative[] = [];
   try {
-    const alternatives = tools
-      ? [toolCalls(b, tools, request, calls)]
-      : [[...answerStart(b, family), ...formatted(b, format!)], ...optionalCalls(b, request, calls)];
+    if (kind === 'json')
+      alternatives.push([...answerStart(b, family), ...formatted(b, request.response_format!)]);
+    // Beside a schema, a model that may call tools still may.
+    if (tools.length > 0) alternatives.push(toolCalls(b, tools, request, most === 1, family.calls));
     const grammar = b.build(b.rule(alternatives));
     const analysed = analyse(grammar);
     return { analysed, gbnf: toGbnf(analysed.grammar) };
@@ -52,38 +54,6 @@ export function constraintKey(request: ChatRequest): string {
   return JSON.stringify([format, choice, tools, parallel]);
 }
 
-/** The tools one of which must be called, or undefined when none has to be. */
-function forcedTools(request: ChatRequest): Tool[] | undefined {
-  const choice = request.tool_choice ?? 'auto';
-  if (choice === 'none' || choice === 'auto') return undefined;
-  const all = request.tools ?? [];
-  const chosen =
-    choice === 'required' ? all : all.filter((tool) => tool.function.name === choice.function.name);
-  if (chosen.length > 0) return chosen;
-  throw invalid(
-    'tool_choice',
-    choice === 'required' ? 'there are no tools to choose from' : 'tools has no tool of this name',
-  );
-}
-
-/** Beside a schema, a model that may call tools still may. */
-function optionalCalls(b: GrammarBuilder, request: ChatRequest, format: CallFormat): Alternative[] {
-  if (request.tool_choice === 'none' || !request.tools?.length) return [];
-  return [toolCalls(b, request.tools, request, format)];
-}
-
-/** Whether an answer may hold one call at most: more come only where they are wanted, and a named tool is called once. */
-export function allowsOneCall({ tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): boolean {
-  return parallel === false || (typeof choice === 'object' && choice !== null);
-}
-
-/** Whether a request asks for an answer that leaves no room for thinking. */
-export function isConfined(request: ChatRequest): boolean {
-  const choice = request.tool_choice ?? 'auto';
-  const isForced = choice !== 'auto' && choice !== 'none';
-  return isForced || (request.response_format ?? { type: 'text' }).type !== 'text';
-}
-
 function answerStart(b: GrammarBuilder, family: Family): Alternative {
   return family.hasChannels ? b.literal('<|channel|>final<|message|>') : [];
 }
@@ -96,6 +66,7 @@ function toolCalls(
   b: GrammarBuilder,
   tools: readonly Tool[],
   request: ChatRequest,
+  isOne: boolean,
   format: CallFormat,
 ): Alternative {
   const given = (tool: Tool): Alternative => parameters(b, tool, request.tools!.indexOf(tool));
@@ -114,9 +85,7 @@ function toolCalls(
     ]),
   );
   const several = (one: Alternative, between: Alternative): Alternative =>
-    format.isRepeatable && !allowsOneCall(request)
-      ? [...one, b.repeat([...between, ...one], 0, Infinity)]
-      : one;
+    format.isRepeatable && !isOne ? [...one, b.repeat([...between, ...one], 0, Infinity)] : one;
   switch (format.shape) {
     case 'list':
       return [

@@ -1,8 +1,8 @@
 import { invalid } from '../../../../core/errors.ts';
 import type { ChatRequest } from '../../../../wire/chat/chat.ts';
+import { ruleOf } from '../../../../wire/chat/rule.ts';
 import { toTemplateMessages, toTemplateTools } from './messages.ts';
 import type { Family } from '../families.ts';
-import { isConfined } from '../constraint/constraint.ts';
 import { type Part, refuseEndless } from './limits.ts';
 import { createChatTemplate } from './template.ts';
 
@@ -74,7 +74,7 @@ export function createPrompts(
 
 /** A grammar leaves no room for thoughts, and a caller may not want them. */
 function mayThink(request: ChatRequest): boolean {
-  if (isConfined(request) || request.reasoning_effort === 'none') return false;
+  if (ruleOf(request).kind !== 'text' || request.reasoning_effort === 'none') return false;
   return templateArguments(request).enable_thinking !== false;
 }
 
