@@ -36,7 +36,8 @@ type FieldName = (typeof fieldNames)[number];
 const passingBytes = 262_144;
 
 /**
- * Takes the fields in any order and passes the file's bytes on as they come. Fields with other names are left alone.
+ * Takes the fields in any order and passes the file's bytes on as they come. Fields with other names are left alone,
+ * unless they mean that the file is to expire.
  * When it throws, the upload it began is aborted.
  * @throws ApiError `validation_error`, `payload_too_large`, what `hold` throws, or what the upload throws
  */
@@ -82,6 +83,9 @@ function note(
 ): void {
   if (name === 'file') throw invalid('file', 'must be sent as a file, not as a text field');
   const known = fieldNames.find((field) => field === name);
+  // Left alone, the file would stay for ever.
+  if (!known && name.startsWith('expires_after'))
+    throw invalid(name, 'unknown; send expires_after[anchor] and expires_after[seconds]');
   if (!known) return;
   if (fields[known] !== undefined) throw invalid(name, 'sent more than once');
   fields[known] = value;

@@ -89,6 +89,12 @@ describe('keys', () => {
     expect((await app.store.keys.list()).length).toBe(before);
   });
 
+  it('422: a model that is not there is named', async () => {
+    const org = (await admin('GET', 'orgs')).json.data[0].id as string;
+    const { json } = await admin('POST', 'keys', { org_id: org, models: ['tiny,other'] });
+    expect(json.error.message).toContain('"tiny,other"');
+  });
+
   it('403: no other scope administers, whatever it asks for', async () => {
     const org = (await admin('GET', 'orgs')).json.data[0].id as string;
     for (const [method, path, json] of [

@@ -108,6 +108,11 @@ describe('POST /v1/files', () => {
     ['an anchor alone', [purpose, anchor, file()], 'expires_after[seconds]'],
     ['seconds alone', [purpose, file(), seconds('3600')], 'expires_after[anchor]'],
     [
+      'an expiry as JSON',
+      [purpose, { name: 'expires_after', value: '{"anchor":"created_at","seconds":3600}' }, file()],
+      'expires_after',
+    ],
+    [
       'another anchor',
       [purpose, { ...anchor, value: 'now' }, seconds('3600'), file()],
       'expires_after[anchor]',

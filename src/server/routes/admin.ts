@@ -90,7 +90,7 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
 function idsOf(known: Pick<Catalog, 'find'>, names: string[]): string[] {
   return names.map((name, index) => {
     const model = known.find(name);
-    if (!model) throw invalid(`models[${index}]`, 'there is no such model');
+    if (!model) throw invalid(`models[${index}]`, `there is no model ${JSON.stringify(name.slice(0, 200))}`);
     return model.id;
   });
 }
