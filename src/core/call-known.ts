@@ -2,6 +2,8 @@ import type { Usage } from './usage.ts';
 
 /** What is known of a call. A call that is made again, for a promise that was not kept or at a fallback, is told by its last. */
 export interface CallKnown {
+  /** How many times it was made. */
+  calls?: number;
   /** The server that was asked last, by the name of its replica. */
   server?: string;
   /** How many servers were asked. */
@@ -14,6 +16,52 @@ export interface CallKnown {
   answerId?: string;
   /** The model that is asked. */
   model?: string;
+  /** What the server says that it took; absent where none said so, because nothing came to its end or the engine is our own. */
+  reported?: Reported;
   /** What is paid for. */
   billed?: Usage;
 }
+
+/** Tokens as a server told them, right or wrong; what it did not tell is missing. Of what was asked apart they are added up. */
+export interface Reported extends Partial<Usage> {
+  totalTokens?: number;
+}
+
+/** What a log says of a call. What was reported is told where something else is paid. */
+export function loggedCall(known: CallKnown): object {
+  const { calls = 1, server, asked, queuedMs = 0, firstMs, answerId, model, reported, billed } = known;
+  return {
+    model,
+    server,
+    calls: calls > 1 ? calls : undefined,
+    servers_asked: asked,
+    answer_id: answerId,
+    queued_ms: tenths(queuedMs),
+    first_ms: firstMs && tenths(firstMs),
+    ...loggedUsage(billed),
+    reported: reported && !isPaid(reported, billed) ? loggedUsage(reported) : undefined,
+  };
+}
+
+function loggedUsage({ inputTokens, cachedTokens, outputTokens, totalTokens }: Reported = {}) {
+  return {
+    input_tokens: inputTokens,
+    cached_tokens: cachedTokens,
+    output_tokens: outputTokens,
+    total_tokens: totalTokens,
+  };
+}
+
+function isPaid(
+  { inputTokens, cachedTokens = 0, outputTokens }: Reported,
+  billed: Usage | undefined,
+): boolean {
+  return (
+    billed?.inputTokens === inputTokens &&
+    billed?.cachedTokens === cachedTokens &&
+    billed?.outputTokens === outputTokens
+  );
+}
+
+/** Milliseconds as logs tell them. */
+export const tenths = (ms: number) => Math.round(ms * 10) / 10;

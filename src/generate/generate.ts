@@ -146,6 +146,8 @@ export interface LineCall {
   /** When the batch expires, in epoch milliseconds. */
   deadline: number;
   signal: AbortSignal;
+  /** Where what becomes known of it is written down. */
+  known?: CallKnown;
 }
 
 export interface LineAnswer {

@@ -1,6 +1,7 @@
 import { backoffMs } from '../../base/backoff.ts';
 import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import type { LineRef } from '../../core/batch.ts';
+import { type CallKnown, loggedCall } from '../../core/call-known.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import type { LineAnswer, LineCall } from '../../generate/generate.ts';
@@ -12,7 +13,7 @@ import type { Fairness } from '../queue/fairness.ts';
 import type { SlotLeases } from '../queue/slot-leases.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
 import { asApiError, isStorageAway, linePauses } from '../lines/line-errors.ts';
-import { failedResult, outputResult } from '../lines/line-result.ts';
+import { failedResult, lineRequestId, outputResult } from '../lines/line-result.ts';
 import { inputFault } from '../lines/lines.ts';
 import type { BatchLine } from '../../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
@@ -117,7 +118,7 @@ export class Dispatcher {
   }
 
   async #run(held: HeldChunk, ref: LineRef): Promise<void> {
-    const { demand, leaders, generate } = this.#parts;
+    const { demand, leaders, generate, log } = this.#parts;
     const { chunk, model } = held;
     const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
     if (!line) return demand.starting(model, -1);
@@ -133,14 +134,24 @@ export class Dispatcher {
     demand.starting(model, -1);
     if (!asking) return;
     const { model: found, asked } = asking;
-    const { abort, orgId, priced, expiresAt: deadline } = held.batch;
+    const { id, abort, orgId, priced, expiresAt: deadline } = held.batch;
+    const known: CallKnown = {};
+    const { made } = held.attempts.get(ref.line) ?? noAttempts;
+    const told = () => ({
+      request_id: lineRequestId(id, ref.line),
+      org: orgId,
+      attempt: made + 1,
+      ...loggedCall(known),
+    });
     try {
       const { prefix } = chunk;
-      const call = { model: found, asked, priced, orgId, prefix, deadline, signal: abort.signal };
+      const call = { model: found, asked, priced, orgId, prefix, deadline, signal: abort.signal, known };
       this.#resolve(held, ref, this.#result(held, ref, line, await generate.runLine(call)));
       leaders.answered(model, chunk.prefix);
+      log.debug(told(), 'line');
     } catch (error) {
       fail(error);
+      log.debug({ ...told(), code: asApiError(error).code }, 'line failed');
     } finally {
       asking.leave();
     }

@@ -9,7 +9,26 @@ it('a call that is made again and finds no place tells no server of the first', 
   const notes = notesOf(known, clock);
   notes.sent('a');
   notes.answers('id');
-  expect(known).toEqual({ model: 'm', asked: 1, server: 'a', queuedMs: 0, firstMs: 0, answerId: 'id' });
+  expect(known).toEqual({
+    model: 'm',
+    calls: 1,
+    asked: 1,
+    server: 'a',
+    queuedMs: 0,
+    firstMs: 0,
+    answerId: 'id',
+  });
+  known.reported = { inputTokens: 7 };
   notesOf(known, clock);
-  expect(known).toEqual({ model: 'm', asked: 0 });
+  expect(known).toEqual({ model: 'm', calls: 2, asked: 0 });
+});
+
+it('what a server reported that was at fault then is not told of the next', () => {
+  const known: CallKnown = {};
+  const notes = notesOf(known, createManualClock());
+  notes.sent('a');
+  known.reported = { inputTokens: 7 };
+  notes.sent('b');
+  expect(known).toMatchObject({ server: 'b', asked: 2, calls: 1 });
+  expect(known.reported).toBeUndefined();
 });

@@ -415,6 +415,7 @@ describe('createPool', () => {
     await asked;
     expect(known).toEqual({
       server: first === one ? 'gpu-1' : 'gpu-0',
+      calls: 1,
       asked: 2,
       queuedMs: 0,
       firstMs: 25,

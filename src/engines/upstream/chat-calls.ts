@@ -4,7 +4,7 @@ import { estimatePrompt } from '../../wire/chat/request/estimate-prompt.ts';
 import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
 import { foldChunks } from '../../wire/chat/stream/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
-import type { Engine } from '../engines.ts';
+import type { Engine, EngineCall } from '../engines.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
 import { eachAlone, isApart, withMissing, withUsage } from './answer/choices.ts';
 import type { Exchanges } from './connection/exchanges.ts';
@@ -27,28 +27,31 @@ export function createChatCalls({
 }: ChatCallsParts): Pick<Engine, 'generate' | 'stream'> {
   const asking = createChatAsking(clock, () => profile.makesEmbedding());
 
-  const readingOf = ({ value }: JsonBody<ChatRequest>): ReadOptions => ({
+  const readingOf = ({ value }: JsonBody<ChatRequest>, { known }: EngineCall): ReadOptions => ({
     asked: () => estimatePrompt(value),
     alternatives: value.top_logprobs ?? 0,
     newCallId,
     repairs: exchanges.repairs,
+    known,
     ...profile.now.reading,
   });
 
-  async function complete(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
-    if (profile.now.traits.asStream) return foldChunks(stream(request, signal));
+  async function complete(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse> {
+    const { signal } = call;
+    if (profile.now.traits.asStream) return foldChunks(stream(request, call));
     const { dialect, chatPath, wording } = profile.now;
     const text = dialect.text(request, false, wording);
     const once = () => exchanges.ask(chatPath, text, signal);
     const { fields, bytes } = await asking(once, signal);
-    return dialect.read(fields, bytes, readingOf(request));
+    return dialect.read(fields, bytes, readingOf(request, call));
   }
 
-  async function* stream(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
+  async function* stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks {
+    const { signal } = call;
     const { dialect, chatPath, wording } = profile.now;
     const text = dialect.text(request, true, wording);
     const reply = await asking(() => exchanges.open(chatPath, text, signal), signal);
-    const reading = readingOf(request);
+    const reading = readingOf(request, call);
     if (reply.isStream) {
       const { body, finish, hurry } = reply;
       yield* dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry });
@@ -62,13 +65,13 @@ export function createChatCalls({
     yield* withMissing(apart ? eachAlone(body, 0, wanted) : [whole]);
   }
 
-  async function completeAll(request: JsonBody<ChatRequest>, signal: AbortSignal): Promise<ChatResponse> {
+  async function completeAll(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse> {
     let answer: ChatResponse | undefined;
     for (const { ask, came } of asksOf(request)) {
-      const told = await complete(ask.body, signal);
+      const told = await complete(ask.body, call);
       const choices = told.choices.slice(0, ask.wanted);
       came(choices.length);
-      for (const choice of choices) choice.index += ask.first;
+      for (const [at, choice] of choices.entries()) choice.index = ask.first + at;
       if (answer) choices.unshift(...answer.choices);
       answer = { ...(answer ?? told), choices, usage: withUsage(answer?.usage, told.usage, ask) };
     }
@@ -76,21 +79,24 @@ export function createChatCalls({
   }
 
   /** The usage of all together at the end. */
-  async function* streamAll(request: JsonBody<ChatRequest>, signal: AbortSignal): ChatChunks {
+  async function* streamAll(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks {
     let end: ChatChunk | undefined;
     for (const { ask, came } of asksOf(request)) {
-      const seen = new Set<number>();
-      for await (const chunks of stream(ask.body, signal)) {
+      /** Where each choice stands; what nobody asked for is left out, as of answers that come whole. */
+      const places = new Map<number, number>();
+      const isWanted = ({ index }: { index: number }) => {
+        if (!places.has(index) && places.size < ask.wanted) places.set(index, ask.first + places.size);
+        return places.has(index);
+      };
+      for await (const chunks of stream(ask.body, call)) {
         for (const chunk of chunks) {
           if (chunk.usage) end = { ...chunk, usage: withUsage(end?.usage, chunk.usage, ask) };
-          for (const choice of chunk.choices) {
-            seen.add(choice.index);
-            choice.index += ask.first;
-          }
+          chunk.choices = chunk.choices.filter(isWanted);
+          for (const choice of chunk.choices) choice.index = places.get(choice.index)!;
         }
-        yield chunks.filter(({ usage }) => !usage);
+        yield chunks.filter(({ usage, choices }) => !usage && choices.length > 0);
       }
-      came(Math.min(seen.size, ask.wanted));
+      came(places.size);
     }
     if (end) yield [end];
   }
@@ -98,9 +104,9 @@ export function createChatCalls({
   const isOne = ({ value }: JsonBody<ChatRequest>) => (value.n ?? 1) === 1;
 
   return {
-    async generate(request, { signal }) {
-      return { body: await (isOne(request) ? complete : completeAll)(request, signal) };
+    async generate(request, call) {
+      return { body: await (isOne(request) ? complete : completeAll)(request, call) };
     },
-    stream: (request, { signal }) => (isOne(request) ? stream : streamAll)(request, signal),
+    stream: (request, call) => (isOne(request) ? stream : streamAll)(request, call),
   };
 }

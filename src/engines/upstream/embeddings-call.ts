@@ -13,7 +13,7 @@ export function createEmbeddingsCall(
   { model, passThrough = [] }: { model: string; passThrough?: readonly string[] | undefined },
 ): Engine['embed'] {
   const wording = { model, members: embeddingsMembers(passThrough) };
-  return async (request, { signal }) => {
+  return async (request, { signal, known }) => {
     const text = embeddingsText(request, wording);
     const { fields } = await exchanges
       .ask(profile.now.embeddingsPath, text, signal)
@@ -21,6 +21,7 @@ export function createEmbeddingsCall(
         if (error instanceof AbsentError && (await profile.listsModel())) throw noEmbeddings();
         throw refusedDimensions(error, request.value);
       });
-    return readEmbeddings(fields, request.value, exchanges.repairs, profile.now.reading.cutsAt);
+    const { repairs } = exchanges;
+    return readEmbeddings(fields, request.value, { repairs, known, cutsAt: profile.now.reading.cutsAt });
   };
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { type Listed, putIn, takeOut } from '../../base/unordered.ts';
-import type { CallKnown } from '../../core/call-known.ts';
+import { type CallKnown, loggedCall, tenths } from '../../core/call-known.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
@@ -135,7 +135,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       org: caller?.orgId || undefined,
       key: caller?.keyId || undefined,
       code: failure?.code,
-      ...(known.asked !== undefined && toldOf(known)),
+      ...(known.asked !== undefined && loggedCall(known)),
       ...(gone && { gone }),
     };
     if (failure && failure.status >= 500)
@@ -169,20 +169,3 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
     },
   };
 }
-
-/** What a log says of a call to an engine. */
-function toldOf({ server, asked, queuedMs = 0, firstMs, answerId, model, billed }: CallKnown) {
-  return {
-    model,
-    server,
-    servers_asked: asked,
-    answer_id: answerId,
-    queued_ms: tenths(queuedMs),
-    first_ms: firstMs && tenths(firstMs),
-    input_tokens: billed?.inputTokens,
-    cached_tokens: billed?.cachedTokens,
-    output_tokens: billed?.outputTokens,
-  };
-}
-
-const tenths = (ms: number) => Math.round(ms * 10) / 10;

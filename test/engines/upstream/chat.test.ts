@@ -142,6 +142,19 @@ describe('several choices', () => {
     expect(asked(fake)).toEqual(Array.from({ length: 6 }, (_, at) => [undefined, 5 + (at % 3)]));
   });
 
+  it('beyond the one that was asked for are left out, whatever their numbers', async () => {
+    const frames = [3, 1, 3].map((index, at) =>
+      frame({ content: `${index}` }, at === 0 ? null : 'stop', index),
+    );
+    const { engine } = await upstream(streamed([...frames, usageFrame, 'data: [DONE]\n\n']), {
+      flavor: 'llama-server',
+    });
+    const chunks = await collect(engine.stream(request, call()));
+    const told = chunks.flatMap(({ choices }) => choices.map(({ index, delta }) => [index, delta.content]));
+    expect(told).toEqual([0, 0, 1, 1, 2, 2].map((index) => [index, '3']));
+    expect(chunks.slice(0, -1).every(({ choices }) => choices.length > 0)).toBe(true);
+  });
+
   it.each([0, 9e-6])(
     'are asked for one by one where a server makes several only by chance, at %d',
     async (temperature) => {

@@ -221,6 +221,20 @@ describe('a stream', () => {
     expect(said).toEqual(['', 'ef']);
   });
 
+  it('with more choices than were asked for is none before one of them is told as the next', async () => {
+    await start('llama-server');
+    const two = [0, 1].map((index) => ({ choices: [{ index, text: `${index}` }] }));
+    fake.answer = streaming(`${chunks(...two)}data: [DONE]\n\n`);
+    const told: CompletionPiece[] = [];
+    const reading = (async () => {
+      const request = json({ model: 'public', prompt: ['a', 'b'], stream: true });
+      for await (const events of engine.native!.stream('completions', request, call()))
+        told.push(...events.flatMap(({ fields }) => (fields?.['choices'] ?? []) as CompletionPiece[]));
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'invalid_upstream_response' });
+    expect(told.every(({ index, text }) => index === 0 && text === '0')).toBe(true);
+  });
+
   it('that just stops is no answer', async () => {
     fake.answer = streaming(chunks({ choices: [{ index: 0, text: 'x' }] }));
     await expect(stream({})).rejects.toMatchObject({ code: 'invalid_upstream_response' });

@@ -1,11 +1,13 @@
 import { argumentsOf } from '../../../wire/chat/free-text.ts';
 import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../../wire/chat/chat.ts';
 import { spoken } from '../../../wire/chat/answer/spoken.ts';
+import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
 import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';
 import { type Repairs, unicode } from './repairs.ts';
+import type { CallKnown } from '../../../core/call-known.ts';
 import type { OwnTraits } from '../../../core/flavor.ts';
 import { checkedUsage, type UsageReader } from './usage.ts';
 
@@ -23,6 +25,8 @@ export interface ReadOptions {
   finishes: OwnTraits['finish'] | undefined;
   /** The context of a server that cuts longer prompts silently, where it is known. */
   cutsAt?: number | null | undefined;
+  /** Where what it tells of its usage is written down. */
+  known?: CallKnown | undefined;
 }
 
 /**
@@ -36,7 +40,7 @@ export function readChatResponse(fields: Fields, options: ReadOptions): ChatResp
   const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
   const told = options.usageOf(fields);
   requireEnd(given, told);
-  const answered = choices.map(({ message }) => spoken(message)).join('');
+  const answered = () => estimateText(choices.map(({ message }) => spoken(message)).join(''));
   const response: ChatResponse = {
     id: stringOr(fields['id'], ''),
     object: 'chat.completion',

@@ -1,3 +1,4 @@
+import type { ApiError } from '../../../core/errors.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
@@ -58,10 +59,13 @@ export function* withMissing<T extends Several>(
     let found = 0;
     yield { ask, came: (choices) => (found = choices) };
     if (found === wanted) continue;
-    if (found > wanted || wanted !== (body.value.n ?? 1))
-      throw unusable(`has ${found} choices where ${wanted} were asked for`);
+    if (found > wanted || wanted !== (body.value.n ?? 1)) throw unexpected(found, wanted);
     for (let k = found; k < wanted; k++) queue.push(alone(body, first, k));
   }
+}
+
+export function unexpected(found: number, wanted: number): ApiError {
+  return unusable(`has ${found} choices where ${wanted} were asked for`);
 }
 
 /** A prompt counts once, as where a server makes all choices at a time. */

@@ -1,6 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import { ApiError } from '../../../core/errors.ts';
 import type { ChatUsage, FinishReason, PromptUsage } from '../../../wire/chat/chat.ts';
+import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { createdOf, type ReadOptions } from './chat-response.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, throwIfError, unusable } from './parse-body.ts';
@@ -114,7 +115,13 @@ export async function* readChunks<Piece extends AnyPiece>(
 
   if (finished.size === 0) throw unusable('is a stream without an answer');
   if (![...finished.values()].every(Boolean)) throw unusable('ended in the middle');
-  yield [{ ...head, choices: [], usage: checkedUsage(usage, { ...options, answered }) }];
+  yield [
+    {
+      ...head,
+      choices: [],
+      usage: checkedUsage(usage, { ...options, answered: () => estimateText(answered) }),
+    },
+  ];
 }
 
 function fieldsIn({ data, event }: EventSourceMessage, context: RefusalContext): Fields {

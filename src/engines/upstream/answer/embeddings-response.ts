@@ -5,22 +5,23 @@ import { splitTextInputs } from '../../../wire/text-inputs.ts';
 import type { Embeddings } from '../../engines.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { unusable } from './parse-body.ts';
+import type { ReadOptions } from './chat-response.ts';
 import type { Repairs } from './repairs.ts';
-import { count, tooLongPrompt, wasCut } from './usage.ts';
+import { count, noteReported, tooLongPrompt, wasCut } from './usage.ts';
 
 /**
  * Vectors in the order of the inputs, whether they came as numbers or as base64 of little-endian float32.
- * @param cutsAt the context of a server that cuts longer inputs silently, where it is known
+ * @param options `cutsAt`: the context of a server that cuts longer inputs silently, where it is known
  * @throws ApiError `invalid_upstream_response`; `validation_error` when the server did not heed `dimensions`;
  * `context_length_exceeded` when an input was cut
  */
 export function readEmbeddings(
   fields: Fields,
   request: EmbeddingsRequest,
-  repairs: Repairs,
-  cutsAt?: number | null,
+  { repairs, known, cutsAt }: Pick<ReadOptions, 'repairs' | 'known' | 'cutsAt'>,
 ): Embeddings {
   const { data } = fields;
+  noteReported(known, fieldsOf(fields['usage']));
   if (!Array.isArray(data)) throw unusable('has no embeddings');
   const inputs = splitTextInputs('input', request.input).length;
   if (data.length !== inputs) throw unusable(`has ${data.length} embeddings for ${inputs} inputs`);

@@ -1,9 +1,10 @@
 import { expect, it, vi } from 'vitest';
+import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { checkedUsage } from './usage.ts';
 
 const asked = () => 1_000;
 const read = (usage: object, answered = 'an answer', repairs = new Set()) =>
-  checkedUsage(usage, { asked, answered, repairs });
+  checkedUsage(usage, { asked, answered: () => estimateText(answered), repairs });
 
 it('bills what was thought as output where it stands in the total alone', () => {
   const details = { completion_tokens_details: { reasoning_tokens: 386 } };
@@ -36,7 +37,7 @@ it('knows the tokens of a cache by either name', () => {
 it('estimates only what is not told', () => {
   const counted = vi.fn(asked);
   const repairs = new Set();
-  checkedUsage({ prompt_tokens: 12, completion_tokens: 3 }, { asked: counted, answered: 'x', repairs });
+  checkedUsage({ prompt_tokens: 12, completion_tokens: 3 }, { asked: counted, answered: () => 1, repairs });
   expect(repairs.size).toBe(0);
   read({ completion_tokens: 3 }, 'x', repairs);
   expect([...repairs]).toEqual(['usage estimated']);
@@ -58,7 +59,7 @@ it.each([
 ])('a prompt that %s: %i tokens, %i estimated, of %j', (_, told, estimated, cutsAt, isRefused) => {
   const usage = { prompt_tokens: told, completion_tokens: 3 };
   const reading = () =>
-    checkedUsage(usage, { asked: () => estimated, answered: 'a', cutsAt, repairs: new Set() });
+    checkedUsage(usage, { asked: () => estimated, answered: () => 1, cutsAt, repairs: new Set() });
   if (isRefused) expect(reading).toThrow(expect.objectContaining({ code: 'context_length_exceeded' }));
   else expect(reading().prompt_tokens).toBe(told);
 });

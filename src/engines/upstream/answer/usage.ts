@@ -1,6 +1,6 @@
 import { ApiError } from '../../../core/errors.ts';
+import type { CallKnown, Reported } from '../../../core/call-known.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
-import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import type { OwnTraits, UsageFigure } from '../../../core/flavor.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { Repairs } from './repairs.ts';
@@ -34,10 +34,13 @@ export function usageReader(places: OwnTraits['usage'] | undefined): UsageReader
 export interface Spoken {
   /** Tokens of the prompt, about; asked only where they are needed. */
   asked: () => number;
-  answered: string;
+  /** Tokens of the answer, likewise. */
+  answered: () => number;
   /** The context of a server that cuts longer prompts silently, where it is known. */
   cutsAt?: number | null | undefined;
   repairs: Repairs;
+  /** Where it is written down what the server told. */
+  known?: CallKnown | undefined;
 }
 
 /**
@@ -45,24 +48,25 @@ export interface Spoken {
  * beyond reason is estimated. Some (xAI) count what was thought in the total alone: that is an answer, too.
  * @throws ApiError `context_length_exceeded` when the prompt was cut: the answer is one to something else
  */
-export function checkedUsage(usage: unknown, { asked, answered, cutsAt, repairs }: Spoken): ChatUsage {
+export function checkedUsage(usage: unknown, { asked, answered, cutsAt, repairs, known }: Spoken): ChatUsage {
   const given = fieldsOf(usage);
+  noteReported(known, given);
   // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.
   const prompt = count(given['prompt_tokens']) || undefined;
-  const completion = count(given['completion_tokens']) || (answered === '' ? 0 : undefined);
+  const completion = count(given['completion_tokens']) || (answered() === 0 ? 0 : undefined);
   if (cutsAt && prompt !== undefined && wasCut(prompt, asked, cutsAt)) throw tooLongPrompt(cutsAt);
   const isTold = prompt !== undefined && completion !== undefined;
   if (!isTold) repairs.add('usage estimated');
   const promptTokens = prompt ?? asked();
   const completionTokens = isTold
     ? Math.max(completion, (count(given['total_tokens']) ?? 0) - prompt)
-    : (completion ?? estimateText(answered));
+    : (completion ?? answered());
   const reasoning = reasoningTokens(given);
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: Math.min(promptTokens, cachedTokens(given)) },
+    prompt_tokens_details: { cached_tokens: Math.min(promptTokens, count(toldCached(given)) ?? 0) },
     ...(reasoning !== undefined && {
       completion_tokens_details: { reasoning_tokens: Math.min(completionTokens, reasoning) },
     }),
@@ -84,10 +88,23 @@ export function tooLongPrompt(context: number): ApiError {
   );
 }
 
+/** Writes down what a server told, in the words of chat completions, before anything of it is judged. */
+export function noteReported(known: CallKnown | undefined, usage: Fields): void {
+  if (!known) return;
+  const reported: Reported = { ...known.reported };
+  const add = (figure: keyof Reported, told: unknown) => {
+    if (typeof told === 'number') reported[figure] = (reported[figure] ?? 0) + told;
+  };
+  add('inputTokens', usage['prompt_tokens']);
+  add('cachedTokens', toldCached(usage));
+  add('outputTokens', usage['completion_tokens']);
+  add('totalTokens', usage['total_tokens']);
+  known.reported = reported;
+}
+
 /** DeepSeek has its own name for them. */
-function cachedTokens(given: Fields): number {
-  const { cached_tokens: told } = fieldsOf(given['prompt_tokens_details']);
-  return count(told) ?? count(given['prompt_cache_hit_tokens']) ?? 0;
+function toldCached(given: Fields): unknown {
+  return fieldsOf(given['prompt_tokens_details'])['cached_tokens'] ?? given['prompt_cache_hit_tokens'];
 }
 
 /** SGLang tells them beside the other figures. */

@@ -6,10 +6,11 @@ import type {
   CompletionsRequest,
 } from '../../../wire/completions/completions.ts';
 import { behindEcho } from '../../../wire/completions/behind-echo.ts';
+import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { estimateTextPrompt } from '../../../wire/completions/request.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { EngineCall, NativeAnswer, NativeEvent } from '../../engines.ts';
-import { type Ask as AskOf, withMissing, withUsage } from '../answer/choices.ts';
+import { type Ask as AskOf, unexpected, withMissing, withUsage } from '../answer/choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
 import { unusable } from '../answer/parse-body.ts';
@@ -28,29 +29,30 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
   const textOf = ({ body }: Ask, stream: boolean, { wording, completionsMembers: members }: Known) =>
     completionsText(body, stream, { ...wording, members });
 
-  const readingOf = ({ body: { value } }: Ask, { reading }: Known): Reading => ({
+  const readingOf = ({ body: { value } }: Ask, { reading }: Known, { known }: EngineCall): Reading => ({
     asked: () => estimateTextPrompt(value),
     alternatives: value.logprobs ?? 0,
     repairs: exchanges.repairs,
+    known,
     ...reading,
   });
 
-  async function once(ask: Ask, known: Known, signal: AbortSignal): Promise<Told> {
-    const reading = readingOf(ask, known);
-    const { fields } = await exchanges.ask(path, textOf(ask, false, known), signal);
+  async function once(ask: Ask, server: Known, call: EngineCall): Promise<Told> {
+    const reading = readingOf(ask, server, call);
+    const { fields } = await exchanges.ask(path, textOf(ask, false, server), call.signal);
     const choices = readCompletion(fields, reading);
     requireScores(ask, choices);
-    const answered = choices.map(behindEcho(ask.body.value)).join('');
+    const answered = () => estimateText(choices.map(behindEcho(ask.body.value)).join(''));
     return { choices, usage: checkedUsage(reading.usageOf(fields), { ...reading, answered }) };
   }
 
   async function* streamOnce(
     ask: Ask,
-    known: Known,
-    signal: AbortSignal,
+    server: Known,
+    call: EngineCall,
   ): AsyncGenerator<{ pieces: CompletionPiece[]; usage?: ChatUsage }> {
-    const reading = readingOf(ask, known);
-    const reply = await exchanges.open(path, textOf(ask, true, known), signal);
+    const reading = readingOf(ask, server, call);
+    const reply = await exchanges.open(path, textOf(ask, true, server), call.signal);
     if (!reply.isStream) throw unusable('is not the stream that was asked for');
     const { body, finish, hurry } = reply;
     const pieces = { ...pieceReader(reading), said: behindEcho(ask.body.value) };
@@ -62,13 +64,13 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
   }
 
   return {
-    async ask(request: JsonBody<CompletionsRequest>, { signal }: EngineCall): Promise<NativeAnswer> {
-      const known = profile.now;
-      const plan = planOf(request, known.traits);
+    async ask(request: JsonBody<CompletionsRequest>, call: EngineCall): Promise<NativeAnswer> {
+      const server = profile.now;
+      const plan = planOf(request, server.traits);
       const choices: CompletionChoice[] = [];
       let usage: ChatUsage | undefined;
       for (const { ask, came } of withMissing(plan.asks)) {
-        const told = await once(ask, known, signal);
+        const told = await once(ask, server, call);
         came(told.choices.length);
         for (const choice of told.choices) choices.push(placed(choice, ask, plan));
         usage = withUsage(usage, told.usage, ask);
@@ -76,19 +78,18 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
       return { text: '', fields: { choices }, usage: usage! };
     },
 
-    async *stream(
-      request: JsonBody<CompletionsRequest>,
-      { signal }: EngineCall,
-    ): AsyncGenerator<NativeEvent[]> {
-      const known = profile.now;
-      const plan = planOf(request, known.traits);
+    async *stream(request: JsonBody<CompletionsRequest>, call: EngineCall): AsyncGenerator<NativeEvent[]> {
+      const server = profile.now;
+      const plan = planOf(request, server.traits);
       const begun = new Set<number>();
       let usage: ChatUsage | undefined;
       for (const { ask, came } of withMissing(plan.asks)) {
         const seen = new Set<number>();
         const said = behindEcho(ask.body.value);
-        for await (const { pieces, usage: told } of streamOnce(ask, known, signal)) {
+        for await (const { pieces, usage: told } of streamOnce(ask, server, call)) {
           for (const { index } of pieces) seen.add(index);
+          // What is beyond would be told as the next choice, or of the next prompt.
+          if (pieces.some(({ index }) => index >= ask.wanted)) throw unexpected(seen.size, ask.wanted);
           if (told) usage = withUsage(usage, told, ask);
           if (pieces.length > 0)
             yield pieces.map((piece) => ({ ...eventOf(piece, ask, plan, begun), said: said(piece) }));

@@ -3,7 +3,7 @@ import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
-import type { NativeCalls, NativeEvent, NativeRequest } from '../../engines.ts';
+import type { EngineCall, NativeCalls, NativeEvent, NativeRequest } from '../../engines.ts';
 import { createCompletionCalls } from '../completions/completion-calls.ts';
 import type { Profile } from '../probe/profile.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
@@ -21,27 +21,27 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
   return {
     async ask(op, request, call) {
       if (op === 'completions') return completions.ask(request as JsonBody<CompletionsRequest>, call);
-      const { signal } = call;
+      const { signal, known } = call;
       const format = formats[op];
       const text = textOf(request, format, profile.now.wording);
       const { fields, bytes } = await exchanges.ask(format.path, text, signal);
-      return { text: bytes.toString(), fields, usage: format.usageOf(fields, readingOf(request)) };
+      return { text: bytes.toString(), fields, usage: format.usageOf(fields, readingOf(request, known)) };
     },
 
     async *stream(op, request, call) {
       if (op === 'completions')
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
-      const { signal } = call;
+      const { signal, known } = call;
       const format = formats[op];
       const reply = await exchanges.open(format.path, textOf(request, format, profile.now.wording), signal);
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
-      const reader = format.createReader({ ...readingOf(request), context: exchanges.context() });
+      const reader = format.createReader({ ...readingOf(request, known), context: exchanges.context() });
       yield* readStream(reply.body, reader, reply.finish);
     },
   };
 
-  function readingOf({ text }: JsonBody<NativeRequest>): Reading {
-    return { asked: () => estimateText(text), repairs: exchanges.repairs };
+  function readingOf({ text }: JsonBody<NativeRequest>, known: EngineCall['known']): Reading {
+    return { asked: () => estimateText(text), repairs: exchanges.repairs, known };
   }
 }
 

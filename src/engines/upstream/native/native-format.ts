@@ -6,7 +6,7 @@ import type { StreamOptions } from '../answer/chunk-stream.ts';
 import type { Fields } from '../../../base/fields.ts';
 
 /** What is needed to read an answer of which only the usage is read. */
-export type Reading = Pick<ReadOptions, 'asked' | 'repairs'>;
+export type Reading = Pick<ReadOptions, 'asked' | 'repairs' | 'known'>;
 export type StreamReading = Reading & Pick<StreamOptions, 'context'>;
 
 /** A format in which requests go on as their clients wrote them. */

@@ -1,4 +1,4 @@
-import { tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
+import { estimateText, tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { chatUsage } from '../messages/read-message.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
@@ -18,9 +18,8 @@ export const nativeMessages: NativeFormat = {
   ),
   usageOf(message, options) {
     if (!Array.isArray(message['content'])) throw unusable('is not a message');
-    const usage = fieldsOf(message['usage']);
-    const answered = usage['output_tokens'] ? '' : JSON.stringify(message['content']);
-    return checkedUsage(chatUsage(usage), { ...options, answered });
+    const answered = () => estimateText(JSON.stringify(message['content']));
+    return checkedUsage(chatUsage(fieldsOf(message['usage'])), { ...options, answered });
   },
   createReader,
 };
@@ -41,7 +40,8 @@ function createReader(options: StreamReading): NativeReader {
       if (type === 'message_start') {
         const fields = parseObject(data);
         addUsage(fieldsOf(fields['message'])['usage']);
-        const { prompt_tokens: promptTokens } = checkedUsage(chatUsage(usage), { ...options, answered: '' });
+        const atFirst = { ...options, answered: () => 0, known: undefined };
+        const { prompt_tokens: promptTokens } = checkedUsage(chatUsage(usage), atFirst);
         return { type, data, fields, promptTokens };
       }
       if (type === 'message_delta') {
@@ -57,8 +57,8 @@ function createReader(options: StreamReading): NativeReader {
       }
       if (type !== 'message_stop') return { type, data };
       if (!isFinished) throw unusable('ended in the middle');
-      const told = chatUsage({ output_tokens: tokensOfBytes(saidBytes), ...usage });
-      return { type, data, usage: checkedUsage(told, { ...options, answered: '' }) };
+      const answered = () => tokensOfBytes(saidBytes);
+      return { type, data, usage: checkedUsage(chatUsage(usage), { ...options, answered }) };
     },
   };
 }

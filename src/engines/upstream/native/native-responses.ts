@@ -1,9 +1,10 @@
-import { tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
+import { estimateText, tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
+import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { checkedUsage } from '../answer/usage.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
-import type { NativeFormat, NativeReader, StreamReading } from './native-format.ts';
+import type { NativeFormat, NativeReader, Reading, StreamReading } from './native-format.ts';
 
 /**
  * Responses as their clients wrote them. What is stored is stored here, and so `store` says no and nothing refers to what the
@@ -17,15 +18,17 @@ export const nativeResponses: NativeFormat = {
     tool_choice parallel_tool_calls reasoning include prompt_cache_key prompt_cache_retention`.split(/\s+/),
   ),
   usageOf(response, options) {
-    const { output, status } = response;
-    if (!Array.isArray(output)) throw unusable('is not a response');
-    if (status !== 'completed' && status !== 'incomplete') throw unusable('is not finished');
-    const usage = fieldsOf(response['usage']);
-    const answered = usage['output_tokens'] ? '' : JSON.stringify(output);
-    return checkedUsage(chatUsage(usage), { ...options, answered });
+    return usageIn(response, options, () => estimateText(JSON.stringify(response['output'])));
   },
   createReader,
 };
+
+function usageIn(response: Fields, options: Reading, answered: () => number): ChatUsage {
+  const { output, status, usage } = response;
+  if (!Array.isArray(output)) throw unusable('is not a response');
+  if (status !== 'completed' && status !== 'incomplete') throw unusable('is not finished');
+  return checkedUsage(chatUsage(fieldsOf(usage)), { ...options, answered });
+}
 
 function chatUsage(usage: Fields): Fields {
   const { cached_tokens } = fieldsOf(usage['input_tokens_details']);
@@ -51,8 +54,8 @@ function createReader(options: StreamReading): NativeReader {
       const response = fieldsOf(fields['response']);
       if (type === 'response.failed') throw errorInStream(response, options.context);
       if (type === 'response.completed' || type === 'response.incomplete') {
-        const usage = { output_tokens: tokensOfBytes(saidBytes), ...fieldsOf(response['usage']) };
-        return { type, data, fields, usage: nativeResponses.usageOf({ ...response, usage }, options) };
+        const usage = usageIn(response, options, () => tokensOfBytes(saidBytes));
+        return { type, data, fields, usage };
       }
       if (!type.endsWith('.delta')) return { type, data, fields };
       const said = stringOr(fields['delta'], '');
