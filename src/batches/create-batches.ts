@@ -27,8 +27,9 @@ import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
 import { Followers } from './read/followers.ts';
 import { readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
+import { suspectKills } from './hand/suspects.ts';
 import { amountOf, viewOf } from './read/view.ts';
-import { modelsOf, surroundingsOf, waitingOf } from './read/waiting.ts';
+import { modelsOf, surroundingsOf, suspectedOf, waitingOf } from './read/waiting.ts';
 import { loadOf } from './watch/load.ts';
 import { Watch } from './watch/watch.ts';
 
@@ -91,7 +92,9 @@ export function createBatches(parts: BatchesParts): Batches {
       isFinal(batch.status) ? 0 : store.batches.running(batch.id),
       batch.err > 0 ? store.results.errorSummary(batch.id) : [],
     ]);
-    const waiting = waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings);
+    const waiting =
+      waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings) ??
+      (running === 0 && (await isSuspected(batch)) ? suspectedOf(batch) : null);
     const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch, modelsOf(batch)) : null;
     const now = time.now();
     return viewOf(batch, ledger, {
@@ -103,6 +106,11 @@ export function createBatches(parts: BatchesParts): Batches {
       hours: hours.of(batch.model),
     });
   };
+
+  const isSuspected = async ({ id, status, closing }: Batch) =>
+    status === 'in_progress' &&
+    closing === null &&
+    ((await store.batches.leastKills(id)) ?? 0) >= suspectKills;
 
   const followers = new Followers({
     clock: parts.clock,

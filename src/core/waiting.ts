@@ -6,6 +6,7 @@ export const waitingReasons = [
   'budget',
   'storage_unavailable',
   'queued',
+  'crash_suspected',
   'engine_unavailable',
   'credentials_refused',
   'model_missing',

@@ -201,16 +201,51 @@ it('fails a batch whose chunks cannot be read, with the reason, and runs the oth
   expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(160);
 });
 
-it('decides that a batch fails whose row cannot be read, and runs the others', async () => {
+it('fails a batch whose row cannot be read, with the reason, and runs the others', async () => {
   const single = await startSingle(database);
   const stuck = await single.create('b0', 100);
   const other = await single.create('b1', 100);
-  await database.db.all(`UPDATE batches SET prices = '{"m1":{' WHERE id = ?`, [stuck]);
+  await database.db.all(`UPDATE batches SET prices = '{"m1":{', errors = '[{' WHERE id = ?`, [stuck]);
   await single.settle(single.batches.start());
+  // Until it has ended it is shown like any other.
+  expect(await single.find(stuck)).toMatchObject({ closing: null, prices: {}, errors: [] });
   await single.pass(30_000);
   expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 100 });
-  const ended = await database.db.all('SELECT closing FROM batches WHERE id = ?', [stuck]);
-  expect(ended).toEqual([{ closing: 'failed' }]);
+  expect(await single.find(stuck)).toMatchObject({
+    status: 'failed',
+    ok: 0,
+    err: 100,
+    errors: [{ message: 'A part of the batch cannot be read from the database any more.' }],
+  });
+  const view = await single.settle(single.batches.get(owner, stuck));
+  expect(view).toMatchObject({ amount: 0n, errorSummary: [{ code: 'batch_failed', count: 100 }] });
+});
+
+it('runs a batch of which only what went wrong cannot be read', async () => {
+  const single = await startSingle(database);
+  const id = await single.create('b0', 10);
+  await database.db.all("UPDATE batches SET errors = '[{' WHERE id = ?", [id]);
+  await single.settle(single.batches.start());
+  await single.pass(30_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 10 });
+});
+
+it('says why nothing is sent of what was running when processes died', async () => {
+  const single = await startSingle(database);
+  const slow = { delayMs: 60_000 };
+  const [first, second] = [await single.create('b0', 5, slow), await single.create('b1', 5, slow)];
+  const kills = (n: number) => database.db.all('UPDATE batch_chunks SET kills = ? WHERE seq > 0', [n]);
+  await kills(3);
+  await database.db.all("UPDATE batches SET status = 'in_progress', in_progress_at = created_at");
+  await single.settle(single.batches.start());
+  // Not before it has lived for a minute.
+  await single.pass(58_000);
+  expect((await single.find(first)).ok).toBe(0);
+  expect(await single.see(first)).toMatchObject({ waiting: { reason: 'crash_suspected' } });
+  await kills(2);
+  await single.pass(5_000);
+  expect(await single.see(first)).toMatchObject({ running: 1, waiting: null });
+  expect(await single.see(second)).toMatchObject({ running: 0, waiting: { reason: 'crash_suspected' } });
 });
 
 it('runs the others while the database refuses to give out a chunk of one, which fails then', async () => {

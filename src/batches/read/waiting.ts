@@ -55,6 +55,14 @@ export function waitingOf(
   return { reason: 'queued', message: 'Other requests have all places of the model.', since };
 }
 
+/** What was running when its processes died waits for its turn to be tried alone. */
+export function suspectedOf({ inProgressAt, createdAt }: Batch): Waiting {
+  const message =
+    'The server died more than once while these requests were running. They are tried again one at a time, ' +
+    'by a process that has lived for a minute.';
+  return { reason: 'crash_suspected', message, since: inProgressAt ?? createdAt };
+}
+
 export interface SurroundingsParts {
   setbacks: Pick<Surroundings, 'storage'>;
   budgets: Pick<Accounts['budgets'], 'waiting'>;

@@ -126,6 +126,8 @@ export interface BatchStore {
   ahead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
   /** Lines claimed and not recorded yet. */
   running(id: string): Promise<number>;
+  /** How often owners of its ready chunks died, where that is least; null without any. */
+  leastKills(id: string): Promise<number | null>;
   /** Shuts the gate of a batch that is closing: nothing is recorded any more but by `recordMissing`. False when fenced. */
   shut(worker: string, lease: Lease): Promise<boolean>;
   /**

@@ -7,7 +7,14 @@ export const files = tableOf<StoredFile>('files')(
   'id orgId purpose filename bytes blobId sha256 requests endpoint createdAt expiresAt',
 );
 
-export const batches = tableOf<Batch>('batches', { json: ['prices', 'errors'] })(
+/**
+ * One of which something cannot be read is shown and ended like any other. What it costs is read for itself, so that no
+ * line of it runs for nothing (`claim.ts`, `ledger.ts`).
+ */
+export const batches = tableOf<Batch>('batches', {
+  json: ['prices', 'errors'],
+  damaged: { prices: {}, errors: [] },
+})(
   'id orgId keyId endpoint status total ok err due closing acceptUntil inputFileId outputFileId errorFileId model metadata',
   'prices priceFactor errors pausedAt pausedMs atRiskAt retryOf resultTtlMs createdAt inProgressAt expiresAt',
   'completedAt failedAt expiredAt cancellingAt cancelledAt',

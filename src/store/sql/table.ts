@@ -46,6 +46,8 @@ export interface Table<T, Read = T> {
 export interface Kinds<T, Unread extends keyof T> {
   /** Kept as JSON. */
   json?: readonly (keyof T & string)[];
+  /** What such a field is taken for where it is damaged, so that the rest of the row can be read. */
+  damaged?: Partial<T>;
   /** Written, but only read where they are asked for by name. */
   unread?: readonly Unread[];
 }
@@ -56,7 +58,7 @@ export interface Kinds<T, Unread extends keyof T> {
  */
 export function tableOf<T extends object, Unread extends keyof T = never>(
   name: string,
-  { json = [], unread = [] }: Kinds<T, Unread> = {},
+  { json = [], damaged = {}, unread = [] }: Kinds<T, Unread> = {},
 ) {
   type Read = Omit<T, Unread>;
 
@@ -66,8 +68,18 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
   function read(row: object): Read {
     if (json.length === 0) return row as Read;
     const value: Record<string, unknown> = { ...row };
-    for (const field of json) if (typeof value[field] === 'string') value[field] = JSON.parse(value[field]);
+    for (const field of json)
+      if (typeof value[field] === 'string') value[field] = decoded(field, value[field]);
     return value as Read;
+  }
+
+  function decoded(field: keyof T & string, text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      if (damaged[field] === undefined) throw error;
+      return structuredClone(damaged[field]);
+    }
   }
 
   return <const L extends readonly string[]>(...lines: L & Whole<L, T>): Table<T, Read> => {

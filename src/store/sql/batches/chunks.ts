@@ -7,7 +7,7 @@ import { chunks, toChunk, unpackLines } from '../rows.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
 import { slices, typedTuples } from '../statement.ts';
 
-type Chunks = Pick<BatchStore, 'release' | 'split' | 'running' | 'pause' | 'resume'>;
+type Chunks = Pick<BatchStore, 'release' | 'split' | 'running' | 'leastKills' | 'pause' | 'resume'>;
 
 /** Chunks and who has them. How they are claimed stands in `claim.ts`. */
 export function createChunks(db: Db): Chunks {
@@ -38,6 +38,14 @@ export function createChunks(db: Db): Chunks {
         );
         return lines.length - (await recordedLines(q, lines)).size;
       }),
+
+    async leastKills(id) {
+      const [row] = await db.all<{ kills: number | null }>(
+        "SELECT min(kills) AS kills FROM batch_chunks WHERE batch_id = ? AND state = 'ready' AND seq > 0",
+        [id],
+      );
+      return row!.kills;
+    },
 
     pause: (orgId, id, now) => setPaused(db, { orgId, id, now, from: 'ready', to: 'held' }),
     resume: (orgId, id, now) => setPaused(db, { orgId, id, now, from: 'held', to: 'ready' }),

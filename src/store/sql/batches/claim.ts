@@ -6,6 +6,7 @@ import type { Claim, ClaimedBatch, ClaimOptions, Wanted } from '../../contract/c
 import { faultsApart, nothing } from './own-fault.ts';
 import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
 import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
+import { batchStates } from '../rows.ts';
 import { allIn, tuples } from '../statement.ts';
 import { tableOf } from '../table.ts';
 
@@ -65,7 +66,7 @@ export function createClaiming(db: Db): Claiming {
         const ids = ready.map(({ batch_id }) => batch_id);
         for (const id of ids) picked.add(id);
         return db.tx(async (q) => {
-          const ending = (await lockFreeBatches(q, ids)).filter(({ closing }) => closing !== null);
+          const ending = (await lockFree(q, ids, batchStates)).filter(({ closing }) => closing !== null);
           const chosen = ending.map(({ id }) => ({ batchId: id, seq: 0 }));
           return { ...nothing, chunks: await leaseChunks(q, worker, chosen) };
         });
@@ -110,7 +111,8 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
   const chosen = await choose(q, asked, shares);
   if (chosen.length === 0) return nothing;
   for (const { batchId } of chosen) picked.add(batchId);
-  const batches = await lockFreeBatches(q, [...new Set(chosen.map(({ batchId }) => batchId))]);
+  const ids = new Set(chosen.map(({ batchId }) => batchId));
+  const batches = await lockFree<BatchRow>(q, [...ids], claimables);
   const open = new Set(batches.filter(isOpen).map(({ id }) => id));
   // What is ready of batches that are paused or over was given back just when they came to be so.
   await allIn(
@@ -262,11 +264,17 @@ type Claimable = Pick<
   'id' | 'orgId' | 'endpoint' | 'status' | 'closing' | 'due' | 'expiresAt' | 'pausedAt' | 'prices'
 >;
 
-const claimables = tableOf<Claimable>('batches', { json: ['prices'] })(
+const claimable = tableOf<Claimable>('batches', { json: ['prices'] })(
   'id orgId endpoint status closing due expiresAt pausedAt prices',
 );
 
 type BatchRow = Claimable & Pick<ClaimedBatch, 'blobId'>;
+
+const claimables = {
+  fields: `${claimable.fields},
+    (SELECT f.blob_id FROM files f WHERE f.id = batches.input_file_id) AS "blobId"`,
+  read: (row: object) => claimable.read(row) as BatchRow,
+};
 
 const isOpen = ({ closing, pausedAt }: BatchRow) => closing === null && pausedAt === null;
 
@@ -275,13 +283,14 @@ function toClaimed({ id, orgId, endpoint, due, expiresAt, prices, blobId }: Batc
 }
 
 /** Those of the batches that nobody else is writing to; where that is none, whoever writes is waited for. */
-async function lockFreeBatches(q: Queries, ids: readonly string[]): Promise<BatchRow[]> {
+async function lockFree<Row>(
+  q: Queries,
+  ids: readonly string[],
+  { fields, read }: { fields: string; read: (row: object) => Row },
+): Promise<Row[]> {
   const locked = async (lock: string) => {
-    const text = (list: string) =>
-      `SELECT ${claimables.fields},
-         (SELECT f.blob_id FROM files f WHERE f.id = batches.input_file_id) AS "blobId"
-       FROM batches WHERE id IN ${list} ORDER BY id ${lock}`;
-    return (await allIn(q, ids.toSorted(), text)).map((row) => claimables.read(row) as BatchRow);
+    const text = (list: string) => `SELECT ${fields} FROM batches WHERE id IN ${list} ORDER BY id ${lock}`;
+    return (await allIn<object>(q, ids.toSorted(), text)).map(read);
   };
   const free = await locked(q.skip);
   return free.length > 0 || ids.length === 0 ? free : locked(q.lock);
