@@ -19,6 +19,7 @@ import {
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { removeFiles, requireFinished } from './remove.ts';
 import { isDatabaseAway } from '../core/database-fault.ts';
+import { runTimes } from './risk.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
 import { countInput } from './create/count-input.ts';
@@ -96,15 +97,8 @@ export function createBatches(parts: BatchesParts): Batches {
       waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings) ??
       (running === 0 && (await isSuspected(batch)) ? suspectedOf(batch) : null);
     const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch, modelsOf(batch)) : null;
-    const now = time.now();
-    return viewOf(batch, ledger, {
-      running,
-      errorSummary,
-      waiting,
-      ahead,
-      now,
-      hours: hours.of(batch.model),
-    });
+    const times = runTimes(ground, batch.orgId, batch.model);
+    return viewOf(batch, ledger, { running, errorSummary, waiting, ahead, times });
   };
 
   const isSuspected = async ({ id, status, closing }: Batch) =>

@@ -21,7 +21,8 @@ const batch = (id: string, fields: Partial<OpenBatch> = {}): OpenBatch => ({
   atRiskAt: null,
   ...fields,
 });
-const lateOnes = (batches: OpenBatch[], now: number, hours?: Hours) => lateAmong(batches, now, () => hours);
+const lateOnes = (batches: OpenBatch[], now: number, hours?: Hours, from = now) =>
+  lateAmong(batches, () => ({ now, from, hours }));
 /** One that began at once and did so many. */
 const going = (id: string, ok: number, fields: Partial<OpenBatch> = {}) =>
   batch(id, { inProgressAt: 0, ok, ...fields });
@@ -77,5 +78,21 @@ describe('a batch is late', () => {
     // No hours are left of its window: late from the beginning.
     expect(lateOnes([batch('b', { createdAt: 17 * hour })], 17 * hour, hours)).toEqual(['b']);
     expect(lateOnes([batch('b', { createdAt: 17 * hour })], 17 * hour, { ...hours, share: 0.1 })).toEqual([]);
+  });
+
+  it('when its organization may spend again too late, or never', () => {
+    const again = (from: number) => lateOnes([batch('b'), going('g', 500)], hour, undefined, from);
+    expect(again(hour)).toEqual([]);
+    // 500 an hour: what is left of the one takes an hour, the other two.
+    expect(again(22 * hour)).toEqual([]);
+    expect(again(23 * hour)).toEqual(['b']);
+    expect(again(24 * hour)).toEqual(['b', 'g']);
+    expect(again(Number.POSITIVE_INFINITY)).toEqual(['b', 'g']);
+    // Of which nothing is known.
+    const silent = (from: number) => lateOnes([batch('b')], hour, undefined, from);
+    expect([silent(24 * hour - 1), silent(24 * hour)]).toEqual([[], ['b']]);
+    const hours: Hours = { ...parseHours('12:00-16:00')!, share: 0 };
+    expect(lateOnes([batch('b')], 0, hours, 15 * hour)).toEqual([]);
+    expect(lateOnes([batch('b')], 0, hours, 16 * hour)).toEqual(['b']);
   });
 });

@@ -1,15 +1,51 @@
+import type { Accounts } from '../accounts/accounts.ts';
+import type { Clock } from '../base/clock.ts';
 import { type Hours, runTime } from '../core/hours.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
+import type { OpenHours } from './open-hours.ts';
 
 /** What a pace is told by, as a share of the time to run: the first answers of a batch say little. */
 const leastShare = 0.01;
 /** A batch of which nothing is known is late when nothing of it was done in this share of its time to run. */
 const silentShare = 0.75;
 
+/** What is known of when a batch runs. */
+export interface RunTimes {
+  /** Epoch milliseconds. */
+  now: number;
+  /** From when on its organization may spend: now, or later, or never again. */
+  from: number;
+  /** Undefined for at any time. */
+  hours: Hours | undefined;
+}
+
+export interface TimesParts {
+  time: Pick<Clock, 'now'>;
+  hours: Pick<OpenHours, 'of'>;
+  budgets: Pick<Accounts['budgets'], 'waiting'>;
+}
+
+/** When batches of an organization run: those with a model or, for null, with several. */
+export function runTimes(
+  { time, hours, budgets }: TimesParts,
+  orgId: string,
+  model: string | null,
+): RunTimes {
+  const now = time.now();
+  const noMoney = budgets.waiting(orgId);
+  const from = noMoney ? (noMoney.until ?? Number.POSITIVE_INFINITY) : now;
+  return { now, from, hours: hours.of(model) };
+}
+
+/** How many milliseconds are left to a batch to run. */
+export function timeLeft({ expiresAt }: Pick<OpenBatch, 'expiresAt'>, { from, hours }: RunTimes): number {
+  return runTime(hours, Math.min(from, expiresAt), expiresAt);
+}
+
 /** Whether a batch will miss its window by its own pace so far; null while that says little. */
-export function missesWindow(batch: OpenBatch, now: number, hours: Hours | undefined): boolean | null {
-  const rate = rateOf(batch, now, hours);
-  return rate === null ? null : leftOf(batch) / rate > runTime(hours, now, batch.expiresAt);
+export function missesWindow(batch: OpenBatch, times: RunTimes): boolean | null {
+  const rate = rateOf(batch, times.now, times.hours);
+  return rate === null ? null : leftOf(batch) / rate > timeLeft(batch, times);
 }
 
 /** How many milliseconds a batch that has begun could run, until `end`. */
@@ -28,27 +64,27 @@ export function workingTime(
  * The ids of those that will miss their windows: by their own pace or, where they have none yet, by that of their
  * organization with their model and by what goes before them there.
  * @param batches all that are not finished
- * @param now epoch milliseconds
- * @param hoursOf when batches of a model run, or of several for null; undefined for at any time
+ * @param timesOf when those of an organization and a model run, or of several models for null
  */
 export function lateOnes(
   batches: readonly OpenBatch[],
-  now: number,
-  hoursOf: (model: string | null) => Hours | undefined,
+  timesOf: (orgId: string, model: string | null) => RunTimes,
 ): string[] {
   const groups = Map.groupBy(batches, ({ orgId, model }) => `${orgId} ${model}`);
-  return [...groups.values()].flatMap((group) => lateIn(group, now, hoursOf(group[0]!.model)));
+  return [...groups.values()].flatMap((group) => lateIn(group, timesOf(group[0]!.orgId, group[0]!.model)));
 }
 
-function lateIn(group: readonly OpenBatch[], now: number, hours: Hours | undefined): string[] {
+function lateIn(group: readonly OpenBatch[], times: RunTimes): string[] {
+  const { now, hours } = times;
   const rate = group.reduce((sum, batch) => sum + (rateOf(batch, now, hours) ?? 0), 0);
   const late: string[] = [];
   let ahead = 0;
   for (const batch of group.toSorted((a, b) => a.due - b.due)) {
     ahead += leftOf(batch);
+    const left = timeLeft(batch, times);
     const isLate =
-      missesWindow(batch, now, hours) ??
-      (rate > 0 ? ahead / rate > runTime(hours, now, batch.expiresAt) : isSilent(batch, now, hours));
+      missesWindow(batch, times) ??
+      (rate > 0 ? ahead / rate > left : left === 0 || isSilent(batch, now, hours));
     if (isLate) late.push(batch.id);
   }
   return late;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseHours } from '../../core/hours.ts';
+import { type Hours, parseHours } from '../../core/hours.ts';
 import { makeBatch as storedBatch } from '../../../test/store/fixtures.ts';
 import type { LedgerRow } from '../../store/contract/accounts.ts';
 import { amountOf, usageByModel, viewOf } from './view.ts';
@@ -13,7 +13,8 @@ const row = (model: string, day: string, input: number, cached: number, output: 
   usage: { inputTokens: input, cachedTokens: cached, outputTokens: output },
   amount: null,
 });
-const extra = { running: 0, errorSummary: [], now: 0, waiting: null, ahead: null, hours: undefined };
+const at = (now: number, hours?: Hours) => ({ times: { now, from: now, hours } });
+const extra = { running: 0, errorSummary: [], waiting: null, ahead: null, ...at(0) };
 
 describe('money', () => {
   const prices = { m: { input: 150_000_000, cachedInput: 75_000_000, output: 600_000_000 } };
@@ -69,7 +70,7 @@ describe('viewOf', () => {
 
   it('tells the pace, and when it will be over at that', () => {
     const batch = storedBatch({ inProgressAt: 60_000, total: 100, ok: 40, err: 10 });
-    const view = viewOf(batch, [], { ...extra, now: 180_000 });
+    const view = viewOf(batch, [], { ...extra, ...at(180_000) });
     expect(view).toMatchObject({ ratePerMinute: 25, eta: 300_000 });
   });
 
@@ -81,22 +82,24 @@ describe('viewOf', () => {
       total: 50,
       ok: 50,
     });
-    expect(viewOf(batch, [], { ...extra, now: 999_999 })).toMatchObject({ ratePerMinute: 100, eta: null });
+    expect(viewOf(batch, [], { ...extra, ...at(999_999) })).toMatchObject({ ratePerMinute: 100, eta: null });
   });
 
   it('tells the pace of what ran before there were hours', () => {
     const hours = { ...parseHours('22:00-06:00')!, share: 0 };
     const ran = { inProgressAt: Date.parse('2026-01-10T12:00:00Z'), total: 100, ok: 50 };
     const now = ran.inProgressAt + 120_000;
-    expect(viewOf(storedBatch(ran), [], { ...extra, now, hours })).toMatchObject({ ratePerMinute: 25 });
+    expect(viewOf(storedBatch(ran), [], { ...extra, ...at(now, hours) })).toMatchObject({
+      ratePerMinute: 25,
+    });
     const completedAt = now;
     const done = storedBatch({ ...ran, status: 'completed', completedAt });
-    expect(viewOf(done, [], { ...extra, now: now + 1e9, hours })).toMatchObject({ ratePerMinute: 25 });
+    expect(viewOf(done, [], { ...extra, ...at(now + 1e9, hours) })).toMatchObject({ ratePerMinute: 25 });
   });
 
   it('has no end to tell while nothing is finished', () => {
     const batch = storedBatch({ inProgressAt: 0, total: 10 });
-    expect(viewOf(batch, [], { ...extra, now: 0 })).toMatchObject({ ratePerMinute: 0, eta: null });
+    expect(viewOf(batch, [], { ...extra, ...at(0) })).toMatchObject({ ratePerMinute: 0, eta: null });
   });
 
   it('is at risk by its own pace, else as it was seen to be, and not once its end is decided', () => {
@@ -108,7 +111,7 @@ describe('viewOf', () => {
       total: 10,
     } as const;
     const seen = (changes: Parameters<typeof storedBatch>[0]) =>
-      viewOf(storedBatch({ ...going, ...changes }), [], { ...extra, now: 50 }).atRisk;
+      viewOf(storedBatch({ ...going, ...changes }), [], { ...extra, ...at(50) }).atRisk;
     expect([seen({ ok: 4 }), seen({ ok: 5 }), seen({ ok: 5, atRiskAt: 9 })]).toEqual([true, false, false]);
     expect([seen({}), seen({ atRiskAt: 9 }), seen({ atRiskAt: 9, closing: 'expired' })]).toEqual([
       false,
@@ -120,8 +123,8 @@ describe('viewOf', () => {
   it('knows no end while it waits', () => {
     const waiting = { reason: 'queued', message: 'Wait.', since: 5 } as const;
     const batch = storedBatch({ status: 'in_progress', inProgressAt: 0, total: 10, ok: 5 });
-    expect(viewOf(batch, [], { ...extra, now: 9 })).toMatchObject({ waiting: null, eta: 18 });
-    expect(viewOf(batch, [], { ...extra, now: 9, waiting, ahead: 3 })).toMatchObject({
+    expect(viewOf(batch, [], { ...extra, ...at(9) })).toMatchObject({ waiting: null, eta: 18 });
+    expect(viewOf(batch, [], { ...extra, ...at(9), waiting, ahead: 3 })).toMatchObject({
       waiting,
       ahead: 3,
       eta: null,
@@ -136,15 +139,14 @@ describe('viewOf', () => {
     const seen = (total: number) =>
       viewOf(storedBatch({ ...begun, total, expiresAt: 26 * hour }), [], {
         ...extra,
-        now: 5 * hour,
-        hours,
+        ...at(5 * hour, hours),
         waiting,
       });
     expect(seen(90)).toMatchObject({ ratePerMinute: 1, eta: 24.5 * hour, atRisk: false });
     expect([seen(180).atRisk, seen(181).atRisk]).toEqual([false, true]);
     // Its window will be over before they begin: that is known at once.
     const none = storedBatch({ createdAt: 3 * hour, expiresAt: 23 * hour });
-    expect(viewOf(none, [], { ...extra, now: 3 * hour, hours }).atRisk).toBe(true);
-    expect(viewOf(none, [], { ...extra, now: 3 * hour }).atRisk).toBe(false);
+    expect(viewOf(none, [], { ...extra, ...at(3 * hour, hours) }).atRisk).toBe(true);
+    expect(viewOf(none, [], { ...extra, ...at(3 * hour) }).atRisk).toBe(false);
   });
 });

@@ -1,11 +1,11 @@
 import { type Batch, isFinal } from '../../core/batch.ts';
-import { afterRunning, type Hours, runTime } from '../../core/hours.ts';
+import { afterRunning } from '../../core/hours.ts';
 import { cost, type Prices } from '../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { LedgerRow } from '../../store/contract/accounts.ts';
 import type { ErrorSummary } from '../../store/contract/results.ts';
-import { missesWindow, workingTime } from '../risk.ts';
+import { missesWindow, type RunTimes, timeLeft, workingTime } from '../risk.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 
 const minuteMs = 60_000;
@@ -37,17 +37,15 @@ export function viewOf(
   extra: {
     running: number;
     errorSummary: ErrorSummary[];
-    now: number;
     waiting: Waiting | null;
     /** Batches that go before it; null unless it is queued. */
     ahead: number | null;
-    /** When it runs; at any time if undefined. */
-    hours: Hours | undefined;
+    times: RunTimes;
   },
 ): BatchView {
   const byModel = usageByModel(ledger);
-  const { running, errorSummary, waiting, ahead, now, hours } = extra;
-  const { ratePerMinute, eta } = pace(batch, now, hours);
+  const { running, errorSummary, waiting, ahead, times } = extra;
+  const { ratePerMinute, eta } = pace(batch, times);
   return {
     batch,
     usage: [...byModel.values()].reduce(addUsage, noUsage),
@@ -57,7 +55,7 @@ export function viewOf(
     errorSummary,
     waiting,
     ahead,
-    atRisk: isAtRisk(batch, now, hours),
+    atRisk: isAtRisk(batch, times),
     ratePerMinute,
     // What was done so far says nothing of when somebody takes requests again, but hours do.
     eta: waiting && waiting.reason !== 'hours' ? null : eta,
@@ -65,17 +63,12 @@ export function viewOf(
 }
 
 /** By its own pace where there is one, which may have become better since it was first seen to be late. */
-function isAtRisk(batch: Batch, now: number, hours: Hours | undefined): boolean {
+function isAtRisk(batch: Batch, times: RunTimes): boolean {
   if (isFinal(batch.status) || batch.closing !== null) return false;
-  const misses = missesWindow(batch, now, hours);
-  return misses ?? (batch.atRiskAt !== null || runTime(hours, now, batch.expiresAt) === 0);
+  return missesWindow(batch, times) ?? (batch.atRiskAt !== null || timeLeft(batch, times) === 0);
 }
 
-function pace(
-  batch: Batch,
-  now: number,
-  hours: Hours | undefined,
-): { ratePerMinute: number | null; eta: number | null } {
+function pace(batch: Batch, { now, hours }: RunTimes): { ratePerMinute: number | null; eta: number | null } {
   if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
   const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
   const finished = batch.ok + batch.err;

@@ -5,6 +5,7 @@ import { createManualClock, type ManualClock } from '../../../test/support/manua
 import { silent } from '../../base/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { BatchState, OpenBatch } from '../../store/contract/batches.ts';
+import type { Waiting } from '../../core/waiting.ts';
 import { StoreTime } from '../../base/store-time.ts';
 import type { RunningBatch } from '../hand/held-chunks.ts';
 import { Watch } from './watch.ts';
@@ -22,6 +23,7 @@ describe('Watch', () => {
   let stranded: string[];
   let away: boolean;
   let asked: number;
+  let noMoney: Map<string, Waiting>;
   let watch: Watch;
 
   beforeEach(() => {
@@ -33,6 +35,7 @@ describe('Watch', () => {
     work.held.take(chunk);
     state = { closing: null, pausedAt: null };
     open = [];
+    noMoney = new Map();
     expired = [];
     leftovers = [];
     said = [];
@@ -58,6 +61,7 @@ describe('Watch', () => {
       store,
       work,
       hours: { of: () => undefined },
+      budgets: { waiting: (orgId) => noMoney.get(orgId) ?? null },
       clock,
       time: new StoreTime(clock),
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
@@ -138,6 +142,26 @@ describe('Watch', () => {
     open = [{ ...soon, atRiskAt: clock.now() }];
     await clock.advance(90_000);
     expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
+  });
+
+  it('tells of batches whose organization may not spend again before their windows are over', async () => {
+    const expiresAt = clock.now() + 86_400_000;
+    const of = (id: string, orgId: string) => makeBatch({ id, orgId, createdAt: clock.now(), expiresAt });
+    open = [
+      of('batch_rich', 'rich'),
+      of('batch_soon', 'soon'),
+      of('batch_late', 'late'),
+      of('batch_never', 'never'),
+    ];
+    const waiting = { reason: 'budget', message: 'Used up.', since: 0 } as const;
+    noMoney.set('soon', { ...waiting, until: expiresAt - 1 });
+    noMoney.set('late', { ...waiting, until: expiresAt });
+    noMoney.set('never', waiting);
+    await clock.advance(1_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toEqual([
+      'at risk batch_late',
+      'at risk batch_never',
+    ]);
   });
 
   it('asks a database that is away less and less often, and goes on when it is back', async () => {

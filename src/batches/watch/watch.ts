@@ -2,8 +2,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { WatchedBatch } from '../../store/contract/batches.ts';
 import type { Ground } from '../ground.ts';
-import type { OpenHours } from '../open-hours.ts';
-import { lateOnes } from '../risk.ts';
+import { lateOnes, runTimes, type TimesParts } from '../risk.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
 
 const watchMs = 500;
@@ -21,9 +20,8 @@ const strandedAtOnce = 10;
 /** What failed is done again after a while, at most this long. */
 const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
-export interface WatchParts extends Pick<Ground, 'store' | 'clock' | 'time' | 'random' | 'log'> {
+export interface WatchParts extends TimesParts, Pick<Ground, 'store' | 'clock' | 'random' | 'log'> {
   work: WorkInHand;
-  hours: Pick<OpenHours, 'of'>;
   /** There is work to claim: the end of some batch was decided, or one was reopened. */
   onWork: () => void;
   /** A finished batch still has rows. */
@@ -118,11 +116,11 @@ export class Watch {
 
   /** Tells once of each batch that will miss its window. */
   async #judge(): Promise<void> {
-    const { store, time, log, hours } = this.#parts;
+    const { store, time, log } = this.#parts;
     const now = time.now();
     const open = await store.batches.open(judgedAtOnce);
     const told = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
-    for (const id of lateOnes(open, now, (model) => hours.of(model)))
+    for (const id of lateOnes(open, (orgId, model) => runTimes(this.#parts, orgId, model)))
       if (!told.has(id) && (await store.batches.atRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
   }
