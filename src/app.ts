@@ -101,6 +101,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...shared,
     modelFiles,
     isShared: !embedded,
+    windowMs: config.batch.completionWindowMs,
     ...(spawn && { spawn }),
   });
   const schemas = createSchemas(shared);

@@ -49,6 +49,8 @@ export interface ModelParts {
   random: Random;
   ids: Ids;
   log: Log;
+  /** How long batches have. */
+  windowMs: number;
   spawn?: Spawn;
 }
 

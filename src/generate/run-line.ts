@@ -5,11 +5,18 @@ import type { Lanes } from './lanes.ts';
 
 /** Runs lines of batches, in the format of each. */
 export function createRunLine(lanes: Lanes, answering: Answering): Generate['runLine'] {
-  return async ({ model, orgId, asked, prefix, deadline, signal, known = {} }) => {
+  return async ({ model, orgId, asked, prefix, deadline, signal, known }) => {
     const { pool, admission } = lanes.of(model.id);
     const leave = admission.enter('batch');
-    known.model = model.id;
-    const how: EngineCall = { signal, priority: 'batch', prefix, org: orgId, deadline, known };
+    if (known) known.model = model.id;
+    const how: EngineCall = {
+      signal,
+      priority: 'batch',
+      prefix,
+      org: orgId,
+      deadline,
+      ...(known && { known }),
+    };
     let isAnswered = false;
     const served = { pool, model };
     const run = async (): Promise<LineAnswer> => {
@@ -27,7 +34,7 @@ export function createRunLine(lanes: Lanes, answering: Answering): Generate['run
     try {
       const answer = await run();
       isAnswered = true;
-      known.billed = answer.usage;
+      if (known) known.billed = answer.usage;
       return answer;
     } catch (error) {
       throw asked.moved(error);

@@ -17,7 +17,7 @@ describe('createBreaker', () => {
 
   beforeEach(() => {
     clock = createManualClock();
-    breaker = createBreaker(clock, () => 0.999_999);
+    breaker = createBreaker(clock, () => 0.999_999, 86_400_000);
   });
 
   it('opens at one failure that is certainly the server, and tries again after a pause that doubles', async () => {
@@ -133,8 +133,9 @@ describe('createBreaker', () => {
 
   it.each([
     ['to its end', 600, 7_200_000, 600_000, 'up'],
-    ['for a quarter of an hour at most where somebody waits', 86_400, undefined, 900_000, 'half-open'],
-    ['for a quarter of an hour at most, however long a batch has', 86_400, 604_800_000, 900_000, 'half-open'],
+    ['of an hour to its end', 3_600, 86_400_000, 3_600_000, 'up'],
+    ['for an hour at most where somebody waits', 86_400, undefined, 3_600_000, 'half-open'],
+    ['for an hour at most, however long a batch has', 86_400, 604_800_000, 3_600_000, 'half-open'],
     ['for half of the time that a batch has left', 3_600, 600_000, 300_000, 'half-open'],
     ['for half a minute, where that is hardly any', 3_600, 10_000, 30_000, 'half-open'],
   ])('holds a pause %s', async (_, seconds, slackMs, ms, then) => {
@@ -144,6 +145,21 @@ describe('createBreaker', () => {
     expect([breaker.health, breaker.closed]).toEqual([then, null]);
     breaker.answered();
     expect([breaker.health, breaker.waiting]).toEqual(['up', null]);
+  });
+
+  it.each([
+    ['an eighth of the time that batches have', 2 * 3_600_000, 900_000],
+    ['half a minute, where that is less', 60_000, 30_000],
+  ])('holds a pause for %s, since one may be made while it lasts', (_, windowMs, ms) => {
+    breaker = createBreaker(clock, () => 0, windowMs);
+    breaker.failed(busy(86_400), 0, clock.monotonic());
+    expect(breaker.msLeft).toBe(ms);
+    breaker = createBreaker(clock, () => 0, windowMs);
+    breaker.heard({
+      ms: 86_400_000,
+      cause: { scope: 'replica', code: 'engine_overloaded', message: '', since: 0 },
+    });
+    expect(breaker.msLeft).toBe(ms + 2_000);
   });
 
   it('makes a pause of its own where a server that has too much asks for none at all', () => {

@@ -13,11 +13,12 @@ const suspicious = 3;
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
 const longestWellMs = 4_000;
 /**
- * A `retry-after` is held for so long at most, or for this share of the time that is left for what was refused: it may be
- * over sooner, and what waits may have less time than that had. Then one request tries.
+ * A `retry-after` is held to its end, but for so long at most, or for these shares of the time that is left for what was
+ * refused, and of the time that batches have: a mistaken one must not close a server for good, and what waits may have less
+ * time than that had. Then one request tries.
  */
-const longestAskedMs = 15 * 60_000;
-const longestAskedShare = 0.5;
+const longestAskedMs = 60 * 60_000;
+const longestAskedShare = { ofLeft: 1 / 2, ofWindow: 1 / 8 } as const;
 /** The share of what it keeps that may be refused after the first, while what it is given comes down. */
 const surplus = 0.1;
 /** How long others wait for who tries. */
@@ -70,8 +71,15 @@ export interface Breaker {
   heard(closed: Closed): boolean;
 }
 
-/** @param jitter in [0, 1), so that many processes do not try at the same moment */
-export function createBreaker(clock: Clock, jitter: () => number): Breaker {
+/**
+ * @param jitter in [0, 1), so that many processes do not try at the same moment
+ * @param windowMs how long batches have
+ */
+export function createBreaker(clock: Clock, jitter: () => number, windowMs: number): Breaker {
+  const longestMs = Math.min(
+    longestAskedMs,
+    Math.max(pauses.longestMs, windowMs * longestAskedShare.ofWindow),
+  );
   let askedUntil = Number.NEGATIVE_INFINITY;
   let openUntil: number | null = null;
   let trips = 0;
@@ -98,8 +106,8 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     note(error);
     isCertain = error.blame.certain;
     if (openUntil !== null && now() < openUntil) return false;
-    const longestMs = isWell && !isCertain ? longestWellMs : pauses.longestMs;
-    openUntil = now() + backoffMs(++trips, { ...pauses, longestMs }, jitter());
+    const mostMs = isWell && !isCertain ? longestWellMs : pauses.longestMs;
+    openUntil = now() + backoffMs(++trips, { ...pauses, longestMs: mostMs }, jitter());
     if (isCertain) tell(error, openUntil);
     return true;
   }
@@ -123,8 +131,8 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
   function overloaded(error: ApiError, others: number, sentAt: number, slackMs: number): boolean {
     const wasOpen = msLeft() > 0;
     const wholeMs = (error.retryAfter ?? 0) * 1000;
-    const heldMs = Math.max(pauses.longestMs, slackMs * longestAskedShare);
-    const askedMs = Math.min(wholeMs, longestAskedMs, heldMs);
+    const heldMs = Math.max(pauses.longestMs, slackMs * longestAskedShare.ofLeft);
+    const askedMs = Math.min(wholeMs, longestMs, heldMs);
     // One that asks for no time at all would be asked again without end.
     if (askedMs > 0) {
       if (isOfBurst(sentAt, others, askedMs) && others > 0) return false;
@@ -174,7 +182,7 @@ export function createBreaker(clock: Clock, jitter: () => number): Breaker {
     },
     heard({ ms, cause: why }) {
       if (msLeft() > 0 || works) return false;
-      openUntil = now() + Math.min(ms, longestAskedMs) + laterMs;
+      openUntil = now() + Math.min(ms, longestMs) + laterMs;
       cause = why;
       isCertain = false;
       return true;

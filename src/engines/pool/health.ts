@@ -11,6 +11,8 @@ export interface ServerParts {
   clock: Clock;
   random: Random;
   log: Log;
+  /** How long batches have. */
+  windowMs: number;
   /** It may have more room than before, or none any more. */
   onChange: () => void;
   /** It says of itself that it is well. */
@@ -58,7 +60,7 @@ export class Health {
     this.#name = name;
     this.#engine = engine;
     this.#parts = parts;
-    this.breaker = createBreaker(parts.clock, () => parts.random.float());
+    this.breaker = createBreaker(parts.clock, () => parts.random.float(), parts.windowMs);
   }
 
   /** Whether it is sent nothing because nobody knows what it can: it is asked what it is when its pause is over. */

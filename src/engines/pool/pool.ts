@@ -15,6 +15,8 @@ export interface PoolOptions {
   isShared?: boolean;
   /** How long a request that somebody waits for may wait for a place. */
   queueMs?: number;
+  /** How long batches have: no pause that a server asks for is held so long that one could not be run after it. */
+  windowMs?: number;
   clock: Clock;
   random: Random;
   log: Log;
@@ -30,10 +32,12 @@ export interface ServerPool extends Pool {
 }
 
 const defaultQueueMs = 120_000;
+const usualWindowMs = 86_400_000;
 
 /** Builds the pool of a model's replicas (engines.ts, `Pool`). It starts and stops their engines. */
 export function createPool({
   queueMs = defaultQueueMs,
+  windowMs = usualWindowMs,
   isShared = false,
   clock,
   random,
@@ -52,7 +56,7 @@ export function createPool({
 
   function replicaOf(one: ReplicaOptions): Replica {
     const onWell = () => works(clock.monotonic());
-    return new Replica(one, { clock, random, log, onChange: () => changed(), onWell });
+    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onWell });
   }
 
   /** Asked for several times a line: it allocates nothing. */

@@ -111,8 +111,8 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
   const chosen = await choose(q, asked, shares);
   if (chosen.length === 0) return nothing;
   for (const { batchId } of chosen) picked.add(batchId);
-  const ids = new Set(chosen.map(({ batchId }) => batchId));
-  const batches = await lockFree<BatchRow>(q, [...ids], claimables);
+  const of = new Set(chosen.map(({ batchId }) => batchId));
+  const batches = await lockFree<BatchRow>(q, [...of], claimables);
   const open = new Set(batches.filter(isOpen).map(({ id }) => id));
   // What is ready of batches that are paused or over was given back just when they came to be so.
   await allIn(
