@@ -1,27 +1,59 @@
+import { utcDay } from '../base/clock.ts';
 import type { UsagePlace, UsageQuery, UsageReport, UsageRow, UsageSum } from '../core/usage-report.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { LedgerStore } from '../store/contract/accounts.ts';
 
-/** The parts of the ledger added up, and the page that was asked for. */
-export async function readUsage(ledger: Pick<LedgerStore, 'usage'>, query: UsageQuery): Promise<UsageReport> {
+type Ledger = Pick<LedgerStore, 'usage'>;
+
+const dayMs = 86_400_000;
+
+/** The page that was asked for, and with the first one the total of all. */
+export async function readUsage(ledger: Ledger, query: UsageQuery): Promise<UsageReport> {
+  const { after, limit } = query;
+  if (after === undefined) {
+    const all = await addedUp(ledger, query);
+    const total = all.reduce(add, { ...noUsage, requests: 0, amount: 0n });
+    return { rows: all.slice(0, limit), total, hasMore: all.length > limit };
+  }
+  const rows: UsageRow[] = [];
+  for (const span of spansBehind(after, query)) {
+    for (const row of await addedUp(ledger, { ...query, ...span }))
+      if (compare(row.of, after) > 0) rows.push(row);
+    if (rows.length > limit) break;
+  }
+  return { rows: rows.slice(0, limit), total: null, hasMore: rows.length > limit };
+}
+
+/**
+ * The days in which what follows a row stands, in spans that grow: how many of them fill a page is not known. Where days are
+ * not what rows are in the order of, each row may have its share in every day.
+ */
+function* spansBehind(
+  after: readonly string[],
+  { start, end, groups }: UsageQuery,
+): Generator<Pick<UsageQuery, 'start' | 'end'>> {
+  if (groups[0] !== 'day') return yield { start, end };
+  const last = Date.parse(end);
+  let from = Date.parse(start);
+  while (from <= last && utcDay(from) < after[0]!) from += dayMs;
+  for (let days = 1; from <= last; from += days * dayMs, days *= 2)
+    yield { start: utcDay(from), end: utcDay(Math.min(from + (days - 1) * dayMs, last)) };
+}
+
+/** All parts of the ledger, by their groups, upwards. */
+async function addedUp(ledger: Ledger, query: UsageQuery): Promise<UsageRow[]> {
   const sums = new Map<string, UsageRow>();
-  let total: UsageSum = { ...noUsage, requests: 0, amount: 0n };
   let from: UsagePlace | undefined;
   do {
     const part = await ledger.usage(query, from);
     for (const row of part.rows) {
-      total = add(total, row);
       const key = JSON.stringify(row.of);
       const known = sums.get(key);
       sums.set(key, known ? { of: row.of, ...add(known, row) } : row);
     }
     from = part.next ?? undefined;
   } while (from);
-  const { after, limit } = query;
-  const rows = [...sums.values()]
-    .filter(({ of }) => after === undefined || compare(of, after) > 0)
-    .toSorted((a, b) => compare(a.of, b.of));
-  return { rows: rows.slice(0, limit), total, hasMore: rows.length > limit };
+  return [...sums.values()].toSorted((a, b) => compare(a.of, b.of));
 }
 
 function add(a: UsageSum, b: UsageSum): UsageSum {

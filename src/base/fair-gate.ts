@@ -4,6 +4,8 @@ import { Turns } from './turns.ts';
 export interface FairGateOptions {
   room: number;
   each: number;
+  /** The owner that goes before all others, as long as it waits. */
+  first?: string;
   /** Entries of one owner that may wait; any number if absent. */
   mostWaiting?: number;
   /** What is thrown when more would wait. */
@@ -21,6 +23,7 @@ interface Entry {
 export function createFairGate({
   room,
   each,
+  first,
   mostWaiting = Infinity,
   full = () => new Error('Too much waits already.'),
 }: FairGateOptions) {
@@ -50,7 +53,13 @@ export function createFairGate({
   }
 
   /** Whose turn it is, of the owners that may have more. */
-  const next = () => waiting.first((owner, { weight }) => mayHave(owner, weight));
+  const next = () => {
+    const may = (owner: string, { weight }: Entry) => mayHave(owner, weight);
+    const before = first !== undefined && waiting.countOf(first) > 0;
+    return (
+      (before && waiting.first((owner, entry) => owner === first && may(owner, entry))) || waiting.first(may)
+    );
+  };
 
   function admitWaiting(): void {
     for (let turn = next(); turn && isThere(turn[1].weight); turn = next()) {

@@ -44,7 +44,7 @@ export interface UsagePlace {
 export interface UsageReport {
   /** By their groups, upwards. */
   rows: UsageRow[];
-  /** Of all rows, not only of this page. */
-  total: UsageSum;
+  /** Of all rows, not only of this page; null on pages behind the first. */
+  total: UsageSum | null;
   hasMore: boolean;
 }

@@ -79,7 +79,7 @@ describe('GET /v1/usage', () => {
     while (page.has_more) {
       const query = new URLSearchParams({ start: '2026-10-01', end: '2026-11-30', after: page.last_id });
       page = (await usage(`?${query.toString()}&limit=1`)).json;
-      expect(page.total).toEqual(first.json.total);
+      expect(page.total).toBeNull();
       ids.push(...page.data.map(({ id }: Json) => id));
     }
     expect(ids).toEqual([

@@ -32,7 +32,7 @@ export const usage = asking({
     const [head = [], ...rows] = usageTable(answer).map((row) => row.map(String));
     terminal.table(head, rows);
     const { total, start, end } = answer;
-    terminal.note(`From ${start} to ${end}: ${total.requests} requests, ${total.amount} USD.`);
+    if (total) terminal.note(`From ${start} to ${end}: ${total.requests} requests, ${total.amount} USD.`);
   },
 });
 

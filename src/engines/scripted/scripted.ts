@@ -38,7 +38,7 @@ export interface ScriptedEngine extends Engine {
 export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
   const { clock, delayMs = 0, contextLength = null } = options;
   const count = options.slots ?? 8;
-  const gate = createFairGate({ room: count, each: count });
+  const gate = createFairGate({ room: count, each: count, first: 'interactive' });
   const cache = createPrefixCache();
   const seen = new Map<string, number>();
   let stopping = new AbortController();
@@ -66,7 +66,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
     }
   }
 
-  /** Where somebody waits for answers, lines of batches get every second slot that becomes free. */
+  /** Where somebody waits for answers, lines of batches wait until nobody does. */
   async function enter({ signal, priority }: EngineCall): Promise<() => void> {
     const stop = stopping.signal;
     stop.throwIfAborted();

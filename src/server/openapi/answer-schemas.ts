@@ -280,5 +280,10 @@ export const usageSchema = pageOf(t.object(usageRow, closed), {
   end: day,
   group_by: t.array(t.oneOf(usageGroups)),
   currency: t.literal('USD'),
-  total: t.object(used, { description: 'Of all rows, those of other pages too.', ...closed }),
+  total: t.orNull(
+    t.object(used, {
+      description: 'Of all rows, those of other pages too; null behind the first page.',
+      ...closed,
+    }),
+  ),
 });

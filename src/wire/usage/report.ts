@@ -63,6 +63,9 @@ function valuesOf(id: string): string[] | undefined {
 
 const shownAs = { day: 'day', model: 'model', org: 'org_id' } as const;
 
+/** The members of a sum, as `presentSum` has them. */
+const figures = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens', 'amount'] as const;
+
 function presentSum({ requests, inputTokens, cachedTokens, outputTokens, amount }: UsageSum) {
   return {
     requests,
@@ -80,17 +83,14 @@ export function presentUsage({ rows, total, hasMore }: UsageReport, { start, end
     return { id: idOf(row.of), ...group, ...presentSum(row) };
   });
   const about = { start, end, group_by: groups, currency: 'USD' };
-  return { ...listBody(data, hasMore), ...about, total: presentSum(total) };
+  return { ...listBody(data, hasMore), ...about, total: total && presentSum(total) };
 }
 
 export type ShownUsage = ReturnType<typeof presentUsage>;
 
 /** As a table: the head, then a row each of the page. */
-export function usageTable({ data, group_by: groups, total }: ShownUsage): (string | number)[][] {
-  const columns = [
-    ...groups.map((group) => shownAs[group]),
-    ...(Object.keys(total) as (keyof typeof total)[]),
-  ];
+export function usageTable({ data, group_by: groups }: ShownUsage): (string | number)[][] {
+  const columns = [...groups.map((group) => shownAs[group]), ...figures];
   return [columns, ...data.map((row) => columns.map((column) => row[column] ?? ''))];
 }
 

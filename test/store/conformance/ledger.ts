@@ -86,21 +86,53 @@ export function ledgerTests(on: Stores): void {
         const { orgId: _, ...everybody } = { ...november, orgId: '' };
         const byOrg = await readUsage(on.store.ledger, { ...everybody, groups: ['org'] });
         expect(byOrg.rows.map(({ of, amount }) => [...of, amount])).toEqual([
-          ['org_a', all.total.amount],
+          ['org_a', all.total!.amount],
           ['org_b', 7n],
         ]);
-        expect(byOrg.total).toMatchObject({ requests: 6, amount: all.total.amount + 7n });
+        expect(byOrg.total).toMatchObject({ requests: 6, amount: all.total!.amount + 7n });
         expect(keys(await usage({ groups: ['model'] }))).toEqual(['a,b/ü', 'm1']);
         expect((await usage({ orgId: 'org_b' })).total).toEqual({ ...once, amount: 7n });
       });
 
-      test('page by page, each with the whole total, and empty where nothing was used', async () => {
+      test('page by page, of which a later one reads the days behind the one before alone', async () => {
+        for (const id of ['org_a', 'org_b']) await on.store.orgs.insert(makeOrg({ id }));
+        const day = (n: number) => `2026-11-${String(n).padStart(2, '0')}`;
+        const days = range(1, 31).map(day);
+        await add(...days.flatMap((each) => [{ day: each }, { day: each, orgId: 'org_b', model: 'm2' }]));
+        const asked: string[] = [];
+        const ledger: Pick<typeof on.store.ledger, 'usage'> = {
+          usage(query, from) {
+            asked.push(`${query.start} ${query.end}`);
+            return on.store.ledger.usage(query, from);
+          },
+        };
+        const { orgId: _, ...all } = { ...november, orgId: '', limit: 5 };
+        const page = await readUsage(ledger, { ...all, after: [day(7), 'm1'] });
+        const read = [7, 8, 8, 9, 9, 10]
+          .map((n, at) => `${day(n)} ${at % 2 === 0 ? 'm2' : 'm1'}`)
+          .slice(0, 5);
+        expect([keys(page), page.hasMore]).toEqual([read, true]);
+        expect([...new Set(asked)]).toEqual([
+          `${day(7)} ${day(7)}`,
+          `${day(8)} ${day(9)}`,
+          `${day(10)} ${day(13)}`,
+        ]);
+        const last = await readUsage(on.store.ledger, { ...all, after: [day(28), 'm2'] });
+        expect([keys(last).length, last.hasMore]).toEqual([4, false]);
+        const none = await readUsage(on.store.ledger, { ...all, after: ['zzz', ''] });
+        expect([keys(none), none.hasMore]).toEqual([[], false]);
+        const whole = await readUsage(on.store.ledger, { ...all, after: ['', ''], limit: 100 });
+        expect(keys(whole)).toEqual(keys(await readUsage(on.store.ledger, { ...all, limit: 100 })));
+      });
+
+      test('page by page, the first with the whole total, and empty where nothing was used', async () => {
         await add({}, { model: 'm2' }, { day: '2026-11-22' });
         const pages: string[][] = [];
         let after: string[] | undefined;
         for (let more = true; more;) {
           const page = await usage({ limit: 1, ...(after && { after }) });
-          expect(page.total).toMatchObject({ requests: 3, amount: 15n });
+          if (after) expect(page.total).toBeNull();
+          else expect(page.total).toMatchObject({ requests: 3, amount: 15n });
           pages.push(keys(page));
           after = page.rows.at(-1)!.of;
           more = page.hasMore;
@@ -132,7 +164,7 @@ export function ledgerTests(on: Stores): void {
           ['x/y:z', 3n],
         ]);
         const [budget] = await on.store.orgs.budgets(start);
-        expect(before.total.amount).toBe(BigInt(budget!.spent));
+        expect(before.total!.amount).toBe(BigInt(budget!.spent));
         await on.store.batches.cancel('org_a', batch.id, start, 0);
         await closeBatch(on.store, batch.id);
         await on.store.results.purge(batch.id, 100);
