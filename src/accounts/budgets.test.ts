@@ -10,6 +10,7 @@ let clock: ManualClock;
 let told: SpentBudget[];
 let isAway: boolean;
 let warnings: string[];
+let noted: number[];
 let budgets: Budgets;
 
 const budget = (fields: Partial<SpentBudget> = {}): SpentBudget => ({
@@ -17,6 +18,7 @@ const budget = (fields: Partial<SpentBudget> = {}): SpentBudget => ({
   amount: 50 * dollar,
   period: 'month',
   spent: 50 * dollar,
+  usedUpAt: null,
   ...fields,
 });
 const isRefused = (orgId: string) => {
@@ -30,12 +32,20 @@ const isRefused = (orgId: string) => {
 
 beforeEach(() => {
   clock = createManualClock(now);
-  [told, isAway, warnings] = [[], false, []];
+  [told, isAway, warnings, noted] = [[], false, [], []];
   const log: Log = { ...silent, warn: (_, message) => void warnings.push(message) };
   const orgs = {
     async budgets() {
       if (isAway) throw new Error('the database is away');
       return told;
+    },
+    /** As the database does, for all processes. */
+    async noteUsedUp(at: number) {
+      told = told.map((each) => ({
+        ...each,
+        usedUpAt: each.spent < each.amount ? null : (each.usedUpAt ?? at),
+      }));
+      noted.push(at);
     },
   };
   budgets = createBudgets({ orgs, clock, log });
@@ -82,6 +92,22 @@ describe('a budget', () => {
     told = [budget({ amount: 60 * dollar })];
     await clock.advance(1_000);
     expect([isRefused('org_1'), budgets.waiting('org_1')]).toEqual([false, null]);
+    await budgets.stop();
+  });
+
+  it('was used up when any process saw it first, which is written once', async () => {
+    told = [budget({ usedUpAt: now - 5_000 }), budget({ orgId: 'org_2', spent: 0 })];
+    await budgets.start();
+    await clock.advance(3_000);
+    expect([budgets.waiting('org_1')?.since, noted]).toEqual([now - 5_000, []]);
+    told = [budget({ usedUpAt: now - 5_000, spent: 0 }), budget({ orgId: 'org_2' })];
+    await clock.advance(3_000);
+    expect([isRefused('org_1'), budgets.waiting('org_2')?.since, noted]).toEqual([
+      false,
+      now + 4_000,
+      [now + 4_000],
+    ]);
+    expect(told[0]!.usedUpAt).toBeNull();
     await budgets.stop();
   });
 

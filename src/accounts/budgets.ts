@@ -18,10 +18,13 @@ export interface Budgets extends Service {
   waiting(orgId: string): Waiting | null;
 }
 
-export function createBudgets(deps: { orgs: Pick<OrgStore, 'budgets'>; clock: Clock; log: Log }): Budgets {
+export function createBudgets(deps: {
+  orgs: Pick<OrgStore, 'budgets' | 'noteUsedUp'>;
+  clock: Clock;
+  log: Log;
+}): Budgets {
   const { orgs, clock, log } = deps;
-  /** Since when it was seen, on this process. */
-  let usedUp = new Map<string, { budget: SpentBudget; since: number }>();
+  let usedUp = new Map<string, SpentBudget>();
   let timer: Timer | undefined;
   let isStopped = true;
   let isAway = false;
@@ -29,12 +32,16 @@ export function createBudgets(deps: { orgs: Pick<OrgStore, 'budgets'>; clock: Cl
 
   async function look(): Promise<SpentBudget[]> {
     const now = clock.now();
+    const budgets = await ask(now);
+    // A database that takes no more is obeyed all the same.
+    if (!budgets.some((budget) => isUsedUp(budget) === (budget.usedUpAt === null))) return budgets;
+    await orgs.noteUsedUp(now);
+    return ask(now);
+  }
+
+  async function ask(now: number): Promise<SpentBudget[]> {
     const budgets = await orgs.budgets(now);
-    usedUp = new Map(
-      budgets
-        .filter(({ amount, spent }) => spent >= amount)
-        .map((budget) => [budget.orgId, { budget, since: usedUp.get(budget.orgId)?.since ?? now }]),
-    );
+    usedUp = new Map(budgets.filter(isUsedUp).map((budget) => [budget.orgId, budget]));
     return budgets;
   }
 
@@ -58,18 +65,18 @@ export function createBudgets(deps: { orgs: Pick<OrgStore, 'budgets'>; clock: Cl
 
     require(orgId) {
       const known = usedUp.get(orgId);
-      if (known) throw budgetExceeded(known.budget, clock.now());
+      if (known) throw budgetExceeded(known, clock.now());
     },
 
     waiting(orgId) {
       const known = usedUp.get(orgId);
       if (!known) return null;
       const now = clock.now();
-      const until = beginsAgain(known.budget, now);
+      const until = beginsAgain(known, now);
       const waiting = {
         reason: 'budget',
-        message: usedUpText(known.budget, now),
-        since: known.since,
+        message: usedUpText(known, now),
+        since: known.usedUpAt ?? now,
       } as const;
       return until === null ? waiting : { ...waiting, until };
     },
@@ -87,3 +94,5 @@ export function createBudgets(deps: { orgs: Pick<OrgStore, 'budgets'>; clock: Cl
     },
   };
 }
+
+const isUsedUp = ({ amount, spent }: SpentBudget) => spent >= amount;

@@ -17,6 +17,8 @@ export interface SpentBudget extends Budget {
   orgId: string;
   /** Nano-dollars. */
   spent: number;
+  /** Since when it is used up, in epoch milliseconds, as was first seen by any process; null where nobody has seen it. */
+  usedUpAt: number | null;
 }
 
 /** `2026-11`, the UTC month that an amount counts in. */

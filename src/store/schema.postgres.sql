@@ -194,6 +194,7 @@ CREATE TABLE orgs (
   created_at bigint NOT NULL,
   budget bigint,
   budget_period text COLLATE "C",
+  used_up_at bigint,
   PRIMARY KEY (id));
 
 CREATE TABLE queue_shares (

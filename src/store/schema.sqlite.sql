@@ -185,7 +185,7 @@ CREATE TABLE missing_models (
 CREATE TABLE orgs (
   id text PRIMARY KEY,
   name text NOT NULL,
-  created_at bigint NOT NULL, budget bigint, budget_period text);
+  created_at bigint NOT NULL, budget bigint, budget_period text, used_up_at bigint);
 
 CREATE TABLE queue_shares (
   model text NOT NULL,

@@ -12,6 +12,8 @@ export interface OrgStore {
   update(id: string, changes: OrgChanges): Promise<Org | undefined>;
   /** The budgets of those that have one, with what the ledger says that they spent. */
   budgets(now: number): Promise<SpentBudget[]>;
+  /** Writes down which of them are used up since now, and which are not any more. */
+  noteUsedUp(now: number): Promise<void>;
 }
 
 export interface OrgChanges {

@@ -23,7 +23,7 @@ const engine = inLane('engine');
 /** Every operation by name, and its lane; the type makes it complete. */
 export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], Lane>> } = {
   installation: requests('id claim'),
-  orgs: { ...requests('insert get list update'), ...engine('budgets') },
+  orgs: { ...requests('insert get list update'), ...engine('budgets noteUsedUp') },
   keys: requests('insert findByHash list revoke touch'),
   files: requests(
     'insert get find list remove removeExpired knownBlobs newestBlobs removedBlobs forgetRemoved',

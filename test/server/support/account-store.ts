@@ -34,6 +34,7 @@ export function createAccountStore(): AccountStore {
       list: async () => [...orgs],
       update: async (id) => orgs.find((org) => org.id === id),
       budgets: async () => [],
+      noteUsedUp: async () => {},
     },
     keys: {
       async insert(key, hash) {

@@ -53,7 +53,7 @@ export function budgetTests(on: Stores): void {
       await orgWith(budgetOf(5, 'total'));
       const org = makeOrg();
       await on.store.orgs.insert(org);
-      const first = { orgId: 'org_a', amount: 5, period: 'total', spent: 0 };
+      const first = { orgId: 'org_a', amount: 5, period: 'total', spent: 0, usedUpAt: null };
       const byId = async () =>
         (await on.store.orgs.budgets(start)).toSorted((a, b) => (a.orgId > b.orgId ? -1 : 1));
       expect(await byId()).toEqual([first]);
@@ -61,7 +61,7 @@ export function budgetTests(on: Stores): void {
         ...org,
         name: 'New',
       });
-      const second = { orgId: org.id, amount: 8, period: 'month', spent: 0 };
+      const second = { orgId: org.id, amount: 8, period: 'month', spent: 0, usedUpAt: null };
       expect(await byId()).toEqual([first, second]);
       expect(await on.store.orgs.update('org_a', { budget: null })).toMatchObject({ name: 'Acme' });
       expect(await on.store.orgs.update(org.id, {})).toMatchObject({ name: 'New' });
@@ -108,6 +108,28 @@ export function budgetTests(on: Stores): void {
       expect(await spent(nextMonth + 31 * 24 * hour)).toEqual([0, 1_400]);
     });
 
+    test('are used up since somebody saw it first, until they are not any more', async () => {
+      await orgWith(budgetOf(700));
+      await orgWith(budgetOf(701), 'org_b');
+      await orgWith(undefined, 'org_c');
+      for (const orgId of ['org_a', 'org_b', 'org_c'])
+        await on.store.ledger.add([request({ sourceId: orgId, orgId })]);
+      const since = async (now = start) => (await on.store.orgs.budgets(now)).map(({ usedUpAt }) => usedUpAt);
+      await Promise.all([on.store.orgs.noteUsedUp(start + 5), on.other.orgs.noteUsedUp(start + 5)]);
+      await on.other.orgs.noteUsedUp(start + 9);
+      expect(await since()).toEqual([start + 5, null]);
+      await on.store.orgs.noteUsedUp(nextMonth);
+      expect(await since()).toEqual([null, null]);
+      await on.store.orgs.noteUsedUp(start + 11);
+      await on.store.orgs.update('org_a', { budget: budgetOf(800) });
+      await on.store.orgs.update('org_b', { budget: budgetOf(1) });
+      await on.store.orgs.noteUsedUp(start + 12);
+      expect(await since()).toEqual([null, start + 12]);
+      await on.store.orgs.update('org_b', { budget: null });
+      await on.store.orgs.update('org_b', { budget: budgetOf(1) });
+      expect(await since()).toEqual([null, null]);
+    });
+
     test('that are used up keep batches from being claimed and made, until they begin again', async () => {
       await orgWith(budgetOf(2 * line));
       const batch = await addBatch(on.store);
@@ -128,7 +150,7 @@ export function budgetTests(on: Stores): void {
       // What was made is told again, and nothing new is made.
       expect(await make('')).toEqual({ outcome: 'replayed', id: 'batch_first' });
       creation.token = 'k:/v1/batches:two';
-      const budget = { orgId: 'org_a', amount: 2 * line, period: 'month', spent: 2 * line };
+      const budget = { orgId: 'org_a', amount: 2 * line, period: 'month', spent: 2 * line, usedUpAt: null };
       expect(await make('')).toEqual({ outcome: 'budget_used_up', budget });
       // What is leased may be recorded and given back.
       await record(batch, [2]);

@@ -2,32 +2,41 @@ import type { Org } from '../../../core/org.ts';
 import type { Db } from '../../db.ts';
 import type { OrgStore } from '../../contract/accounts.ts';
 import { tableOf } from '../table.ts';
-import { spentBudgets } from './spending.ts';
+import { noteUsedUp, spentBudgets } from './spending.ts';
 
 interface OrgRow extends Org {
   budget: number | null;
   budgetPeriod: string | null;
+  usedUpAt: number | null;
 }
 
-const orgs = tableOf<OrgRow, 'budget' | 'budgetPeriod'>('orgs', { unread: ['budget', 'budgetPeriod'] })(
-  'id name createdAt budget budgetPeriod',
+type OfBudget = 'budget' | 'budgetPeriod' | 'usedUpAt';
+
+const orgs = tableOf<OrgRow, OfBudget>('orgs', { unread: ['budget', 'budgetPeriod', 'usedUpAt'] })(
+  'id name createdAt budget budgetPeriod usedUpAt',
 );
 
 export function createOrgs(db: Db): OrgStore {
   return {
     async insert(org, budget) {
       await orgs.insert(db, [
-        { ...org, budget: budget?.amount ?? null, budgetPeriod: budget?.period ?? null },
+        { ...org, budget: budget?.amount ?? null, budgetPeriod: budget?.period ?? null, usedUpAt: null },
       ]);
     },
     get: (id) => orgs.first(db, { id }),
     list: () => orgs.all(db, {}, 'ORDER BY id'),
     async update(id, { name, budget }) {
       const changed = budget === null ? { amount: null, period: null } : budget;
-      const changes = { name, budget: changed?.amount, budgetPeriod: changed?.period };
+      const changes = {
+        name,
+        budget: changed?.amount,
+        budgetPeriod: changed?.period,
+        usedUpAt: budget === null ? null : undefined,
+      };
       const [org] = await orgs.update(db, changes, { id });
       return org;
     },
     budgets: (now) => spentBudgets(db, now),
+    noteUsedUp: (now) => noteUsedUp(db, now),
   };
 }

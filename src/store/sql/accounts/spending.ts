@@ -1,4 +1,4 @@
-import { type Budget, type SpentBudget, utcMonth } from '../../../core/budget.ts';
+import { type SpentBudget, utcMonth } from '../../../core/budget.ts';
 import type { Queries } from '../../db.ts';
 import type { LedgerRow } from '../../contract/accounts.ts';
 import { slices, tuples } from '../statement.ts';
@@ -16,12 +16,22 @@ export function isUsedUp(column: string): string {
 /** The budgets of the orgs that have one, or of one alone. Sums are text: an org may spend more than a number holds. */
 export async function spentBudgets(q: Queries, now: number, orgId?: string): Promise<SpentBudget[]> {
   const asked = conditions({ 'o.budget IS NOT NULL': [], 'o.id = ?': orgId });
-  const rows = await q.all<Budget & { orgId: string; spent: string }>(
-    `SELECT o.id AS "orgId", o.budget AS amount, o.budget_period AS period, CAST(${spent} AS text) AS spent
+  const rows = await q.all<Omit<SpentBudget, 'spent'> & { spent: string }>(
+    `SELECT o.id AS "orgId", o.budget AS amount, o.budget_period AS period, CAST(${spent} AS text) AS spent,
+       o.used_up_at AS "usedUpAt"
      FROM orgs o WHERE ${asked.sql} ORDER BY o.id`,
     [utcMonth(now), ...asked.params],
   );
   return rows.map((row) => ({ ...row, spent: Number(row.spent) }));
+}
+
+/** Of two processes that see it, the first one says since when. */
+export async function noteUsedUp(q: Queries, now: number): Promise<void> {
+  await q.all(
+    `UPDATE orgs SET used_up_at = CASE WHEN used_up_at IS NULL THEN CAST(? AS bigint) END
+     WHERE (used_up_at IS NULL) = ${isUsedUp('orgs.id')}`,
+    [now, utcMonth(now)],
+  );
 }
 
 /**
