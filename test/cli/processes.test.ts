@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCountingUpstream } from '../support/counting-upstream.ts';
 import type { CountingUpstream } from '../support/counting-upstream.ts';
@@ -254,4 +256,17 @@ describe('demo', () => {
     ).toHaveLength(100);
     expect(out).toContain(`serve --data ${folder}/data`);
   });
+});
+
+it.runIf(existsSync('/dev/full'))('says that what it prints was not written where the disk is full', () => {
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const full = openSync('/dev/full', 'w');
+  const { status, stderr } = spawnSync(process.execPath, [main, '--help'], {
+    stdio: ['ignore', full, 'pipe'],
+  });
+  closeSync(full);
+  expect([status, String(stderr)]).toEqual([
+    1,
+    'Error: The output was not written to its end: the disk is full.\n',
+  ]);
 });

@@ -15,3 +15,13 @@ it.each([
   expect(told).toContain(`https://box cannot be reached: ${reason}`);
   expect(hint).toContain(advice);
 });
+
+it('says what to do where a file of ours finds the disk full', () => {
+  const stderr = new PassThrough();
+  const terminal = createTerminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr });
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  expect(reportError(full, terminal, false)).toBe(1);
+  expect(String(stderr.read())).toBe(
+    'Error: The disk is full: not all was written.\nMake room, and run the command again.\n',
+  );
+});

@@ -69,6 +69,10 @@ function tell(error: unknown, command: string): Told {
       hint,
     };
   }
+  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC' && !('hint' in error)) {
+    const hint = 'Make room, and run the command again.';
+    return { message: 'The disk is full: not all was written.', lines: [], exitCode: exitCodes.usage, hint };
+  }
   const exitCode = error instanceof CliError ? error.exitCode : exitCodes.usage;
   const message = error instanceof Error ? error.message : String(error);
   const hint =

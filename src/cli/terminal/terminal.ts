@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { cleanLine } from './clean-text.ts';
 import { drawTable } from './table.ts';
@@ -66,7 +67,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, self = byName
 
 type Outputs = Pick<NodeJS.Process, 'stdout' | 'stderr'>;
 
-/** A reader that goes away (`| head`) ends the command, quietly; a full disk ends it as a failure. */
+/** A reader that goes away (`| head`) ends the command, quietly; a full disk ends it as a failure that says so. */
 export function endWhenUnread({ stdout, stderr }: Outputs): void {
   for (const stream of [stdout, stderr]) stream.on('error', endUnread);
 }
@@ -77,5 +78,11 @@ export function goOnUnread({ stdout, stderr }: Outputs): void {
 }
 
 function endUnread(error: NodeJS.ErrnoException): void {
-  process.exit(error.code === 'EPIPE' ? 0 : 1);
+  if (error.code === 'EPIPE') process.exit(0);
+  const reason = error.code === 'ENOSPC' ? 'the disk is full' : error.message;
+  try {
+    writeSync(2, `Error: The output was not written to its end: ${reason}.\n`);
+  } finally {
+    process.exit(1);
+  }
 }
