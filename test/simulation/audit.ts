@@ -27,7 +27,7 @@ export interface ResultInsert {
 }
 
 interface AuditRow {
-  kind: 'chunk' | 'result' | 'gone';
+  kind: 'chunk' | 'result' | 'gone' | 'batch';
   batch_id: string;
   seq: number;
   model: string;
@@ -46,7 +46,7 @@ const columns = `kind, batch_id, seq, model, lines, old_state, old_owner, old_ep
   new_state, new_owner, new_epoch, new_kills`;
 const written = 'NEW.state, NEW.owner, NEW.epoch, NEW.kills';
 
-/** Has the database itself write down what every statement does to chunks and results, whoever sends it. */
+/** Has the database itself write down what every statement does to chunks and results, and that it changes batches, whoever sends it. */
 export async function beginAudit(db: Db): Promise<void> {
   await db.exec(`
     CREATE TEMP TABLE audit (at INTEGER PRIMARY KEY, ${columns});
@@ -59,7 +59,11 @@ export async function beginAudit(db: Db): Promise<void> {
     CREATE TEMP TRIGGER result_made AFTER INSERT ON main.batch_results BEGIN
       INSERT INTO audit (kind, batch_id, seq) VALUES ('result', NEW.batch_id, NEW.line); END;
     CREATE TEMP TRIGGER chunk_gone AFTER DELETE ON main.batch_chunks BEGIN
-      INSERT INTO audit (kind, batch_id, seq) VALUES ('gone', OLD.batch_id, OLD.seq); END;`);
+      INSERT INTO audit (kind, batch_id, seq) VALUES ('gone', OLD.batch_id, OLD.seq); END;
+    CREATE TEMP TRIGGER batch_made AFTER INSERT ON main.batches BEGIN
+      INSERT INTO audit (kind, batch_id) VALUES ('batch', NEW.id); END;
+    CREATE TEMP TRIGGER batch_changed AFTER UPDATE ON main.batches BEGIN
+      INSERT INTO audit (kind, batch_id) VALUES ('batch', NEW.id); END;`);
 }
 
 export interface Changes {
@@ -67,6 +71,8 @@ export interface Changes {
   results: ResultInsert[];
   /** Chunks that were deleted. */
   gone: { batchId: string; seq: number }[];
+  /** Batches that were made or changed. */
+  batches: Set<string>;
 }
 
 /** What was committed since it was asked last, in order. */
@@ -76,11 +82,13 @@ export async function takeChanges(db: Db): Promise<Changes> {
   const chunks: ChunkChange[] = [];
   const results: ResultInsert[] = [];
   const gone: Changes['gone'] = [];
+  const batches: Changes['batches'] = new Set();
   for (const row of rows)
     if (row.kind === 'result') results.push({ batchId: row.batch_id, line: row.seq });
+    else if (row.kind === 'batch') batches.add(row.batch_id);
     else if (row.kind === 'gone') gone.push({ batchId: row.batch_id, seq: row.seq });
     else chunks.push(toChange(row));
-  return { chunks, results, gone };
+  return { chunks, results, gone, batches };
 }
 
 function toChange(row: AuditRow): ChunkChange {

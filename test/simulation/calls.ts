@@ -38,6 +38,8 @@ export class Calls {
   #shares: Shares;
   /** By batch and line. */
   #calls = new Map<string, Call[]>();
+  /** Those whose answer may not be durable yet. */
+  #unrecorded = new Map<Call, string>();
   #inFlight = new Map<string, number>();
   /** When an engine refused a process last, and no answer came since. */
   #refusedAt = new Map<string, number>();
@@ -70,6 +72,7 @@ export class Calls {
     try {
       const answer = await generate.runLine(line);
       call.answered = true;
+      this.#unrecorded.set(call, `${batchId}/${at}`);
       this.#judgeEnd(call, batchId, Number(at));
       return answer;
     } finally {
@@ -189,7 +192,9 @@ export class Calls {
   /** Answers do not lie about: every one is durable before long. */
   #watch(): void {
     this.#world.time.after(2_000, () => {
-      for (const [key, calls] of this.#calls) for (const call of calls) this.#judgeRecorded(key, call);
+      for (const [call, key] of this.#unrecorded)
+        if (this.#isSettled(key, call)) this.#unrecorded.delete(call);
+        else this.#judgeRecorded(key, call);
       this.#watch();
     });
   }
@@ -209,15 +214,19 @@ export class Calls {
     });
   }
 
-  #judgeRecorded(key: string, { process, answered, endedAt }: Call): void {
-    const { observer } = this.#world;
-    if (!answered || endedAt === null || !process.alive || !process.ready) return;
+  /** Nothing is to come of its answer any more. */
+  #isSettled(key: string, { process }: Call): boolean {
+    const { decidedAt, fences } = this.#world.observer;
     const at = key.lastIndexOf('/');
     const batchId = key.slice(0, at);
-    if (observer.decidedAt.has(batchId) || observer.fences.isRecorded(batchId, Number(key.slice(at + 1))))
-      return;
+    return !process.alive || decidedAt.has(batchId) || fences.isRecorded(batchId, Number(key.slice(at + 1)));
+  }
+
+  #judgeRecorded(key: string, { process, endedAt }: Call): void {
+    if (endedAt === null || !process.ready) return;
     const since = this.#now - Math.max(endedAt, process.troubledAt);
-    if (since > recordMs) observer.fail(`${process.name} keeps the answer to ${key} for ${since} ms`);
+    if (since > recordMs)
+      this.#world.observer.fail(`${process.name} keeps the answer to ${key} for ${since} ms`);
   }
 }
 

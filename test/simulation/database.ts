@@ -33,7 +33,7 @@ export async function openDatabase(): Promise<Database> {
     locks,
     async reset(next) {
       clock = next;
-      locks.rewrite = (sql) => sql;
+      locks.rewrite = undefined;
       locks.tell = () => {};
       await db.exec(deleteAll);
     },

@@ -12,14 +12,22 @@ const needsLock = [
 ];
 const namesBatch = (value: Value) => typeof value === 'string' && /^batch_[0-9a-f]{8}/.test(value);
 
+/** Rewrites every statement of an operation: a bug planted into the SQL. */
+export type Rewrite = (sql: string, operation: Operation) => string;
+
 export interface LockedDb {
   db: Db;
-  /** Rewrites every statement of an operation: a bug planted into the SQL. */
-  rewrite: (sql: string, operation: Operation) => string;
+  rewrite: Rewrite | undefined;
   /** The operation under way. */
   operation: Operation;
   /** Told what was written without its lock. */
   tell: (what: string) => void;
+}
+
+/** What a statement has to do with locks, which its text alone tells. */
+interface Role {
+  locks: boolean;
+  needs: boolean;
 }
 
 /**
@@ -27,17 +35,33 @@ export interface LockedDb {
  * counts results or leases chunks has locked the batch before, in the same transaction.
  */
 export function watchLocks(inner: Db): LockedDb {
+  const roles = new Map<string, Role>();
+  const roleOf = (sql: string): Role => {
+    let role = roles.get(sql);
+    if (!role) {
+      const locks = sql.includes('FROM batches') && sql.includes(lock);
+      role = { locks, needs: needsLock.some((statement) => statement.test(sql)) };
+      roles.set(sql, role);
+    }
+    return role;
+  };
+  const require = (sql: string, params: readonly Value[], locked?: ReadonlySet<Value>) => {
+    const id = params.find((value) => namesBatch(value) && !locked?.has(value));
+    if (id !== undefined) self.tell(`${String(id)} is not locked by: ${sql.trim()}`);
+  };
+  const rewritten = (sql: string) => self.rewrite?.(sql, self.operation) ?? sql;
+
   const self: LockedDb = {
-    rewrite: (sql) => sql,
+    rewrite: undefined,
     operation: '',
     tell: () => {},
     db: {
       ...inner,
       lock,
-      all: (sql, params) => {
-        const rewritten = self.rewrite(sql, self.operation);
-        require(rewritten, params ?? [], new Set());
-        return inner.all(rewritten, params);
+      all: (asked, params) => {
+        const sql = rewritten(asked);
+        if (roleOf(sql).needs) require(sql, params ?? []);
+        return inner.all(sql, params);
       },
       tx: (work) =>
         inner.tx((q) => {
@@ -46,12 +70,12 @@ export function watchLocks(inner: Db): LockedDb {
             ...q,
             lock,
             skip: lock,
-            all: (sql, params = []) => {
-              const rewritten = self.rewrite(sql, self.operation);
-              if (rewritten.includes('FROM batches') && rewritten.includes(lock))
-                for (const id of params) locked.add(id);
-              require(rewritten, params, locked);
-              return q.all(rewritten, params);
+            all: (asked, params = []) => {
+              const sql = rewritten(asked);
+              const { locks, needs } = roleOf(sql);
+              if (locks) for (const id of params) locked.add(id);
+              if (needs) require(sql, params, locked);
+              return q.all(sql, params);
             },
           };
           return work(queries);
@@ -59,10 +83,4 @@ export function watchLocks(inner: Db): LockedDb {
     },
   };
   return self;
-
-  function require(sql: string, params: readonly Value[], locked: ReadonlySet<Value>): void {
-    if (!needsLock.some((statement) => statement.test(sql))) return;
-    const id = params.find((value) => namesBatch(value) && !locked.has(value));
-    if (id !== undefined) self.tell(`${String(id)} is not locked by: ${sql.trim()}`);
-  }
 }

@@ -80,7 +80,7 @@ export class Observer {
   readonly fences = new Fences((what) => this.fail(what));
   #database: Database;
   #elapsed: () => number;
-  #last = new Map<string, BatchRow>();
+  #last: ReadonlyMap<string, BatchRow> = new Map();
   /** Writes that were looked at. */
   #seen = -1;
 
@@ -119,21 +119,25 @@ export class Observer {
     if (name === 'workers.beat' && result !== undefined)
       this.fences.beats.set(args[0] as string, virtualEpoch + this.#elapsed());
     if (!changing.has(name) || this.#database.db.writes === this.#seen) return;
-    const before = new Map(this.#last);
+    const before = this.#last;
     const now = virtualEpoch + this.#elapsed();
-    const rows = await this.#database.db.all<BatchRow>(`SELECT ${columns} FROM batches`);
-    for (const row of rows) {
-      const last = this.#last.get(row.id);
-      if (last) this.#compare(name, last, row);
-      // It may have been on its way for long: it begins when somebody asked for it.
-      else if (row.created_at < sentAt - clockTolerance || row.created_at > now + clockTolerance)
-        this.fail(`${row.id} begins at ${row.created_at - virtualEpoch}`);
-      this.#last.set(row.id, row);
-    }
     const changes = await takeChanges(this.#database.db);
+    if (changes.batches.size > 0) await this.#lookAtBatches(name, sentAt, now);
     this.#seen = this.#database.db.writes;
     this.fences.judge({ name, args, result, changes, before, after: this.#last, sentAt, doneAt: now });
     for (const id of new Set(changes.results.map(({ batchId }) => batchId))) await this.#judgeBooks(name, id);
+  }
+
+  async #lookAtBatches(by: Operation, sentAt: number, now: number): Promise<void> {
+    const rows = await this.#database.db.all<BatchRow>(`SELECT ${columns} FROM batches`);
+    for (const row of rows) {
+      const last = this.#last.get(row.id);
+      if (last) this.#compare(by, last, row);
+      // It may have been on its way for long: it begins when somebody asked for it.
+      else if (row.created_at < sentAt - clockTolerance || row.created_at > now + clockTolerance)
+        this.fail(`${row.id} begins at ${row.created_at - virtualEpoch}`);
+    }
+    this.#last = new Map(rows.map((row) => [row.id, row]));
   }
 
   /** Counters, numbers and bill are those of the results, after every commit. */
