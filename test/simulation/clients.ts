@@ -79,8 +79,8 @@ export class Client {
   }
 
   async #follow(id: string, tail: TailRead): Promise<void> {
-    for (;;) {
-      await this.#sleep(this.#world.random.int(500, 6_000));
+    for (let isOver = false; ;) {
+      await this.#sleep(isOver ? this.#world.random.int(0, 500) : this.#world.random.int(500, 6_000));
       const page = await this.#ask(async (process) => {
         const { bytes, ...rest } = await process.batches.results(this.#caller, id, tail.stream, tail.lines);
         const chunks: Uint8Array[] = [];
@@ -104,6 +104,7 @@ export class Client {
       tail.text += page.text;
       tail.lines = page.lastLine;
       if (!page.incomplete && lines === 0) return;
+      isOver = !page.incomplete;
     }
   }
 

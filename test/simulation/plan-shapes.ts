@@ -38,9 +38,10 @@ function planClosing(random: SeededRandom, plan: WorldPlan): WorldPlan {
 /** Processes die so often that chunks are taken apart. */
 function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const [first] = plan.batches;
-  const lines = first!.lines.map((line) => ({ ...line, delayMs: line.delayMs + random.int(1_000, 5_000) }));
-  const crashes = Array.from({ length: random.int(8, 14) }, () => ({
-    at: random.int(1_000, 120_000),
+  const few = first!.lines.slice(0, random.int(4, 16));
+  const lines = few.map((line) => ({ ...line, delayMs: line.delayMs + random.int(1_000, 5_000) }));
+  const crashes = Array.from({ length: random.int(7, 12) }, () => ({
+    at: random.int(1_000, 100_000),
     incident: { kind: 'crash' as const, downMs: random.int(200, 2_000) },
   }));
   return {
@@ -48,7 +49,7 @@ function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
     windowMs: day,
     batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
     weather: { ...plan.weather, seldomHang: 0.4 },
-    calmFrom: 130_000,
+    calmFrom: 105_000,
     incidents: [...plan.incidents, ...crashes],
   };
 }
@@ -57,10 +58,11 @@ function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
 function planSilent(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const [first] = plan.batches;
   const delayMs = () => random.int(2_000, 8_000);
-  const lines = first!.lines.map((line) => ({ ...line, kind: 'slow' as const, delayMs: delayMs() }));
+  const few = first!.lines.slice(0, random.int(6, 20));
+  const lines = few.map((line) => ({ ...line, kind: 'slow' as const, delayMs: delayMs() }));
   const silences = Array.from({ length: 3 }, () => ({
     at: random.int(2_000, 40_000),
-    incident: { kind: random.pick(['silence', 'pause'] as const), ms: random.int(35_000, 70_000) },
+    incident: { kind: random.pick(['silence', 'pause'] as const), ms: random.int(33_000, 50_000) },
   }));
   return {
     ...plan,
@@ -68,7 +70,7 @@ function planSilent(random: SeededRandom, plan: WorldPlan): WorldPlan {
     windowMs: day,
     batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
     weather: { ...plan.weather, crash: 0 },
-    calmFrom: 120_000,
+    calmFrom: 95_000,
     incidents: silences,
   };
 }

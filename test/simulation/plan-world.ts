@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { planShaped } from './plan-shapes.ts';
-import { type BatchPlan, day, hour, type Incident, type LineKind, type LinePlan } from './plan.ts';
+import { type BatchPlan, day, hour, type Incident, type LineKind, type LinePlan, spellMs } from './plan.ts';
 import type { Outage, Shape, Weather, WorldPlan } from './plan.ts';
 
 const outages: readonly Outage[] = ['overloaded', 'unreachable', '502', '404'];
@@ -10,10 +10,16 @@ const seldomShapes: readonly [most: number, shape: Shape][] = [
   [0.08, 'closing'],
   [0.12, 'suspects'],
   [0.17, 'silent'],
-  [0.22, 'crowd'],
-  [0.25, 'refused'],
-  [0.28, 'damaged'],
+  [0.2, 'crowd'],
+  [0.23, 'refused'],
+  [0.26, 'damaged'],
 ];
+
+/**
+ * Most faults need two processes, one batch and a few lines in the wrong order: such worlds are cheap, and many are tried.
+ * One in so many is as large as the rest need it.
+ */
+const largeShare = 0.2;
 
 /** @param shape a bit of everything, and now and then one of the others, unless it is given */
 export function planWorld(random: SeededRandom, shape?: Shape): WorldPlan {
@@ -26,9 +32,11 @@ function planMixed(random: SeededRandom): WorldPlan {
   const models = random.chance(0.5) ? ['m1'] : ['m1', 'm2'];
   const orgs = random.int(1, 3);
   const processes = random.int(2, 3);
-  const calmFrom = random.int(15, 50) * 1000;
+  const isLarge = random.chance(largeShare);
+  const calmFrom = (isLarge ? random.int(15, 50) : random.int(12, 30)) * 1000;
+  const most = isLarge ? 40 : 14;
   const batches = Array.from({ length: random.int(1, 3) }, (_, at) =>
-    planBatch(random, `b${at}`, `org_${random.int(1, orgs)}`, models, calmFrom),
+    planBatch(random, `b${at}`, `org_${random.int(1, orgs)}`, models, most, calmFrom),
   );
   return {
     processes,
@@ -48,6 +56,7 @@ function planBatch(
   name: string,
   orgId: string,
   models: string[],
+  mostLines: number,
   calmFrom: number,
 ): BatchPlan {
   const endpoint = random.chance(0.1) ? '/v1/embeddings' : '/v1/chat/completions';
@@ -56,7 +65,7 @@ function planBatch(
   if (random.chance(0.2)) kinds.push('late');
   if (endpoint === '/v1/chat/completions' && random.chance(0.2)) kinds.push('unschemed');
   const gone = random.chance(0.05) ? 'gone' : null;
-  const lines = Array.from({ length: random.int(8, 40) }, (): LinePlan => {
+  const lines = Array.from({ length: random.int(4, mostLines) }, (): LinePlan => {
     const kind = random.chance(0.6) ? 'plain' : random.pick(kinds);
     return {
       kind,
@@ -106,8 +115,8 @@ function planIncidents(random: SeededRandom, models: string[], calmFrom: number)
   const downMs = () => random.int(200, 12_000);
   some(0.6, 4, () => ({ kind: 'crash', downMs: downMs() }));
   some(0.3, 2, () => ({ kind: 'stop', downMs: downMs() }));
-  some(0.35, 2, () => ({ kind: 'pause', ms: random.int(500, 70_000) }));
-  some(0.3, 2, () => ({ kind: 'silence', ms: random.int(5_000, 70_000) }));
+  some(0.35, 2, () => ({ kind: 'pause', ms: spellMs(random) }));
+  some(0.3, 2, () => ({ kind: 'silence', ms: spellMs(random) }));
   some(0.3, 3, () => ({ kind: 'jump', ms: random.pick([-hour, hour]) }));
   some(0.3, 2, () => ({ kind: 'store', ms: random.int(500, 8_000), everyone: random.chance(0.5) }));
   some(0.4, 3, () => ({

@@ -1,4 +1,5 @@
 import type { BatchEndpoint } from '../../src/core/batch.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 
 /** How one simulated line behaves. What it must come to when nobody ends its batch early is told by `fateOf`. */
 export type LineKind =
@@ -85,6 +86,16 @@ export interface WorldPlan {
 
 /** What a world is about: a bit of everything, or one thing that seldom happens by itself. */
 export type Shape = 'mixed' | 'closing' | 'suspects' | 'silent' | 'shares' | 'refused' | 'crowd' | 'damaged';
+
+/**
+ * How long a process stands still or hears nothing: within the life of a lease, about as long or somewhat longer, and now and
+ * then for so long that all others have forgotten it.
+ */
+export function spellMs(random: SeededRandom): number {
+  const drawn = random.float();
+  if (drawn < 0.45) return random.int(500, 12_000);
+  return drawn < 0.95 ? random.int(20_000, 42_000) : random.int(42_000, 70_000);
+}
 
 export const hour = 3_600_000;
 export const day = 24 * hour;

@@ -32,6 +32,9 @@ export async function simulate(
       `nobody handled: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     );
   process.on('unhandledRejection', unhandled);
+  // Errors are most of the weather, and where each was made only the telling of a history asks.
+  const { stackTraceLimit } = Error;
+  if (!options.told) Error.stackTraceLimit = 0;
   try {
     await world.prepare();
     const clients = world.plan.batches.map((batch) => new Client(world, batch));
@@ -51,6 +54,7 @@ export async function simulate(
   } finally {
     world.restoreMethods();
     process.off('unhandledRejection', unhandled);
+    Error.stackTraceLimit = stackTraceLimit;
   }
   const { events, elapsed } = time;
   return { seed, violations: observer.violations, hash: trace.digest(), events, elapsed, tail: trace.tail() };
