@@ -3,7 +3,7 @@ import { StoreError } from '../../src/core/store-error.ts';
 import type { CreateBatchOutcome } from '../../src/store/contract/batches.ts';
 import type { Claim } from '../../src/store/contract/claim.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
-import { spellMs, type Weather } from './plan.ts';
+import type { Weather } from './plan.ts';
 import { claims } from './fences.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { Operation } from './store-view.ts';
@@ -106,7 +106,7 @@ export class Gate {
     }
     await this.#silence(process);
     if (random.chance(weather.pause)) {
-      const ms = spellMs(random);
+      const ms = random.int(500, this.#world.plan.longestMs);
       this.#world.trace.add(process.name, `stands still for ${ms} ms after ${name}`);
       process.pause(ms);
     }
@@ -164,7 +164,7 @@ export class Gate {
 
   /** The connection carries nothing for longer than a lease lives, and then everything, while its process goes on. */
   #cutOff(process: SimProcess, where: string): void {
-    const ms = this.#random.chance(0.9) ? this.#random.int(31_000, 42_000) : this.#random.int(42_000, 70_000);
+    const ms = this.#random.int(31_000, this.#world.plan.longestMs);
     process.silence(ms);
     this.#world.trace.add(process.name, `hears nothing for ${ms} ms ${where}`);
   }

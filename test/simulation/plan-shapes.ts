@@ -30,18 +30,18 @@ function planClosing(random: SeededRandom, plan: WorldPlan): WorldPlan {
     processes: 3,
     batches,
     weather: { ...plan.weather, seldomHang: 0.4 },
-    calmFrom: 150_000,
+    calmFrom: plan.size === 'large' ? 150_000 : 90_000,
     incidents: [...plan.incidents, ...stops],
   };
 }
 
 /** Processes die so often that chunks are taken apart. */
 function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const lastCrash = plan.size === 'large' ? 120_000 : 95_000;
   const [first] = plan.batches;
-  const few = first!.lines.slice(0, random.int(4, 16));
-  const lines = few.map((line) => ({ ...line, delayMs: line.delayMs + random.int(1_000, 5_000) }));
-  const crashes = Array.from({ length: random.int(7, 12) }, () => ({
-    at: random.int(1_000, 100_000),
+  const lines = first!.lines.map((line) => ({ ...line, delayMs: line.delayMs + random.int(1_000, 5_000) }));
+  const crashes = Array.from({ length: random.int(8, 14) }, () => ({
+    at: random.int(1_000, lastCrash),
     incident: { kind: 'crash' as const, downMs: random.int(200, 2_000) },
   }));
   return {
@@ -49,7 +49,7 @@ function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
     windowMs: day,
     batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
     weather: { ...plan.weather, seldomHang: 0.4 },
-    calmFrom: 105_000,
+    calmFrom: lastCrash + 10_000,
     incidents: [...plan.incidents, ...crashes],
   };
 }
@@ -58,11 +58,10 @@ function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
 function planSilent(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const [first] = plan.batches;
   const delayMs = () => random.int(2_000, 8_000);
-  const few = first!.lines.slice(0, random.int(6, 20));
-  const lines = few.map((line) => ({ ...line, kind: 'slow' as const, delayMs: delayMs() }));
+  const lines = first!.lines.map((line) => ({ ...line, kind: 'slow' as const, delayMs: delayMs() }));
   const silences = Array.from({ length: 3 }, () => ({
     at: random.int(2_000, 40_000),
-    incident: { kind: random.pick(['silence', 'pause'] as const), ms: random.int(33_000, 50_000) },
+    incident: { kind: random.pick(['silence', 'pause'] as const), ms: random.int(35_000, plan.longestMs) },
   }));
   return {
     ...plan,
@@ -70,7 +69,7 @@ function planSilent(random: SeededRandom, plan: WorldPlan): WorldPlan {
     windowMs: day,
     batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
     weather: { ...plan.weather, crash: 0 },
-    calmFrom: 95_000,
+    calmFrom: plan.size === 'large' ? 120_000 : 95_000,
     incidents: silences,
   };
 }
@@ -146,10 +145,11 @@ function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
 /** Kinds whose server fails on them; with nothing else left to do, each of its lines costs seconds. */
 const failing: ReadonlySet<LineKind> = new Set(['shaky', 'broken', 'refused', 'unreachable']);
 
-/** One batch with more lines than any group, slice or page of the engine takes, and many slots; few of them fail. */
+/** One batch with more lines than a group of the engine takes, or any of its groups, slices and pages, and many slots; few of them fail. */
 function planCrowd(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const [first, ...others] = plan.batches;
-  const lines = Array.from({ length: random.int(520, 700) }, () => {
+  const count = plan.size === 'large' ? random.int(520, 700) : random.int(257, 320);
+  const lines = Array.from({ length: count }, () => {
     const line = random.pick(first!.lines);
     const isFine = line.kind === 'late' || (failing.has(line.kind) && random.chance(0.9));
     return isFine ? { ...line, kind: 'plain' as const, delayMs: 100 } : line;

@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { planShaped } from './plan-shapes.ts';
-import { type BatchPlan, day, hour, type Incident, type LineKind, type LinePlan, spellMs } from './plan.ts';
-import type { Outage, Shape, Weather, WorldPlan } from './plan.ts';
+import { type BatchPlan, day, hour, type Incident, type LineKind, type LinePlan } from './plan.ts';
+import type { Outage, Shape, Size, Weather, WorldPlan } from './plan.ts';
 
 const outages: readonly Outage[] = ['overloaded', 'unreachable', '502', '404'];
 
@@ -10,43 +10,58 @@ const seldomShapes: readonly [most: number, shape: Shape][] = [
   [0.08, 'closing'],
   [0.12, 'suspects'],
   [0.17, 'silent'],
-  [0.2, 'crowd'],
-  [0.23, 'refused'],
-  [0.26, 'damaged'],
+  [0.22, 'crowd'],
+  [0.25, 'refused'],
+  [0.28, 'damaged'],
 ];
 
-/**
- * Most faults need two processes, one batch and a few lines in the wrong order: such worlds are cheap, and many are tried.
- * One in so many is as large as the rest need it.
- */
-const largeShare = 0.2;
+const largeShare = 0.1;
 
-/** @param shape a bit of everything, and now and then one of the others, unless it is given */
-export function planWorld(random: SeededRandom, shape?: Shape): WorldPlan {
-  const drawn = random.float();
-  const seldom = seldomShapes.find(([most]) => drawn < most);
-  return planShaped[shape ?? seldom?.[1] ?? 'mixed'](random, planMixed(random));
+interface Bounds {
+  /** Of a batch. */
+  lines: readonly [least: number, most: number];
+  calmFromSeconds: readonly [least: number, most: number];
+  /** Longer than a lease lives. */
+  longestMs: number;
 }
 
-function planMixed(random: SeededRandom): WorldPlan {
+const boundsOf: Record<Size, Bounds> = {
+  small: { lines: [3, 12], calmFromSeconds: [10, 25], longestMs: 42_000 },
+  large: { lines: [8, 40], calmFromSeconds: [15, 50], longestMs: 70_000 },
+};
+
+/**
+ * @param shape a bit of everything, and now and then one of the others, unless it is given
+ * @param size small, and now and then large, unless it is given
+ */
+export function planWorld(random: SeededRandom, shape?: Shape, size?: Size): WorldPlan {
+  const drawnSize = size ?? (random.chance(largeShare) ? 'large' : 'small');
+  const drawn = random.float();
+  const seldom = seldomShapes.find(([most]) => drawn < most);
+  return planShaped[shape ?? seldom?.[1] ?? 'mixed'](random, planMixed(random, drawnSize));
+}
+
+function planMixed(random: SeededRandom, size: Size): WorldPlan {
+  const bounds = boundsOf[size];
+  const { longestMs } = bounds;
   const models = random.chance(0.5) ? ['m1'] : ['m1', 'm2'];
   const orgs = random.int(1, 3);
   const processes = random.int(2, 3);
-  const isLarge = random.chance(largeShare);
-  const calmFrom = (isLarge ? random.int(15, 50) : random.int(12, 30)) * 1000;
-  const most = isLarge ? 40 : 14;
+  const calmFrom = random.int(...bounds.calmFromSeconds) * 1000;
   const batches = Array.from({ length: random.int(1, 3) }, (_, at) =>
-    planBatch(random, `b${at}`, `org_${random.int(1, orgs)}`, models, most, calmFrom),
+    planBatch(random, `b${at}`, `org_${random.int(1, orgs)}`, models, bounds.lines, calmFrom),
   );
   return {
+    size,
     processes,
     models,
     slots: random.pick([1, 2, 4, 8]),
     windowMs: random.chance(0.3) ? random.int(4_000, calmFrom + 5_000) : day,
     batches,
     weather: planWeather(random),
+    longestMs,
     calmFrom,
-    incidents: planIncidents(random, models, calmFrom),
+    incidents: planIncidents(random, models, longestMs, calmFrom),
     flaky: random.chance(0.3) ? 0.1 : 0,
   };
 }
@@ -56,7 +71,7 @@ function planBatch(
   name: string,
   orgId: string,
   models: string[],
-  mostLines: number,
+  lineCounts: Bounds['lines'],
   calmFrom: number,
 ): BatchPlan {
   const endpoint = random.chance(0.1) ? '/v1/embeddings' : '/v1/chat/completions';
@@ -65,7 +80,7 @@ function planBatch(
   if (random.chance(0.2)) kinds.push('late');
   if (endpoint === '/v1/chat/completions' && random.chance(0.2)) kinds.push('unschemed');
   const gone = random.chance(0.05) ? 'gone' : null;
-  const lines = Array.from({ length: random.int(4, mostLines) }, (): LinePlan => {
+  const lines = Array.from({ length: random.int(...lineCounts) }, (): LinePlan => {
     const kind = random.chance(0.6) ? 'plain' : random.pick(kinds);
     return {
       kind,
@@ -105,7 +120,12 @@ function planWeather(random: SeededRandom): Weather {
   };
 }
 
-function planIncidents(random: SeededRandom, models: string[], calmFrom: number): WorldPlan['incidents'] {
+function planIncidents(
+  random: SeededRandom,
+  models: string[],
+  longestMs: number,
+  calmFrom: number,
+): WorldPlan['incidents'] {
   const incidents: WorldPlan['incidents'] = [];
   const some = (probability: number, most: number, make: () => Incident) => {
     if (!random.chance(probability)) return;
@@ -115,8 +135,8 @@ function planIncidents(random: SeededRandom, models: string[], calmFrom: number)
   const downMs = () => random.int(200, 12_000);
   some(0.6, 4, () => ({ kind: 'crash', downMs: downMs() }));
   some(0.3, 2, () => ({ kind: 'stop', downMs: downMs() }));
-  some(0.35, 2, () => ({ kind: 'pause', ms: spellMs(random) }));
-  some(0.3, 2, () => ({ kind: 'silence', ms: spellMs(random) }));
+  some(0.35, 2, () => ({ kind: 'pause', ms: random.int(500, longestMs) }));
+  some(0.3, 2, () => ({ kind: 'silence', ms: random.int(5_000, longestMs) }));
   some(0.3, 3, () => ({ kind: 'jump', ms: random.pick([-hour, hour]) }));
   some(0.3, 2, () => ({ kind: 'store', ms: random.int(500, 8_000), everyone: random.chance(0.5) }));
   some(0.4, 3, () => ({

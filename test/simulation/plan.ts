@@ -1,5 +1,4 @@
 import type { BatchEndpoint } from '../../src/core/batch.ts';
-import type { SeededRandom } from '../support/seeded-random.ts';
 
 /** How one simulated line behaves. What it must come to when nobody ends its batch early is told by `fateOf`. */
 export type LineKind =
@@ -69,12 +68,15 @@ export type Outage = 'overloaded' | 'unreachable' | '502' | '404';
 
 /** Everything a seed decides beforehand. What is left to chance is drawn on the way, from the same seed. */
 export interface WorldPlan {
+  size: Size;
   processes: number;
   models: string[];
   slots: number;
   windowMs: number;
   batches: BatchPlan[];
   weather: Weather;
+  /** The longest that a process stands still or hears nothing. */
+  longestMs: number;
   /** From here on nothing fails any more but the lines themselves. */
   calmFrom: number;
   incidents: { at: number; incident: Incident }[];
@@ -88,14 +90,10 @@ export interface WorldPlan {
 export type Shape = 'mixed' | 'closing' | 'suspects' | 'silent' | 'shares' | 'refused' | 'crowd' | 'damaged';
 
 /**
- * How long a process stands still or hears nothing: within the life of a lease, about as long or somewhat longer, and now and
- * then for so long that all others have forgotten it.
+ * Most faults need two processes, one batch and a few lines in the wrong order. Small worlds are enough for them and cheap, so
+ * many are tried; what needs more lines, more time or several batches that are long in each other's way is found in large ones.
  */
-export function spellMs(random: SeededRandom): number {
-  const drawn = random.float();
-  if (drawn < 0.45) return random.int(500, 12_000);
-  return drawn < 0.95 ? random.int(20_000, 42_000) : random.int(42_000, 70_000);
-}
+export type Size = 'small' | 'large';
 
 export const hour = 3_600_000;
 export const day = 24 * hour;

@@ -13,9 +13,9 @@ const seeds = 120;
 
 describe('a planted bug is seen', () => {
   it.each(Object.keys(plantedBugs))('%s', async (name) => {
-    const { shape, from = 1 } = soughtIn[name] ?? {};
+    const { shape, size, from = 1 } = soughtIn[name] ?? {};
     for (let seed = from; seed < from + seeds; seed++) {
-      const { violations } = await simulate(seed, database, { plant: plantedBugs[name], shape });
+      const { violations } = await simulate(seed, database, { plant: plantedBugs[name], shape, size });
       if (violations.length > 0) return;
     }
     expect.fail(`no seed from ${from} to ${from + seeds - 1} shows it`);

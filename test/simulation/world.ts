@@ -11,7 +11,7 @@ import { Gate } from './gate.ts';
 import { type Input, makeInput, subjectOf } from './input.ts';
 import { Observer } from './observer.ts';
 import { planWorld } from './plan-world.ts';
-import type { Incident, Outage, Shape, WorldPlan } from './plan.ts';
+import type { Incident, Outage, Shape, Size, WorldPlan } from './plan.ts';
 import { noPlant, type Plant } from './plant.ts';
 import { SimProcess } from './sim-process.ts';
 import { Trace } from './trace.ts';
@@ -21,8 +21,9 @@ const longestDownMs = 12_000;
 
 export interface WorldOptions {
   plant?: Plant;
-  /** One that is drawn unless it is given. */
+  /** What is not given is drawn. */
   shape?: Shape;
+  size?: Size;
   /** Whether its history is written down. */
   told?: boolean;
 }
@@ -54,9 +55,13 @@ export class World {
   #born = 0;
   #replaced = new Map<object, () => void>();
 
-  constructor(seed: number, database: Database, { plant = noPlant, shape, told = false }: WorldOptions) {
+  constructor(
+    seed: number,
+    database: Database,
+    { plant = noPlant, shape, size, told = false }: WorldOptions,
+  ) {
     this.random = createSeededRandom(seed);
-    this.plan = planWorld(this.random.fork(), shape);
+    this.plan = planWorld(this.random.fork(), shape, size);
     this.time = createVirtualTime(this.random.fork());
     this.database = database;
     this.#plant = plant;
