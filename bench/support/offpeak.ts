@@ -35,6 +35,8 @@ export function createDataFolder(): DataFolder {
 }
 
 const serverFile = fileURLToPath(new URL('server.ts', import.meta.url));
+/** What Node makes of the sources is kept as bin/offpeak.cjs has it: a process that has to make it holds Node's compiler as well. */
+const kept = fileURLToPath(new URL('../../node_modules/.cache/offpeak', import.meta.url));
 
 /**
  * Starts a server on a data folder, as `offpeak serve` does with its defaults, with a model `bench`.
@@ -51,7 +53,11 @@ export async function startOffpeak(
   const log = join(data, 'log');
   // As src/main.ts says.
   const values = [...profileFlags(), '--no-allocation-site-pretenuring', serverFile, config];
-  const child = start('target', process.execPath, values, { ipc: true, log });
+  const child = start('target', process.execPath, values, {
+    ipc: true,
+    log,
+    env: { NODE_COMPILE_CACHE: kept },
+  });
   const ready = await firstLine(child).catch((error: unknown) => {
     throw new Error(`the server did not start: ${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error });
   });

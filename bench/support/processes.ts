@@ -27,12 +27,15 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** Starts a process on its core. Its standard error is ours or the file `log`; it has an IPC channel when `ipc`. */
+/**
+ * Starts a process on its core. Its standard error is ours or the file `log`; it has an IPC channel when `ipc`, and `env`
+ * beside our environment.
+ */
 export function start(
   core: Core,
   command: string,
   values: string[],
-  { ipc = false, log }: { ipc?: boolean; log?: string } = {},
+  { ipc = false, log, env = {} }: { ipc?: boolean; log?: string; env?: NodeJS.ProcessEnv } = {},
 ): ChildProcess {
   const stderr = log === undefined ? 'inherit' : openSync(log, 'a');
   const bound = canBind
@@ -41,7 +44,7 @@ export function start(
   const [first = command, ...rest] = bound;
   const child = spawn(first, rest, {
     stdio: ['pipe', 'pipe', stderr, ...(ipc ? (['ipc'] as const) : [])],
-    env: { ...process.env, NODE_ENV: 'production' },
+    env: { ...process.env, NODE_ENV: 'production', ...env },
   });
   if (typeof stderr === 'number') closeSync(stderr);
   running.add(child);

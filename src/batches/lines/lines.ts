@@ -11,6 +11,8 @@ export class ChunkLines {
   #blobs: Blobs;
   #blob: string;
   #ahead = new Map<number, Uint8Array>();
+  /** What those are views of, and nobody else has. */
+  #memory: ArrayBuffer | null = null;
   /** Resolves when what is being read ahead is there, or cannot be had. */
   #coming: Promise<void> | null = null;
 
@@ -35,9 +37,15 @@ export class ChunkLines {
     this.#coming = coming;
   }
 
-  /** A line that was read before it is asked for. */
-  keep(line: number, bytes: Uint8Array): void {
-    this.#ahead.set(line, bytes);
+  /** Copies lines that were read before they are asked for: what is read together may be lines of several chunks. */
+  keep(read: readonly { line: number; bytes: Uint8Array }[]): void {
+    const all = new Uint8Array(read.reduce((sum, { bytes }) => sum + bytes.length, 0));
+    let at = 0;
+    for (const { line, bytes } of read) {
+      all.set(bytes, at);
+      this.#ahead.set(line, all.subarray(at, (at += bytes.length)));
+    }
+    this.#memory = all.buffer;
   }
 
   /** @throws BlobError `damaged` also where the bytes are not the line that was stored */
@@ -57,9 +65,14 @@ export class ChunkLines {
     }
   }
 
-  /** The line is done; its bytes may go. */
+  /**
+   * The line is done; its bytes may go. With the last they are gone at once: they lay there for so long that the garbage
+   * collector takes them for old, and would look at them only when tens of megabytes more are.
+   */
   forget(line: number): void {
-    this.#ahead.delete(line);
+    if (!this.#ahead.delete(line) || this.#ahead.size > 0) return;
+    this.#memory?.transfer(0);
+    this.#memory = null;
   }
 }
 

@@ -53,6 +53,22 @@ describe('readAhead', () => {
     expect(second.lines.bytesAhead / mebibyte).toBe(7);
   });
 
+  it('gives the memory of a chunk back with its last line, and no other memory', async () => {
+    const places = [0, 300].map((offset) => ({ offset, length: 300 }));
+    const [one, other] = [chunk(1, places), chunk(2, places)];
+    // As a disk reads them: side by side, in one piece.
+    const read = new Uint8Array(1_200);
+    const slices = async (_: string, all: readonly BlobPlace[]) =>
+      all.map((_place, at) => read.subarray(at * 300, (at + 1) * 300));
+    await readAhead({ slices }, [one, other], []);
+    const held = one.lines.ahead(101)!;
+    one.lines.forget(100);
+    expect(held.length).toBe(300);
+    one.lines.forget(101);
+    expect([held.buffer.byteLength, read.buffer.byteLength]).toEqual([0, 1_200]);
+    expect([one.lines.bytesAhead, other.lines.bytesAhead]).toEqual([0, 600]);
+  });
+
   it('leaves what cannot be read to whoever sends it', async () => {
     const held = chunk(1, [{ offset: 0, length: 10 }]);
     await readAhead({ slices: () => Promise.reject(new Error('damaged')) }, [held], []);

@@ -46,10 +46,12 @@ async function readBlob(
   blob: string,
   chunks: readonly Upcoming[],
 ): Promise<void> {
-  const wanted = chunks.flatMap(({ lines, refs }) => refs.map((ref) => ({ lines, ref })));
+  // Those that wait for it may be done before it is there.
+  const wanted = chunks.map(({ lines, refs }) => ({ lines, refs: [...refs] }));
   const read = await blobs.slices(
     blob,
-    wanted.map(({ ref }) => ref),
+    wanted.flatMap(({ refs }) => refs),
   );
-  for (const [at, { lines, ref }] of wanted.entries()) lines.keep(ref.line, read[at]!);
+  let at = 0;
+  for (const { lines, refs } of wanted) lines.keep(refs.map(({ line }) => ({ line, bytes: read[at++]! })));
 }

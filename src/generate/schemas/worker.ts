@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { createSchemaChecker } from './checker.ts';
@@ -21,6 +22,8 @@ for (const source of [
   checker.judge({ number: 0, source, text: null });
 checker.forget(0);
 answer(null);
+// As the thread of the database does: this one never ends by itself, and would compile its sources anew at every start.
+flushCompileCache();
 
 function answer(verdict: SchemaVerdict | null): void {
   const { user, system } = process.threadCpuUsage();

@@ -17,6 +17,8 @@ export interface SqliteStoreOptions {
   log: Log;
 }
 
+/** The thread holds little for long; what it may fill with garbage, it fills. */
+const youngMb = 12;
 /** The disk under the thread may hang: nobody waits longer than this for an answer. */
 const answerMs = 60_000;
 /** Nor for its end. */
@@ -63,7 +65,12 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
     new Promise<void>((resolve, reject) => {
       requireSqlite();
       const workerData: WorkerOptions = { path };
-      worker = new Worker(programFile('store/sqlite/worker'), { workerData, name: 'store', execArgv: [] });
+      worker = new Worker(programFile('store/sqlite/worker'), {
+        workerData,
+        name: 'store',
+        execArgv: [],
+        resourceLimits: { maxYoungGenerationSizeMb: youngMb },
+      });
       worker.on('message', (message: Reply) => {
         if (message.type === 'ready') resolve();
         else if (message.type === 'failed') reject(unpackError(message.error));
