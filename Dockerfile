@@ -12,7 +12,7 @@ RUN --mount=type=bind,from=build,source=/tmp/offpeak.tgz,target=/tmp/offpeak.tgz
  && npm cache clean --force \
  && install --directory --owner node --group node --mode 0700 /data
 # Less garbage lies about, for a few hundredths more of the processor.
-ENV MALLOC_ARENA_MAX=2 NODE_OPTIONS=--max-semi-space-size=32
+ENV MALLOC_ARENA_MAX=2 NODE_OPTIONS=--max-semi-space-size=16
 USER 1000:1000
 WORKDIR /data
 VOLUME /data

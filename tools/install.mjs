@@ -74,7 +74,7 @@ export function become(program, args) {
   // A kill that cannot be passed on closes the channel, and the program stops by itself.
   const { NODE_OPTIONS: options = '', ...others } = process.env;
   // As in bin/offpeak.
-  const env = { MALLOC_ARENA_MAX: '2', ...others, NODE_OPTIONS: `--max-semi-space-size=32 ${options}` };
+  const env = { MALLOC_ARENA_MAX: '2', ...others, NODE_OPTIONS: `--max-semi-space-size=16 ${options}` };
   const child = spawn(program, args, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {

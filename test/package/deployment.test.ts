@@ -37,7 +37,7 @@ it('whoever starts it lets as little garbage lie', () => {
   const starts = ['Dockerfile', 'deploy/offpeak.service', 'bin/offpeak', 'tools/install.mjs'].map(read);
   for (const text of starts) {
     expect(text).toMatch(/MALLOC_ARENA_MAX\W+(?:MALLOC_ARENA_MAX:-)?2\b/);
-    expect(text).toMatch(/NODE_OPTIONS\W+--max-semi-space-size=32\b/);
+    expect(text).toMatch(/NODE_OPTIONS\W+--max-semi-space-size=16\b/);
   }
 });
 
@@ -53,7 +53,7 @@ it('a checkout whose runtime is not there yet asks nothing of an older Node that
   mkdirSync(join(folder, 'bin'));
   copyFileSync(join(root, 'bin/offpeak'), join(folder, 'bin/offpeak'));
   expect(told('older/node')).toBe('options:');
-  expect(told('node_modules/node/bin/node')).toBe('options:--max-semi-space-size=32');
+  expect(told('node_modules/node/bin/node')).toBe('options:--max-semi-space-size=16');
 });
 
 it('they say only what the server understands', async () => {

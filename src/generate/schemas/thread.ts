@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -73,8 +75,11 @@ export class SchemaThread {
 
   #launch(): void {
     const script = programFile('generate/schemas/worker');
-    // None of the parent's flags, and nothing of its environment.
-    const worker = new Worker(script, { execArgv: [], env: {}, resourceLimits: limits });
+    // None of the parent's flags, and nothing of its environment but where Node keeps what it made of the sources: else the
+    // thread would make all of it anew, with Node's compiler in its memory.
+    const versions = getCompileCacheDir();
+    const env = versions === undefined ? {} : { NODE_COMPILE_CACHE: dirname(versions) };
+    const worker = new Worker(script, { execArgv: [], env, resourceLimits: limits });
     this.#worker = worker;
     worker.unref();
     worker.on('message', (message: FromSchemaWorker) => {

@@ -22,7 +22,7 @@ for (const source of [
   checker.judge({ number: 0, source, text: null });
 checker.forget(0);
 answer(null);
-// As the thread of the database does: this one never ends by itself, and would compile its sources anew at every start.
+// Otherwise written at its end, which a kill never reaches.
 flushCompileCache();
 
 function answer(verdict: SchemaVerdict | null): void {
