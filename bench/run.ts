@@ -7,6 +7,7 @@ import { beside } from './beside.ts';
 import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
 import { healthz } from './healthz.ts';
+import { inline } from './inline.ts';
 import { latency } from './latency.ts';
 import { prefix } from './prefix.ts';
 import { processes } from './processes.ts';
@@ -26,6 +27,7 @@ const workloads = [
   fleet,
   processes,
   upload,
+  inline,
   syncChat,
   translate,
   stream,
