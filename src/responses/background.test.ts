@@ -20,9 +20,9 @@ afterEach(async () => {
   await memory.stop();
 });
 
-async function start(exclusive = false): Promise<Background> {
+async function start(exclusive = false, store = memory.responses): Promise<Background> {
   const background = createBackground({
-    store: memory.responses,
+    store,
     others: [],
     clock,
     log: silent,
@@ -87,6 +87,41 @@ describe('a response in the background', () => {
     state.finish();
     await clock.advance(0);
     expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
+  });
+
+  it('is kept when the database is back that was away at its end', async () => {
+    let isAway = true;
+    const finish: typeof memory.responses.finish = (...asked) =>
+      isAway ? Promise.reject(new Error('the database is away')) : memory.responses.finish(...asked);
+    const background = await start(false, { ...memory.responses, finish });
+    const begun = await begin();
+    const { state, make } = work(begun);
+    background.run(begun, make);
+    await clock.advance(0);
+    state.finish();
+    await clock.advance(30_000);
+    expect(await rowOf(begun.id)).toMatchObject({ status: 'in_progress' });
+    isAway = false;
+    await clock.advance(10_000);
+    expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
+  });
+
+  it('is tried to be kept once more when its process stops, and no longer', async () => {
+    let tries = 0;
+    const finish = () => {
+      tries++;
+      return Promise.reject(new Error('the database is away'));
+    };
+    const background = await start(false, { ...memory.responses, finish });
+    const begun = await begin();
+    const { state, make } = work(begun);
+    background.run(begun, make);
+    await clock.advance(0);
+    state.finish();
+    await clock.advance(0);
+    expect(tries).toBe(1);
+    await background.stop();
+    expect(tries).toBe(2);
   });
 
   it('lives as long as its process says so, however long it takes', async () => {

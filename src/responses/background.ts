@@ -1,3 +1,4 @@
+import { backoffMs } from '../base/backoff.ts';
 import { type Clock, doubtTime, sleep } from '../base/clock.ts';
 import { createFairGate } from '../base/fair-gate.ts';
 import type { Log } from '../base/log.ts';
@@ -12,6 +13,9 @@ import { bodyOf, textsOf } from './stored-body.ts';
 /** A process that has not said for so long that it lives is dead, and what it made has failed. */
 export const leaseMs = 60_000;
 const renewMs = 20_000;
+/** Between tries to keep what was made: a minute in all. */
+const pauses = { firstMs: 100, longestMs: 10_000 };
+const mostTries = 13;
 /** How often the events of what another process makes are asked for. */
 const lookMs = 1_000;
 const sweepMs = 3_600_000;
@@ -80,7 +84,21 @@ export function createBackground(deps: BackgroundDeps): Background {
     signal: AbortSignal,
   ): Promise<void> {
     const body = await work(signal).catch((error: unknown) => failed(begun, error));
-    await store.finish(begun.id, textsOf(body), said?.(body));
+    await finish(begun.id, textsOf(body), said?.(body));
+  }
+
+  /** Tries as long as a process counts as alive that says nothing: what was made is not lost by a database that restarts. */
+  async function finish(...asked: Parameters<ResponseStore['finish']>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await store.finish(...asked);
+        return;
+      } catch (error) {
+        if (tries === mostTries || stopping.signal.aborted) throw error;
+        log.warn({ err: error, id: asked[0] }, 'a response could not be kept; trying again');
+        await sleep(clock, backoffMs(tries, pauses), stopping.signal);
+      }
+    }
   }
 
   async function failAbandoned(now: number): Promise<void> {
