@@ -45,14 +45,25 @@ function createFile() {
 let clock: ManualClock;
 let file: ReturnType<typeof createFile>;
 let lost: number[];
+let finished: number;
 let writer: LogWriter;
-const line = (text: string) => writer.write(Buffer.from(`${text}\n`));
+const line = (text: string) => writer.write(`${text}\n`);
 
 beforeEach(() => {
   clock = createManualClock();
   file = createFile();
   lost = [];
-  writer = createLogWriter({ fd: 2, clock, system: file, onLost: (lines) => void lost.push(lines) });
+  finished = 0;
+  writer = createLogWriter({
+    fd: 2,
+    clock,
+    finish: (lines) => {
+      if (lines !== '') finished++;
+      return lines.replaceAll('secret', '');
+    },
+    system: file,
+    onLost: (lines) => void lost.push(lines),
+  });
 });
 
 describe('the writer of the log', () => {
@@ -62,6 +73,15 @@ describe('the writer of the log', () => {
     expect(file.written).toBe('');
     await clock.advance(100);
     expect([file.written, file.writes, clock.pending]).toEqual(['a\nb\n', 1, 0]);
+  });
+
+  it('finishes lines together, and what was finished only once', async () => {
+    file.room = 3;
+    line('a secret');
+    line('another secret');
+    expect(finished).toBe(0);
+    await clock.advance(1_000);
+    expect([file.written, finished]).toEqual(['a \nanother \n', 1]);
   });
 
   it('does not wait when there are many, and lets nobody wait for them', async () => {

@@ -1,7 +1,7 @@
 import { write, writeSync } from 'node:fs';
 import type { Clock, Timer } from '../base/clock.ts';
 
-/** Lines wait for each other: for so many bytes, or so long. */
+/** Lines wait for each other: for so many bytes, or so long. (Of lines that wait the characters are counted.) */
 const groupBytes = 15_000;
 const groupMs = 100;
 /** Before what could not be written is tried again. */
@@ -16,6 +16,8 @@ export interface LogWriterDeps {
   /** The file descriptor: a file, a pipe or a terminal. */
   fd: number;
   clock: Clock;
+  /** What is written of lines, which it is given together: that costs little more than of one. */
+  finish: (lines: string) => string;
   /** Hears how many lines were lost, once others can be written again. */
   onLost: (lines: number) => void;
   system?: System;
@@ -39,14 +41,17 @@ const system: System = {
  * reader has gone, the newest are lost, and the server goes on.
  */
 export interface LogWriter {
-  write(line: Buffer): void;
+  /** @param line with its end */
+  write(line: string): void;
   /** Writes what waits before it returns; what cannot be written within a second stays. */
   flush(): void;
 }
 
 export function createLogWriter(deps: LogWriterDeps): LogWriter {
-  const { fd, clock, onLost, system: files = system } = deps;
-  let waiting: Buffer[] = [];
+  const { fd, clock, finish, onLost, system: files = system } = deps;
+  let waiting: string[] = [];
+  /** What could not be written of those before. */
+  let rest: Buffer = Buffer.alloc(0);
   let bytes = 0;
   let lost = 0;
   let timer: Timer | undefined;
@@ -56,16 +61,17 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
   function take(): Buffer {
     timer?.cancel();
     timer = undefined;
-    const all = Buffer.concat(waiting);
+    const all = Buffer.concat([rest, Buffer.from(finish(waiting.join('')))]);
     waiting = [];
+    rest = Buffer.alloc(0);
     bytes = 0;
     return all;
   }
 
-  function keep(rest: Buffer): void {
-    if (rest.length === 0) return;
-    waiting.unshift(rest);
-    bytes += rest.length;
+  function keep(unwritten: Buffer): void {
+    if (unwritten.length === 0) return;
+    rest = Buffer.concat([unwritten, rest]);
+    bytes += unwritten.length;
   }
 
   function writeLater(): void {
@@ -101,10 +107,10 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
     },
 
     flush() {
-      let rest = take();
-      for (let tries = 0; rest.length > 0 && tries < flushTries;) {
+      let left = take();
+      for (let tries = 0; left.length > 0 && tries < flushTries;) {
         try {
-          rest = rest.subarray(files.writeSync(fd, rest));
+          left = left.subarray(files.writeSync(fd, left));
         } catch (error) {
           // A pipe that is full is read a moment later; of a full disk, or without a reader, nobody can tell.
           if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') break;
@@ -112,8 +118,8 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
           files.pause(flushPauseMs);
         }
       }
-      keep(rest);
-      if (rest.length > 0) schedule();
+      keep(left);
+      if (left.length > 0) schedule();
     },
   };
 }

@@ -26,24 +26,30 @@ export function createLog(
   clock: Clock,
   isTerminal = process.stderr.isTTY,
 ): { log: Log; hide: (more: string[]) => void; flush: () => void } {
-  const writer = createLogWriter({
-    fd: 2,
-    clock,
-    onLost: (lines) => log.warn({ lines }, 'lines of the log were lost: they could not be written'),
-  });
-  process.once('exit', () => writer.flush());
   const secrets = new Set(first);
   const remover = () => keyRemover([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
   let withoutKeys = remover();
-  const show = isTerminal ? forPeople() : (line: string) => line;
-  const write = (line: string) => writer.write(Buffer.from(show(withoutKeys(line))));
-  const log = pino({ level, base: null }, { write });
+  const show = isTerminal ? eachLine(forPeople()) : (lines: string) => lines;
+  const writer = createLogWriter({
+    fd: 2,
+    clock,
+    finish: (lines) => show(withoutKeys(lines)),
+    onLost: (lines) => log.warn({ lines }, 'lines of the log were lost: they could not be written'),
+  });
+  process.once('exit', () => writer.flush());
+  const log = pino({ level, base: null }, writer);
   const hide = (more: string[]) => {
     for (const secret of more) secrets.add(secret);
     withoutKeys = remover();
   };
   return { log, hide, flush: () => writer.flush() };
 }
+
+const eachLine = (show: (line: string) => string) => (lines: string) =>
+  lines
+    .split(/(?<=\n)/)
+    .map(show)
+    .join('');
 
 /** What this server was told that nobody else may learn. */
 export function secretsOf({ apiKey, adminKey, hub, database, files, models }: Config): string[] {
