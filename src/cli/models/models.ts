@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { sum } from '../../base/sum.ts';
 import type { RemoteModel } from '../../client/resources.ts';
 import { waitingText } from '../shared/words.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
@@ -46,7 +47,6 @@ function servesText({ serves = [], batch_only: batchOnly }: RemoteModel): string
 function serversText({ replicas = [], batch_only: batchOnly }: RemoteModel): string {
   if (batchOnly) return 'other processes';
   const up = replicas.filter(({ health }) => health === 'up');
-  const sum = (values: number[]) => values.reduce((total, each) => total + each, 0);
   const inFlight = sum(replicas.map(({ in_flight }) => in_flight));
   const slots = sum(up.map((each) => each.slots));
   return `${up.length} of ${replicas.length} up, ${inFlight} in flight, ${slots} slots`;

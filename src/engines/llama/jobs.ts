@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Answer, Ask, Delta } from './protocol.ts';
 
@@ -38,17 +39,16 @@ export function createJobQueue({ capacity }: { capacity: number }) {
     /** What it returns is to be called when the job has ended. */
     add(incoming: NewJob, abort: (id: number) => void): () => void {
       const job: Job = { ...incoming, id: ++lastId, crashes: 0, isAnswering: false };
-      const onAbort = (): void => {
+      const giveUp = (): void => {
         const at = waiting.indexOf(job);
         if (at !== -1) waiting.splice(at, 1);
         // It stays in flight until the child says that it stopped: the slot is not free before.
         else if (sent.has(job.id)) abort(job.id);
         job.reject(job.signal.reason);
       };
-      if (job.signal.aborted) onAbort();
+      if (job.signal.aborted) giveUp();
       else waiting.push(job);
-      job.signal.addEventListener('abort', onAbort);
-      return () => job.signal.removeEventListener('abort', onAbort);
+      return onAbort(job.signal, giveUp);
     },
 
     /** The next job to send, counted as in flight from here on. */

@@ -3,6 +3,7 @@ import { createFairGate } from '../../base/fair-gate.ts';
 import { unlessAborted } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
+import { chatUsage, promptUsage } from '../../wire/chat/usage.ts';
 import { type TextInputs, splitTextInputs } from '../../wire/text-inputs.ts';
 import type { CompletionsRequest } from '../../wire/completions/completions.ts';
 import { behindEcho } from '../../wire/completions/behind-echo.ts';
@@ -123,7 +124,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       );
     const answers = Array.from({ length: request.n ?? 1 }, () => answerTo(request, prompt, broken));
     const output = answers.reduce((sum, answer) => sum + answer.tokens, 0);
-    return { answers, usage: usageOf(promptTokens.length, output, cache.visit(promptTokens)) };
+    return { answers, usage: chatUsage(promptUsage(promptTokens.length, cache.visit(promptTokens)), output) };
   }
 
   async function completed(request: JsonBody<NativeRequest>, { signal }: EngineCall) {
@@ -133,7 +134,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
     await think(directives, visits(request.text, directives), 1, signal);
     const { choices, tokens } = complete(value, texts);
     const read = texts.reduce((sum, text) => sum + tokenize(text).length, 0);
-    return { choices, usage: usageOf(read, tokens, 0) };
+    return { choices, usage: chatUsage(promptUsage(read, 0), tokens) };
   }
 
   const head = () => ({ id: 'chatcmpl_scripted', created: unixSeconds(clock.now()), model: 'scripted' });
@@ -253,13 +254,4 @@ function textsOf(param: string, inputs: TextInputs): string[] {
   return splitTextInputs(param, inputs).map(({ input }) =>
     typeof input === 'string' ? input : input.join(' '),
   );
-}
-
-function usageOf(prompt: number, completion: number, cached: number): ChatUsage {
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached },
-  };
 }

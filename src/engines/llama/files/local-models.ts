@@ -1,5 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { sum } from '../../../base/sum.ts';
 import type { LocalModel } from '../../../core/model-file.ts';
 import { parametersOf, quantizationOf } from '../gguf/describe.ts';
 import { type ModelFs, shareDone } from './part-file.ts';
@@ -28,7 +29,7 @@ async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
   const here = sizes.filter((size) => size !== null);
   const model: LocalModel = {
     path,
-    bytes: here.reduce((sum, size) => sum + size, 0),
+    bytes: sum(here),
     parts: files.length > 1 ? { here: here.length, of: files.length } : null,
     unfinished: null,
     architecture: null,
@@ -40,7 +41,7 @@ async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
     const shares = await Promise.all(
       files.map(async (file, index) => (sizes[index] === null ? ((await shareDone(file, fs)) ?? 0) : 1)),
     );
-    return { ...model, unfinished: shares.reduce((sum, share) => sum + share, 0) / files.length };
+    return { ...model, unfinished: sum(shares) / files.length };
   }
   try {
     const { headers } = await readModel(path, fs);

@@ -1,3 +1,4 @@
+import { sum } from '../../../base/sum.ts';
 import type { ModelReport } from '../../../core/model-file.ts';
 import { type WantedContext, planContext } from '../inference/loading/memory.ts';
 import type { GgufHeader, MetadataValue } from './header.ts';
@@ -48,7 +49,7 @@ export function describeModel(
 }
 
 export function parametersOf(headers: readonly GgufHeader[]): number {
-  return headers.flatMap(({ tensors }) => tensors).reduce((sum, { elements }) => sum + elements, 0);
+  return sum(headers.flatMap(({ tensors }) => tensors.map(({ elements }) => elements)));
 }
 
 /** What a file says of itself, else the kind of tensor that holds most of its numbers. */

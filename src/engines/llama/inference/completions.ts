@@ -1,5 +1,6 @@
 import type { LlamaModel, Token, TokenBias } from 'node-llama-cpp';
 import type { Random } from '../../../base/random.ts';
+import { sum } from '../../../base/sum.ts';
 import { invalid } from '../../../core/errors.ts';
 import {
   type CompletionsRequest,
@@ -8,6 +9,7 @@ import {
 } from '../../../wire/completions/completions.ts';
 import { type ScoredToken, logprobsWriter } from '../../../wire/completions/logprobs.ts';
 import { answersMade } from '../../../wire/completions/request.ts';
+import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
 import type { Completed, Deltas } from '../protocol.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
@@ -18,7 +20,6 @@ import type { Lane, Runner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
-import { chatUsage, promptUsage, sum } from './usage.ts';
 
 /** Log probabilities of prompts that one request may be told. */
 const mostScored = 5_000_000;

@@ -1,4 +1,5 @@
 import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp';
+import { sum } from '../../../base/sum.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
@@ -52,7 +53,7 @@ export function createEmbedder({ model, contextLength, threads, vocabularySize, 
     const embedder = await open();
     const lengths = tokens.map((list) => embedder.calculateInputLength([...list]));
     lengths.forEach((length, index) => refuseTooLong(length, inputs[index]!.param));
-    return { embedder, tokens, promptTokens: lengths.reduce((sum, length) => sum + length, 0) };
+    return { embedder, tokens, promptTokens: sum(lengths) };
   }
 
   return {

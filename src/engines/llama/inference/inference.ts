@@ -1,9 +1,11 @@
 import type { Token } from 'node-llama-cpp';
 import type { Ids } from '../../../base/ids.ts';
 import type { Random } from '../../../base/random.ts';
+import { sum } from '../../../base/sum.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../wire/chat/rule.ts';
+import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
 import { type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
@@ -25,7 +27,6 @@ import type { Loaded } from './loading/load.ts';
 import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
-import { chatUsage, promptUsage, sum } from './usage.ts';
 import { withMarks } from './answer/text-decoder.ts';
 
 /** Everything a loaded model can be asked. */

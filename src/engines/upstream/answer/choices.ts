@@ -1,5 +1,6 @@
 import type { ApiError } from '../../../core/errors.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
+import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { unusable } from './parse-body.ts';
@@ -80,13 +81,9 @@ export function withUsage<T>(
   const cached = isRepeat ? 0 : more.prompt_tokens_details.cached_tokens;
   const reasoning = total.completion_tokens_details?.reasoning_tokens;
   const { reasoning_tokens: thought = 0 } = more.completion_tokens_details ?? {};
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: total.prompt_tokens_details.cached_tokens + cached },
-    ...(reasoning !== undefined && {
-      completion_tokens_details: { reasoning_tokens: reasoning + thought },
-    }),
-  };
+  return chatUsage(
+    promptUsage(prompt, total.prompt_tokens_details.cached_tokens + cached),
+    completion,
+    reasoning === undefined ? undefined : reasoning + thought,
+  );
 }

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../core/errors.ts';
 import type { CallKnown, Reported } from '../../../core/call-known.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
+import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import type { OwnTraits, UsageFigure } from '../../../core/flavor.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { Repairs } from './repairs.ts';
@@ -62,15 +63,11 @@ export function checkedUsage(usage: unknown, { asked, answered, cutsAt, repairs,
     ? Math.max(completion, (count(given['total_tokens']) ?? 0) - prompt)
     : (completion ?? answered());
   const reasoning = reasoningTokens(given);
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: Math.min(promptTokens, count(toldCached(given)) ?? 0) },
-    ...(reasoning !== undefined && {
-      completion_tokens_details: { reasoning_tokens: Math.min(completionTokens, reasoning) },
-    }),
-  };
+  return chatUsage(
+    promptUsage(promptTokens, Math.min(promptTokens, count(toldCached(given)) ?? 0)),
+    completionTokens,
+    reasoning && Math.min(completionTokens, reasoning),
+  );
 }
 
 /**

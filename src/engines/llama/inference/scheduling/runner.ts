@@ -1,4 +1,5 @@
 import type { LlamaContextSequence } from 'node-llama-cpp';
+import { onAbort } from '../../../../base/on-abort.ts';
 import type { BatchGate } from './batch-gate.ts';
 import { type SlotView, chooseSlot } from './slots.ts';
 
@@ -62,10 +63,9 @@ export function createRunner(sequences: readonly LlamaContextSequence[], gate: B
       queue.splice(at, 1);
       reject(signal.reason as Error);
     };
-    signal.addEventListener('abort', giveUp);
     queue.push(entry);
     pump();
-    return promise.finally(() => signal.removeEventListener('abort', giveUp));
+    return promise.finally(onAbort(signal, giveUp));
   }
 
   return {
