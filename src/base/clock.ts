@@ -7,6 +7,11 @@ export interface Clock {
   now(): number;
   /** A clock that never goes back, in milliseconds from an arbitrary origin. */
   monotonic(): number;
+  /**
+   * Since when what is being read from the network may have been here, by `monotonic`: this process may have been busy
+   * until now.
+   */
+  arrival(): number;
   /** Calls `fn` once after `ms`. A pending timer does not keep the process alive. */
   after(ms: number, fn: () => void): Timer;
 }

@@ -24,6 +24,10 @@ export class StoreTime implements Clock {
     return this.#clock.monotonic();
   }
 
+  arrival(): number {
+    return this.#clock.arrival();
+  }
+
   after(ms: number, fn: () => void): Timer {
     return this.#clock.after(ms, fn);
   }

@@ -1,5 +1,45 @@
+import { stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { systemRandom } from './system.ts';
+import { systemClock, systemRandom } from './system.ts';
+
+describe('the arrival of what is read', () => {
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const monotonic = () => systemClock.monotonic();
+  const arrival = () => systemClock.arrival();
+
+  /** Keeps the process busy. @returns when it was free again */
+  function work(): number {
+    const begun = monotonic();
+    let until = begun;
+    while (until < begun + 20) until = monotonic();
+    return until;
+  }
+
+  it('is between two turns of the event loop, where the first kept the second from coming', async () => {
+    await turn();
+    const before = monotonic();
+    arrival();
+    const begun = monotonic();
+    const until = work();
+    await turn();
+    const came = arrival();
+    expect(came).toBeLessThanOrEqual((begun + monotonic()) / 2);
+    expect(came).toBeGreaterThanOrEqual((before + until) / 2);
+  });
+
+  it('is the turn in which it is read, where the process had waited for it', async () => {
+    await turn();
+    arrival();
+    work();
+    const { idleTime } = performance.nodeTiming;
+    let before = 0;
+    while (performance.nodeTiming.idleTime === idleTime) {
+      before = monotonic();
+      await stat('.');
+    }
+    expect(arrival()).toBeGreaterThanOrEqual(before);
+  });
+});
 
 describe('systemRandom', () => {
   it('never hands out the same bytes twice', () => {

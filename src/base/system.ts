@@ -6,6 +6,7 @@ import type { Random } from './random.ts';
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  arrival,
   after(ms, fn) {
     const timer = setTimeout(fn, ms);
     timer.unref();
@@ -21,6 +22,25 @@ export const wakefulClock: Clock = {
     return { cancel: () => clearTimeout(timer) };
   },
 };
+
+/** The turn of the event loop in which something was read last, and the one before it. */
+const read = { turn: -1, at: 0, idleMs: 0, since: 0 };
+
+/**
+ * What is read in a turn of the event loop came after the turn before had looked, if nothing was waited for between them, else
+ * just now. A turn in which nobody asked is not known of: what it kept from being read counts as time on the way.
+ */
+function arrival(): number {
+  const { idleTime, uvMetricsInfo } = performance.nodeTiming;
+  if (uvMetricsInfo.loopCount !== read.turn) {
+    const at = performance.now();
+    read.since = idleTime > read.idleMs ? at : (read.at + at) / 2;
+    read.turn = uvMetricsInfo.loopCount;
+    read.at = at;
+    read.idleMs = idleTime;
+  }
+  return read.since;
+}
 
 /** Drawn from the operating system a page at a time: a call for the few bytes of an id costs more than its bytes. */
 const pool = new Uint8Array(4096);

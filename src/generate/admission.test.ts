@@ -4,7 +4,7 @@ import { Admission } from './admission.ts';
 
 function manualClock() {
   let t = 0;
-  const clock: Clock = { now: () => t, monotonic: () => t, after: () => ({ cancel() {} }) };
+  const clock: Clock = { now: () => t, monotonic: () => t, arrival: () => t, after: () => ({ cancel() {} }) };
   return { clock, advance: (ms: number) => (t += ms) };
 }
 

@@ -40,6 +40,7 @@ beforeEach(() => {
     hourly: undefined,
     now: () => began + clock.elapsed,
     monotonic: () => clock.elapsed,
+    arrival: () => clock.elapsed,
     after(ms, fn) {
       if (ms >= hour) {
         clock.hourly = fn;

@@ -23,6 +23,7 @@ export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
     now: () => start + elapsed + jumped,
     jump: (ms) => (jumped += ms),
     monotonic: () => elapsed,
+    arrival: () => elapsed,
     after(ms, fn) {
       const key = { cancel: () => void timers.delete(key) };
       timers.set(key, { at: elapsed + ms, fn });

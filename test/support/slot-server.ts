@@ -99,7 +99,7 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
     done++;
     if (now > 1000) served.lateAnswers++;
     begin();
-    limit.answered(ticket, { work, isFull });
+    limit.answered(ticket, { at: now, work, isFull });
     if (done % Math.ceil(requests / 100) === 0) {
       served.slots.push(limit.slots);
       served.most.push(limit.most);

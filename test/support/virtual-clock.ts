@@ -65,6 +65,7 @@ export function createVirtualTime(random: { float(): number }): VirtualTime {
   const clock: Clock = {
     now: () => virtualEpoch + elapsed,
     monotonic: () => elapsed,
+    arrival: () => elapsed,
     after,
   };
 
@@ -121,6 +122,7 @@ function createProcessTime(world: Clock, random: { float(): number }): ProcessTi
   return {
     now: () => world.now() + jumped,
     monotonic: () => world.monotonic() - origin,
+    arrival: () => world.arrival() - origin,
     after: wait,
     get alive() {
       return alive;

@@ -4,7 +4,12 @@ import { showCount } from './model-files.ts';
 
 it('is what came in the last seconds', () => {
   let now = 0;
-  const pace = createPace({ now: () => now, monotonic: () => now, after: () => ({ cancel() {} }) });
+  const pace = createPace({
+    now: () => now,
+    monotonic: () => now,
+    arrival: () => now,
+    after: () => ({ cancel() {} }),
+  });
   expect(pace.at(0)).toBe(0);
   now = 100;
   expect(pace.at(50_000)).toBe(0);

@@ -23,6 +23,7 @@ let supervisor: Supervisor;
 const clock: Clock = {
   now: () => now,
   monotonic: () => now,
+  arrival: () => now,
   after(ms, fn) {
     const timer = { ms, fn, isOff: false };
     timers.push(timer);

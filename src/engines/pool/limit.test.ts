@@ -3,7 +3,7 @@ import { lognormal, serve } from '../../../test/support/slot-server.ts';
 import { createLimit } from './limit.ts';
 
 const still = () => 0;
-const answer = { work: 1, isFull: true };
+const answer = { at: 0, work: 1, isFull: true };
 
 describe('createLimit', () => {
   it.each([

@@ -205,10 +205,17 @@ export class Replica implements Choice {
   answered(sent: Sent, work: number): void {
     const isFull = this.#inFlight + this.#others >= this.#limit.most * full;
     this.#left(sent);
-    const pace = (this.#parts.clock.monotonic() - sent.at) / work;
+    const at = this.#cameAt(sent);
+    const pace = (at - sent.at) / work;
     this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newest;
     this.health.answered();
-    this.#limit.answered(sent, { work, isFull });
+    this.#limit.answered(sent, { at, work, isFull });
+  }
+
+  /** While this process has more to do than it can, it is what limits them: at least half the time is not taken for its own. */
+  #cameAt(sent: Sent): number {
+    const { clock } = this.#parts;
+    return Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
   }
 
   /** @param slackMs until its answer is of no use; absent where somebody waits for it */

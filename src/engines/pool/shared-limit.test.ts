@@ -82,7 +82,7 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
       const { of: one, sent } = next;
       const isFull = one.inFlight + one.others >= one.limit.most * 0.75;
       one.inFlight--;
-      one.limit.answered(sent, { work: 1, isFull });
+      one.limit.answered(sent, { at: now, work: 1, isFull });
     } else renew(asks);
     send();
   }

@@ -150,7 +150,7 @@ describe('slots that change', () => {
       const sent = finder.sent();
       // Whatever a lone request takes.
       now += request < 1000 ? 50 : 500;
-      finder.answered(sent, { work: 1, isFull: false }, Number.POSITIVE_INFINITY);
+      finder.answered(sent, { at: now, work: 1, isFull: false }, Number.POSITIVE_INFINITY);
     }
     expect(finder).toMatchObject({ slots: 8, most: 8 });
   });

@@ -38,6 +38,8 @@ export interface SlotFinder {
 export type { Sent } from './cohort.ts';
 
 export interface Answer {
+  /** When it came, which is before now where this process was busy with other things. */
+  at: number;
   /** Tokens read and written, weighed by what they cost; 1 where nothing is known. */
   work: number;
   /** Whether about as many requests were in flight as may be. */
@@ -165,9 +167,10 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     go({ kind: 'trial', before: pace, slots, isProbe: true }, more);
   }
 
-  function answered(sent: Sent, { work, isFull }: Answer, ceiling: number): void {
+  function answered(sent: Sent, answer: Answer, ceiling: number): void {
+    const { work, isFull } = answer;
     const at = now();
-    const ms = at - sent.at;
+    const ms = answer.at - sent.at;
     if (phase.kind === 'grow') {
       if (sent.cohort !== phase.cohort) return;
       phase.cohort.answered(sent, ms, work);

@@ -12,6 +12,7 @@ function hurriedClock(): Clock {
   return {
     now: () => time,
     monotonic: () => time,
+    arrival: () => time,
     after(ms, fn) {
       const pending = setImmediate(() => {
         time += ms;
