@@ -103,6 +103,17 @@ describe('the ledger of synchronous requests', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('writes what a database refused at first when it was back', async () => {
+    away = true;
+    store.failLedger(Infinity);
+    charge('req_1');
+    await clock.advance(10_000);
+    away = false;
+    store.failLedger(3);
+    await clock.advance(10_000);
+    expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1']);
+  });
+
   it('names all that waits in the log when it stops while the database is away', async () => {
     const named: unknown[] = [];
     const log: Log = {
@@ -140,6 +151,17 @@ describe('the ledger of synchronous requests', () => {
 
   it('writes what waits when it stops, and later charges at once', async () => {
     charge('req_1');
+    await ledger.stop();
+    charge('req_2');
+    await clock.advance(0);
+    expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1', 'req_2']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('writes what comes after a stop at which nothing waited, however often it is stopped', async () => {
+    await ledger.stop();
+    charge('req_1');
+    await clock.advance(0);
     await ledger.stop();
     charge('req_2');
     await clock.advance(0);

@@ -56,7 +56,12 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps): Ledger
         if (wait === undefined && !(await isAway(error))) return giveUp(rows, error);
         if (wait === undefined && stopping.signal.aborted) return giveUp([...rows, ...due.splice(0)], error);
         log.warn({ err: error, rows: rows.length }, 'could not write to the ledger, trying again');
-        await (wait === undefined ? sleep(clock, awayMs, stopping.signal) : sleep(clock, wait));
+        if (wait !== undefined) await sleep(clock, wait);
+        else {
+          await sleep(clock, awayMs, stopping.signal);
+          // A database that is back may still refuse at first.
+          if (!stopping.signal.aborted) tries = -1;
+        }
       }
     }
   }
@@ -73,7 +78,9 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps): Ledger
     young = [];
     if (due.length + rows.length > mostWaiting) giveUp(rows, new Error('too many wait for the database'));
     else due.push(...rows);
-    await (writing ??= write());
+    // What was never begun would count as under way for ever.
+    if (due.length > 0) writing ??= write();
+    await writing;
   }
 
   return {
