@@ -106,6 +106,29 @@ describe('a response in the background', () => {
     expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
   });
 
+  it('is kept though the database was away until nothing in it said that it is being made', async () => {
+    let isAway = false;
+    const unlessAway =
+      <A extends unknown[], R>(operation: (...asked: A) => Promise<R>) =>
+      (...asked: A) =>
+        isAway ? Promise.reject(new Error('the database is away')) : operation(...asked);
+    const { finish, renew } = memory.responses;
+    const store = { ...memory.responses, finish: unlessAway(finish), renew: unlessAway(renew) };
+    const background = await start(false, store);
+    const begun = await begin();
+    const { state, make } = work(begun);
+    background.run(begun, make);
+    await clock.advance(5_000);
+    isAway = true;
+    await clock.advance(5_000);
+    state.finish();
+    await clock.advance(leaseMs - 5_000);
+    isAway = false;
+    expect((await background.checked((await rowOf(begun.id))!)).status).toBe('in_progress');
+    await clock.advance(10_000);
+    expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
+  });
+
   it('is tried to be kept once more when its process stops, and no longer', async () => {
     let tries = 0;
     const finish = () => {

@@ -173,7 +173,9 @@ export function createBackground(deps: BackgroundDeps): Background {
     drop: (id) => runs.get(id)?.controller.abort(),
 
     async checked(response) {
-      const isDead = response.aliveUntil !== null && response.aliveUntil <= time.earliest();
+      const { id, aliveUntil: until } = response;
+      // What is made here is not dead when the database, while it was away, was not told that it lives.
+      const isDead = until !== null && until <= time.earliest() && !runs.has(id);
       return isDead ? end(response) : response;
     },
 
