@@ -111,6 +111,20 @@ describe('a budget', () => {
     await budgets.stop();
   });
 
+  it('begins again with its month, before anybody has looked', async () => {
+    told = [budget(), budget({ orgId: 'org_2', period: 'total' })];
+    clock.jump(Date.UTC(2026, 10, 30, 23, 59, 59) - now);
+    await budgets.start();
+    isAway = true;
+    const until = Date.UTC(2026, 11);
+    await clock.advance(999);
+    expect([isRefused('org_1'), budgets.waiting('org_1')]).toMatchObject([true, { until }]);
+    await clock.advance(1);
+    expect([isRefused('org_1'), budgets.waiting('org_1')]).toEqual([false, null]);
+    expect([isRefused('org_2'), budgets.waiting('org_2')]).toMatchObject([true, { reason: 'budget' }]);
+    await budgets.stop();
+  });
+
   it('stays what it was while the database is away, which is told once', async () => {
     told = [budget()];
     await budgets.start();

@@ -24,7 +24,7 @@ export function createBudgets(deps: {
   log: Log;
 }): Budgets {
   const { orgs, clock, log } = deps;
-  let usedUp = new Map<string, SpentBudget>();
+  let usedUp = new Map<string, { budget: SpentBudget; until: number | null }>();
   let timer: Timer | undefined;
   let isStopped = true;
   let isAway = false;
@@ -41,8 +41,16 @@ export function createBudgets(deps: {
 
   async function ask(now: number): Promise<SpentBudget[]> {
     const budgets = await orgs.budgets(now);
-    usedUp = new Map(budgets.filter(isUsedUp).map((budget) => [budget.orgId, budget]));
+    usedUp = new Map(
+      budgets.filter(isUsedUp).map((budget) => [budget.orgId, { budget, until: beginsAgain(budget, now) }]),
+    );
     return budgets;
+  }
+
+  /** What was said last of an org, for as long as it holds: a budget begins again before anybody has looked. */
+  function usedUpOf(orgId: string, now: number) {
+    const known = usedUp.get(orgId);
+    return known && (known.until === null || now < known.until) ? known : undefined;
   }
 
   function schedule(): void {
@@ -64,19 +72,20 @@ export function createBudgets(deps: {
     look,
 
     require(orgId) {
-      const known = usedUp.get(orgId);
-      if (known) throw budgetExceeded(known, clock.now());
+      const now = clock.now();
+      const known = usedUpOf(orgId, now);
+      if (known) throw budgetExceeded(known.budget, now);
     },
 
     waiting(orgId) {
-      const known = usedUp.get(orgId);
-      if (!known) return null;
       const now = clock.now();
-      const until = beginsAgain(known, now);
+      const known = usedUpOf(orgId, now);
+      if (!known) return null;
+      const { budget, until } = known;
       const waiting = {
         reason: 'budget',
-        message: usedUpText(known, now),
-        since: known.usedUpAt ?? now,
+        message: usedUpText(budget, now),
+        since: budget.usedUpAt ?? now,
       } as const;
       return until === null ? waiting : { ...waiting, until };
     },
