@@ -112,8 +112,11 @@ describe('a response in the background', () => {
       <A extends unknown[], R>(operation: (...asked: A) => Promise<R>) =>
       (...asked: A) =>
         isAway ? Promise.reject(new Error('the database is away')) : operation(...asked);
-    const { finish, renew } = memory.responses;
-    const store = { ...memory.responses, finish: unlessAway(finish), renew: unlessAway(renew) };
+    const store: typeof memory.responses = {
+      ...memory.responses,
+      finish: unlessAway((...asked) => memory.responses.finish(...asked)),
+      renew: unlessAway((...asked) => memory.responses.renew(...asked)),
+    };
     const background = await start(false, store);
     const begun = await begin();
     const { state, make } = work(begun);
