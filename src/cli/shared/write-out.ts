@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -23,7 +24,8 @@ export function withOutput(command: Command): Command {
 }
 
 /**
- * Writes what a server sends to the file that is named, whose folder is made, else to stdout.
+ * Writes what a server sends to the file that is named, whose folder is made, else to stdout. A new file that the disk has no
+ * room for is removed.
  * @throws CliError where the file is there already, without `force`
  */
 export async function writeOut(
@@ -33,10 +35,18 @@ export async function writeOut(
 ): Promise<void> {
   if (output === undefined) return print(bytes, terminal);
   const path = resolve(cwd, output);
-  if (existsSync(path) && force !== true)
+  const isThere = existsSync(path);
+  if (isThere && force !== true)
     throw new CliError(`${output} is there already.`, 'Pass --force to overwrite it.');
   await makeFolder(dirname(path));
-  await pipeline(Readable.from(bytes), createWriteStream(path));
+  try {
+    await pipeline(Readable.from(bytes), createWriteStream(path));
+  } catch (error) {
+    // Once there is room, the same command is not to find the beginning of a file in its way.
+    const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+    if (isFull && !isThere) await rm(path, { force: true });
+    throw error;
+  }
 }
 
 /** As they are into a pipe, without control characters onto a terminal. */
