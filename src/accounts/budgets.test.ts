@@ -9,6 +9,7 @@ const dollar = 1_000_000_000;
 let clock: ManualClock;
 let told: SpentBudget[];
 let isAway: boolean;
+let isFull: boolean;
 let warnings: string[];
 let noted: number[];
 let budgets: Budgets;
@@ -32,7 +33,7 @@ const isRefused = (orgId: string) => {
 
 beforeEach(() => {
   clock = createManualClock(now);
-  [told, isAway, warnings, noted] = [[], false, [], []];
+  [told, isAway, isFull, warnings, noted] = [[], false, false, [], []];
   const log: Log = { ...silent, warn: (_, message) => void warnings.push(message) };
   const orgs = {
     async budgets() {
@@ -41,6 +42,7 @@ beforeEach(() => {
     },
     /** As the database does, for all processes. */
     async noteUsedUp(at: number) {
+      if (isFull) throw new Error('the disk is full');
       told = told.map((each) => ({
         ...each,
         usedUpAt: each.spent < each.amount ? null : (each.usedUpAt ?? at),
@@ -122,6 +124,18 @@ describe('a budget', () => {
     await clock.advance(1);
     expect([isRefused('org_1'), budgets.waiting('org_1')]).toEqual([false, null]);
     expect([isRefused('org_2'), budgets.waiting('org_2')]).toMatchObject([true, { reason: 'budget' }]);
+    await budgets.stop();
+  });
+
+  it('is obeyed and told by a database that takes no more, which is said once', async () => {
+    told = [budget()];
+    isFull = true;
+    await budgets.start();
+    await clock.advance(3_000);
+    expect([isRefused('org_1'), await budgets.look(), warnings.length]).toEqual([true, told, 1]);
+    isFull = false;
+    await clock.advance(1_000);
+    expect(budgets.waiting('org_1')?.since).toBe(now + 4_000);
     await budgets.stop();
   });
 

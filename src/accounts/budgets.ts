@@ -28,15 +28,26 @@ export function createBudgets(deps: {
   let timer: Timer | undefined;
   let isStopped = true;
   let isAway = false;
+  let isUnnoted = false;
   let looking = Promise.resolve();
 
   async function look(): Promise<SpentBudget[]> {
     const now = clock.now();
     const budgets = await ask(now);
-    // A database that takes no more is obeyed all the same.
-    if (!budgets.some((budget) => isUsedUp(budget) === (budget.usedUpAt === null))) return budgets;
-    await orgs.noteUsedUp(now);
-    return ask(now);
+    const isKnown = !budgets.some((budget) => isUsedUp(budget) === (budget.usedUpAt === null));
+    return isKnown || !(await note(now)) ? budgets : ask(now);
+  }
+
+  /** Whether it could be written down: a database that takes no more is obeyed, and read, all the same. */
+  async function note(now: number): Promise<boolean> {
+    try {
+      await orgs.noteUsedUp(now);
+      isUnnoted = false;
+    } catch (error) {
+      if (!isUnnoted) log.warn({ err: error }, 'it cannot be written down since when a budget is used up');
+      isUnnoted = true;
+    }
+    return !isUnnoted;
   }
 
   async function ask(now: number): Promise<SpentBudget[]> {
