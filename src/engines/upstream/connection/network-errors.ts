@@ -1,4 +1,5 @@
 import { ApiError, unclear } from '../../../core/errors.ts';
+import type { Timeouts } from './timeouts.ts';
 
 /** Whether the peer dropped the connection, as opposed to refusing or never answering. */
 export function isReset(error: Error): boolean {
@@ -10,11 +11,15 @@ export function isReset(error: Error): boolean {
  * What went wrong below HTTP, for callers and batches. Nothing of the address is told.
  * @param sent whether the request had left: then the server may have died of it, and the attempt counts
  */
-export function errorForNetwork(error: Error, sent: boolean): ApiError {
+export function errorForNetwork(error: Error, sent: boolean, timeouts: Timeouts): ApiError {
   const code = codeOf(error);
   const cause = { cause: error };
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
     return new ApiError('shutting_down', 'The engine is being stopped.', cause);
+  if (code === 'UND_ERR_HEADERS_TIMEOUT')
+    return timedOut(`did not begin to answer within ${seconds(timeouts.firstByteMs)}`, error);
+  if (code === 'UND_ERR_BODY_TIMEOUT')
+    return timedOut(`fell silent for ${seconds(timeouts.idleMs)} in the middle of its answer`, error);
   if (notHttp.has(code) || error.name === 'HTTPParserError')
     return new ApiError(
       'invalid_upstream_response',
@@ -28,8 +33,12 @@ export function errorForNetwork(error: Error, sent: boolean): ApiError {
 
 const notHttp = new Set(['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_HEADERS_OVERFLOW']);
 
-export function timedOut(what: string): ApiError {
-  return new ApiError('upstream_timeout', `The model's server ${what}.`);
+export function timedOut(what: string, cause?: unknown): ApiError {
+  return new ApiError(
+    'upstream_timeout',
+    `The model's server ${what}.`,
+    cause === undefined ? {} : { cause },
+  );
 }
 
 export function seconds(ms: number): string {

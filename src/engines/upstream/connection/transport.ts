@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Client } from 'undici';
+import type { Pool } from 'undici';
 import type { Clock } from '../../../base/clock.ts';
+import { oneTimer } from '../../../base/one-timer.ts';
+import { type Listed, putIn, takeOut } from '../../../base/unordered.ts';
 import type { ApiError } from '../../../core/errors.ts';
-import { ConnectionPool } from './connection-pool.ts';
-import { Deadlines } from './deadlines.ts';
-import { Exchange, type Line, type Sink, tooLong } from './exchange.ts';
+import { exchange, type Exchange, type Sink, tooLong } from './exchange.ts';
 import type { Timeouts } from './timeouts.ts';
 import { loadUndici } from './undici.ts';
 import { createUnread } from '../answer/unread.ts';
@@ -19,6 +19,11 @@ export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
   /** Everything that matters has come; or will have in a moment, and the body fails if it has not ended then. */
   finish: () => void;
   hurry: () => void;
+}
+
+/** A call of which nothing has come. */
+interface Waiting extends Listed {
+  call: Exchange | null;
 }
 
 /** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
@@ -70,33 +75,71 @@ export function createTransport({
   beginsAtOnce,
   onHeaders,
 }: TransportOptions): Transport {
-  const line: Line = {
-    pool: new ConnectionPool(opener({ origin, ca, timeouts }), connections ?? Infinity),
-    inFlight: new Deadlines(clock, shortestOf(timeouts)),
-    clock,
-    signs: 0,
-    onHeaders,
-  };
+  const pool = createPool({ origin, ca, connections, timeouts });
+  const overdue = oneTimer(clock, timeouts.totalMs);
+  const waiting: Waiting[] = [];
+  let signs = 0;
   const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
+
   const atOnce = { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs, timeouts.idleMs) };
 
-  const exchangeOf = (
+  function send(
     path: string,
     body: string | null,
     signal: AbortSignal,
     sink: Sink,
     within = timeouts,
-  ): Exchange => {
-    const method = body === null ? 'GET' : 'POST';
-    const request = { method, path, body, headers: flatHeaders } as const;
-    return new Exchange(line, { request, timeouts: within, signal }, sink);
-  };
+  ): Exchange {
+    const request = { method: body === null ? 'GET' : 'POST', path, body, headers: flatHeaders } as const;
+    const own: Waiting = { call: null, place: 0 };
+    putIn(waiting, own);
+    const forget = () => takeOut(waiting, own);
+    const call = exchange(
+      { pool, request, timeouts: within, overdue, clock, signal },
+      {
+        start(status, replyHeaders) {
+          signs++;
+          forget();
+          onHeaders?.(replyHeaders);
+          sink.start(status, replyHeaders);
+        },
+        data(chunk) {
+          signs++;
+          return sink.data(chunk);
+        },
+        end: () => sink.end(),
+        fail(error) {
+          forget();
+          sink.fail(error);
+        },
+      },
+    );
+    own.call = call;
+    return call;
+  }
 
   function whole(path: string, body: string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
     return new Promise((resolve, reject) => {
-      const sink = new WholeSink(longest, resolve, reject);
-      sink.call = exchangeOf(path, body, signal, sink);
-      sink.call.begin();
+      const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
+      let size = 0;
+      const call = send(path, body, signal, {
+        start(status, replyHeaders) {
+          reply.status = status;
+          reply.headers = replyHeaders;
+        },
+        data(chunk) {
+          size += chunk.length;
+          if (size > longest) call.cancel(tooLong(longest));
+          else reply.body.push(chunk);
+          return true;
+        },
+        end() {
+          const [only] = reply.body;
+          const all = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
+          resolve({ ...reply, body: all });
+        },
+        fail: reject,
+      });
     });
   }
 
@@ -114,9 +157,9 @@ export function createTransport({
             resolve({
               status,
               headers: replyHeaders,
-              body: unread.read(() => call.resume(), leave),
-              finish: () => call.finish(),
-              hurry: () => call.hurry(),
+              body: unread.read(call.resume, leave),
+              finish: call.finish,
+              hurry: call.hurry,
             });
           },
           data(chunk) {
@@ -131,89 +174,45 @@ export function createTransport({
             reject(error);
           },
         };
-        const call = exchangeOf(path, body, signal, sink, beginsAtOnce?.() ? atOnce : timeouts);
-        call.begin();
+        const call = send(path, body, signal, sink, beginsAtOnce?.() ? atOnce : timeouts);
       });
     },
 
     get waiting() {
-      return line.inFlight.all.filter(({ isWaiting }) => isWaiting).length;
+      return waiting.length;
     },
     get signs() {
-      return line.signs;
+      return signs;
     },
     giveUp(reason) {
-      for (const call of line.inFlight.all.slice()) if (call.isWaiting) call.cancel(reason);
+      for (const { call } of waiting.slice()) call?.cancel(reason);
     },
 
-    close: () => line.pool.close(),
+    close: () => pool.destroy(),
   };
 }
 
-/** Gathers a whole answer. */
-class WholeSink implements Sink {
-  call: Exchange | undefined;
-  #status = 0;
-  #headers: IncomingHttpHeaders = {};
-  readonly #parts: Buffer[] = [];
-  #size = 0;
-  readonly #longest: number;
-  readonly #resolve: (reply: Reply<Buffer>) => void;
-  readonly fail: (error: unknown) => void;
-
-  /** @param longest answer that is read, in bytes */
-  constructor(longest: number, resolve: (reply: Reply<Buffer>) => void, reject: (error: unknown) => void) {
-    this.#longest = longest;
-    this.#resolve = resolve;
-    this.fail = reject;
-  }
-
-  start(status: number, headers: IncomingHttpHeaders): void {
-    this.#status = status;
-    this.#headers = headers;
-  }
-
-  data(chunk: Buffer): boolean {
-    this.#size += chunk.length;
-    if (this.#size > this.#longest) this.call?.cancel(tooLong(this.#longest));
-    else this.#parts.push(chunk);
-    return true;
-  }
-
-  end(): void {
-    const [only] = this.#parts;
-    const body = only && this.#parts.length === 1 ? only : Buffer.concat(this.#parts, this.#size);
-    this.#resolve({ status: this.#status, headers: this.#headers, body });
-  }
-}
-
-function shortestOf({ firstByteMs, idleMs, totalMs }: Timeouts): number {
-  return Math.min(...[firstByteMs, idleMs, totalMs].filter((ms) => ms > 0));
-}
-
-function opener({
+function createPool({
   origin,
   ca,
+  connections,
   timeouts,
-}: Pick<TransportOptions, 'origin' | 'ca' | 'timeouts'>): () => Client {
-  const { Client, buildConnector } = loadUndici();
+}: Pick<TransportOptions, 'origin' | 'ca' | 'connections' | 'timeouts'>): Pool {
+  const { Pool, buildConnector } = loadUndici();
   const connect = buildConnector({ timeout: timeouts.connectMs, allowH2: false, ...(ca && { ca }) });
-  return () =>
-    new Client(origin, {
-      pipelining: 1,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: 60_000,
-      allowH2: false,
-      // `Deadlines` watches over all calls at once.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect(options, callback) {
-        connect(options, (...result) => {
-          const [, socket] = result;
-          // So that a connection that had served before can be told from a new one (`exchange.ts`).
-          socket?.prependListener('error', (error) => Object.assign(error, { bytesRead: socket.bytesRead }));
-          callback(...result);
-        });
-      },
-    });
+  return new Pool(origin, {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: 60_000,
+    allowH2: false,
+    connect(options, callback) {
+      connect(options, (...result) => {
+        const [, socket] = result;
+        // So that a connection that had served before can be told from a new one (`exchange.ts`).
+        socket?.prependListener('error', (error) => Object.assign(error, { bytesRead: socket.bytesRead }));
+        callback(...result);
+      });
+    },
+  });
 }

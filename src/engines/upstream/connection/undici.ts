@@ -5,10 +5,10 @@ import { loadPackage } from '../../../base/load-package.ts';
  * The parts of undici that speak to upstreams. With fetch, WebSocket, caches and mocks it is three times as many files,
  * which were a tenth of a start. A version that keeps the parts elsewhere is loaded whole.
  */
-export function loadUndici(): Pick<typeof Undici, 'Client' | 'buildConnector'> {
+export function loadUndici(): Pick<typeof Undici, 'Pool' | 'buildConnector'> {
   try {
     return {
-      Client: loadPackage('undici/lib/dispatcher/client.js') as typeof Undici.Client,
+      Pool: loadPackage('undici/lib/dispatcher/pool.js') as typeof Undici.Pool,
       buildConnector: loadPackage('undici/lib/core/connect.js') as typeof Undici.buildConnector,
     };
   } catch {
