@@ -94,6 +94,24 @@ describe('the writer of the log', () => {
     expect([file.written.length, file.held.length]).toEqual([20_001, 2]);
   });
 
+  it.each([undefined, 'ENOSPC'])(
+    'writes what came during a slow write that ends with %s, a moment later or when that is over',
+    async (fault) => {
+      file.held = [];
+      line('a');
+      await clock.advance(100);
+      line('b');
+      await clock.advance(5_000);
+      file.fault = fault;
+      const [end] = file.held;
+      file.held = undefined;
+      end!();
+      file.fault = undefined;
+      await clock.advance(1_000);
+      expect([file.written, clock.pending]).toEqual(['a\nb\n', 0]);
+    },
+  );
+
   it('writes the rest of what was taken in part', async () => {
     file.room = 3;
     line('abcdefgh');

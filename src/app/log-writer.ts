@@ -87,9 +87,15 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
     });
   }
 
+  function ring(): void {
+    // Also where a write is under way, after which what still waits is given its own time.
+    timer = undefined;
+    writeLater();
+  }
+
   function schedule(): void {
     if (!fails && bytes >= groupBytes) writeLater();
-    else timer ??= clock.after(fails ? retryMs : groupMs, writeLater);
+    else timer ??= clock.after(fails ? retryMs : groupMs, ring);
   }
 
   function tellLost(): void {
