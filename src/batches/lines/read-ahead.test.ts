@@ -69,6 +69,23 @@ describe('readAhead', () => {
     expect([one.lines.bytesAhead, other.lines.bytesAhead]).toEqual([0, 600]);
   });
 
+  it('keeps each line under its number, also where lines are taken from the chunk meanwhile', async () => {
+    const { slices } = storage();
+    const places = [0, 300].map((offset) => ({ offset, length: 300 }));
+    const [one, other] = [chunk(1, places), chunk(2, [{ offset: 600, length: 300 }])];
+    const unsent = [...one.refs];
+    const taken: typeof slices = async (blob, asked) => {
+      const read = await slices(blob, asked);
+      unsent.shift();
+      return read;
+    };
+    await readAhead({ slices: taken }, [{ ...one, refs: unsent }, other], []);
+    const first = [one.lines.ahead(100), one.lines.ahead(101), other.lines.ahead(200)].map(
+      (line) => line?.[0],
+    );
+    expect(first).toEqual([0, 300 % 251, 600 % 251]);
+  });
+
   it('leaves what cannot be read to whoever sends it', async () => {
     const held = chunk(1, [{ offset: 0, length: 10 }]);
     await readAhead({ slices: () => Promise.reject(new Error('damaged')) }, [held], []);
