@@ -6,7 +6,7 @@ import { openDatabase } from './database.ts';
 import { recount, simulate } from './simulate.ts';
 
 // `npm run test:simulation -- 1-10000` runs the worlds of these seeds, on all cores, then the first of them as statements that
-// several processes send to one Postgres, and tells every promise that was not kept. `npm test` runs a hundred, and six.
+// several processes send to one Postgres, and tells every promise that was not kept. `npm test` runs two hundred, and six.
 
 /** Interleavings are tried one after the other: so many at most. */
 const mostInterleavings = 200;

@@ -8,7 +8,7 @@ import { recount, simulate } from './simulate.ts';
 // clocks that jump (F11), ends of every kind at every moment (F12 to F14), servers that are away (F33), files that are damaged (F52).
 
 const perTest = 25;
-const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-100');
+const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-200');
 
 function seedRange(text: string): [number, number] {
   const match = /^(\d+)(?:-(\d+))?$/.exec(text);
