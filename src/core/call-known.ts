@@ -53,7 +53,7 @@ function loggedUsage({ inputTokens, cachedTokens, outputTokens, totalTokens }: R
 }
 
 function isPaid(
-  { inputTokens, cachedTokens = 0, outputTokens }: Reported,
+  { inputTokens, cachedTokens = 0, outputTokens = 0 }: Reported,
   billed: Usage | undefined,
 ): boolean {
   return (

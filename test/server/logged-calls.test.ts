@@ -119,6 +119,11 @@ describe('the log line of a request', () => {
     fake.answer = (response) => send(response, 200, { data, usage: { prompt_tokens: 0 } });
     const { line } = await asked({ input: 'x'.repeat(8) }, 'embeddings');
     expect(line).toMatchObject({ input_tokens: 2, reported: { input_tokens: 0 } });
+    const usage = { prompt_tokens: 5, total_tokens: 5 };
+    fake.answer = (response) => send(response, 200, { data, usage });
+    const { line: paid } = await asked({ input: 'x'.repeat(8) }, 'embeddings');
+    expect(paid).toMatchObject({ input_tokens: 5, output_tokens: 0 });
+    expect(paid['reported']).toBeUndefined();
   });
 });
 
