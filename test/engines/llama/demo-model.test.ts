@@ -71,6 +71,7 @@ test('it calls no tool when it may not', async () => {
     max_tokens: 30,
   });
   expect(choices[0]!.message.tool_calls).toBeUndefined();
+  expect(choices[0]!.message.content).toMatch(/\w+ \w+/);
 });
 
 test('streamed, a call comes as its head and its arguments', async () => {

@@ -387,6 +387,12 @@ test('a pattern of names that cannot be held is told where it stands', () => {
   );
 });
 
+test('what a schema leaves open may be anything', () => {
+  const matcher = createMatcher(compile({}));
+  for (const text of ['[]', '{}', '[1,["a",{"b":[null]}],true]', '{"a":{"b":[{}]},"c":-1.5}', '"x"', 'false'])
+    expect(matcher.advance(matcher.start, text)?.complete, text).toBe(true);
+});
+
 test('llama.cpp reads every grammar we print', async () => {
   const { LlamaLogLevel, getLlama } = await import('node-llama-cpp');
   const llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.disabled });

@@ -38,3 +38,9 @@ test('a call of a tool that is not there is refused', () => {
       expect.objectContaining({ code: 'validation_error', param: 'tool_choice' }),
     );
 });
+
+test('an answer that may call nothing is confined as one that knows no tools', () => {
+  const gbnf = (more: Partial<ChatRequest>) => createConstraint(ask(more), familyOf('tools'))?.gbnf;
+  expect(gbnf({ tool_choice: 'none' })).toBe(gbnf({ tools: undefined }));
+  expect(gbnf({ tool_choice: 'none' })).not.toBe(gbnf({}));
+});

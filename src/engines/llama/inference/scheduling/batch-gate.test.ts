@@ -94,3 +94,12 @@ test('whoever aborts while it waits takes nothing', async () => {
   await expect(waiting).rejects.toThrow('gone');
   expect(await gate.pass(token, () => Promise.resolve('done'))).toBe('done');
 });
+
+test('an evaluation that came to its end is a step, and one that failed is none', async () => {
+  let steps = 0;
+  const gate = createBatchGate(8, () => steps++);
+  await gate.pass(token, () => Promise.resolve());
+  expect(steps).toBe(1);
+  await expect(gate.pass(token, () => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
+  expect(steps).toBe(1);
+});

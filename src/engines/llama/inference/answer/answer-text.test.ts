@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { createAnswerText } from './answer-text.ts';
+
+/** What a raw text says, and the tokens that are told with it. */
+function raw(pieces: readonly string[], stops: readonly string[] = []) {
+  const told = { text: '', tokens: [] as string[] };
+  const answer = createAnswerText({
+    family: null,
+    stops,
+    onDelta({ content }, certain = []) {
+      told.text += content ?? '';
+      told.tokens.push(...certain.map(({ text }) => text));
+    },
+  });
+  for (const text of pieces)
+    if (answer.push(text, { token: text, logprob: -1, bytes: null, top_logprobs: [] })) break;
+  answer.end();
+  return told;
+}
+
+test('all tokens of a raw text are told, those without a text and the one that ended it too', () => {
+  expect(raw(['a', '', 'b', ''])).toEqual({ text: 'ab', tokens: ['a', '', 'b', ''] });
+});
+
+test('of a raw text that was cut at a stop string no token behind the cut is told', () => {
+  expect(raw(['a', 'bs', 'to', 'p'], ['stop'])).toEqual({ text: 'ab', tokens: ['a', 'bs'] });
+});
