@@ -19,6 +19,8 @@ export const unknown: Known = { mean: { pace: 0, error: 0 }, quick: { pace: 0, e
 
 /** What is known of a server while more and more requests are sent to it. */
 interface Growth {
+  /** It goes on from fewer that were held: others may share the server, so that each step is looked at as a whole. */
+  readonly isAgain: boolean;
   /** The pace of what did not queue. */
   readonly free: Known;
   /** So many in flight were worth it, though each took longer. */
@@ -30,14 +32,18 @@ interface Growth {
   next(pace: Pace): number;
 }
 
-/** @param isKnown whether it begins with about as many as there are */
-export function createGrowth(isKnown = false): Growth {
-  let free: Pace | null = null;
-  let last: Pace | null = null;
+/**
+ * @param isKnown whether it begins with about as many as there are
+ * @param before the pace of fewer that did not queue, where it grows on from them
+ */
+export function createGrowth(isKnown = false, before: Pace | null = null): Growth {
+  let free = before?.copy() ?? null;
+  let last = before;
   let isDoubtful = false;
-  let worth = 0;
+  let worth = before?.level ?? 0;
 
   return {
+    isAgain: before !== null,
     get free() {
       return free?.known ?? unknown;
     },

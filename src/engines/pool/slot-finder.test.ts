@@ -143,6 +143,19 @@ describe('slots that change', () => {
     expect(served.slots.at(-1)! / after).toBeLessThanOrEqual(1.4);
   });
 
+  it.each([
+    { before: 16, after: 128, fill: 0.82 },
+    { before: 32, after: 256, fill: 0.85 },
+    { before: 64, after: 400, fill: 0.84 },
+  ])('are soon used when many are added: from $before to $after', ({ before, after, fill }) => {
+    const served = serveUntold(before * 60 + after * 100, {
+      slots: (now) => (now < 60 * 50 ? before : after),
+      timeOf: () => 50,
+    });
+    expect(served.fill).toBeGreaterThanOrEqual(fill);
+    expect(served.longestQueue / after).toBeLessThanOrEqual(0.6);
+  });
+
   it('are not thought to while there is little to do', () => {
     let now = 0;
     const finder = createSlotFinder(() => now);

@@ -87,11 +87,11 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
   }
 
   function grow(to: number): void {
-    go({ kind: 'grow', cohort: new Cohort(clamped(to), fewest) }, to);
+    go({ kind: 'grow', cohort: new Cohort(clamped(to), growth.isAgain ? clamped(to) : fewest) }, to);
   }
 
-  function growFrom(found: number): void {
-    growth = createGrowth(true);
+  function growFrom(found: number, before: Pace | null = null): void {
+    growth = createGrowth(true, before);
     grow(found);
   }
 
@@ -164,7 +164,7 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     const more = clamped(Math.min(Math.ceil(slots * factors.up), ceiling));
     if (!verdict.isFree || more <= slots || queued > 0) return settle(slots);
     // None of them waits: there may be many more slots by now.
-    go({ kind: 'trial', before: pace, slots, isProbe: true }, more);
+    growFrom(more, pace);
   }
 
   function answered(sent: Sent, answer: Answer, ceiling: number): void {

@@ -35,10 +35,11 @@ export function judge(trial: Trial, slots: number, pace: Pace, free: Known): Ver
   const needed = isUp ? 1 + worthwhile * (more - 1) : spared;
   const isCertain = Math.abs(gain - needed) > chance * Math.hypot(pace.error, before.error);
   const isWorthIt = gain >= needed;
+  const { slowdown, error } = slower(pace.known, before.known);
   return {
     isWorthIt,
     isClear: isCertain || pace.error <= before.error / 2,
-    isFree: isUp && slower(pace.known, before.known).slowdown < same,
+    isFree: isUp && slowdown + error < same,
     free: isWorthIt === isUp ? freeIfAll(trial) : free,
   };
 }
