@@ -1,11 +1,9 @@
-import { utcDay } from '../base/clock.ts';
+import { dayMs, utcDay } from '../base/clock.ts';
 import type { UsagePlace, UsageQuery, UsageReport, UsageRow, UsageSum } from '../core/usage-report.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { LedgerStore } from '../store/contract/accounts.ts';
 
 type Ledger = Pick<LedgerStore, 'usage'>;
-
-const dayMs = 86_400_000;
 
 /** The page that was asked for, and with the first one the total of all. */
 export async function readUsage(ledger: Ledger, query: UsageQuery): Promise<UsageReport> {

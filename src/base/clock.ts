@@ -63,6 +63,8 @@ export function unixSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
+export const dayMs = 86_400_000;
+
 /** `2026-11-21`, the UTC day a ledger row belongs to. */
 export function utcDay(ms: number): string {
   const day = Math.floor(ms / dayMs);
@@ -73,7 +75,6 @@ export function utcDay(ms: number): string {
   return lastDayText;
 }
 
-const dayMs = 86_400_000;
 /** The day that was asked for last, which nearly always is the one asked for next. */
 let lastDay = Number.NaN;
 let lastDayText = '';

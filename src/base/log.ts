@@ -4,6 +4,8 @@ export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+  /** Whether such lines are written: what only they tell need not be found out else. */
+  isLevelEnabled(level: 'debug'): boolean;
   child(fields: object): Log;
 }
 
@@ -13,5 +15,6 @@ export const silent: Log = {
   info() {},
   warn() {},
   error() {},
+  isLevelEnabled: () => false,
   child: () => silent,
 };

@@ -135,23 +135,24 @@ export class Dispatcher {
     if (!asking) return;
     const { model: found, asked } = asking;
     const { id, abort, orgId, priced, expiresAt: deadline } = held.batch;
-    const known: CallKnown = {};
+    const known: CallKnown | undefined = log.isLevelEnabled('debug') ? {} : undefined;
     const { made } = held.attempts.get(ref.line) ?? noAttempts;
-    const told = () => ({
-      request_id: lineRequestId(id, ref.line),
-      org: orgId,
-      attempt: made + 1,
-      ...loggedCall(known),
-    });
+    const tell = (message: string, code?: string) => {
+      if (!known) return;
+      const request = { request_id: lineRequestId(id, ref.line), org: orgId, attempt: made + 1 };
+      log.debug({ ...request, ...loggedCall(known), ...(code && { code }) }, message);
+    };
     try {
       const { prefix } = chunk;
-      const call = { model: found, asked, priced, orgId, prefix, deadline, signal: abort.signal, known };
+      const { signal } = abort;
+      const told = known && { known };
+      const call = { model: found, asked, priced, orgId, prefix, deadline, signal, ...told };
       this.#resolve(held, ref, this.#result(held, ref, line, await generate.runLine(call)));
       leaders.answered(model, chunk.prefix);
-      log.debug(told(), 'line');
+      tell('line');
     } catch (error) {
       fail(error);
-      log.debug({ ...told(), code: asApiError(error).code }, 'line failed');
+      tell('line failed', asApiError(error).code);
     } finally {
       asking.leave();
     }

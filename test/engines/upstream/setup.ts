@@ -28,7 +28,15 @@ export function createLogBook(): LogBook {
   const warnings: LogBook['warnings'] = [];
   const quiet = () => {};
   const warn = (fields: object, message: string) => void warnings.push({ fields, message });
-  return { warnings, debug: quiet, info: quiet, warn, error: quiet, child: () => createLogBook() };
+  return {
+    warnings,
+    debug: quiet,
+    info: quiet,
+    warn,
+    error: quiet,
+    isLevelEnabled: () => false,
+    child: () => createLogBook(),
+  };
 }
 
 export const json = <T>(value: T) => ({ value, text: JSON.stringify(value) });

@@ -254,6 +254,7 @@ function recordingLog(logged: Running['logged'], inherited: object = {}): Log {
   const at = (level: string) => (fields: object, message: string) =>
     void logged.push({ level, fields: { ...inherited, ...fields }, message });
   return {
+    isLevelEnabled: () => true,
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
