@@ -27,6 +27,22 @@ it('runs a batch from its creation to its files', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20, err: 0, errorFileId: null });
 });
 
+it('sends a few lines at a time, so that those who wait are heard between them, and fills the server all the same', async () => {
+  const single = await startSingle(database, { slots: 64 });
+  await single.settle(single.batches.start());
+  await single.create('b0', 200, { delayMs: 10_000 });
+  while (single.sent() === 0) await single.pass(1);
+  const sent = [single.sent()];
+  for (let ms = 0; ms < 30; ms++) {
+    await single.pass(1);
+    sent.push(single.sent());
+  }
+  const atOnce = sent.map((lines, ms) => lines - (sent[ms - 1] ?? 0));
+  // The first ones wait for their file together.
+  expect(Math.max(...atOnce.slice(1))).toBe(4);
+  expect(single.running()).toBe(64);
+});
+
 it('lists finished batches without a question for each', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());

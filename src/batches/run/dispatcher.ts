@@ -17,6 +17,7 @@ import { failedResult, lineRequestId, outputResult } from '../lines/line-result.
 import { inputFault } from '../lines/lines.ts';
 import type { BatchLine } from '../../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
+import { Turns } from './turns.ts';
 import type { PrefixLanes } from '../hand/prefix-lanes.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
 import type { Recorder } from '../record/recorder.ts';
@@ -55,6 +56,7 @@ export class Dispatcher {
   #stopped = true;
   /** A line is short where it names a file, and its body may be as long as any. As many wait as there are slots. */
   #filled: FairGate;
+  #turns: Turns;
   /** Where files are kept for batches alone, no line waits to have its own looked for. */
   #mayNameFiles: boolean;
 
@@ -62,6 +64,7 @@ export class Dispatcher {
     this.#parts = parts;
     const room = filledAtOnce * parts.limits.lineBytes;
     this.#filled = createFairGate({ room, each: room / 2 });
+    this.#turns = new Turns(parts.clock, () => this.dispatch());
     this.#mayNameFiles = parts.files.purposes.some((purpose) => purpose !== 'batch');
   }
 
@@ -82,11 +85,21 @@ export class Dispatcher {
     for (const model of demand.models()) {
       // What could not be sent has its turn again; until then other lines try whether it works.
       if (generate.waiting(model) === null) work.held.unpark(model);
-      let room = slots.isAsking(model) ? 0 : demand.room(model);
-      while (room > 0 && this.#sendNext(model)) room--;
+      if (!slots.isAsking(model)) this.#send(model, demand.room(model));
       if (demand.wants(model)) fetch();
     }
     slots.look();
+  }
+
+  /** @param room for so many lines */
+  #send(model: string, room: number): void {
+    // Who finds out how many a server takes must see what many at once do there.
+    const isPaced = this.#parts.generate.found(model) === undefined;
+    const most = isPaced ? Math.min(room, this.#turns.left(model)) : room;
+    let left = most;
+    while (left > 0 && this.#sendNext(model)) left--;
+    this.#turns.sent(model, most - left);
+    if (left <= 0 && most < room) this.#turns.goOn();
   }
 
   #sendNext(model: string): boolean {
