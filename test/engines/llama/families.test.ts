@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createAnswerText } from '../../../src/engines/llama/inference/answer/answer-text.ts';
 import { createChoiceTeller } from '../../../src/engines/llama/inference/answer/tell-choice.ts';
-import { createConstraint } from '../../../src/engines/llama/inference/constraint/constraint.ts';
+import { createConstraint } from '../../../src/engines/llama/inference/constraint.ts';
 import { type Family, familyMarks, familyOf } from '../../../src/engines/llama/inference/families.ts';
 import { createPrompts } from '../../../src/engines/llama/inference/prompt/prompt.ts';
 import type {

@@ -30,6 +30,9 @@ export class SchemaTooLarge extends Error {
   }
 }
 
+/** What two schemas ask for together cannot be written as one schema without growing out of hand. */
+export const tooManyBranches = () => new SchemaTooLarge('the combinations of its branches are too many');
+
 export interface GrammarBuilder {
   rule(alternatives: readonly Alternative[]): RuleElement;
   /** A rule to refer to before it is defined; without a definition it matches nothing. */

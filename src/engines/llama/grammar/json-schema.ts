@@ -4,17 +4,9 @@ import { invalid } from '../../../core/errors.ts';
 import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
 import type { Conversion, FaultAt } from './conversion.ts';
-import { type Element, type GrammarBuilder, SchemaTooLarge } from './grammar.ts';
-import { constrainsBeyond } from './keywords.ts';
-import {
-  type Schema,
-  type SchemaObject,
-  type Walk,
-  inlined,
-  mergeSchemas,
-  normal,
-  tooManyBranches,
-} from './merge.ts';
+import { type Element, type GrammarBuilder, SchemaTooLarge, tooManyBranches } from './grammar.ts';
+import { constrainsBeyond, impliedType } from './keywords.ts';
+import { type Schema, type SchemaObject, type Walk, inlined, mergeSchemas, normal } from './merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
 import { createPatterns } from './regular/patterns.ts';
@@ -196,24 +188,3 @@ function apart(branches: readonly Schema[]): readonly Schema[] {
     return { ...branch, properties: Object.fromEntries(others.map((name) => [name, false])) };
   });
 }
-
-/** The type a schema without `type` is about: its other values are never generated, which is allowed. */
-function impliedType(schema: SchemaObject): string | undefined {
-  const has = (...keywords: string[]): boolean => keywords.some((keyword) => schema[keyword] !== undefined);
-  return Object.keys(aboutType).find((type) => has(...aboutType[type]!));
-}
-
-const aboutType: Readonly<Record<string, readonly string[]>> = {
-  object: [
-    'properties',
-    'required',
-    'additionalProperties',
-    'patternProperties',
-    'propertyNames',
-    'minProperties',
-    'maxProperties',
-  ],
-  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems'],
-  string: ['minLength', 'maxLength', 'format', 'pattern'],
-  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-};

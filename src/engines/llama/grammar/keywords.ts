@@ -1,3 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
+import { tooManyBranches } from './grammar.ts';
+import type { Schema } from './merge.ts';
+
 /** How far a keyword of JSON Schema (drafts 7 to 2020-12) is held by construction. */
 export type Hold =
   /** In every schema. */
@@ -9,62 +13,109 @@ export type Hold =
   /** Refused before the engine is asked. */
   | 'never';
 
-/** Whatever stands not in this table constrains nothing. The page for users has the same rows; a test compares. */
-export const keywordTable: Readonly<Record<string, Hold>> = {
-  type: 'always',
-  enum: 'always',
-  const: 'always',
-  $ref: 'mostly',
-  $defs: 'always',
-  definitions: 'always',
-  anyOf: 'always',
-  allOf: 'mostly',
-  oneOf: 'checked',
-  not: 'checked',
-  if: 'checked',
-  then: 'checked',
-  else: 'checked',
-  properties: 'always',
-  required: 'always',
-  additionalProperties: 'always',
-  patternProperties: 'checked',
-  propertyNames: 'checked',
-  minProperties: 'checked',
-  maxProperties: 'checked',
-  dependentRequired: 'checked',
-  dependentSchemas: 'checked',
-  dependencies: 'checked',
-  unevaluatedProperties: 'checked',
-  items: 'always',
-  prefixItems: 'always',
-  additionalItems: 'always',
-  minItems: 'always',
-  maxItems: 'always',
-  uniqueItems: 'checked',
-  contains: 'checked',
-  minContains: 'checked',
-  maxContains: 'checked',
-  unevaluatedItems: 'checked',
-  minLength: 'always',
-  maxLength: 'always',
-  pattern: 'mostly',
-  format: 'mostly',
-  minimum: 'always',
-  maximum: 'always',
-  exclusiveMinimum: 'always',
-  exclusiveMaximum: 'always',
-  multipleOf: 'mostly',
-  $dynamicRef: 'never',
-  $recursiveRef: 'never',
+/** What is known of a keyword. */
+interface Keyword {
+  hold: Hold;
+  /** The type that a schema without `type` is about which has it. */
+  about?: 'object' | 'array' | 'string' | 'number';
+  /** How it is held where it stands in two schemas that are put together; the second stands if absent. */
+  merge?: Rule;
+}
+
+type Rule = (a: unknown, b: unknown, merge: Merge) => unknown;
+export type Merge = (a: Schema, b: Schema) => Schema;
+
+const maxBranches = 256;
+
+const greater: Rule = (a, b) => Math.max(a as number, b as number);
+const smaller: Rule = (a, b) => Math.min(a as number, b as number);
+const both: Rule = (a, b, merge) => merge(a as Schema, b as Schema);
+/** Only what we merged ourselves is ever a list here: a schema's own value was checked. */
+const all: Rule = (a, b) => [...new Set([a, b].flat())];
+const everyPair: Rule = (a, b, merge) => {
+  const [left, right] = [a as Schema[], b as Schema[]];
+  if (left.length * right.length > maxBranches) throw tooManyBranches();
+  return left.flatMap((x) => right.map((y) => merge(x, y)));
 };
+
+const either: Rule = (a, b) => a === true || b === true;
+const allMembers: Rule = (a, b) => ({ ...(a as object), ...(b as object) });
+/** A whole number is a number. */
+const commonTypes: Rule = (a, b) => {
+  const [left, right] = [[a].flat(), [b].flat()] as [string[], string[]];
+  const isOf = (types: string[]) => (type: string) =>
+    types.includes(type) || (type === 'integer' && types.includes('number'));
+  return [...new Set([...left.filter(isOf(right)), ...right.filter(isOf(left))])];
+};
+const commonValues: Rule = (a, b) =>
+  (a as unknown[]).filter((x) => (b as unknown[]).some((y) => isSame(x, y)));
+
+/** In JSON 0 and -0 are one number. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return a === b || isDeepStrictEqual(a, b);
+}
+
+/** Whatever stands not in this table constrains nothing. The page for users has the same rows; a test compares. */
+const table: Record<string, Keyword> = {
+  type: { hold: 'always', merge: commonTypes },
+  enum: { hold: 'always', merge: commonValues },
+  const: { hold: 'always' },
+  $ref: { hold: 'mostly' },
+  $defs: { hold: 'always' },
+  definitions: { hold: 'always' },
+  anyOf: { hold: 'always', merge: everyPair },
+  allOf: { hold: 'mostly' },
+  oneOf: { hold: 'checked', merge: everyPair },
+  not: { hold: 'checked' },
+  if: { hold: 'checked' },
+  then: { hold: 'checked' },
+  else: { hold: 'checked' },
+  properties: { hold: 'always', about: 'object' },
+  required: { hold: 'always', about: 'object', merge: all },
+  additionalProperties: { hold: 'always', about: 'object', merge: both },
+  patternProperties: { hold: 'checked', about: 'object', merge: allMembers },
+  propertyNames: { hold: 'checked', about: 'object', merge: both },
+  minProperties: { hold: 'checked', about: 'object', merge: greater },
+  maxProperties: { hold: 'checked', about: 'object', merge: smaller },
+  dependentRequired: { hold: 'checked' },
+  dependentSchemas: { hold: 'checked' },
+  dependencies: { hold: 'checked' },
+  unevaluatedProperties: { hold: 'checked' },
+  items: { hold: 'always', about: 'array', merge: both },
+  prefixItems: { hold: 'always', about: 'array' },
+  additionalItems: { hold: 'always' },
+  minItems: { hold: 'always', about: 'array', merge: greater },
+  maxItems: { hold: 'always', about: 'array', merge: smaller },
+  uniqueItems: { hold: 'checked', about: 'array', merge: either },
+  contains: { hold: 'checked' },
+  minContains: { hold: 'checked' },
+  maxContains: { hold: 'checked' },
+  unevaluatedItems: { hold: 'checked' },
+  minLength: { hold: 'always', about: 'string', merge: greater },
+  maxLength: { hold: 'always', about: 'string', merge: smaller },
+  pattern: { hold: 'mostly', about: 'string', merge: all },
+  format: { hold: 'mostly', about: 'string', merge: all },
+  minimum: { hold: 'always', about: 'number', merge: greater },
+  maximum: { hold: 'always', about: 'number', merge: smaller },
+  exclusiveMinimum: { hold: 'always', about: 'number', merge: greater },
+  exclusiveMaximum: { hold: 'always', about: 'number', merge: smaller },
+  multipleOf: { hold: 'mostly', about: 'number', merge: all },
+  $dynamicRef: { hold: 'never' },
+  $recursiveRef: { hold: 'never' },
+};
+export const keywords: ReadonlyMap<string, Keyword> = new Map(Object.entries(table));
 
 /** Whether `schema` constrains anything besides the keywords named in `except`. */
 export function constrainsBeyond(schema: Record<string, unknown>, except: readonly string[]): boolean {
   return Object.keys(schema).some(
     (keyword) =>
-      !except.includes(keyword) &&
-      keyword !== '$defs' &&
-      keyword !== 'definitions' &&
-      Object.hasOwn(keywordTable, keyword),
+      !except.includes(keyword) && keyword !== '$defs' && keyword !== 'definitions' && keywords.has(keyword),
   );
+}
+
+/** The type a schema without `type` is about: its other values are never generated, which is allowed. */
+export function impliedType(schema: Record<string, unknown>): string | undefined {
+  const said = Object.keys(schema).filter((keyword) => schema[keyword] !== undefined);
+  const about = new Set<string | undefined>(said.map((keyword) => keywords.get(keyword)?.about));
+  return ['object', 'array', 'string', 'number'].find((type) => about.has(type));
 }

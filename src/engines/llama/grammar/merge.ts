@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
-import { SchemaTooLarge } from './grammar.ts';
+import { tooManyBranches } from './grammar.ts';
+import { type Merge, isSame, keywords } from './keywords.ts';
 
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type Schema = boolean | SchemaObject;
@@ -13,10 +13,6 @@ export interface Walk {
   step(): void;
 }
 
-/** What two schemas ask for together cannot be written as one schema without growing out of hand. */
-export const tooManyBranches = () => new SchemaTooLarge('the combinations of its branches are too many');
-
-const maxBranches = 256;
 const maxDepth = 32;
 
 /**
@@ -47,8 +43,6 @@ export function inlined(schema: SchemaObject, walk: Walk, depth = 0): Schema {
   return parts.reduce((all, part) => mergeSchemas(all, part, walk, depth + 1));
 }
 
-type Merge = (a: Schema, b: Schema) => Schema;
-
 /** With the list of `items` of earlier drafts as `prefixItems`, and `const` as an `enum` of one. */
 export function normal(schema: SchemaObject): SchemaObject {
   const { const: value, ...others } = schema;
@@ -63,16 +57,11 @@ function withValues(schema: SchemaObject, value: unknown): SchemaObject {
   return { ...schema, enum: values.filter((one) => isSame(one, value)) };
 }
 
-/** In JSON 0 and -0 are one number. */
-function isSame(a: unknown, b: unknown): boolean {
-  return a === b || isDeepStrictEqual(a, b);
-}
-
 function mergeObjects(a: SchemaObject, b: SchemaObject, merge: Merge): Schema {
   const merged: SchemaObject = { ...a, ...b };
   for (const keyword of Object.keys(b)) {
     if (!Object.hasOwn(a, keyword)) continue;
-    const rule = rules[keyword];
+    const rule = keywords.get(keyword)?.merge;
     if (rule) merged[keyword] = rule(a[keyword], b[keyword], merge);
   }
   if (Array.isArray(merged.type) && merged.type.length === 0) return false;
@@ -83,52 +72,6 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: Merge): Schema {
   if ([a, b].some((one) => one.patternProperties === undefined && one.additionalProperties === false))
     delete merged.patternProperties;
   return merged;
-}
-
-type Rule = (a: unknown, b: unknown, merge: Merge) => unknown;
-
-const greater: Rule = (a, b) => Math.max(a as number, b as number);
-const smaller: Rule = (a, b) => Math.min(a as number, b as number);
-const both: Rule = (a, b, merge) => merge(a as Schema, b as Schema);
-/** Only what we merged ourselves is ever a list here: a schema's own value was checked. */
-const together: Rule = (a, b) => [...new Set([a, b].flat())];
-const everyPair: Rule = (a, b, merge) => {
-  const [left, right] = [a as Schema[], b as Schema[]];
-  if (left.length * right.length > maxBranches) throw tooManyBranches();
-  return left.flatMap((x) => right.map((y) => merge(x, y)));
-};
-
-/** How a keyword that stands in both schemas is held. */
-const rules: Record<string, Rule> = {
-  type: (a, b) => commonTypes(a, b),
-  enum: (a, b) => (a as unknown[]).filter((x) => (b as unknown[]).some((y) => isSame(x, y))),
-  required: (a, b) => [...new Set([...(a as string[]), ...(b as string[])])],
-  minimum: greater,
-  exclusiveMinimum: greater,
-  minLength: greater,
-  minItems: greater,
-  maximum: smaller,
-  exclusiveMaximum: smaller,
-  maxLength: smaller,
-  maxItems: smaller,
-  minProperties: greater,
-  maxProperties: smaller,
-  uniqueItems: (a, b) => a === true || b === true,
-  propertyNames: both,
-  patternProperties: (a, b) => ({ ...(a as object), ...(b as object) }),
-  pattern: together,
-  format: together,
-  multipleOf: together,
-  anyOf: everyPair,
-  oneOf: everyPair,
-};
-
-/** A whole number is a number. */
-function commonTypes(a: unknown, b: unknown): string[] {
-  const [left, right] = [[a].flat(), [b].flat()] as [string[], string[]];
-  const isOf = (types: string[]) => (type: string) =>
-    types.includes(type) || (type === 'integer' && types.includes('number'));
-  return [...new Set([...left.filter(isOf(right)), ...right.filter(isOf(left))])];
 }
 
 /** An item that one schema has no place for of its own falls under its `items`. */
@@ -143,7 +86,6 @@ function mergeItems(merged: SchemaObject, a: SchemaObject, b: SchemaObject, merg
       merge(left!.places[i] ?? left!.others, right!.places[i] ?? right!.others),
     );
   }
-  if (a.items !== undefined && b.items !== undefined) merged.items = merge(left!.others, right!.others);
 }
 
 /**
@@ -161,9 +103,6 @@ function mergeProperties(merged: SchemaObject, a: SchemaObject, b: SchemaObject,
     merged.properties = Object.fromEntries(
       [...names].map((name) => [name, merge(left.get(name) ?? others(a), right.get(name) ?? others(b))]),
     );
-  }
-  if (a.additionalProperties !== undefined && b.additionalProperties !== undefined) {
-    merged.additionalProperties = merge(a.additionalProperties as Schema, b.additionalProperties as Schema);
   }
 }
 

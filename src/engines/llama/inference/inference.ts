@@ -17,7 +17,7 @@ import { type CallableTools, createAnswerText } from './answer/answer-text.ts';
 import { createChoiceTeller } from './answer/tell-choice.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
-import { createConstraints } from './constraint/constraint-cache.ts';
+import { createConstraints } from './constraint.ts';
 import type { Analysed } from '../grammar/analysis.ts';
 import { createEmbedder } from './embeddings.ts';
 import { familyMarks, familyOf } from './families.ts';

@@ -1,12 +1,9 @@
 import type { ModelShape } from '../../gguf/shape.ts';
+import type { LoadOptions } from '../../protocol.ts';
 import { batchSize } from '../scheduling/batch-gate.ts';
 
-export interface WantedContext {
-  /** Tokens of each sequence. */
-  contextSize: number | 'auto';
-  sequences: number;
-  flashAttention: boolean;
-}
+export type WantedContext = Pick<LoadOptions, 'contextSize' | 'sequences' | 'flashAttention'>;
+type Need = WantedContext & { contextSize: number };
 
 export interface ContextPlan {
   /** Tokens of each sequence. */
@@ -56,12 +53,6 @@ export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes:
     `${megabytes(freeBytes)} of memory are free. ` +
     (advice.length > 0 ? `This would fit: ${advice.join(', or ')}.` : 'Take a smaller model.');
   return { ...plan, misfit };
-}
-
-interface Need {
-  contextSize: number;
-  sequences: number;
-  flashAttention: boolean;
 }
 
 function cacheBytes(shape: ModelShape, { contextSize, sequences }: Need): number {

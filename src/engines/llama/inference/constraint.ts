@@ -1,19 +1,20 @@
-import { ApiError, invalid } from '../../../../core/errors.ts';
-import type { ChatRequest, Tool } from '../../../../wire/chat/chat.ts';
-import { ruleOf } from '../../../../wire/chat/rule.ts';
-import { type Analysed, UnsatisfiableGrammar, analyse } from '../../grammar/analysis.ts';
-import { toGbnf } from '../../grammar/gbnf.ts';
+import type { Llama, LlamaGrammar } from 'node-llama-cpp';
+import { ApiError, invalid } from '../../../core/errors.ts';
+import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
+import { ruleOf } from '../../../wire/chat/rule.ts';
+import { type Analysed, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
+import { toGbnf } from '../grammar/gbnf.ts';
 import {
   type Alternative,
   type GrammarBuilder,
   SchemaTooLarge,
   createGrammarBuilder,
-} from '../../grammar/grammar.ts';
-import { schemaRule } from '../../grammar/json-schema.ts';
-import type { CallFormat, Family } from '../families.ts';
+} from '../grammar/grammar.ts';
+import { schemaRule } from '../grammar/json-schema.ts';
+import type { CallFormat, Family } from './families.ts';
 
 /** What a request confines its answer to, for our matcher and for llama.cpp. */
-export interface Constraint {
+interface Constraint {
   analysed: Analysed;
   gbnf: string;
 }
@@ -48,10 +49,27 @@ export function createConstraint(request: ChatRequest, family: Family): Constrai
   }
 }
 
-/** What distinguishes constraints, to keep them between requests. */
-export function constraintKey(request: ChatRequest): string {
-  const { response_format: format, tool_choice: choice, tools, parallel_tool_calls: parallel } = request;
-  return JSON.stringify([format, choice, tools, parallel]);
+const mostKept = 32;
+
+/**
+ * What confines the answer to a request, with the grammar as llama.cpp has it; undefined when the model is free. Schemas come
+ * again and again in a batch, so their grammars are kept. Throws as `createConstraint` does.
+ */
+export function createConstraints(llama: Llama, family: Family) {
+  const kept = new Map<string, Constraint & { grammar: LlamaGrammar }>();
+  return async (request: ChatRequest) => {
+    const { response_format: format, tool_choice: choice, tools, parallel_tool_calls: parallel } = request;
+    const key = JSON.stringify([format, choice, tools, parallel]);
+    const found = kept.get(key);
+    if (found) return found;
+    const constraint = createConstraint(request, family);
+    if (!constraint) return undefined;
+    const made = { ...constraint, grammar: await llama.createGrammar({ grammar: constraint.gbnf }) };
+    kept.set(key, made);
+    const [oldest] = kept.keys();
+    if (kept.size > mostKept) kept.delete(oldest!);
+    return made;
+  };
 }
 
 function answerStart(b: GrammarBuilder, family: Family): Alternative {

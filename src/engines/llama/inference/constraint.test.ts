@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { ChatRequest } from '../../../../wire/chat/chat.ts';
-import { ruleOf } from '../../../../wire/chat/rule.ts';
+import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import { ruleOf } from '../../../wire/chat/rule.ts';
 import { createConstraint } from './constraint.ts';
-import { familyOf } from '../families.ts';
+import { familyOf } from './families.ts';
 
 const ask = (more: Partial<ChatRequest>): ChatRequest => ({
   model: 'm',
