@@ -12,7 +12,7 @@ export interface Conversion {
   readonly b: GrammarBuilder;
   readonly json: Json;
   readonly languageOf: (pattern: string) => Language;
-  readonly convert: (schema: unknown, pointer: string, depth: number) => Element;
+  readonly convert: (schema: unknown, pointer: string) => Element;
   readonly walk: (pointer: string) => Walk;
   readonly fault: FaultAt;
   /** A keyword the grammar cannot hold here: refused under `strict`, else left to whoever checks the answer. */

@@ -55,8 +55,9 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     unheld,
   };
   let steps = 0;
+  let depth = 0;
 
-  function convert(schema: unknown, pointer: string, depth: number): Element {
+  function convert(schema: unknown, pointer: string): Element {
     if (schema === true || schema === undefined) return any.element;
     if (!isObject(schema)) return b.rule([]);
     if (depth > maxDepth) throw tooManyBranches();
@@ -65,24 +66,26 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     // Declared first: a schema may refer to itself.
     const { element, define } = b.declare();
     known.set(schema, element);
-    define([[convertObject(schema, pointer, depth + 1)]]);
+    depth++;
+    define([[convertObject(schema, pointer)]]);
+    depth--;
     return element;
   }
 
-  function convertObject(given: SchemaObject, pointer: string, depth: number): Element {
+  function convertObject(given: SchemaObject, pointer: string): Element {
     const schema = normal(given);
     if (refusesAll(schema.not)) return b.rule([]);
     if (schema.$ref !== undefined && !constrainsBeyond(schema, ['$ref'])) {
       const target = resolve(schema.$ref as string, pointer);
-      return convert(target.schema, target.pointer, depth);
+      return convert(target.schema, target.pointer);
     }
     if (schema.$ref !== undefined || schema.allOf !== undefined)
-      return convert(inlined(schema, walk(pointer)), pointer, depth);
-    if (schema.anyOf !== undefined) return convertUnion('anyOf', schema, pointer, depth);
-    if (schema.oneOf !== undefined) return convertUnion('oneOf', schema, pointer, depth);
+      return convert(inlined(schema, walk(pointer)), pointer);
+    if (schema.anyOf !== undefined) return convertUnion('anyOf', schema, pointer);
+    if (schema.oneOf !== undefined) return convertUnion('oneOf', schema, pointer);
     if (schema.enum !== undefined) return fixed(schema);
     const types = [schema.type ?? impliedType(schema)].flat() as (string | undefined)[];
-    const rules = types.map((type) => convertType(type, schema, pointer, depth));
+    const rules = types.map((type) => convertType(type, schema, pointer));
     return rules.length === 1 ? rules[0]! : b.rule(rules.map((rule) => [rule]));
   }
 
@@ -114,21 +117,14 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   }
 
   /** Of `oneOf` too any branch: that no second one fits as well is checked once the answer is there. */
-  function convertUnion(
-    keyword: 'anyOf' | 'oneOf',
-    schema: SchemaObject,
-    pointer: string,
-    depth: number,
-  ): Element {
+  function convertUnion(keyword: 'anyOf' | 'oneOf', schema: SchemaObject, pointer: string): Element {
     const { [keyword]: union, ...rest } = schema;
     const branches = keyword === 'oneOf' ? apart(union as Schema[]) : (union as Schema[]);
     const at = `${pointer}/${keyword}`;
     if (constrainsBeyond(rest, [])) {
-      return b.rule(
-        branches.map((branch) => [convert(mergeSchemas(rest, branch, walk(pointer)), pointer, depth)]),
-      );
+      return b.rule(branches.map((branch) => [convert(mergeSchemas(rest, branch, walk(pointer)), pointer)]));
     }
-    return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`, depth)]));
+    return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`)]));
   }
 
   function fixed(schema: SchemaObject): Element {
@@ -136,12 +132,7 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
     return b.rule(kept.map((value) => b.literal(JSON.stringify(value))));
   }
 
-  function convertType(
-    type: string | undefined,
-    schema: SchemaObject,
-    pointer: string,
-    depth: number,
-  ): Element {
+  function convertType(type: string | undefined, schema: SchemaObject, pointer: string): Element {
     switch (type) {
       case 'string':
         return stringRule(conversion, schema, pointer);
@@ -153,17 +144,17 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
       case 'null':
         return json.null;
       case 'array':
-        return arrayRule(conversion, schema, pointer, depth);
+        return arrayRule(conversion, schema, pointer);
       case 'object':
-        return objectRule(conversion, schema, pointer, depth);
+        return objectRule(conversion, schema, pointer);
       default:
         return any.element;
     }
   }
 
-  const ofAny = [arrayRule(conversion, {}, '', 0), objectRule(conversion, {}, '', 0)];
+  const ofAny = [arrayRule(conversion, {}, ''), objectRule(conversion, {}, '')];
   any.define([...json.scalars, ...ofAny.map((rule) => [rule])]);
-  return convert(source.schema, '', 0);
+  return convert(source.schema, '');
 }
 
 /** Whether the schema of a `not` takes everything, so that nothing is left. */

@@ -21,18 +21,13 @@ const maxCounted = 400;
  * `additionalProperties` or `patternProperties` say more than false, members with other names. They are counted as far as
  * `minProperties` and `maxProperties` ask, but for other names that come twice.
  */
-export function objectRule(
-  conversion: Conversion,
-  schema: SchemaObject,
-  pointer: string,
-  depth: number,
-): Element {
+export function objectRule(conversion: Conversion, schema: SchemaObject, pointer: string): Element {
   const { b, convert } = conversion;
   const members = readMembers(schema, pointer);
   const [least, most] = countsOf(schema, members.length);
   const names = members.map(({ name }) => name);
   const isAsked = ((schema.minProperties as number | undefined) ?? 0) > names.length;
-  const others = otherMembers(conversion, { schema, names, pointer, depth, isAsked });
+  const others = otherMembers(conversion, { schema, names, pointer, isAsked });
   /** As many are told apart; with no upper bound, more are as good as the last. */
   const last = most === Infinity ? Math.max(1, least) : most;
   const comma = b.literal(',');
@@ -47,7 +42,7 @@ export function objectRule(
   for (const [count, { define }] of declared.entries())
     define([...(count >= least ? [[]] : []), ...(others ? one(others, count, rest) : [])]);
   for (const { name, value, at, isRequired } of members.toReversed()) {
-    const member = b.rule([[...b.literal(`${JSON.stringify(name)}:`), convert(value, at, depth)]]);
+    const member = b.rule([[...b.literal(`${JSON.stringify(name)}:`), convert(value, at)]]);
     const behind = rest;
     rest = behind.map((skipped, count) =>
       b.rule([...one(member, count, behind), ...(isRequired ? [] : [[skipped]])]),

@@ -10,7 +10,6 @@ interface Others {
   /** Those that the schema spells out. */
   names: readonly string[];
   pointer: string;
-  depth: number;
   /** Whether members beyond the named ones must be possible, though nothing is said about them. */
   isAsked: boolean;
 }
@@ -18,7 +17,7 @@ interface Others {
 /** A member whose name the schema does not spell out, or undefined when there is none. */
 export function otherMembers(conversion: Conversion, others: Others): Element | undefined {
   const { b, json, convert, walk, unheld } = conversion;
-  const { schema, names, pointer, depth, isAsked } = others;
+  const { schema, names, pointer, isAsked } = others;
   const patterns = Object.entries((schema.patternProperties ?? {}) as Record<string, Schema>);
   const allowed = (schema.propertyNames ?? true) as Schema;
   const additional = schema.additionalProperties ?? (isAsked || names.length + patterns.length === 0);
@@ -26,12 +25,12 @@ export function otherMembers(conversion: Conversion, others: Others): Element | 
   /** A name that all of `said` holds for. */
   const nameOf = (said: SchemaObject): Element => {
     const name = mergeSchemas({ type: 'string', ...said }, allowed, walk(pointer));
-    return convert(name, `${pointer}/propertyNames`, depth);
+    return convert(name, `${pointer}/propertyNames`);
   };
   const member = (name: Element, value: unknown, at: string): Alternative => [
     name,
     ...b.literal(':'),
-    convert(value, `${pointer}/${at}`, depth),
+    convert(value, `${pointer}/${at}`),
   ];
 
   const nameLike = (pattern: string): Element => {

@@ -1,4 +1,3 @@
-import type { LlamaModel, Token, TokenBias } from 'node-llama-cpp';
 import type { Random } from '../../../base/random.ts';
 import { sum } from '../../../base/sum.ts';
 import { invalid } from '../../../core/errors.ts';
@@ -13,27 +12,24 @@ import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
 import type { Completed, Deltas } from '../protocol.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
-import { knownTokens, refuseEndless, tokenLimit } from './prompt/limits.ts';
+import { knownTokens, readPrompt, tokenLimit } from './prompt/limits.ts';
 import { tokenLogprob } from './sampling/logprobs.ts';
 import { createAnswerText } from './answer/answer-text.ts';
 import type { Lane, Runner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 /** Log probabilities of prompts that one request may be told. */
 const mostScored = 5_000_000;
 
 export interface CompleterDeps {
-  model: LlamaModel;
-  newBias: () => TokenBias;
+  vocabulary: Vocabulary;
   runner: Runner;
   /** Sequences: so many answers of one request are made at a time. */
   sequences: number;
   contextLength: number;
-  vocabularySize: number;
-  /** Whether a token is the same text wherever it stands. */
-  isByteLevel: boolean;
   random: Random;
 }
 
@@ -60,24 +56,17 @@ const notYet: Pick<CompletionPiece, 'finish_reason' | 'stop_reason'> = { finish_
 
 /** Goes on with raw prompts: control tokens that a prompt spells out are those tokens, as its writer means them. */
 export function createCompleter(deps: CompleterDeps) {
-  const { model, runner, contextLength, vocabularySize, isByteLevel } = deps;
-  const detokenize = (tokens: readonly number[], previous: readonly number[], special: boolean): string =>
-    model.detokenize(tokens as Token[], special, isByteLevel ? [] : (previous as Token[]));
-  const tokenize = (text: string, special: boolean): number[] => model.tokenize(text, special);
+  const { vocabulary, runner, contextLength } = deps;
+  const { detokenize } = vocabulary;
 
-  function readPrompt({ input, param }: TextInput, most: number): RawPrompt {
+  function promptOf({ input, param }: TextInput, most: number): RawPrompt {
     const tokens =
-      typeof input === 'string' ? tokensOfText(input, param) : knownTokens(input, param, vocabularySize);
+      typeof input === 'string'
+        ? readPrompt([{ text: input, isTemplate: true }], vocabulary, contextLength, param)
+        : knownTokens(input, param, vocabulary.size);
     const limit = tokenLimit({ max_tokens: Math.max(1, most) }, tokens.length, contextLength, param).tokens;
     const text = typeof input === 'string' ? input : detokenize(tokens, [], true);
     return { tokens, text, limit: Math.min(limit, most) };
-  }
-
-  function tokensOfText(text: string, param: string): number[] {
-    refuseEndless([{ text, isTemplate: true }], tokenize, contextLength, param);
-    const tokens = tokenize(text, true);
-    const bos = model.tokens.shouldPrependBosToken ? model.tokens.bos : null;
-    return bos === null || tokens[0] === bos ? tokens : [bos, ...tokens];
   }
 
   /** What is known of the tokens of a prompt, which is read for that from its beginning. */
@@ -112,7 +101,7 @@ export function createCompleter(deps: CompleterDeps) {
       );
     const { n, echo, logprobs, temperature } = request;
     const prompts = splitTextInputs('prompt', request.prompt).map((input) =>
-      readPrompt(input, request.max_tokens ?? defaultMaxTokens),
+      promptOf(input, request.max_tokens ?? defaultMaxTokens),
     );
     const [made, told] = [answersMade(request), n ?? 1];
     const isAsked = typeof logprobs === 'number';
@@ -151,17 +140,18 @@ export function createCompleter(deps: CompleterDeps) {
               prompt: prompt.tokens,
               limit: prompt.limit,
               sampling: (generated) => ({
-                ...samplingOptions(
-                  request,
-                  { ...deps, banned: [] },
-                  { prompt: prompt.tokens, generated, seed },
-                ),
+                ...samplingOptions(request, vocabulary, {
+                  prompt: prompt.tokens,
+                  generated,
+                  seed,
+                  banned: [],
+                }),
                 yieldEogToken: isScored,
               }),
-              detokenize: (ids, previous) => detokenize(ids, previous, false),
+              detokenize,
               answer,
               logprobs: isScored ? { top, temperature: temperature ?? 1, textOf } : undefined,
-              isEnd: (token) => model.isEogToken(token as Token),
+              isEnd: vocabulary.isEnd,
             });
       say('', [], output.ending);
       return {

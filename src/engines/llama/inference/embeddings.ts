@@ -5,17 +5,18 @@ import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 import type { Embeddings } from '../../engines.ts';
 import { knownTokens } from './prompt/limits.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 export interface EmbedderDeps {
   model: LlamaModel;
   contextLength: number;
   threads: number;
-  vocabularySize: number;
+  vocabulary: Vocabulary;
   onStep: () => void;
 }
 
 /** Embeddings have a context of their own, made when the first request comes. Texts are evaluated one by one. */
-export function createEmbedder({ model, contextLength, threads, vocabularySize, onStep }: EmbedderDeps) {
+export function createEmbedder({ model, contextLength, threads, vocabulary, onStep }: EmbedderDeps) {
   let context: Promise<LlamaEmbeddingContext> | undefined;
 
   function open(): Promise<LlamaEmbeddingContext> {
@@ -32,7 +33,9 @@ export function createEmbedder({ model, contextLength, threads, vocabularySize, 
 
   function tokensOf(input: string | readonly number[], param: string): Token[] {
     const tokens =
-      typeof input === 'string' ? model.tokenize(input) : knownTokens(input, param, vocabularySize);
+      typeof input === 'string'
+        ? vocabulary.tokenize(input, false)
+        : knownTokens(input, param, vocabulary.size);
     if (tokens.length === 0) throw invalid(param, 'must not be empty');
     return tokens as Token[];
   }

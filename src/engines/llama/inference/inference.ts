@@ -1,4 +1,3 @@
-import type { Token } from 'node-llama-cpp';
 import type { Ids } from '../../../base/ids.ts';
 import type { Random } from '../../../base/random.ts';
 import { sum } from '../../../base/sum.ts';
@@ -28,6 +27,7 @@ import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
 import { withMarks } from './answer/text-decoder.ts';
+import { createVocabulary } from './vocabulary.ts';
 
 /** Everything a loaded model can be asked. */
 export interface Inference {
@@ -39,47 +39,22 @@ export interface Inference {
   readonly steps: number;
 }
 
-const controlTokenType = 3;
-
 export function createInference(loaded: Loaded, ids: Ids, random: Random): Inference {
   const { library, llama, model, context, contextLength } = loaded;
-  const { metadata } = model.fileInfo;
-  const template = metadata.tokenizer.chat_template;
-  const vocabulary = metadata.tokenizer.ggml.tokens;
-  const isControl = (id: number): boolean =>
-    Number(metadata.tokenizer.ggml.token_type?.[id]) === controlTokenType;
-  const controlTexts = vocabulary.filter((_, id) => isControl(id));
+  const template = model.fileInfo.metadata.tokenizer.chat_template;
+  const vocabulary = createVocabulary(library, model);
   const family = familyOf(template);
-  const promptOf = createPrompts(
-    template,
-    {
-      tokenize: (text, special) => model.tokenize(text, special),
-      controlTexts,
-      bosText: model.tokens.bosString ?? '',
-      eosText: model.tokens.eosString ?? '',
-      bos: model.tokens.shouldPrependBosToken ? (model.tokens.bos ?? undefined) : undefined,
-    },
-    family,
-    contextLength,
-  );
+  const promptOf = createPrompts(template, vocabulary, family, contextLength);
   // Detokenizing would drop them. A mark may be several tokens, some of them control tokens: `<|channel|>commentary to=...`.
   const ownMarks = familyMarks(family);
   const marks = new Map(
-    [...vocabulary.entries()].filter(
-      ([id, text]) => isControl(id) && text !== '' && ownMarks.some((mark) => mark.includes(text)),
+    [...vocabulary.controls].filter(
+      ([, text]) => text !== '' && ownMarks.some((mark) => mark.includes(text)),
     ),
   );
-  const isByteLevel = metadata.tokenizer.ggml.model === 'gpt2';
-  const detokenize = withMarks(
-    // In byte-level vocabularies a token is the same text wherever it stands; asking for its neighbours costs twice.
-    (tokens, previous) =>
-      model.detokenize(tokens as Token[], false, isByteLevel ? [] : (previous as Token[])),
-    marks,
-  );
+  const detokenize = withMarks(vocabulary.detokenize, marks);
   // llama.cpp reads the text of any control token into a grammar, and we would not see it.
-  const unreadable = vocabulary.flatMap((_, id) =>
-    isControl(id) && !marks.has(id) && !model.isEogToken(id as Token) ? [id] : [],
-  );
+  const unreadable = [...vocabulary.controls.keys()].filter((id) => !marks.has(id) && !vocabulary.isEnd(id));
   const constraintOf = createConstraints(llama, family);
   let steps = 0;
   const onStep = (): void => void steps++;
@@ -88,12 +63,10 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
     Array.from({ length: sequences }, () => context.getSequence()),
     createBatchGate(context.batchSize, onStep),
   );
-  const newBias = () => new library.TokenBias(model.tokenizer);
-  const shared = { model, newBias, contextLength, vocabularySize: vocabulary.length, random };
-  const embedder = createEmbedder({ ...shared, threads: loaded.threads, onStep });
-  const complete = createCompleter({ ...shared, runner, sequences, isByteLevel });
-  const measure: Measure = (text) => model.tokenize(text).length;
-  const textOf = (token: number): string => model.detokenize([token as Token]);
+  const embedder = createEmbedder({ model, contextLength, threads: loaded.threads, vocabulary, onStep });
+  const complete = createCompleter({ vocabulary, runner, sequences, contextLength, random });
+  const measure: Measure = (text) => vocabulary.tokenize(text, false).length;
+  const textOf = (token: number): string => vocabulary.detokenize([token]);
 
   async function generate(request: ChatRequest, call: AnswersCall<Deltas['generate']>): Promise<Chatted> {
     const { tokens: prompt, isThinking } = promptOf(request);
@@ -137,7 +110,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
           prompt,
           limit: limit.tokens,
           sampling: (generated) => ({
-            ...samplingOptions(request, { ...shared, banned }, { prompt, generated, seed }),
+            ...samplingOptions(request, vocabulary, { prompt, generated, seed, banned }),
             ...(confined && {
               grammarEvaluationState: new library.LlamaGrammarEvaluationState({
                 model,

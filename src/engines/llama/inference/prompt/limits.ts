@@ -1,5 +1,7 @@
+import { sum } from '../../../../base/sum.ts';
 import { ApiError, invalid } from '../../../../core/errors.ts';
 import type { ChatRequest } from '../../../../wire/chat/chat.ts';
+import type { Vocabulary } from '../vocabulary.ts';
 
 /** How many tokens a request may generate. */
 export interface TokenLimit {
@@ -45,17 +47,29 @@ export interface Part {
   isTemplate: boolean;
 }
 
+/** The tokens of a prompt. Throws 400 `context_length_exceeded` for one that is not read to its end, as it is much too long. */
+export function readPrompt(
+  parts: readonly Part[],
+  { tokenize, bos }: Pick<Vocabulary, 'tokenize' | 'bos'>,
+  contextLength: number,
+  param = 'messages',
+): number[] {
+  refuseEndless(parts, tokenize, contextLength, param);
+  const tokens = parts.flatMap(({ text, isTemplate }) => tokenize(text, isTemplate));
+  return bos === undefined || tokens[0] === bos ? tokens : [bos, ...tokens];
+}
+
 /**
  * Refuses a prompt that is so much over the context that it is not read to its end. Tokens of slices are a few more than those
  * of the whole, and never twice as many.
  */
-export function refuseEndless(
+function refuseEndless(
   parts: readonly Part[],
-  tokenize: (text: string, special: boolean) => readonly number[],
+  tokenize: Vocabulary['tokenize'],
   contextLength: number,
-  param = 'messages',
+  param: string,
 ): void {
-  const length = parts.reduce((sum, { text }) => sum + text.length, 0);
+  const length = sum(parts.map(({ text }) => text.length));
   if (length <= fewPerToken * contextLength) return;
   const most = 2 * contextLength;
   let tokens = 0;

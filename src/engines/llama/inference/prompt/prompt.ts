@@ -3,19 +3,11 @@ import type { ChatRequest } from '../../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../../wire/chat/rule.ts';
 import { toTemplateMessages, toTemplateTools } from './messages.ts';
 import type { Family } from '../families.ts';
-import { type Part, refuseEndless } from './limits.ts';
+import { type Part, readPrompt } from './limits.ts';
 import { createChatTemplate } from './template.ts';
+import type { Vocabulary } from '../vocabulary.ts';
 
-export interface Tokenizer {
-  /** With `special`, the text of a control token becomes that token; without it stays text. */
-  tokenize(text: string, special: boolean): number[];
-  /** Texts of the control tokens, such as `<|im_end|>`. */
-  readonly controlTexts: readonly string[];
-  readonly bosText: string;
-  readonly eosText: string;
-  /** The token every prompt must begin with, when the model wants one. */
-  readonly bos: number | undefined;
-}
+export type Tokenizer = Pick<Vocabulary, 'tokenize' | 'controlTexts' | 'bosText' | 'eosText' | 'bos'>;
 
 export interface Prompt {
   tokens: number[];
@@ -64,11 +56,7 @@ export function createPrompts(
       text = `${text.trimEnd()}\n\n${family.thinking!.end}\n\n`;
       isThinking = false;
     }
-    const parts = shield.split(text);
-    refuseEndless(parts, (part, special) => tokenizer.tokenize(part, special), contextLength);
-    const tokens = parts.flatMap((part) => tokenizer.tokenize(part.text, part.isTemplate));
-    if (tokenizer.bos !== undefined && tokens[0] !== tokenizer.bos) tokens.unshift(tokenizer.bos);
-    return { tokens, isThinking };
+    return { tokens: readPrompt(shield.split(text), tokenizer, contextLength), isThinking };
   };
 }
 

@@ -1,16 +1,8 @@
-import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
+import type { SequenceEvaluateOptions, Token } from 'node-llama-cpp';
 import type { Random } from '../../../../base/random.ts';
 import { invalid } from '../../../../core/errors.ts';
 import type { Sampling } from '../../../../wire/completions/completions.ts';
-
-export interface SamplingDeps {
-  model: LlamaModel;
-  /** `TokenBias` of the library, which is loaded at run time. */
-  newBias(): { set(token: Token, bias: 'never' | { logit: number }): unknown };
-  vocabularySize: number;
-  /** Tokens that must not come, whatever the request wishes. */
-  banned: readonly number[];
-}
+import type { Vocabulary } from '../vocabulary.ts';
 
 /** The window of llama.cpp's multiplicative penalty. */
 const repeatWindow = 64;
@@ -19,12 +11,13 @@ const penaltyWindow = 4096;
 
 /**
  * The library's options for a request. `generated` grows while the answer does; `seed` is the request's or a random
- * one, already different for each choice.
+ * one, already different for each choice; tokens that are
+ * `banned` must not come, whatever the request wishes.
  */
 export function samplingOptions(
   request: Sampling,
-  deps: SamplingDeps,
-  run: { prompt: readonly number[]; generated: readonly number[]; seed: number },
+  vocabulary: Vocabulary,
+  run: { prompt: readonly number[]; generated: readonly number[]; seed: number; banned: readonly number[] },
 ): SequenceEvaluateOptions {
   const options: SequenceEvaluateOptions = {
     temperature: request.temperature ?? 1,
@@ -33,7 +26,7 @@ export function samplingOptions(
     minP: request.min_p ?? 0,
     seed: run.seed,
   };
-  const bias = tokenBias(request, deps);
+  const bias = tokenBias(request, vocabulary, run.banned);
   if (bias) options.tokenBias = bias;
   const repeat = request.repeat_penalty ?? request.repetition_penalty ?? 1;
   const [frequency, presence] = [request.frequency_penalty ?? 0, request.presence_penalty ?? 0];
@@ -49,25 +42,26 @@ export function samplingOptions(
   return options;
 }
 
-function tokenBias(request: Sampling, deps: SamplingDeps): SequenceEvaluateOptions['tokenBias'] {
+function tokenBias(
+  request: Sampling,
+  { size, isEnd, newBias }: Vocabulary,
+  banned: readonly number[],
+): SequenceEvaluateOptions['tokenBias'] {
   const entries = Object.entries(request.logit_bias ?? {});
-  if (entries.length + deps.banned.length === 0) return undefined;
-  const bias = deps.newBias();
+  if (entries.length + banned.length === 0) return undefined;
+  const bias = newBias();
   for (const [key, value] of entries) {
     const token = Number(key);
-    if (!Number.isInteger(token) || token < 0 || token >= deps.vocabularySize) {
-      throw invalid(
-        `logit_bias.${key}`,
-        `this model has no such token; its ids go from 0 to ${deps.vocabularySize - 1}`,
-      );
+    if (!Number.isInteger(token) || token < 0 || token >= size) {
+      throw invalid(`logit_bias.${key}`, `this model has no such token; its ids go from 0 to ${size - 1}`);
     }
-    if (deps.model.isEogToken(token as Token)) {
+    if (isEnd(token)) {
       throw invalid(`logit_bias.${key}`, 'the tokens that end an answer cannot be biased by this engine');
     }
     bias.set(token as Token, value <= -100 ? 'never' : { logit: value });
   }
-  for (const token of deps.banned) bias.set(token as Token, 'never');
-  return bias as SequenceEvaluateOptions['tokenBias'];
+  for (const token of banned) bias.set(token as Token, 'never');
+  return bias;
 }
 
 /** The seed of a request, or a random one. */
