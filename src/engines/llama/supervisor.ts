@@ -184,10 +184,8 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       return promise;
     },
     async stop() {
-      state = 'stopped';
       backoff?.cancel();
-      starting?.reject(new StartError('The engine was stopped while it started.'));
-      starting = undefined;
+      abandonStart('The engine was stopped while it started.');
       jobs.rejectAll(new ApiError('shutting_down', 'The engine is shutting down.'));
       if (!child) return;
       child.kill();

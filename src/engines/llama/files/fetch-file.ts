@@ -1,3 +1,4 @@
+import { atOnce } from '../../../base/at-once.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
 import type { ModelFs, PartFile } from './part-file.ts';
 import { type Range, missingPieces } from './ranges.ts';
@@ -79,18 +80,5 @@ export async function fetchFile(
 
   if (!file.ranges || file.size === null) return void (await retried(deps, call, fetchStream));
   const pieces = missingPieces(part.done, file.size, deps.pieceBytes);
-  const failure = new AbortController();
-  const signal = AbortSignal.any([call.signal, failure.signal]);
-  const work = async (): Promise<void> => {
-    try {
-      for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift())
-        await fetchPiece(piece, signal);
-    } catch (error) {
-      // One that gives up ends the others; its reason is the one that is told.
-      failure.abort(error);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(connections, pieces.length) }, work));
-  call.signal.throwIfAborted();
-  failure.signal.throwIfAborted();
+  await atOnce(connections, pieces, call.signal, fetchPiece);
 }

@@ -48,11 +48,8 @@ function printClass({ ranges }: CharElement): string {
 }
 
 function escape(codePoint: number): string {
-  const isPlain =
-    (codePoint >= 0x30 && codePoint <= 0x39) ||
-    (codePoint >= 0x41 && codePoint <= 0x5a) ||
-    (codePoint >= 0x61 && codePoint <= 0x7a);
-  if (isPlain) return String.fromCodePoint(codePoint);
+  const character = String.fromCodePoint(codePoint);
+  if (/^[0-9A-Za-z]$/.test(character)) return character;
   const hex = codePoint.toString(16).toUpperCase();
   if (codePoint < 0x100) return `\\x${hex.padStart(2, '0')}`;
   return codePoint < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;

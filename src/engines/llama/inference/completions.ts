@@ -1,3 +1,4 @@
+import { atOnce } from '../../../base/at-once.ts';
 import type { Random } from '../../../base/random.ts';
 import { sum } from '../../../base/sum.ts';
 import { invalid } from '../../../core/errors.ts';
@@ -161,10 +162,11 @@ export function createCompleter(deps: CompleterDeps) {
       };
     }
 
-    const all = await inTurns(prompts.length * made, deps.sequences, (at) => {
-      const prompt = prompts[Math.floor(at / made)]!;
-      return runner.run({ ...call, prompt: prompt.tokens }, (lane) => make(prompt, at, lane));
-    });
+    // A few at a time: requests of others come in between.
+    const places = prompts.flatMap((prompt) => Array<RawPrompt>(made).fill(prompt)).entries();
+    const all = await atOnce(deps.sequences, [...places], call.signal, ([at, prompt], signal) =>
+      runner.run({ ...call, signal, prompt: prompt.tokens }, (lane) => make(prompt, at, lane)),
+    );
     const kept = prompts.flatMap((prompt, at) =>
       likeliest(all.slice(at * made, (at + 1) * made), told, isScoredPrompt ? prompt.tokens.length : 0),
     );
@@ -210,21 +212,4 @@ function likeliest(choices: Made[], told: number, before: number): Made[] {
     return sum(own.map(({ logprob }) => logprob ?? 0)) / Math.max(1, own.length);
   };
   return choices.toSorted((a, b) => score(b) - score(a)).slice(0, told);
-}
-
-/** What `run` gives for each number, a few at a time: requests of others come in between. */
-async function inTurns<T>(count: number, atOnce: number, run: (at: number) => Promise<T>): Promise<T[]> {
-  const results: T[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    while (next < count) {
-      const at = next++;
-      results[at] = await run(at).catch((error: unknown) => {
-        next = count;
-        throw error;
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(count, atOnce) }, work));
-  return results;
 }

@@ -129,19 +129,12 @@ function toCall(value: unknown, names: ReadonlySet<string>): WrittenCall | undef
   return { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) };
 }
 
-/** Where the JSON object or array that begins at `from` ends, or undefined when it does not end or does not begin. */
+/** Where the JSON object or array that begins at `from` ends, or undefined when it does not end. */
 function jsonEnd(text: string, from: number): number | undefined {
   let depth = 0;
-  let isInString = false;
-  for (let i = from; i < text.length; i++) {
-    const letter = text[i]!;
-    if (isInString) {
-      if (letter === '\\') i++;
-      else if (letter === '"') isInString = false;
-    } else if (letter === '"') isInString = true;
-    else if (letter === '{' || letter === '[') depth++;
-    else if (letter === '}' || letter === ']') depth--;
-    if (depth === 0 && !isInString) return i > from ? i + 1 : undefined;
+  for (const { 0: mark, index } of text.slice(from).matchAll(/"(?:\\[^]|[^"\\])*"?|[{}[\]]/g)) {
+    if ('{['.includes(mark)) depth++;
+    else if ('}]'.includes(mark) && --depth === 0) return from + index + 1;
   }
   return undefined;
 }

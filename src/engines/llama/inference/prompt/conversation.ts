@@ -28,6 +28,16 @@ function apart(messages: readonly TemplateMessage[]): { said: string[]; others: 
   return { said, others: messages.filter(({ role }) => role !== 'system') };
 }
 
+/** With the system message changed, which is put in front where there is none. */
+export function withSystem(
+  messages: readonly TemplateMessage[],
+  change: (system: TemplateMessage) => TemplateMessage,
+): TemplateMessage[] {
+  const [first, ...rest] = messages;
+  if (first?.role === 'system') return [change(first), ...rest];
+  return [change({ role: 'system', content: '' }), ...messages];
+}
+
 /** Calls and their results as text, in turns of the assistant and the user. */
 export function withoutToolTurns(messages: readonly TemplateMessage[]): TemplateMessage[] {
   return messages.map((message) => {
@@ -101,7 +111,8 @@ export function withDescribedTools(
   const text =
     `You can call these functions:\n${JSON.stringify(tools)}\n` +
     `To call one, answer with ${start}{"name": <its name>, "arguments": <its arguments>}${end} and nothing else.`;
-  const [first, ...rest] = messages;
-  if (first?.role !== 'system') return [{ role: 'system', content: text }, ...messages];
-  return [{ ...first, content: `${first.content}\n\n${text}` }, ...rest];
+  return withSystem(messages, (system) => ({
+    ...system,
+    content: [system.content, text].filter((part) => part !== '').join('\n\n'),
+  }));
 }

@@ -26,10 +26,8 @@ export function tokenLimit(
       { param },
     );
   }
-  const field =
-    (request.max_completion_tokens ?? undefined) === undefined ? 'max_tokens' : 'max_completion_tokens';
-  const asked = request[field] ?? undefined;
-  if (asked === undefined) return { tokens: room, field: null };
+  const field = typeof request.max_completion_tokens === 'number' ? 'max_completion_tokens' : 'max_tokens';
+  const asked = request[field] ?? Infinity;
   return asked <= room ? { tokens: asked, field } : { tokens: room, field: null };
 }
 

@@ -6,6 +6,7 @@ import {
   withOneCallATurn,
   withOneSystem,
   withShortCallIds,
+  withSystem,
   withoutSystem,
   withoutToolTurns,
 } from './conversation.ts';
@@ -69,7 +70,8 @@ export function createChatTemplate(given: string | undefined, family: Family) {
     if (!family.calls.isRepeatable) turns = withOneCallATurn(turns);
     const all = { ...variables };
     if (tools.length > 0 && toolsGo === 'variable') all.tools = tools;
-    if (tools.length > 0 && toolsGo === 'system') turns = withToolsInSystem(turns, tools);
+    if (tools.length > 0 && toolsGo === 'system')
+      turns = withSystem(turns, (system) => ({ ...system, tools: JSON.stringify(tools) }));
     if (tools.length > 0 && toolsGo === 'nowhere') turns = withDescribedTools(turns, tools);
     if (!source.includes('tool_calls')) turns = withoutToolTurns(turns);
     if (!knowsSystem) turns = withoutSystem(turns);
@@ -101,10 +103,3 @@ export function createChatTemplate(given: string | undefined, family: Family) {
 
 /** No template writes this by itself. */
 const marker = 'offpeak_probe';
-
-function withToolsInSystem(messages: readonly TemplateMessage[], tools: readonly Tool[]): TemplateMessage[] {
-  const [first, ...rest] = messages;
-  const text = JSON.stringify(tools);
-  if (first?.role !== 'system') return [{ role: 'system', content: '', tools: text }, ...messages];
-  return [{ ...first, tools: text }, ...rest];
-}

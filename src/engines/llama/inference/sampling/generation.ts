@@ -9,9 +9,6 @@ import { commonLength } from '../scheduling/slots.ts';
 import { type Detokenize, createTextDecoder } from '../answer/text-decoder.ts';
 import { type LogprobOptions, tokenLogprob } from './logprobs.ts';
 
-/** Where the text goes. */
-export type Writing = Pick<AnswerText, 'push' | 'append' | 'end' | 'raw' | 'calls' | 'stop'>;
-
 /** What a request for answers comes with. */
 export interface AnswersCall<D extends Delta> extends Pick<GenerateOptions, 'priority' | 'prefix'> {
   signal: AbortSignal;
@@ -27,7 +24,8 @@ export interface GenerationInput {
   /** @param generated the tokens so far, for the penalties */
   sampling: (generated: readonly number[]) => SequenceEvaluateOptions;
   detokenize: Detokenize;
-  answer: Writing;
+  /** Where the text goes. */
+  answer: AnswerText;
   /** Present when a grammar confines the answer. */
   closer?: Closer | undefined;
   /** How log probabilities are told, where they are wanted. */

@@ -48,9 +48,16 @@ export function createBatchGate(size: number, onStep: () => void = () => {}): Ba
 
   function open(): void {
     isOpening = false;
-    const { taken, left } = fill(waiting, size);
-    waiting = left;
-    inBatch = taken.length;
+    let room = size;
+    const taken = new Set<Waiting>();
+    // The first always gets in, so that nobody waits for ever.
+    for (const one of waiting.toSorted((a, b) => rank(a) - rank(b)))
+      if (one.tokens <= room || taken.size === 0) {
+        taken.add(one);
+        room -= one.tokens;
+      }
+    waiting = waiting.filter((one) => !taken.has(one));
+    inBatch = taken.size;
     for (const { enter } of taken) enter();
   }
 
@@ -71,22 +78,6 @@ export function createBatchGate(size: number, onStep: () => void = () => {}): Ba
       }
     },
   };
-}
-
-/** The first always gets in, so that nobody waits for ever. */
-function fill(waiting: readonly Waiting[], size: number): { taken: Waiting[]; left: Waiting[] } {
-  const taken: Waiting[] = [];
-  const left: Waiting[] = [];
-  let room = size;
-  for (const one of waiting.toSorted((a, b) => rank(a) - rank(b))) {
-    if (one.tokens > room && taken.length > 0) {
-      left.push(one);
-    } else {
-      taken.push(one);
-      room -= one.tokens;
-    }
-  }
-  return { taken, left };
 }
 
 function rank({ tokens, priority }: BatchShare): number {

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { atOnce } from './at-once.ts';
+
+const never = new AbortController().signal;
+
+test('so many are worked on at a time, and the results come in order', async () => {
+  let running = 0;
+  let most = 0;
+  const results = await atOnce(2, [3, 1, 2, 0], never, async (item) => {
+    most = Math.max(most, ++running);
+    for (let i = 0; i < item; i++) await Promise.resolve();
+    running--;
+    return item * 10;
+  });
+  expect(results).toEqual([30, 10, 20, 0]);
+  expect(most).toBe(2);
+});
+
+test('a failure ends the work on the others, begins no more, and is told when all have ended', async () => {
+  const told: string[] = [];
+  const work = async (item: string, signal: AbortSignal) => {
+    told.push(`begin ${item}`);
+    if (item === 'bad') throw new Error('bad');
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    told.push(`end ${item}`);
+    signal.throwIfAborted();
+  };
+  await expect(atOnce(2, ['good', 'bad', 'more'], never, work)).rejects.toThrow('bad');
+  expect(told).toEqual(['begin good', 'begin bad', 'end good']);
+});
+
+test('nothing is begun for somebody who left', async () => {
+  const left = AbortSignal.abort(new Error('left'));
+  const work = () => Promise.reject(new Error('begun'));
+  await expect(atOnce(2, [1], left, work)).rejects.toThrow('left');
+  await expect(atOnce(2, [], left, work)).rejects.toThrow('left');
+});
