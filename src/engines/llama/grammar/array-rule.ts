@@ -1,6 +1,6 @@
 import { type Conversion, repeatCount } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
-import type { SchemaObject } from './merge.ts';
+import type { SchemaObject } from './keywords.ts';
 
 export function arrayRule(conversion: Conversion, schema: SchemaObject, pointer: string): Element {
   const { b, convert } = conversion;

@@ -1,7 +1,8 @@
 import type { ApiError, ErrorCode } from '../../../core/errors.ts';
 import type { Json } from './any-value.ts';
 import type { Element, GrammarBuilder } from './grammar.ts';
-import type { SchemaObject, Walk } from './merge.ts';
+import type { SchemaObject } from './keywords.ts';
+import type { Walk } from './merge.ts';
 import type { Language } from './regular/patterns.ts';
 
 /** Makes the error of a schema, at a JSON pointer in it. */

@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { tooManyBranches } from './grammar.ts';
-import type { Schema } from './merge.ts';
+
+/** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
+export type Schema = boolean | SchemaObject;
+export type SchemaObject = Record<string, unknown>;
 
 /** How far a keyword of JSON Schema (drafts 7 to 2020-12) is held by construction. */
-export type Hold =
+type Hold =
   /** In every schema. */
   | 'always'
   /** In the forms that `docs/structured-output.md` tells; others are refused under `strict`. */
@@ -106,7 +109,7 @@ const table: Record<string, Keyword> = {
 export const keywords: ReadonlyMap<string, Keyword> = new Map(Object.entries(table));
 
 /** Whether `schema` constrains anything besides the keywords named in `except`. */
-export function constrainsBeyond(schema: Record<string, unknown>, except: readonly string[]): boolean {
+export function constrainsBeyond(schema: SchemaObject, except: readonly string[]): boolean {
   return Object.keys(schema).some(
     (keyword) =>
       !except.includes(keyword) && keyword !== '$defs' && keyword !== 'definitions' && keywords.has(keyword),
@@ -114,7 +117,7 @@ export function constrainsBeyond(schema: Record<string, unknown>, except: readon
 }
 
 /** The type a schema without `type` is about: its other values are never generated, which is allowed. */
-export function impliedType(schema: Record<string, unknown>): string | undefined {
+export function impliedType(schema: SchemaObject): string | undefined {
   const said = Object.keys(schema).filter((keyword) => schema[keyword] !== undefined);
   const about = new Set<string | undefined>(said.map((keyword) => keywords.get(keyword)?.about));
   return ['object', 'array', 'string', 'number'].find((type) => about.has(type));

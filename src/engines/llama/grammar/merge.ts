@@ -1,9 +1,5 @@
 import { tooManyBranches } from './grammar.ts';
-import { type Merge, isSame, keywords } from './keywords.ts';
-
-/** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
-export type Schema = boolean | SchemaObject;
-export type SchemaObject = Record<string, unknown>;
+import { type Merge, type Schema, type SchemaObject, isSame, keywords } from './keywords.ts';
 
 /** How schemas are walked through together. */
 export interface Walk {

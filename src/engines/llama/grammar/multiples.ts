@@ -1,5 +1,5 @@
 import type { GrammarBuilder, RuleElement } from './grammar.ts';
-import type { SchemaObject } from './merge.ts';
+import type { SchemaObject } from './keywords.ts';
 import { numbersBetween } from './digits.ts';
 import { type Bounds, scaledEnds } from './number-range.ts';
 import { isWithin } from './satisfies.ts';

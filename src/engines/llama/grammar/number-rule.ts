@@ -1,6 +1,6 @@
 import type { Conversion } from './conversion.ts';
 import type { Element } from './grammar.ts';
-import type { SchemaObject } from './merge.ts';
+import type { SchemaObject } from './keywords.ts';
 import { multiplesRule } from './multiples.ts';
 import { numbersBetween } from './digits.ts';
 import { type Bounds, boundsIn, fractionDigits, scaledEnds, wholeDigits } from './number-range.ts';

@@ -1,7 +1,7 @@
 import { escaped } from '../../../base/json-pointer.ts';
 import type { Conversion } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
-import type { SchemaObject } from './merge.ts';
+import type { SchemaObject } from './keywords.ts';
 import { otherMembers } from './other-members.ts';
 
 /** A member with a name that the schema spells out. */

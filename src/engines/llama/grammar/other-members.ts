@@ -1,7 +1,8 @@
 import { escaped } from '../../../base/json-pointer.ts';
 import type { Conversion } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
-import { type Schema, type SchemaObject, mergeSchemas } from './merge.ts';
+import type { Schema, SchemaObject } from './keywords.ts';
+import { mergeSchemas } from './merge.ts';
 import { otherName } from './other-name.ts';
 import { stringRule } from './string-rule.ts';
 

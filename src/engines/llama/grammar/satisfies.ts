@@ -1,4 +1,4 @@
-import type { SchemaObject } from './merge.ts';
+import type { SchemaObject } from './keywords.ts';
 
 /**
  * Whether a value of an `enum` is of the type, the length and within the bounds that stand beside it. Patterns, formats and

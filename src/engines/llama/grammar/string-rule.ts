@@ -1,7 +1,7 @@
 import { type Conversion, repeatCount } from './conversion.ts';
 import { formatPatterns, plainFormats } from './formats.ts';
 import type { Element } from './grammar.ts';
-import type { SchemaObject } from './merge.ts';
+import type { SchemaObject } from './keywords.ts';
 import { type Automaton, AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 
