@@ -8,25 +8,7 @@ import { type Job, createJobQueue } from './jobs.ts';
 import type { Answer, Answers, Ask, FromChild, LoadOptions, LoadedModel, ToChild } from './protocol.ts';
 import { createWatchdog } from './watchdog.ts';
 
-/**
- * Keeps one child process alive and gives it work.
- *
- *   stopped --start--> loading --loaded--> ready --exit--> waiting --backoff--> loading
- *                         `--refused or exit at the first start--> stopped
- *
- * When the child dies, the requests it had are tried once more, each alone, so that one that kills the child again is
- * known: it ends as `poison_request`. A stream that already said something cannot be repeated and ends at once.
- */
-export interface Supervisor {
-  start(): Promise<LoadedModel>;
-  stop(): Promise<void>;
-  run<Op extends Ask['op']>(ask: Ask & { op: Op }, options: RunOptions): Promise<Answers[Op]>;
-  /** @throws ApiError `shutting_down` or `upstream_unreachable` where nothing can be run at present */
-  requireRunning(): void;
-  readonly model: LoadedModel | undefined;
-  /** Of the child that runs now. */
-  readonly pid: number | undefined;
-}
+export type Supervisor = ReturnType<typeof createSupervisor>;
 
 export type RunOptions = Pick<Job, 'signal' | 'priority' | 'onDelta'>;
 
@@ -43,7 +25,16 @@ const stableMs = 30_000;
 /** After so many starts in a row that came to nothing, requests are no longer held back. */
 const patience = 5;
 
-export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps): Supervisor {
+/**
+ * Keeps one child process alive and gives it work.
+ *
+ *   stopped --start--> loading --loaded--> ready --exit--> waiting --backoff--> loading
+ *                         `--refused or exit at the first start--> stopped
+ *
+ * When the child dies, the requests it had are tried once more, each alone, so that one that kills the child again is
+ * known: it ends as `poison_request`. A stream that already said something cannot be repeated and ends at once.
+ */
+export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps) {
   // As many again as it works on: with one batch all slots may become free, and none shall wait for a message.
   const jobs = createJobQueue({ capacity: 2 * options.sequences });
   let state: 'stopped' | 'loading' | 'ready' | 'waiting' = 'stopped';
@@ -157,6 +148,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     });
   }
 
+  /** @throws ApiError `shutting_down` or `upstream_unreachable` where nothing can be run at present */
   function requireRunning(): void {
     if (state === 'stopped') throw new ApiError('shutting_down', 'The engine is not running.');
     if (outage !== undefined) throw unreachable();
@@ -173,6 +165,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     get model() {
       return model;
     },
+    /** Of the child that runs now. */
     get pid() {
       return child?.pid;
     },

@@ -14,15 +14,7 @@ export type ModelFs = Pick<
  * A file that is not whole yet: `<name>.part`, and beside it `<name>.part.json`, which tells what of it is on the disk.
  * The second is written after the first is flushed, so a killed process or a lost machine loses a second of work at most.
  */
-export interface PartFile {
-  readonly done: readonly Range[];
-  write(chunk: Buffer, at: number): Promise<void>;
-  /** Flushes and remembers what is there. */
-  save(): Promise<void>;
-  /** Begins anew. */
-  clear(): Promise<void>;
-  close(): Promise<void>;
-}
+export type PartFile = Awaited<ReturnType<typeof openPart>>;
 
 interface PartState {
   version: 1;
@@ -38,11 +30,7 @@ export const partOf = (path: string): string => `${path}.part`;
 export const stateOf = (path: string): string => `${path}.part.json`;
 
 /** Opens the part of `path`, with what an earlier attempt left of the same version of the same file. */
-export async function openPart(
-  path: string,
-  file: RemoteFile,
-  { fs, clock }: { fs: ModelFs; clock: Clock },
-): Promise<PartFile> {
+export async function openPart(path: string, file: RemoteFile, { fs, clock }: { fs: ModelFs; clock: Clock }) {
   let done = await doneBefore(path, file, fs);
   const handle: FileHandle = await fs.open(partOf(path), done.length > 0 ? 'r+' : 'w');
   let saving: Promise<void> = Promise.resolve();
@@ -63,7 +51,7 @@ export async function openPart(
     await fs.rename(`${stateOf(path)}.tmp`, stateOf(path));
   }
 
-  /** One after the other: all write the same state. */
+  /** Flushes and remembers what is there. One after the other: all write the same state. */
   function save(): Promise<void> {
     saving = saving.catch(() => {}).then(saveNow);
     return saving;
@@ -79,11 +67,11 @@ export async function openPart(
   }
 
   return {
-    get done() {
+    get done(): readonly Range[] {
       return done;
     },
     save,
-    async write(chunk, at) {
+    async write(chunk: Buffer, at: number) {
       for (let from = 0; from < chunk.length;) {
         const { bytesWritten } = await handle.write(chunk, from, chunk.length - from, at + from);
         from += bytesWritten;
@@ -91,6 +79,7 @@ export async function openPart(
       done = addRange(done, { start: at, end: at + chunk.length });
       saveSoon();
     },
+    /** Begins anew. */
     async clear() {
       done = [];
       await handle.truncate(0);

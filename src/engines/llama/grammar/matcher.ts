@@ -1,19 +1,7 @@
 import { type Analysed, elementCost, shortestCharacter } from './analysis.ts';
 import { type Alternative, type Element, isChar } from './grammar.ts';
 
-/**
- * Follows a text through a grammar. States are immutable, so a state before a refused token is simply kept. Equal
- * stacks are one object: ambiguity does not multiply, and a list of a thousand items needs no more memory than one.
- */
-export interface Matcher {
-  readonly start: MatchState;
-  /** The state after `text`, or undefined when the grammar does not allow it there. */
-  advance(state: MatchState, text: string): MatchState | undefined;
-  /** UTF-8 bytes of the shortest text that completes the state. */
-  closingBytes(state: MatchState): number;
-  /** That text. */
-  closing(state: MatchState): string;
-}
+export type Matcher = ReturnType<typeof createMatcher>;
 
 export interface MatchState {
   /** What may come next, each a stack whose top is a character class. */
@@ -34,7 +22,11 @@ interface Stack {
 /** A grammar so ambiguous that more readings than this are open is not followed further. */
 const maxStacks = 2_000;
 
-export function createMatcher({ grammar, costs, best }: Analysed): Matcher {
+/**
+ * Follows a text through a grammar. States are immutable, so a state before a refused token is simply kept. Equal
+ * stacks are one object: ambiguity does not multiply, and a list of a thousand items needs no more memory than one.
+ */
+export function createMatcher({ grammar, costs, best }: Analysed) {
   const bottom = new Map<Element, Stack>();
   const texts: (string | undefined)[] = [];
 
@@ -79,6 +71,7 @@ export function createMatcher({ grammar, costs, best }: Analysed): Matcher {
     return { stacks, complete };
   }
 
+  /** The state after `text`, or undefined when the grammar does not allow it there. */
   function advance(from: MatchState, text: string): MatchState | undefined {
     let state = from;
     for (const character of text) {
@@ -105,8 +98,10 @@ export function createMatcher({ grammar, costs, best }: Analysed): Matcher {
   return {
     start: expand([push([{ rule: grammar.root }], null)]),
     advance,
-    closingBytes: (state) => cheapest(state)?.cost ?? 0,
-    closing(state) {
+    /** UTF-8 bytes of the shortest text that completes the state. */
+    closingBytes: (state: MatchState): number => cheapest(state)?.cost ?? 0,
+    /** That text. */
+    closing(state: MatchState): string {
       let text = '';
       for (let stack = cheapest(state); stack !== null; stack = stack.next) text += shortest(stack.element);
       return text;

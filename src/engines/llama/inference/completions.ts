@@ -16,6 +16,7 @@ import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampl
 import { knownTokens, readPrompt, tokenLimit } from './prompt/limits.ts';
 import { tokenLogprob } from './sampling/logprobs.ts';
 import { createAnswerText } from './answer/answer-text.ts';
+import type { Loaded } from './loading/load.ts';
 import type { Lane, Runner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
@@ -24,15 +25,6 @@ import type { Vocabulary } from './vocabulary.ts';
 
 /** Log probabilities of prompts that one request may be told. */
 const mostScored = 5_000_000;
-
-export interface CompleterDeps {
-  vocabulary: Vocabulary;
-  runner: Runner;
-  /** Sequences: so many answers of one request are made at a time. */
-  sequences: number;
-  contextLength: number;
-  random: Random;
-}
 
 interface RawPrompt {
   tokens: number[];
@@ -56,8 +48,12 @@ type Call = AnswersCall<Deltas['complete']>;
 const notYet: Pick<CompletionPiece, 'finish_reason' | 'stop_reason'> = { finish_reason: null };
 
 /** Goes on with raw prompts: control tokens that a prompt spells out are those tokens, as its writer means them. */
-export function createCompleter(deps: CompleterDeps) {
-  const { vocabulary, runner, contextLength } = deps;
+export function createCompleter(
+  { context, contextLength }: Loaded,
+  vocabulary: Vocabulary,
+  runner: Runner,
+  random: Random,
+) {
   const { detokenize } = vocabulary;
 
   function promptOf({ input, param }: TextInput, most: number): RawPrompt {
@@ -110,7 +106,7 @@ export function createCompleter(deps: CompleterDeps) {
     const isScoredPrompt = isAsked && Boolean(echo);
     const top = logprobs ?? 0;
     refuseMuchScored(request, prompts, made);
-    const firstSeed = seedOf(request, deps.random);
+    const firstSeed = seedOf(request, random);
 
     async function make(prompt: RawPrompt, at: number, lane: Lane): Promise<Made> {
       const write = logprobsWriter();
@@ -162,9 +158,9 @@ export function createCompleter(deps: CompleterDeps) {
       };
     }
 
-    // A few at a time: requests of others come in between.
+    // As many at a time as there are sequences: requests of others come in between.
     const places = prompts.flatMap((prompt) => Array<RawPrompt>(made).fill(prompt)).entries();
-    const all = await atOnce(deps.sequences, [...places], call.signal, ([at, prompt], signal) =>
+    const all = await atOnce(context.totalSequences, [...places], call.signal, ([at, prompt], signal) =>
       runner.run({ ...call, signal, prompt: prompt.tokens }, (lane) => make(prompt, at, lane)),
     );
     const kept = prompts.flatMap((prompt, at) =>

@@ -1,22 +1,19 @@
-import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp';
+import type { LlamaEmbeddingContext, Token } from 'node-llama-cpp';
 import { sum } from '../../../base/sum.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 import type { Embeddings } from '../../engines.ts';
+import type { Loaded } from './loading/load.ts';
 import { knownTokens } from './prompt/limits.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-export interface EmbedderDeps {
-  model: LlamaModel;
-  contextLength: number;
-  threads: number;
-  vocabulary: Vocabulary;
-  onStep: () => void;
-}
-
 /** Embeddings have a context of their own, made when the first request comes. Texts are evaluated one by one. */
-export function createEmbedder({ model, contextLength, threads, vocabulary, onStep }: EmbedderDeps) {
+export function createEmbedder(
+  { model, contextLength, threads }: Loaded,
+  vocabulary: Vocabulary,
+  onStep: () => void,
+) {
   let context: Promise<LlamaEmbeddingContext> | undefined;
 
   function open(): Promise<LlamaEmbeddingContext> {

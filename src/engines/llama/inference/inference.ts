@@ -5,13 +5,11 @@ import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../wire/chat/rule.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
-import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
 import { type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
 import { whole } from '../../../wire/chat/stream/fold-chunks.ts';
-import type { Embeddings } from '../../engines.ts';
-import type { Chatted, Completed, Deltas } from '../protocol.ts';
+import type { Chatted, Deltas } from '../protocol.ts';
 import { type CallableTools, createAnswerText } from './answer/answer-text.ts';
 import { createChoiceTeller } from './answer/tell-choice.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
@@ -29,17 +27,10 @@ import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/samplin
 import { withMarks } from './answer/text-decoder.ts';
 import { createVocabulary } from './vocabulary.ts';
 
-/** Everything a loaded model can be asked. */
-export interface Inference {
-  generate(request: ChatRequest, call: AnswersCall<Deltas['generate']>): Promise<Chatted>;
-  complete(request: CompletionsRequest, call: AnswersCall<Deltas['complete']>): Promise<Completed>;
-  embed(request: EmbeddingsRequest, signal: AbortSignal): Promise<Embeddings>;
-  countTokens(request: ChatRequest | EmbeddingsRequest): number | Promise<number>;
-  /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
-  readonly steps: number;
-}
+export type Inference = ReturnType<typeof createInference>;
 
-export function createInference(loaded: Loaded, ids: Ids, random: Random): Inference {
+/** Everything a loaded model can be asked. */
+export function createInference(loaded: Loaded, ids: Ids, random: Random) {
   const { library, llama, model, context, contextLength } = loaded;
   const template = model.fileInfo.metadata.tokenizer.chat_template;
   const vocabulary = createVocabulary(library, model);
@@ -58,13 +49,12 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
   const constraintOf = createConstraints(llama, family);
   let steps = 0;
   const onStep = (): void => void steps++;
-  const sequences = context.totalSequences;
   const runner = createRunner(
-    Array.from({ length: sequences }, () => context.getSequence()),
+    Array.from({ length: context.totalSequences }, () => context.getSequence()),
     createBatchGate(context.batchSize, onStep),
   );
-  const embedder = createEmbedder({ model, contextLength, threads: loaded.threads, vocabulary, onStep });
-  const complete = createCompleter({ vocabulary, runner, sequences, contextLength, random });
+  const embedder = createEmbedder(loaded, vocabulary, onStep);
+  const complete = createCompleter(loaded, vocabulary, runner, random);
   const measure: Measure = (text) => vocabulary.tokenize(text, false).length;
   const textOf = (token: number): string => vocabulary.detokenize([token]);
 
@@ -151,9 +141,10 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random): Infer
   return {
     generate,
     complete,
-    embed: (request, signal) => embedder.embed(request, signal),
-    countTokens: (request) =>
+    embed: embedder.embed,
+    countTokens: (request: ChatRequest | EmbeddingsRequest): number | Promise<number> =>
       isEmbeddings(request) ? embedder.countTokens(request) : promptOf(request).tokens.length,
+    /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
     get steps() {
       return steps;
     },

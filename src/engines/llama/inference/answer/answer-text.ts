@@ -6,22 +6,7 @@ import { createStopFilter } from './stop.ts';
 import { createThinkingSegmenter } from './thinking.ts';
 import { createCallSegmenter } from './tool-calls.ts';
 
-/** Reads one answer: keeps thoughts apart, cuts at stop strings, takes the calls out, and tells what became certain. */
-export interface AnswerText {
-  /** How many calls it holds. */
-  readonly calls: number;
-  /** The text that went in, up to the stop string. */
-  readonly raw: string;
-  /** How many of the tokens that went in were thoughts; those of the marks around them are not. */
-  readonly reasoningTokens: number;
-  /** The stop string that was met, if any. */
-  readonly stop: string | undefined;
-  /** Takes the text of one token. Returns whether the answer is over: at a stop string, or with the last call it may make. */
-  push(text: string, logprob?: TokenLogprob): boolean;
-  /** Adds text that no stop string may cut. */
-  append(text: string): void;
-  end(): void;
-}
+export type AnswerText = ReturnType<typeof createAnswerText>;
 
 /** A token whose text is certain, where its log probability is asked for. */
 export interface CertainToken {
@@ -50,14 +35,24 @@ export interface AnswerOptions {
   onDelta: (delta: ChatDelta, certain?: readonly CertainToken[]) => void;
 }
 
-export function createAnswerText(options: AnswerOptions): AnswerText {
+/** Reads one answer: keeps thoughts apart, cuts at stop strings, takes the calls out, and tells what became certain. */
+export function createAnswerText(options: AnswerOptions) {
   const { family, tools, onDelta } = options;
   const segmenter = segmenterOf(options);
   const filter = createStopFilter(options.stops);
   // In channels a call has a header that says so.
   const callSegmenter =
     tools && family?.hasChannels === false ? createCallSegmenter(tools.names, family.calls) : plain;
-  const read = { calls: 0, raw: '', reasoningTokens: 0, stop: undefined as string | undefined };
+  const read = {
+    /** How many calls it holds. */
+    calls: 0,
+    /** The text that went in, up to the stop string. */
+    raw: '',
+    /** How many of the tokens that went in were thoughts; those of the marks around them are not. */
+    reasoningTokens: 0,
+    /** The stop string that was met, if any. */
+    stop: undefined as string | undefined,
+  };
   // Log probabilities wait until the text of their token is certain.
   const waiting: (CertainToken & { at: number })[] = [];
   let received = 0;
@@ -120,7 +115,8 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
   const isFull = (): boolean => tools !== undefined && read.calls >= tools.most;
 
   return Object.assign(read, {
-    push(text: string, logprob?: TokenLogprob) {
+    /** Takes the text of one token. Returns whether the answer is over: at a stop string, or with the last call it may make. */
+    push(text: string, logprob?: TokenLogprob): boolean {
       if (logprob) waiting.push({ at: received, text, logprob });
       received += text.length;
       undecided += 1;
@@ -130,6 +126,7 @@ export function createAnswerText(options: AnswerOptions): AnswerText {
       for (const segment of segments) if (take(segment)) return true;
       return isFull();
     },
+    /** Adds text that no stop string may cut. */
     append(text: string) {
       say(filter.end());
       for (const segment of segmenter.push(text)) {

@@ -6,16 +6,7 @@ export function batchSize(sequences: number): number {
   return prefillChunk + sequences;
 }
 
-/**
- * Decides who goes with the next batch. Left alone, the library sends a batch as soon as one answer asks for its next
- * token, and whoever asks a moment later goes with another: groups form that take turns, although a batch with all
- * sequences takes hardly longer than one with a few. The gate opens when everyone in the last batch has its result,
- * for all who wait: next tokens first, then as much of the prompts as the batch has room for.
- */
-export interface BatchGate {
-  /** Runs `evaluate` with a batch to come. Rejects with the signal's reason when it aborts before. */
-  pass<T>(share: BatchShare, evaluate: () => Promise<T>): Promise<T>;
-}
+export type BatchGate = ReturnType<typeof createBatchGate>;
 
 /** What an evaluation takes of a batch. */
 export interface BatchShare {
@@ -31,10 +22,14 @@ interface Waiting extends BatchShare {
 }
 
 /**
+ * Decides who goes with the next batch. Left alone, the library sends a batch as soon as one answer asks for its next
+ * token, and whoever asks a moment later goes with another: groups form that take turns, although a batch with all
+ * sequences takes hardly longer than one with a few. The gate opens when everyone in the last batch has its result,
+ * for all who wait: next tokens first, then as much of the prompts as the batch has room for.
  * @param size how many tokens a batch holds
  * @param onStep called after each evaluation that came to its end
  */
-export function createBatchGate(size: number, onStep: () => void = () => {}): BatchGate {
+export function createBatchGate(size: number, onStep: () => void = () => {}) {
   let waiting: Waiting[] = [];
   let inBatch = 0;
   let isOpening = false;
@@ -62,7 +57,8 @@ export function createBatchGate(size: number, onStep: () => void = () => {}): Ba
   }
 
   return {
-    async pass(share, evaluate) {
+    /** Runs `evaluate` with a batch to come. Rejects with the signal's reason when it aborts before. */
+    async pass<T>(share: BatchShare, evaluate: () => Promise<T>): Promise<T> {
       await new Promise<void>((enter) => {
         waiting.push({ ...share, enter });
         openWhenDone();
